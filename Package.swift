@@ -1,0 +1,87 @@
+// swift-tools-version: 6.2
+// A target is a room; an arrow is a dependency written here, and nowhere else: the build is run with
+// `--explicit-target-dependency-import-check error`. docs/ARCHITECTURE.md says what each room promises.
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+/// A pure room: no I/O, no clock, no randomness, and no pointer either.
+func pureRoom(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict + [.strictMemorySafety()])
+}
+
+/// A room that touches the outside, or leans on one that does.
+func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "sophon-bridge",
+    products: [.executable(name: "sophon-bridge", targets: ["sophon-bridge"])],
+    targets: [
+        // C borders.
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(
+            name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .target(
+            name: "CSimdjson",
+            cxxSettings: [.unsafeFlags(["-O2", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"])],
+            linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("stdc++")]),
+
+        // The one lock of the project; below everything that has threads.
+        room("Locking", []),
+
+        // Pure rooms.
+        pureRoom("BridgeModel"),
+        pureRoom("BridgeCore", ["BridgeModel"]),
+        pureRoom("RelayRules"),
+
+        // Protocols and formats.
+        room("AgentProtocols", ["BridgeModel", "CSimdjson"]),
+        room("RelayProtocol", ["BridgeModel"]),
+        room("Recording", ["BridgeModel", "CSimdjson"]),
+
+        // Edges.
+        room("Transport", ["BridgeModel", "Locking", "CCurl"]),
+        room("LocalServer", ["BridgeModel", "Locking", "CMicrohttpd"]),
+
+        // The service, the relay to develop against, the doubles.
+        room(
+            "BridgeService",
+            ["BridgeModel", "BridgeCore", "AgentProtocols", "RelayProtocol", "Recording", "Locking"]),
+        room("Simulator", ["RelayRules", "LocalServer", "Locking"]),
+        room(
+            "BridgeTesting",
+            ["BridgeModel", "BridgeCore", "RelayRules", "RelayProtocol", "Recording", "Locking"]),
+        .executableTarget(
+            name: "sophon-bridge",
+            dependencies: [
+                "BridgeModel", "BridgeService", "Recording", "Simulator", "LocalServer", "Transport", "Locking",
+            ],
+            swiftSettings: strict),
+
+        // A test target a room.
+        tests("BridgeModelTests", ["BridgeModel"]),
+        tests("BridgeCoreTests", ["BridgeModel", "BridgeCore", "BridgeTesting"]),
+        tests("RelayRulesTests", ["RelayRules"]),
+        tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"]),
+        tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
+        tests("RecordingTests", ["BridgeModel", "Recording"]),
+        tests("TransportTests", ["BridgeModel", "Transport"]),
+        tests("LocalServerTests", ["BridgeModel", "LocalServer"]),
+        tests("SimulatorTests", ["Simulator", "RelayRules", "LocalServer"]),
+        tests("BridgeServiceTests", ["BridgeModel", "BridgeService", "BridgeTesting"]),
+    ],
+    cxxLanguageStandard: .cxx17
+)

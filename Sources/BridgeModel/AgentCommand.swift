@@ -1,0 +1,66 @@
+/// What the bridge wants of an agent, whatever its bus.
+package enum AgentCommand: Hashable, Sendable {
+    /// Hand the user's message over. `run` is the idempotency key and, where the agent lets us choose, the run's id.
+    case send(turn: TurnID, session: AgentSession, run: RunID, message: UserMessage)
+    case abort(session: AgentSession, run: RunID)
+    case resolve(approval: ApprovalID, subject: ApprovalRequest.Subject, decision: ApprovalDecision)
+    /// Ask what became of the run and what its text is: history or transcript, whatever the bus has.
+    case lookUp(session: AgentSession, run: RunID)
+}
+
+/// A message of the user, on its way to the agent.
+package struct UserMessage: Hashable, Sendable {
+    package var id: MessageID
+    package var session: SessionID
+    package var interaction: InteractionID?
+    package var text: String
+    package var attachments: [Attachment]
+    package var model: String?
+    package var thoughtLevel: String?
+
+    package init(
+        id: MessageID, session: SessionID, interaction: InteractionID?, text: String, attachments: [Attachment] = [],
+        model: String? = nil, thoughtLevel: String? = nil
+    ) {
+        self.id = id
+        self.session = session
+        self.interaction = interaction
+        self.text = text
+        self.attachments = attachments
+        self.model = model
+        self.thoughtLevel = thoughtLevel
+    }
+}
+
+package struct Attachment: Hashable, Sendable {
+    package var url: String?
+    package var key: String?
+    package var mimeType: String?
+    package var name: String?
+
+    package init(url: String? = nil, key: String? = nil, mimeType: String? = nil, name: String? = nil) {
+        self.url = url
+        self.key = key
+        self.mimeType = mimeType
+        self.name = name
+    }
+}
+
+/// The agent's answer to `AgentCommand.send`.
+package enum SendAnswer: Hashable, Sendable {
+    /// Taken. The run's id may be another than the one asked for: it is adopted (OpenClaw sheet 7.1).
+    case accepted(run: RunID)
+    /// The input was a command that runs no agent (a stop phrase): there is nothing to wait for.
+    case noRun
+    case refused(message: String)
+}
+
+/// What a look-up found out about a run.
+package enum RunLookup: Hashable, Sendable {
+    /// Still going; its text so far, if the bus tells.
+    case running(text: String?)
+    case ended(RunEnd)
+    case failed(RunFailure)
+    /// The agent knows nothing of it (yet).
+    case unknown
+}

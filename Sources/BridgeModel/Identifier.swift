@@ -1,0 +1,51 @@
+/// The name of one thing, in somebody's words: opaque text that is compared and passed on, never taken apart.
+///
+/// `Kind` keeps a session from being taken for a message; it has no value of its own.
+package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    package var description: String { text }
+
+    package static func < (left: Self, right: Self) -> Bool { left.text < right.text }
+}
+
+// The kinds are empty on purpose: they exist for the compiler alone.
+package enum RelaySessionKind: Sendable {}
+package enum InteractionKind: Sendable {}
+package enum MessageKind: Sendable {}
+package enum TurnKind: Sendable {}
+package enum TaskKind: Sendable {}
+package enum ApprovalKind: Sendable {}
+package enum RunKind: Sendable {}
+package enum ToolCallKind: Sendable {}
+package enum AgentSessionKind: Sendable {}
+package enum RequestKind: Sendable {}
+package enum ConnectionKind: Sendable {}
+package enum KeyKind: Sendable {}
+
+/// A chat on the phone, as the relay names it (`ses_…`).
+package typealias SessionID = Identifier<RelaySessionKind>
+/// One question and its answer, as the relay names it (`int_…`).
+package typealias InteractionID = Identifier<InteractionKind>
+/// A bubble, as the relay names it (`msg_…`).
+package typealias MessageID = Identifier<MessageKind>
+/// One turn of this bridge: the interaction, or a hash where there is none (DESIGN, section 6).
+package typealias TurnID = Identifier<TurnKind>
+/// A tool card on the phone: the provider's tool-call id, made unique among the turns of the journal.
+package typealias TaskID = Identifier<TaskKind>
+/// An approval, as the agent names it.
+package typealias ApprovalID = Identifier<ApprovalKind>
+/// One run of the agent, as the agent names it.
+package typealias RunID = Identifier<RunKind>
+/// One tool call inside a run, as the provider names it.
+package typealias ToolCallID = Identifier<ToolCallKind>
+/// The agent's own session: OpenClaw's session key, Oppi's session id, pi's one process.
+package typealias AgentSession = Identifier<AgentSessionKind>
+/// What the relay calls a request in `X-Request-ID`.
+package typealias RequestID = Identifier<RequestKind>
+/// A named connection of the configuration: an installation token and an agent.
+package typealias ConnectionName = Identifier<ConnectionKind>
+/// What makes a repeated call recognisable: 1 to 64 characters of `[A-Za-z0-9_-]` (relay sheet, 7.1).
+package typealias IdempotencyKey = Identifier<KeyKind>

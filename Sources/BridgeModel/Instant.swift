@@ -1,0 +1,38 @@
+/// A moment on the one clock that decisions are made by: monotonic, in nanoseconds from an origin nobody may rely on.
+///
+/// Wall-clock times from outside (`created_at`, `expiresAtMs`) are turned into instants at the edge that received them,
+/// so that a clock which is set cannot move a deadline.
+package struct Instant: Hashable, Sendable, Comparable {
+    package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    package static let zero = Instant(nanoseconds: 0)
+
+    package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    package static func + (instant: Instant, duration: Duration) -> Instant {
+        Instant(nanoseconds: instant.nanoseconds + duration.nanoseconds)
+    }
+
+    package static func - (instant: Instant, duration: Duration) -> Instant {
+        Instant(nanoseconds: instant.nanoseconds - duration.nanoseconds)
+    }
+
+    /// The time from the right moment to the left one; negative when the left one is earlier.
+    package static func - (left: Instant, right: Instant) -> Duration {
+        .nanoseconds(left.nanoseconds - right.nanoseconds)
+    }
+}
+
+extension Duration {
+    /// The whole duration in nanoseconds. Saturates beyond 292 years, which only a hostile peer asks for.
+    package var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min / 2 : .max / 2 }
+        return scaled + attoseconds / 1_000_000_000
+    }
+
+    package var seconds: Double { Double(nanoseconds) / 1e9 }
+}

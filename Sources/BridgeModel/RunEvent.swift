@@ -1,0 +1,298 @@
+/// What an agent's bus says about one run, in one vocabulary whatever the bus (DESIGN, section 6, step 5).
+package enum RunEvent: Hashable, Sendable {
+    /// An attempt of the run began. After `retrying` it is a new attempt: nothing of the failed one may reach the final.
+    case started
+    case text(TextChange)
+    case tool(ToolEvent)
+    case approvalRequested(ApprovalRequest)
+    case approvalSettled(ApprovalSettlement)
+    /// A tool call returned "waiting for approval": the run will end without its result, and the answer comes in a
+    /// follow-up run (OpenClaw sheet 6.4, shape 1).
+    case paused(PausedCall)
+    /// The attempt failed and the agent may try again under the same run; a final verdict is still to come.
+    case retrying(reason: String)
+    case finished(RunEnd)
+    case failed(RunFailure)
+}
+
+/// How the run's text changed.
+///
+/// A run's text is a list of *segments*, joined by a blank line. Buses that speak of the whole run (OpenClaw E2 to E4)
+/// have one segment and use `append` and `snapshot`; buses that speak of one message at a time (OpenClaw E1, Oppi, pi)
+/// use `append`, `segment` and `segmentEnded`.
+package enum TextChange: Hashable, Sendable {
+    /// The newest segment grew by this.
+    case append(String)
+    /// The text of the whole run is exactly this now; all segments are replaced by one.
+    case snapshot(String)
+    /// The newest segment is exactly this now. A text that neither extends nor trims the newest segment begins a new
+    /// one (OpenClaw sheet 6.2, "E1 only").
+    case segment(String)
+    /// The newest segment is complete, and this is its canonical text (nil: what was collected); what follows begins a new
+    /// one. An empty segment leaves no trace.
+    case segmentEnded(String?)
+}
+
+package enum ToolEvent: Hashable, Sendable {
+    case started(ToolStart)
+    case progress(ToolProgress)
+    case finished(ToolResult)
+}
+
+/// The channels that tell of one call, richest first (OpenClaw sheet 6.3). Oppi and pi have `call` alone.
+package enum ToolChannel: Int, Hashable, Sendable, Comparable {
+    /// `stream:"tool"`: arguments and results.
+    case call = 0
+    /// `item` of kind command or patch: the human title, exit status, output.
+    case command = 1
+    /// `item` of kind tool: only that the call exists.
+    case item = 2
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+package struct ToolStart: Hashable, Sendable {
+    package var call: ToolCallID
+    package var channel: ToolChannel
+    /// The tool's name, as the agent knows it.
+    package var name: String
+    /// A title made by the agent for people, if there is one.
+    package var title: String?
+    /// The arguments as compact JSON.
+    package var arguments: JSONText?
+
+    package init(
+        call: ToolCallID, channel: ToolChannel = .call, name: String, title: String? = nil, arguments: JSONText? = nil
+    ) {
+        self.call = call
+        self.channel = channel
+        self.name = name
+        self.title = title
+        self.arguments = arguments
+    }
+}
+
+package struct ToolProgress: Hashable, Sendable {
+    package var call: ToolCallID
+    package var channel: ToolChannel
+    package var title: String?
+    /// Output so far, cut by the decoder to what a card can show; `append` says how it relates to what came before.
+    package var output: String?
+    package var append: Bool
+    package var percent: Int?
+
+    package init(
+        call: ToolCallID, channel: ToolChannel = .call, title: String? = nil, output: String? = nil,
+        append: Bool = false, percent: Int? = nil
+    ) {
+        self.call = call
+        self.channel = channel
+        self.title = title
+        self.output = output
+        self.append = append
+        self.percent = percent
+    }
+}
+
+package struct ToolResult: Hashable, Sendable {
+    package enum Status: String, Hashable, Sendable { case completed, failed, cancelled }
+
+    package var call: ToolCallID
+    package var channel: ToolChannel
+    package var name: String?
+    package var status: Status
+    package var title: String?
+    /// The result as compact JSON; a text result is a JSON string.
+    package var result: JSONText?
+    package var error: String?
+
+    package init(
+        call: ToolCallID, channel: ToolChannel = .call, name: String? = nil, status: Status, title: String? = nil,
+        result: JSONText? = nil, error: String? = nil
+    ) {
+        self.call = call
+        self.channel = channel
+        self.name = name
+        self.status = status
+        self.title = title
+        self.result = result
+        self.error = error
+    }
+}
+
+/// A JSON value as text, checked by whoever made it, so that it can stand in a body as it is.
+package struct JSONText: Hashable, Sendable {
+    package let text: String
+
+    package init(unchecked text: String) { self.text = text }
+}
+
+/// A tool call that returned "waiting for approval" instead of a result.
+package struct PausedCall: Hashable, Sendable {
+    package var call: ToolCallID?
+    package var approval: ApprovalID
+
+    package init(call: ToolCallID?, approval: ApprovalID) {
+        self.call = call
+        self.approval = approval
+    }
+}
+
+package struct ApprovalRequest: Hashable, Sendable {
+    /// What is asked for; it chooses the relay's `action` and the agent's method to answer by.
+    package enum Subject: Hashable, Sendable { case exec, plugin, permission, dialog }
+
+    package enum Severity: String, Hashable, Sendable { case low, medium, high, critical }
+
+    package var id: ApprovalID
+    package var subject: Subject
+    package var title: String
+    /// May be empty; the card then says what it can (relay sheet 6.5: an empty message was refused by the relay).
+    package var message: String
+    package var command: String?
+    package var host: String?
+    package var slug: String?
+    package var call: ToolCallID?
+    package var severity: Severity
+    /// When the agent stops waiting, on the bridge's own clock; nil: never, or unknown.
+    package var expiresAt: Instant?
+    /// The decisions the agent would take; nil: all.
+    package var allowed: Set<ApprovalDecision>?
+
+    package init(
+        id: ApprovalID, subject: Subject, title: String, message: String = "", command: String? = nil,
+        host: String? = nil, slug: String? = nil, call: ToolCallID? = nil, severity: Severity = .medium,
+        expiresAt: Instant? = nil, allowed: Set<ApprovalDecision>? = nil
+    ) {
+        self.id = id
+        self.subject = subject
+        self.title = title
+        self.message = message
+        self.command = command
+        self.host = host
+        self.slug = slug
+        self.call = call
+        self.severity = severity
+        self.expiresAt = expiresAt
+        self.allowed = allowed
+    }
+}
+
+package enum ApprovalDecision: String, Hashable, Sendable {
+    case approve
+    case approveAlways = "approve_always"
+    case deny
+}
+
+/// What became of an approval at the agent.
+package struct ApprovalSettlement: Hashable, Sendable {
+    package enum Outcome: Hashable, Sendable {
+        /// Somebody decided: this bridge, or another client of the agent.
+        case decided(ApprovalDecision)
+        /// The agent stopped waiting.
+        case expired
+        /// The agent does not know it (any more).
+        case unknown
+        /// The question was withdrawn, for example because its session ended.
+        case cancelled
+    }
+
+    package var id: ApprovalID
+    package var outcome: Outcome
+    /// Who decided, in the agent's words, if it says so.
+    package var by: String?
+
+    package init(id: ApprovalID, outcome: Outcome, by: String? = nil) {
+        self.id = id
+        self.outcome = outcome
+        self.by = by
+    }
+}
+
+package struct RunEnd: Hashable, Sendable {
+    package enum Reason: Hashable, Sendable {
+        case stop, length, contentFilter, toolCall
+        /// Cancelled by the user or the system; the text is what there was.
+        case aborted
+    }
+
+    /// What `text` covers.
+    package enum Scope: Hashable, Sendable {
+        /// The whole run.
+        case run
+        /// The newest segment only (OpenClaw E1).
+        case segment
+    }
+
+    /// The canonical text, where the bus gives one. Nil never blanks a bubble: the input may have been queued into another
+    /// run, the reply may be silent, or the text stands in the history only (OpenClaw sheet 6.2, end).
+    package var text: String?
+    package var scope: Scope
+    package var usage: Usage?
+    package var reason: Reason
+    /// The agent cut the text (marker strings, caps), so that it must not replace a longer one.
+    package var truncated: Bool
+
+    package init(
+        text: String? = nil, scope: Scope = .run, usage: Usage? = nil, reason: Reason = .stop, truncated: Bool = false
+    ) {
+        self.text = text
+        self.scope = scope
+        self.usage = usage
+        self.reason = reason
+        self.truncated = truncated
+    }
+}
+
+package struct RunFailure: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        case refusal, timeout, rateLimit, contextLength, agentGone, other
+    }
+
+    package var kind: Kind
+    /// The agent's own words; the turn makes a sentence of it that a person can act on.
+    package var message: String
+    package var text: String?
+    package var usage: Usage?
+
+    package init(kind: Kind = .other, message: String, text: String? = nil, usage: Usage? = nil) {
+        self.kind = kind
+        self.message = message
+        self.text = text
+        self.usage = usage
+    }
+}
+
+/// Tokens and cost of a run, as the relay wants them (relay sheet 6.1).
+package struct Usage: Hashable, Sendable {
+    package var inputTokens: Int
+    package var outputTokens: Int
+    package var estimatedCostUSD: Double?
+    package var model: String?
+    package var provider: String?
+
+    package init(
+        inputTokens: Int, outputTokens: Int, estimatedCostUSD: Double? = nil, model: String? = nil,
+        provider: String? = nil
+    ) {
+        self.inputTokens = inputTokens
+        self.outputTokens = outputTokens
+        self.estimatedCostUSD = estimatedCostUSD
+        self.model = model
+        self.provider = provider
+    }
+}
+
+/// A run event with the address its bus gave it.
+package struct RunSignal: Hashable, Sendable {
+    /// Missing where the bus names only the session, as OpenClaw does for approvals.
+    package var run: RunID?
+    package var session: AgentSession?
+    package var event: RunEvent
+
+    package init(run: RunID?, session: AgentSession?, event: RunEvent) {
+        self.run = run
+        self.session = session
+        self.event = event
+    }
+}
