@@ -72,6 +72,7 @@ let package = Package(
             swiftSettings: strict),
 
         // A test target a room.
+        tests("LockingTests", ["Locking"]),
         tests("BridgeModelTests", ["BridgeModel"]),
         tests("BridgeCoreTests", ["BridgeModel", "BridgeCore", "BridgeTesting"]),
         tests("RelayRulesTests", ["RelayRules"]),

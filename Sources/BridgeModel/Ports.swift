@@ -8,6 +8,13 @@ package protocol Clock: Sendable {
     var wallMilliseconds: Int64 { get }
 }
 
+/// One alarm: the latest setting replaces the one before.
+package protocol Alarm: Sendable {
+    /// `ring` is called once at or soon after the moment, on a thread of the alarm's own; nil switches it off.
+    func set(_ moment: Instant?, ring: @escaping @Sendable () -> Void)
+    func stop()
+}
+
 /// Randomness for jitter. Never for secrets.
 package protocol RandomSource: Sendable {
     func next() -> UInt64

@@ -1,0 +1,39 @@
+# Every command that developers and CI use. `make help` lists them.
+SWIFT_FLAGS := --explicit-target-dependency-import-check error
+STATIC := .build/static
+SIZE_LIMIT_MB := 30
+SEEDS ?= 200
+
+.PHONY: help setup build test check format-check size-check fmt clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: ## install what is missing
+	@scripts/setup
+
+build: setup ## build everything, debug
+	swift build $(SWIFT_FLAGS)
+
+test: setup ## all tests
+	swift build --build-tests $(SWIFT_FLAGS)
+	swift test --skip-build
+
+check: setup format-check size-check ## format, warnings, imports, size of the static binary
+
+format-check:
+	swift format lint --strict --recursive --parallel Sources Tests Package.swift
+
+# Whole Foundation would make it 70 MB (it brings ICU): the import check does not see that, the size does.
+size-check:
+	swift build -c release --static-swift-stdlib $(SWIFT_FLAGS) --scratch-path $(STATIC) --product sophon-bridge
+	@size=$$(stat -L -c %s $(STATIC)/release/sophon-bridge); \
+	echo "static release binary: $$((size / 1000000)) MB (at most $(SIZE_LIMIT_MB))"; \
+	test $$size -le $$(($(SIZE_LIMIT_MB) * 1000000)) || { \
+	echo "The binary is too large: look for a use of Foundation beyond FoundationEssentials."; exit 1; }
+
+fmt: ## format the sources
+	swift format format --in-place --recursive --parallel Sources Tests Package.swift
+
+clean: ## remove what was built
+	rm -rf .build build

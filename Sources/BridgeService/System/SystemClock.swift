@@ -1,0 +1,30 @@
+package import BridgeModel
+import Glibc
+
+/// The machine's monotonic clock, which goes on while the machine sleeps, and its wall clock.
+package struct SystemClock: Clock {
+    package init() {}
+
+    package var now: Instant {
+        // BOOTTIME and not MONOTONIC: a machine that slept must find its deadlines passed.
+        Instant(nanoseconds: Self.nanoseconds(of: CLOCK_BOOTTIME))
+    }
+
+    package var wallMilliseconds: Int64 { Self.nanoseconds(of: CLOCK_REALTIME) / 1_000_000 }
+
+    private static func nanoseconds(of clock: clockid_t) -> Int64 {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+
+/// The kernel's randomness, for jitter and new ids.
+package struct SystemRandom: RandomSource {
+    package init() {}
+
+    package func next() -> UInt64 {
+        var generator = SystemRandomNumberGenerator()
+        return generator.next()
+    }
+}
