@@ -120,13 +120,6 @@ package struct ToolResult: Hashable, Sendable {
     }
 }
 
-/// A JSON value as text, checked by whoever made it, so that it can stand in a body as it is.
-package struct JSONText: Hashable, Sendable {
-    package let text: String
-
-    package init(unchecked text: String) { self.text = text }
-}
-
 /// A tool call that returned "waiting for approval" instead of a result.
 package struct PausedCall: Hashable, Sendable {
     package var call: ToolCallID?

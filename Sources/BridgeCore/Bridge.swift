@@ -1,0 +1,299 @@
+package import BridgeModel
+
+/// What the bridge wants done, in order.
+package enum BridgeOrder: Sendable, Hashable {
+    /// Send this call, after saving it where it says so.
+    case attempt(CallAttempt)
+    case command(AgentCommand)
+    case turnOpened(TurnOpening)
+    case turnClosed(TurnID, TurnOutcome)
+    /// The relay will have nothing more from this connection.
+    case connectionStopped(RelayErrorCode)
+    case turnNote(TurnID, TurnNote)
+    case deliveryNote(DeliveryNote, TurnID, PostName)
+    /// An event of a run that no turn answers to: another client's, or one that is over.
+    case unknownRun(RunSignal)
+}
+
+package struct BridgeSettings: Sendable, Hashable {
+    package var turn = TurnSettings()
+    package var delivery = DeliverySettings()
+    /// How long a message may be answered under its interaction (relay sheet 4.2).
+    package var window = Duration.seconds(30 * 60)
+    /// How long a Stop for a message that has not come yet is remembered.
+    package var stopMemory = Duration.seconds(30 * 60)
+
+    package init() {}
+}
+
+/// All decisions of one connection: the turns, the queue of each agent session, and the delivery of what they say.
+///
+/// Events go in by the methods, orders come out of `takeOrders()`; `nextWake` is the moment at which `timePassed` must be
+/// called at the latest. It holds no thread, no clock and no socket, so that the service, the golden traces and the seeded
+/// simulation all drive the same machine.
+package struct Bridge: ~Copyable {
+    private struct Entry {
+        var turn: Turn
+        /// Cards whose id another turn had already used.
+        var renamed: [TaskID: TaskID] = [:]
+    }
+
+    private let settings: BridgeSettings
+    private let planted: PlantedFault?
+    private var delivery: Delivery
+    private var entries: [TurnID: Entry] = [:]
+    private var queues: [AgentSession: SessionQueue] = [:]
+    private var turnOfRun: [RunID: TurnID] = [:]
+    private var turnOfTask: [TaskID: TurnID] = [:]
+    private var deadlines = DeadlineHeap<TurnID>()
+    private var rememberedStops: [InteractionID: Instant] = [:]
+    private var orders: [BridgeOrder] = []
+    private var deliveryWake: Instant?
+    private var agentPresent: Bool
+
+    package init(settings: BridgeSettings = BridgeSettings(), agentPresent: Bool = true, planted: PlantedFault? = nil) {
+        self.settings = settings
+        self.planted = planted
+        self.agentPresent = agentPresent
+        delivery = Delivery(settings: settings.delivery, planted: planted)
+    }
+
+    // MARK: What comes out
+
+    package mutating func takeOrders() -> [BridgeOrder] {
+        guard !orders.isEmpty else { return [] }
+        defer { orders.removeAll(keepingCapacity: true) }
+        return orders
+    }
+
+    package var hasOrders: Bool { !orders.isEmpty }
+
+    /// When `timePassed` is due at the latest, should nothing else happen.
+    package var nextWake: Instant? {
+        guard let deliveryWake else { return deadlines.earliest }
+        return deadlines.earliest.map { min($0, deliveryWake) } ?? deliveryWake
+    }
+
+    package var openTurns: Int { entries.count }
+    package var tally: DeliveryTally { delivery.tally }
+    package var callsUnderWay: Int { delivery.callsUnderWay }
+    package var hasWaitingText: Bool { delivery.hasWaitingText }
+    package func turn(_ id: TurnID) -> Turn? { entries[id]?.turn }
+    package func turn(of run: RunID) -> TurnID? { turnOfRun[run] }
+
+    // MARK: From the relay
+
+    /// The user wrote, or a run began that no message asked for: it has a relay session by now.
+    package mutating func turnBegins(_ opening: TurnOpening, at now: Instant) {
+        guard entries[opening.id] == nil else { return }
+        var turn = Turn(opening, settings: settings.turn, planted: planted)
+        delivery.openLane(
+            LaneAddress(turn: opening.id, session: opening.session, interaction: opening.interaction),
+            windowEnds: opening.windowEnds)
+        let first = turn.begin(at: now)
+        entries[opening.id] = Entry(turn: turn)
+        turnOfRun[opening.run] = opening.id
+        orders.append(.turnOpened(opening))
+        queues[opening.agentSession, default: SessionQueue()].arrived(opening.id)
+        perform(first, of: opening.id, at: now)
+        if !agentPresent { change(opening.id, at: now) { $0.agentLost(at: now) } }
+        // A Stop can overtake its message.
+        if let interaction = opening.interaction, rememberedStops.removeValue(forKey: interaction) != nil {
+            change(opening.id, at: now) { $0.stopRequested(at: now) }
+        }
+        handOverNext(of: opening.agentSession, at: now)
+        deliver(at: now)
+    }
+
+    /// Nil for the interaction: everything of the session that is open.
+    package mutating func stopped(session: SessionID, interaction: InteractionID?, at now: Instant) {
+        let known = entries.values.filter { entry in
+            let opening = entry.turn.opening
+            return interaction.map { opening.interaction == $0 } ?? (opening.session == session)
+        }
+        // The youngest first, so that stopping the active one does not hand a waiting one over.
+        for entry in known.sorted(by: { $0.turn.opening.receivedAt > $1.turn.opening.receivedAt }) {
+            change(entry.turn.opening.id, at: now) { $0.stopRequested(at: now) }
+        }
+        if known.isEmpty, let interaction { remember(stop: interaction, at: now) }
+        deliver(at: now)
+    }
+
+    package mutating func decided(
+        _ approval: ApprovalID, _ decision: ApprovalDecision, reason: String?, at now: Instant
+    ) {
+        let owner = entries.first { $0.value.turn.knows(approval) }?.key
+        guard let owner else { return orders.append(.turnNote(TurnID(""), .unknownApproval)) }
+        change(owner, at: now) { $0.decided(approval, decision, reason: reason, at: now) }
+        deliver(at: now)
+    }
+
+    package mutating func answered(
+        _ call: CallID, with answer: RelayAnswer, at now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        for report in delivery.answered(call, with: answer, at: now, using: &random) {
+            switch report {
+            case .post(let turn, let report): change(turn, at: now) { $0.reported(report, at: now) }
+            case .connectionStopped(let code): orders.append(.connectionStopped(code))
+            case .note(let note, let turn, let name): orders.append(.deliveryNote(note, turn, name))
+            }
+        }
+        deliver(at: now)
+    }
+
+    // MARK: From the agent
+
+    package mutating func agentSays(_ signal: RunSignal, at now: Instant) {
+        guard let id = owner(of: signal) else { return orders.append(.unknownRun(signal)) }
+        let run = signal.run ?? entries[id]?.turn.opening.run
+        guard let run else { return }
+        if turnOfRun[run] == nil { turnOfRun[run] = id }
+        change(id, at: now) { $0.runEvent(signal.event, of: run, at: now) }
+        deliver(at: now)
+    }
+
+    package mutating func sendAnswered(_ answer: SendAnswer, for turn: TurnID, at now: Instant) {
+        if case .accepted(let run) = answer {
+            // The agent put the message into a run that an older turn owns: that one gets the text.
+            if let owner = turnOfRun[run], owner != turn, entries[owner]?.turn.outcome == nil {
+                change(turn, at: now) { $0.joinedOlder(at: now) }
+                return deliver(at: now)
+            }
+            turnOfRun[run] = turn
+        }
+        change(turn, at: now) { $0.sendAnswered(answer, at: now) }
+        deliver(at: now)
+    }
+
+    package mutating func lookedUp(_ lookup: RunLookup, of run: RunID, at now: Instant) {
+        guard let id = turnOfRun[run] else { return }
+        change(id, at: now) { $0.lookedUp(lookup, at: now) }
+        deliver(at: now)
+    }
+
+    package mutating func agentLost(at now: Instant) {
+        agentPresent = false
+        for id in entries.keys.sorted() { change(id, at: now) { $0.agentLost(at: now) } }
+        deliver(at: now)
+    }
+
+    package mutating func agentBack(at now: Instant) {
+        agentPresent = true
+        for id in entries.keys.sorted() { change(id, at: now) { $0.agentBack(at: now) } }
+        for session in queues.keys.sorted() { handOverNext(of: session, at: now) }
+        deliver(at: now)
+    }
+
+    // MARK: Time
+
+    package mutating func timePassed(at now: Instant) {
+        while let id = deadlines.popDue(at: now) { change(id, at: now) { $0.deadlineHit(at: now) } }
+        deliver(at: now)
+    }
+
+    // MARK: Within
+
+    private func owner(of signal: RunSignal) -> TurnID? {
+        if let run = signal.run, let id = turnOfRun[run] { return id }
+        let turns = signal.session.flatMap { queues[$0]?.turns } ?? []
+        if let run = signal.run {
+            return turns.first { entries[$0]?.turn.expects(run) == true }
+                ?? entries.first { $0.value.turn.expects(run) }?.key
+        }
+        // Only the session is named, as OpenClaw does for approvals: by the approval, else the turn that is with the agent.
+        let approval: ApprovalID? =
+            switch signal.event {
+            case .approvalRequested(let request): request.id
+            case .approvalSettled(let settlement): settlement.id
+            case .started, .text, .tool, .paused, .retrying, .finished, .failed: nil
+            }
+        if let approval, let known = entries.first(where: { $0.value.turn.knows(approval) })?.key { return known }
+        return signal.session.flatMap { queues[$0]?.active } ?? turns.first
+    }
+
+    private mutating func change(_ id: TurnID, at now: Instant, _ body: (inout Turn) -> [TurnOrder]) {
+        guard let index = entries.index(forKey: id) else { return }
+        let turnOrders = body(&entries.values[index].turn)
+        if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
+        guard let left = entries.index(forKey: id) else { return }
+        deadlines.set(entries.values[left].turn.nextDeadline, for: id)
+    }
+
+    private mutating func perform(_ turnOrders: [TurnOrder], of id: TurnID, at now: Instant) {
+        for order in turnOrders {
+            switch order {
+            case .post(let post): delivery.post(renamed(post, of: id), on: id, at: now)
+            case .replace(let post): delivery.replace(renamed(post, of: id), on: id, at: now)
+            case .skip: delivery.skip(on: id)
+            case .stopPreview: delivery.stopPreview(of: id)
+            case .closeWindow: delivery.closeWindow(of: id)
+            case .abandonLane: delivery.abandon(id)
+            case .command(let command): orders.append(.command(command))
+            case .agentFree: free(id, at: now)
+            case .closed: close(id, at: now)
+            case .note(let note): orders.append(.turnNote(id, note))
+            }
+        }
+    }
+
+    private mutating func free(_ id: TurnID, at now: Instant) {
+        guard let session = entries[id]?.turn.opening.agentSession else { return }
+        queues[session]?.left(id)
+        if queues[session]?.isEmpty == true { queues[session] = nil }
+        handOverNext(of: session, at: now)
+    }
+
+    private mutating func handOverNext(of session: AgentSession, at now: Instant) {
+        guard let id = queues[session]?.next(agentPresent: agentPresent) else { return }
+        change(id, at: now) { $0.handOver(at: now) }
+    }
+
+    private mutating func close(_ id: TurnID, at now: Instant) {
+        guard let entry = entries.removeValue(forKey: id) else { return }
+        for run in entry.turn.runs where turnOfRun[run] == id { turnOfRun[run] = nil }
+        turnOfTask = turnOfTask.filter { $0.value != id }
+        queues[entry.turn.opening.agentSession]?.left(id)
+        deadlines.forget(id)
+        delivery.closeLane(id)
+        orders.append(.turnClosed(id, entry.turn.outcome ?? .gone))
+        handOverNext(of: entry.turn.opening.agentSession, at: now)
+    }
+
+    private mutating func remember(stop interaction: InteractionID, at now: Instant) {
+        let memory = settings.stopMemory
+        rememberedStops = rememberedStops.filter { now - $0.value < memory }
+        if rememberedStops.count < 1_000 { rememberedStops[interaction] = now }
+    }
+
+    /// A provider's call id is unique in its session only: a card of another turn may have it already.
+    private mutating func renamed(_ post: Post, of id: TurnID) -> Post {
+        switch post {
+        case .taskStarted(var task):
+            if let owner = turnOfTask[task.task], owner != id {
+                let name = TaskID("\(task.task.text.prefix(230))~\(StableHash.text(of: id.text).prefix(8))")
+                entries[id]?.renamed[task.task] = name
+                task.task = name
+            }
+            turnOfTask[task.task] = id
+            return .taskStarted(task)
+        case .taskProgress(var task):
+            task.task = entries[id]?.renamed[task.task] ?? task.task
+            return .taskProgress(task)
+        case .taskEnded(var task):
+            task.task = entries[id]?.renamed[task.task] ?? task.task
+            return .taskEnded(task)
+        case .open, .text, .approval, .end, .message: return post
+        }
+    }
+
+    private mutating func deliver(at now: Instant) {
+        while true {
+            switch delivery.next(at: now) {
+            case .attempt(let attempt): orders.append(.attempt(attempt))
+            case .idle(let until):
+                deliveryWake = until
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+/// What the phone sees grow: compares the text with what was *streamed*, and says what to stream.
+///
+/// States:
+/// - `inStep`: streamed is the text. An addition goes out as it is.
+/// - `ahead`: the text is a beginning of what was streamed (it was trimmed). Nothing goes out until it extends again.
+/// - `apart`: the text says something else. Nothing goes out until a later text extends what was streamed, or the end.
+/// - `over`: the limit is reached, the preview was stopped, or the bubble has ended. Nothing goes out any more.
+///
+/// Invariant: what was streamed only grows, in order, and nothing in it stands twice.
+struct Preview: Sendable, Hashable {
+    private enum State: Hashable { case inStep, ahead, apart, over }
+
+    private(set) var streamed: String
+    private let limit: Int
+    private var state: State
+
+    init(limit: Int, streamed: String = "") {
+        self.limit = limit
+        self.streamed = streamed
+        // What was streamed by an earlier process is compared before anything is added to it.
+        state = streamed.isEmpty ? .inStep : .ahead
+    }
+
+    var isPaused: Bool { state == .apart }
+    var isOver: Bool { state == .over }
+
+    /// What to stream now that the text has moved; nil: nothing.
+    mutating func moved(_ movement: RunText.Movement, to text: @autoclosure () -> String) -> String? {
+        switch (state, movement) {
+        case (.over, _), (_, .none), (.apart, .grew): nil
+        case (.inStep, .grew(let addition)): take(addition)
+        case (.ahead, .grew), (.inStep, .changed), (.ahead, .changed), (.apart, .changed): compare(text())
+        }
+    }
+
+    /// A new attempt begins with an empty text.
+    mutating func restarted(text: String) -> String? { moved(.changed, to: text) }
+
+    mutating func stop() { state = .over }
+
+    private mutating func compare(_ text: String) -> String? {
+        if extends(text, streamed) {
+            state = .inStep
+            let start = text.utf8.index(text.startIndex, offsetBy: streamed.utf8.count)
+            return take(String(text.utf8[start...]) ?? "")
+        }
+        state = extends(streamed, text) ? .ahead : .apart
+        return nil
+    }
+
+    private mutating func take(_ addition: String) -> String? {
+        guard !addition.isEmpty else { return nil }
+        let room = limit - streamed.utf8.count
+        guard addition.utf8.count > room else {
+            streamed += addition
+            return addition
+        }
+        state = .over
+        let head = String(TextCut.split(addition, atMost: room).head)
+        streamed += head
+        return head.isEmpty ? nil : head
+    }
+}

@@ -1,0 +1,55 @@
+import BridgeModel
+
+/// Every sentence that a bubble can show and the agent did not write. Each says what happened and what a person can do.
+enum Sentences {
+    static let stopped = "Stopped."
+    static let emptyAnswer = "The agent finished without an answer."
+    static let noRun = "The agent took this as a command. There is nothing more to show."
+    static let agentAway =
+        "The agent could not be reached, so this message was not delivered. Please check that it is running, and send it again."
+    static let agentLost =
+        "The connection to the agent was lost, and it does not know what became of this run. Please check what it did, and ask again."
+    static let windowClosed = "The run goes on. What comes later follows as a message."
+    static let expired = "This message came too late to be answered in its bubble. Please send it again."
+    static let blocked = "The relay refused to show this answer."
+    static let tooLong =
+        "The answer could not be shown here: the relay refused its text. Please look at it on the agent's machine."
+    static let joined = "The agent answers this together with the message before it."
+    static let followUpMissing = "The agent did not say what came after the approval. Please ask it."
+    static let approvalExpired = "The approval was not answered in time."
+    static let approvalUnknown = "The agent no longer waited for this approval."
+    static let approvalCancelled = "The approval was withdrawn by the agent."
+    static let approvalImpossible =
+        "The agent asked for a decision that cannot be given on the phone, so it was refused."
+    static let continues = "continues"
+
+    static func approvalDenied(reason: String) -> String {
+        "The approval was denied: \(TextCut.marked(reason, atMost: 200))."
+    }
+
+    static func decidedElsewhere(_ decision: ApprovalDecision) -> String {
+        switch decision {
+        case .approve, .approveAlways: "The approval was given elsewhere."
+        case .deny: "The approval was denied elsewhere."
+        }
+    }
+
+    static func refused(_ message: String) -> String { "The agent refused this message: \(words(message))" }
+
+    static func failed(_ failure: RunFailure) -> String {
+        switch failure.kind {
+        case .rateLimit:
+            "The model's rate limit is reached. Please wait a little and ask again. (\(words(failure.message)))"
+        case .timeout: "The model did not answer in time. Please ask again. (\(words(failure.message)))"
+        case .contextLength:
+            "The conversation is too long for the model. Please begin a new chat. (\(words(failure.message)))"
+        case .refusal: "The model refused to answer. (\(words(failure.message)))"
+        case .agentGone: "The agent stopped before it had finished. Please ask again. (\(words(failure.message)))"
+        case .other: "The agent could not finish: \(words(failure.message))"
+        }
+    }
+
+    private static func words(_ message: String) -> String {
+        message.isEmpty ? "no reason given" : TextCut.marked(message, atMost: 400)
+    }
+}

@@ -1,0 +1,69 @@
+/// Cutting text by UTF-8 bytes without breaking a character, as people count characters: a flag or a family stays whole.
+package enum TextCut {
+    /// The longest beginning of `text` of at most `limit` bytes that ends between two characters, and what is left.
+    package static func split(_ text: String, atMost limit: Int) -> (head: Substring, rest: Substring) {
+        guard text.utf8.count > limit else { return (text[...], "") }
+        var cut = text.utf8.index(text.startIndex, offsetBy: max(0, limit))
+        // At most a few dozen steps back: the longest character in use has fewer bytes than that.
+        var steps = 0
+        while cut > text.startIndex, !isBoundary(cut, in: text), steps < 256 {
+            cut = text.utf8.index(before: cut)
+            steps += 1
+        }
+        while cut > text.startIndex, cut.samePosition(in: text.unicodeScalars) == nil {
+            cut = text.utf8.index(before: cut)
+        }
+        return (text[..<cut], text[cut...])
+    }
+
+    private static func isBoundary(_ index: String.Index, in text: String) -> Bool {
+        guard index.samePosition(in: text.unicodeScalars) != nil else { return false }
+        guard index < text.endIndex else { return true }
+        // Rounding down to a character leaves a boundary where it is.
+        return text.rangeOfCharacter(at: index).lowerBound == index
+    }
+
+    /// `text`, cut to at most `limit` bytes with a visible mark where it was longer.
+    package static func marked(_ text: String, atMost limit: Int) -> String {
+        guard text.utf8.count > limit else { return text }
+        let mark = "… (cut)"
+        return split(text, atMost: limit - mark.utf8.count).head + mark
+    }
+
+    /// Pieces of at most `limit` bytes, in order, cut after a line where one ends in the last quarter of a piece.
+    package static func pieces(_ text: Substring, atMost limit: Int) -> [String] {
+        var pieces: [String] = []
+        var rest = String(text)
+        while rest.utf8.count > limit {
+            let (head, tail) = split(rest, atMost: limit)
+            guard !head.isEmpty else { break }
+            let quarter = head.utf8.index(head.startIndex, offsetBy: head.utf8.count * 3 / 4)
+            if let line = head.utf8[quarter...].lastIndex(of: UInt8(ascii: "\n")) {
+                let cut = head.utf8.index(after: line)
+                pieces.append(String(rest[..<cut]))
+                rest = String(rest[cut...])
+            } else {
+                pieces.append(String(head))
+                rest = String(tail)
+            }
+        }
+        if !rest.isEmpty { pieces.append(rest) }
+        return pieces
+    }
+}
+
+extension String {
+    fileprivate func rangeOfCharacter(at index: String.Index) -> Range<String.Index> {
+        // `index(before: index(after:))` would round; the character that holds `index` begins at or before it.
+        let after = self.index(after: index)
+        let start = self.index(before: after)
+        return start..<after
+    }
+}
+
+/// Whether `text` begins with `head`, byte for byte. Swift's own comparison takes canonically equivalent text for equal, and
+/// the phone would then show bytes that were never sent.
+package func extends(_ text: String, _ head: String) -> Bool {
+    guard text.utf8.count >= head.utf8.count else { return false }
+    return text.utf8.starts(with: head.utf8)
+}

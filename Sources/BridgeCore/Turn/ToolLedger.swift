@@ -1,0 +1,140 @@
+import BridgeModel
+
+/// The tool cards of one turn: one card a call, however many channels tell of it.
+///
+/// States of a call: `open` (created), `waiting` (open, and its result is an approval away), `finished`.
+///
+/// Invariants:
+/// - A task is created once and finished once; what was created is finished before the turn's end (`finishAll`).
+/// - Progress of a call that is not open goes nowhere.
+/// - `item` of kind tool that ends says only that the call returned: while a `command` item of the same call is open, that
+///   one decides (OpenClaw sheet 6.3).
+struct ToolLedger: Sendable, Hashable {
+    static let payloadLimit = 100_000
+    static let labelLimit = 200
+    static let taskLimit = 256
+    /// More calls than this in one turn get no cards; their text still counts.
+    static let callLimit = 2_000
+
+    private struct Call: Hashable {
+        var task: TaskID
+        var name: String
+        var output = ""
+        var commandOpen = false
+        var approval: ApprovalID?
+        var finished = false
+    }
+
+    private var calls: [ToolCallID: Call] = [:]
+    /// Open calls in the order they began, so that they are finished in that order.
+    private var open: [ToolCallID] = []
+
+    var hasOpen: Bool { !open.isEmpty }
+
+    mutating func started(_ start: ToolStart) -> Post? {
+        if calls[start.call] != nil {
+            if start.channel == .command { calls[start.call]?.commandOpen = true }
+            return nil
+        }
+        guard calls.count < Self.callLimit else { return nil }
+        let task = TaskID(Self.shortened(start.call.text))
+        calls[start.call] = Call(task: task, name: start.name, commandOpen: start.channel == .command)
+        open.append(start.call)
+        return .taskStarted(
+            TaskStart(
+                task: task, kind: start.name.isEmpty ? "tool" : start.name,
+                label: Self.label(start.title ?? start.name),
+                arguments: start.arguments.map(Self.cut)))
+    }
+
+    mutating func progressed(_ progress: ToolProgress) -> Post? {
+        guard var call = calls[progress.call], !call.finished else { return nil }
+        if let output = progress.output {
+            call.output = progress.append ? call.output + output : output
+            call.output = Self.tail(of: call.output)
+            calls[progress.call] = call
+        }
+        let partial = call.output.isEmpty ? nil : JSONText.string(call.output)
+        return .taskProgress(
+            TaskProgress(
+                task: call.task, label: progress.title.flatMap(Self.label), percent: progress.percent,
+                partialResult: partial))
+    }
+
+    /// Nil: nothing to send, because it is finished already, waits for an approval or for a richer channel, or never began.
+    mutating func finished(_ result: ToolResult, planted: PlantedFault? = nil) -> Post? {
+        guard let call = calls[result.call] else { return nil }
+        if call.finished { return planted == .taskFinishedTwice ? end(call, result) : nil }
+        if call.approval != nil { return nil }
+        if result.channel == .item, call.commandOpen { return nil }
+        close(result.call)
+        return end(call, result)
+    }
+
+    func knows(_ call: ToolCallID) -> Bool { calls[call] != nil }
+
+    mutating func paused(_ call: ToolCallID, for approval: ApprovalID) {
+        guard calls[call]?.finished == false else { return }
+        calls[call]?.approval = approval
+    }
+
+    /// The approval that calls waited for is settled: they are finished by it.
+    mutating func approvalSettled(_ approval: ApprovalID, status: ToolResult.Status, label: String?) -> [Post] {
+        finish(open.filter { calls[$0]?.approval == approval }, status: status, label: label)
+    }
+
+    mutating func finishAll(status: ToolResult.Status, label: String? = nil) -> [Post] {
+        finish(open, status: status, label: label)
+    }
+
+    private mutating func finish(_ ids: [ToolCallID], status: ToolResult.Status, label: String?) -> [Post] {
+        ids.compactMap { id in
+            guard let call = calls[id] else { return nil }
+            close(id)
+            return .taskEnded(TaskEnd(task: call.task, name: call.name, status: status, label: label))
+        }
+    }
+
+    private mutating func close(_ id: ToolCallID) {
+        calls[id]?.finished = true
+        calls[id]?.output = ""
+        open.removeAll { $0 == id }
+    }
+
+    private func end(_ call: Call, _ result: ToolResult) -> Post {
+        .taskEnded(
+            TaskEnd(
+                task: call.task, name: result.name ?? call.name, status: result.status,
+                label: result.title.flatMap(Self.label), error: result.error.map { TextCut.marked($0, atMost: 4_000) },
+                result: result.result.map(Self.cut)))
+    }
+
+    private static func label(_ text: String) -> String? {
+        text.isEmpty ? nil : TextCut.marked(text, atMost: labelLimit)
+    }
+
+    /// JSON that is too long becomes a JSON string with its beginning: cut JSON would not be JSON.
+    private static func cut(_ json: JSONText) -> JSONText {
+        guard json.text.utf8.count > payloadLimit else { return json }
+        // Escaping may double it.
+        return .string(TextCut.marked(json.text, atMost: payloadLimit / 2 - 16))
+    }
+
+    /// The end of the output: it is what a person wants to see of a long one.
+    private static func tail(of output: String) -> String {
+        let limit = payloadLimit / 2
+        guard output.utf8.count > limit else { return output }
+        let mark = "(cut) …"
+        let start = output.utf8.index(output.endIndex, offsetBy: -(limit - mark.utf8.count))
+        let scalars = output.unicodeScalars
+        var cut = start
+        while cut < output.endIndex, cut.samePosition(in: scalars) == nil { cut = output.utf8.index(after: cut) }
+        return mark + output[cut...]
+    }
+
+    /// A provider's id may be long (Oppi sheet 9.3); the relay takes 256 characters (relay sheet 1.6).
+    private static func shortened(_ id: String) -> String {
+        guard id.unicodeScalars.count > taskLimit else { return id }
+        return "\(StableHash.text(of: id))-\(String(String.UnicodeScalarView(id.unicodeScalars.suffix(200))))"
+    }
+}

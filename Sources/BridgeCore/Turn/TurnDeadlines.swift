@@ -1,0 +1,42 @@
+import BridgeModel
+
+/// The moments a turn waits for, each for one reason. Taking one that has come switches it off.
+struct TurnDeadlines: Sendable, Hashable {
+    /// The bubble must end before the relay's window does.
+    var window: Instant?
+    /// The agent stays away, and the message was never sent.
+    var agent: Instant?
+    /// The partial text of a stopped run does not come.
+    var stop: Instant?
+    /// The follow-up run of a detached approval does not begin.
+    var followUp: Instant?
+    /// After a failed attempt the agent says nothing.
+    var retry: Instant?
+    /// The next look for a run that may be lost.
+    var look: Instant?
+    /// A look-up is not answered.
+    var ask: Instant?
+
+    var earliest: Instant? {
+        var earliest = window
+        for moment in [agent, stop, followUp, retry, look, ask] {
+            guard let moment else { continue }
+            earliest = earliest.map { min($0, moment) } ?? moment
+        }
+        return earliest
+    }
+
+    mutating func takeWindow(at now: Instant) -> Bool { take(\.window, at: now) }
+    mutating func takeAgent(at now: Instant) -> Bool { take(\.agent, at: now) }
+    mutating func takeStop(at now: Instant) -> Bool { take(\.stop, at: now) }
+    mutating func takeFollowUp(at now: Instant) -> Bool { take(\.followUp, at: now) }
+    mutating func takeRetry(at now: Instant) -> Bool { take(\.retry, at: now) }
+    mutating func takeLook(at now: Instant) -> Bool { take(\.look, at: now) }
+    mutating func takeAsk(at now: Instant) -> Bool { take(\.ask, at: now) }
+
+    private mutating func take(_ path: WritableKeyPath<Self, Instant?>, at now: Instant) -> Bool {
+        guard let moment = self[keyPath: path], moment <= now else { return false }
+        self[keyPath: path] = nil
+        return true
+    }
+}

@@ -1,0 +1,58 @@
+package import BridgeModel
+
+/// What a turn begins with.
+package struct TurnOpening: Sendable, Hashable {
+    package var id: TurnID
+    package var session: SessionID
+    package var interaction: InteractionID?
+    package var agentSession: AgentSession
+    /// The idempotency key and, where the agent lets us choose, the run's id.
+    package var run: RunID
+    /// Nil: a run that no phone message began.
+    package var message: UserMessage?
+    package var receivedAt: Instant
+    /// 30 minutes after the update was made or first seen, whichever is earlier.
+    package var windowEnds: Instant
+
+    package init(
+        id: TurnID, session: SessionID, interaction: InteractionID?, agentSession: AgentSession, run: RunID,
+        message: UserMessage?, receivedAt: Instant, windowEnds: Instant
+    ) {
+        self.id = id
+        self.session = session
+        self.interaction = interaction
+        self.agentSession = agentSession
+        self.run = run
+        self.message = message
+        self.receivedAt = receivedAt
+        self.windowEnds = windowEnds
+    }
+}
+
+package struct TurnSettings: Sendable, Hashable {
+    /// UTF-8 bytes a bubble holds: under the relay's 64 KB a field (relay sheet 1.6).
+    package var bubbleLimit = 60_000
+    /// How long before the window's end the bubble is ended.
+    package var windowMargin = Duration.seconds(60)
+    /// How long a message waits for an agent that is away.
+    package var agentPatience = Duration.seconds(120)
+    /// How long partial text is awaited after a stop.
+    package var stopPatience = Duration.seconds(3)
+    /// How long the follow-up of a decided approval is awaited.
+    package var followUpPatience = Duration.seconds(60)
+    /// How long the agent may take to answer a look-up that an empty end asks for.
+    package var lookUpPatience = Duration.seconds(5)
+    /// The first look after a lost link, the pace of the next ones, and how long in all.
+    package var firstLook = Duration.seconds(1)
+    package var lookInterval = Duration.seconds(3)
+    package var lookPatience = Duration.seconds(30)
+    /// A failed attempt after which the agent says nothing: longer than the 15 s it holds errors back (OpenClaw sheet 8.2).
+    package var retryPatience = Duration.seconds(45)
+
+    package init() {}
+}
+
+/// How a turn ended, for logs, counters and tests.
+package enum TurnOutcome: String, Sendable, Hashable {
+    case answered, aborted, failed, lost, neverSent, gone
+}

@@ -1,0 +1,40 @@
+/// A JSON value as text, checked by whoever made it, so that it can stand in a body as it is.
+package struct JSONText: Hashable, Sendable {
+    package let text: String
+
+    package init(unchecked text: String) { self.text = text }
+
+    /// A JSON string that means `value`.
+    package static func string(_ value: String) -> JSONText {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(value.utf8.count + 2)
+        appendString(value, to: &bytes)
+        return JSONText(unchecked: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// Appends `value` as a JSON string in UTF-8. Escapes what RFC 8259 demands and nothing else, so that equal values
+    /// always give equal bytes.
+    package static func appendString(_ value: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in value.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(byte)
+            case 0x0A: bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "n")])
+            case 0x0D: bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "r")])
+            case 0x09: bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "t")])
+            case 0..<0x20: appendControl(byte, to: &bytes)
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func appendControl(_ byte: UInt8, to bytes: inout [UInt8]) {
+        let digits = Array("0123456789abcdef".utf8)
+        bytes.append(contentsOf: Array("\\u00".utf8))
+        bytes.append(digits[Int(byte >> 4)])
+        bytes.append(digits[Int(byte & 15)])
+    }
+}
