@@ -1,0 +1,54 @@
+package import BridgeModel
+
+/// One JSON object, member by member, in the order they are given; nil members are left out.
+package struct JSONObjectWriter {
+    private var bytes: [UInt8] = []
+
+    package init() {
+        bytes.reserveCapacity(256)
+        bytes.append(UInt8(ascii: "{"))
+    }
+
+    package mutating func string(_ name: StaticString, _ value: String?) {
+        guard let value else { return }
+        member(name)
+        JSONText.appendString(value, to: &bytes)
+    }
+
+    package mutating func integer(_ name: StaticString, _ value: Int?) {
+        guard let value else { return }
+        member(name)
+        bytes.append(contentsOf: String(value).utf8)
+    }
+
+    /// JSON knows neither infinity nor not-a-number: such a value is left out.
+    package mutating func number(_ name: StaticString, _ value: Double?) {
+        guard let value, value.isFinite else { return }
+        member(name)
+        bytes.append(contentsOf: value.description.utf8)
+    }
+
+    package mutating func value(_ name: StaticString, _ value: JSONText?) {
+        guard let value else { return }
+        member(name)
+        bytes.append(contentsOf: value.text.utf8)
+    }
+
+    package mutating func raw(_ name: StaticString, _ value: [UInt8]) {
+        member(name)
+        bytes.append(contentsOf: value)
+    }
+
+    package consuming func finish() -> [UInt8] {
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
+    private mutating func member(_ name: StaticString) {
+        if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+    }
+}

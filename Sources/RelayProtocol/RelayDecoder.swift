@@ -1,0 +1,151 @@
+package import BridgeModel
+import FoundationEssentials
+
+/// Reads what the relay answered (relay sheet 1.4, 1.5, 10, 11.2).
+///
+/// A call is delivered only if the status is 2xx, `ok` is true and the expected member is there. A 2xx that is anything else
+/// (HTML of a proxy, half a reply) is an unknown outcome: the call may have been applied.
+package enum RelayDecoder {
+    /// What a delivered call must bring.
+    package enum Expected: Hashable, Sendable { case nothing, message, session }
+
+    package static func expected(of call: RelayCall) -> Expected {
+        switch call {
+        case .sendMessage: .message
+        case .createSession: .session
+        case .sendMessageDelta, .sendMessageEnd, .createTask, .updateTask, .finishTask, .requestApproval: .nothing
+        }
+    }
+
+    package static func answer(to result: Result<HTTPResponse, HTTPFailure>, expecting expected: Expected, wall: Int64)
+        -> RelayAnswer
+    {
+        switch result {
+        case .failure(let failure): RelayAnswer(.unknown(reason: failure.message))
+        case .success(let response): answer(to: response, expecting: expected, wall: wall)
+        }
+    }
+
+    private static func answer(to response: HTTPResponse, expecting expected: Expected, wall: Int64) -> RelayAnswer {
+        let rate = RateHeaders.reading(of: response)
+        let request = response.header("X-Request-ID").map { RequestID(String($0.prefix(64))) }
+        func made(_ outcome: RelayAnswer.Outcome) -> RelayAnswer { RelayAnswer(outcome, rate: rate, request: request) }
+        guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(response.body)) else {
+            return made(withoutEnvelope(response, wall: wall))
+        }
+        if (200..<300).contains(response.status), envelope.ok == true {
+            return made(delivered(envelope.result, expecting: expected))
+        }
+        guard response.status >= 400 || envelope.ok == false else {
+            return made(
+                .unknown(reason: "the relay answered \(response.status) without saying whether it took the call"))
+        }
+        return made(refused(response, envelope.error, wall: wall))
+    }
+
+    private static func delivered(_ result: Envelope.Receipt?, expecting expected: Expected) -> RelayAnswer.Outcome {
+        let receipt = RelayReceipt(
+            message: (result?.message_id ?? result?.id).map { MessageID($0) },
+            session: (result?.session_id).map { SessionID($0) }, repeated: result?.idempotent ?? false)
+        switch expected {
+        case .message where receipt.message == nil: return .unknown(reason: "the relay's answer has no message_id")
+        case .session where receipt.session == nil: return .unknown(reason: "the relay's answer has no session_id")
+        case .message, .session, .nothing: return .delivered(receipt)
+        }
+    }
+
+    private static func refused(_ response: HTTPResponse, _ error: Envelope.Failure?, wall: Int64)
+        -> RelayAnswer.Outcome
+    {
+        let hint = error?.retry_after_ms.flatMap { milliseconds -> Duration? in
+            milliseconds >= 0 && milliseconds <= 3_600_000 ? .milliseconds(milliseconds) : nil
+        }
+        let wait = hint ?? response.header("Retry-After").flatMap { RetryAfter.parse($0, nowWallMilliseconds: wall) }
+        let code = error?.code.map(RelayErrorCode.init(name:)) ?? RelayErrorCode(status: response.status)
+        return .refused(
+            RelayRefusal(
+                status: response.status, code: code, message: String((error?.message ?? "").prefix(400)),
+                retryAfter: wait,
+                fields: (error?.errors ?? []).prefix(20).compactMap(\.path)))
+    }
+
+    /// Something between us and the relay answered, or the reply was cut: only the status is left to go by.
+    private static func withoutEnvelope(_ response: HTTPResponse, wall: Int64) -> RelayAnswer.Outcome {
+        let looksLikeHTML = response.body.first { !($0 == 32 || (9...13).contains($0)) } == UInt8(ascii: "<")
+        let what = looksLikeHTML ? "a web page" : response.body.isEmpty ? "nothing" : "no JSON"
+        let reason =
+            "the relay's address answered \(response.status) with \(what); check that base_url is the relay's and no proxy stands in between"
+        switch response.status {
+        case 429, 503: return refused(response, nil, wall: wall)
+        case 400..<500: return refused(response, nil, wall: wall)
+        default: return .unknown(reason: reason)
+        }
+    }
+}
+
+private struct Envelope: Decodable {
+    struct Receipt: Decodable {
+        var message_id: String?
+        var id: String?
+        var session_id: String?
+        var idempotent: Bool?
+    }
+
+    struct Failure: Decodable {
+        struct Field: Decodable { var path: String? }
+
+        var code: String?
+        var message: String?
+        var retry_after_ms: Int?
+        var errors: [Field]?
+    }
+
+    var ok: Bool?
+    var result: Receipt?
+    var error: Failure?
+}
+
+extension RelayErrorCode {
+    package init(name: String) {
+        self =
+            switch name {
+            case "invalid_request", "validation_failed": .invalidRequest
+            case "invalid_token_location": .invalidTokenLocation
+            case "invalid_token": .invalidToken
+            case "permission_denied": .permissionDenied
+            case "installation_revoked": .installationRevoked
+            case "session_not_found": .sessionNotFound
+            case "agent_not_found": .agentNotFound
+            case "interaction_not_found": .interactionNotFound
+            case "idempotency_conflict": .idempotencyConflict
+            case "message_finalized": .messageFinalized
+            case "session_deleted": .sessionDeleted
+            case "interaction_expired": .interactionExpired
+            case "payload_too_large": .payloadTooLarge
+            case "rate_limited": .rateLimited
+            case "content_blocked": .contentBlocked
+            case "internal_error": .internalError
+            case "upstream_error": .upstreamError
+            case "temporarily_unavailable": .temporarilyUnavailable
+            case "agent_degraded": .agentDegraded
+            default: .other(String(name.prefix(64)))
+            }
+    }
+
+    /// What a status means when no code came with it. A 403 or 404 without an envelope is a proxy's rather than the relay's
+    /// and says nothing about the session: it stays unnamed.
+    package init(status: Int) {
+        self =
+            switch status {
+            case 400: .invalidRequest
+            case 401: .invalidToken
+            case 413: .payloadTooLarge
+            case 429: .rateLimited
+            case 451: .contentBlocked
+            case 500: .internalError
+            case 502, 504: .upstreamError
+            case 503: .temporarilyUnavailable
+            default: .other("http_\(status)")
+            }
+    }
+}

@@ -1,0 +1,99 @@
+package import BridgeModel
+
+/// Makes the bytes of relay calls (relay sheet, section 6, plain mode).
+///
+/// Bodies are compact JSON with the members in a fixed order, so that the same call always gives the same bytes: a retry
+/// under the same key must not differ (sheet 7.1). Absent members are left out, never null (sheet 1.3).
+package enum RelayEncoder {
+    package static func path(of call: RelayCall) -> String {
+        switch call {
+        case .sendMessage: "/v1/bridge/sendMessage"
+        case .sendMessageDelta: "/v1/bridge/sendMessageDelta"
+        case .sendMessageEnd: "/v1/bridge/sendMessageEnd"
+        case .createTask: "/v1/bridge/createTask"
+        case .updateTask: "/v1/bridge/updateTask"
+        case .finishTask: "/v1/bridge/finishTask"
+        case .requestApproval: "/v1/bridge/requestApproval"
+        case .createSession: "/v1/bridge/createSession"
+        }
+    }
+
+    package static func body(of call: RelayCall) -> [UInt8] {
+        var json = JSONObjectWriter()
+        switch call {
+        case .sendMessage(let call):
+            json.string("session_id", call.session.text)
+            json.string("interaction_id", call.interaction?.text)
+            json.string("text", call.text)
+            json.usage(call.usage)
+            json.string("idempotency_key", call.key.text)
+        case .sendMessageDelta(let call):
+            json.string("message_id", call.message.text)
+            json.string("delta", call.delta)
+            json.string("idempotency_key", call.key.text)
+        case .sendMessageEnd(let call):
+            json.string("message_id", call.message.text)
+            json.string("text", call.text)
+            json.usage(call.usage)
+            json.string("finish_reason", call.finishReason?.rawValue)
+            json.string("idempotency_key", call.key.text)
+        case .createTask(let call):
+            json.task(call.session, call.interaction, call.task)
+            json.string("kind", call.kind)
+            json.string("status_label", call.label)
+            json.value("args", call.arguments)
+            json.string("idempotency_key", call.key.text)
+        case .updateTask(let call):
+            json.task(call.session, call.interaction, call.task)
+            json.string("status_label", call.label)
+            json.integer("progress_percent", call.percent)
+            json.value("partial_result", call.partialResult)
+            json.string("idempotency_key", call.key.text)
+        case .finishTask(let call):
+            json.task(call.session, call.interaction, call.task)
+            json.string("name", call.name)
+            json.string("status", call.status.rawValue)
+            json.string("status_label", call.label)
+            json.string("error", call.error)
+            json.value("result", call.result)
+            json.string("idempotency_key", call.key.text)
+        case .requestApproval(let call): json.approval(call)
+        case .createSession(let call): json.string("source", call.source)
+        }
+        return json.finish()
+    }
+}
+
+extension JSONObjectWriter {
+    fileprivate mutating func task(_ session: SessionID, _ interaction: InteractionID?, _ task: TaskID) {
+        string("session_id", session.text)
+        string("interaction_id", interaction?.text)
+        string("task_id", task.text)
+    }
+
+    fileprivate mutating func approval(_ call: RequestApproval) {
+        string("session_id", call.session.text)
+        string("interaction_id", call.interaction?.text)
+        string("approval_id", call.approval.text)
+        string("approval_slug", call.slug)
+        string("action", call.action)
+        string("tool_call_id", call.toolCall?.text)
+        string("title", call.title)
+        string("severity", call.severity.rawValue)
+        string("command", call.command)
+        string("host", call.host)
+        string("message", call.message)
+        string("idempotency_key", call.key.text)
+    }
+
+    fileprivate mutating func usage(_ usage: Usage?) {
+        guard let usage else { return }
+        var json = JSONObjectWriter()
+        json.integer("input_tokens", usage.inputTokens)
+        json.integer("output_tokens", usage.outputTokens)
+        json.number("estimated_cost_usd", usage.estimatedCostUSD)
+        json.string("model", usage.model)
+        json.string("provider", usage.provider)
+        raw("usage", json.finish())
+    }
+}
