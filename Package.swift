@@ -54,7 +54,7 @@ let package = Package(
 
         // Edges.
         room("Transport", ["BridgeModel", "Locking", "CCurl"]),
-        room("LocalServer", ["BridgeModel", "Locking", "CMicrohttpd"]),
+        room("LocalServer", ["Locking", "CMicrohttpd"]),
 
         // The service, the relay to develop against, the doubles.
         room(
@@ -80,7 +80,7 @@ let package = Package(
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("TransportTests", ["BridgeModel", "Transport"]),
-        tests("LocalServerTests", ["BridgeModel", "LocalServer"]),
+        tests("LocalServerTests", ["LocalServer", "Locking"]),
         tests("SimulatorTests", ["Simulator", "RelayRules", "LocalServer"]),
         tests("BridgeServiceTests", ["BridgeModel", "BridgeService", "BridgeTesting"]),
     ],

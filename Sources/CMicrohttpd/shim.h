@@ -1,3 +1,62 @@
 #pragma once
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
 #include <microhttpd.h>
+
+// What Swift does not import: the variadic start, the variadic look at a connection, and a few macro constants.
+
+/// The socket of a connection, or -1.
+static inline int cmicrohttpd_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == NULL ? -1 : info->connect_fd;
+}
+
+/// Called for each new connection. Without TCP_NODELAY a small piece of an event stream may wait 40 ms for the reader's
+/// acknowledgement of the one before.
+static inline void cmicrohttpd_connected(void *owner, struct MHD_Connection *connection, void **socket_context,
+                                         enum MHD_ConnectionNotificationCode event) {
+  (void)owner;
+  (void)socket_context;
+  if (event != MHD_CONNECTION_NOTIFY_STARTED) return;
+  int on = 1;
+  (void)setsockopt(cmicrohttpd_socket(connection), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+/// Starts a server with one thread of its own on a socket that listens already. Takes over the socket on success.
+///
+/// No MHD_USE_ERROR_LOG: it writes a line for each reader that goes away. Strictness 1 refuses HTTP/1.1 without a Host.
+static inline struct MHD_Daemon *cmicrohttpd_start(int listening_socket, unsigned int connection_limit,
+                                                   unsigned int idle_seconds, MHD_AccessHandlerCallback access,
+                                                   void *owner, void *(*begin)(void *, const char *, struct MHD_Connection *),
+                                                   MHD_RequestCompletedCallback completed) {
+  return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE, 0, NULL, NULL,
+                          access, owner,                                         //
+                          MHD_OPTION_LISTEN_SOCKET, (MHD_socket)listening_socket, //
+                          MHD_OPTION_CONNECTION_LIMIT, connection_limit,         //
+                          MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds,           //
+                          MHD_OPTION_STRICT_FOR_CLIENT, 1,                       //
+                          MHD_OPTION_URI_LOG_CALLBACK, begin, owner,             //
+                          MHD_OPTION_NOTIFY_COMPLETED, completed, owner,         //
+                          MHD_OPTION_NOTIFY_CONNECTION, &cmicrohttpd_connected, NULL, //
+                          MHD_OPTION_END);
+}
+
+/// Ends a connection with RST at once. Connecting to "no address" drops a TCP connection without the FIN that the
+/// library's own shutdown would send first; the library then finds the socket dead and closes it.
+static inline void cmicrohttpd_reset(struct MHD_Connection *connection) {
+  struct sockaddr nowhere = {.sa_family = AF_UNSPEC};
+  (void)connect(cmicrohttpd_socket(connection), &nowhere, sizeof(nowhere));
+}
+
+/// Ends a connection from any thread: the library's thread sees the hang-up and cleans up.
+static inline void cmicrohttpd_hang_up(struct MHD_Connection *connection) {
+  (void)shutdown(cmicrohttpd_socket(connection), SHUT_RDWR);
+}
+
+static inline uint64_t cmicrohttpd_size_unknown(void) { return MHD_SIZE_UNKNOWN; }
+static inline ssize_t cmicrohttpd_end_of_stream(void) { return MHD_CONTENT_READER_END_OF_STREAM; }
+static inline ssize_t cmicrohttpd_end_with_error(void) { return MHD_CONTENT_READER_END_WITH_ERROR; }

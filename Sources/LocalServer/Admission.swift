@@ -1,0 +1,50 @@
+/// Who may talk to a server that trusts its machine.
+///
+/// A web page in the user's browser can reach loopback too. It cannot hide two things: the name it was led by (`Host`),
+/// which gives away an outside name that was made to point here, and the page it comes from (`Origin`). So `Host` must be
+/// a numeric address or `localhost` or a name that was allowed, and `Origin`, if there is one, must be this very server.
+struct Admission: Sendable {
+    /// Names under which the server is reached besides numeric addresses and `localhost`, in lower case.
+    let names: Set<String>
+
+    init(names: [String]) { self.names = Set(names.map { $0.lowercased() }) }
+
+    /// The refusal, or nil when the request may pass.
+    func refusal(of headers: [LocalHeader]) -> LocalResponse? {
+        let hosts = headers.filter { $0.name.lowercased() == "host" }
+        guard let host = hosts.first?.value.lowercased(), hosts.count == 1 else {
+            return .text(400, "The request needs exactly one Host header.")
+        }
+        guard isKnown(host) else {
+            return .text(
+                421, "This server answers to numeric addresses and localhost, not to the name in the Host header.")
+        }
+        for origin in headers where origin.name.lowercased() == "origin" {
+            guard origin.value.lowercased() == "http://\(host)" else {
+                return .text(403, "Web pages of another origin may not use this server.")
+            }
+        }
+        return nil
+    }
+
+    private func isKnown(_ authority: String) -> Bool {
+        guard let name = Self.hostName(of: authority) else { return false }
+        return name == "localhost" || names.contains(name) || ListenAddress.family(of: name) != nil
+    }
+
+    /// The host of `host`, `host:port` and `[address]:port`; nil when the port is no number.
+    private static func hostName(of authority: String) -> String? {
+        let name: Substring
+        let rest: Substring
+        if authority.hasPrefix("[") {
+            guard let end = authority.firstIndex(of: "]") else { return nil }
+            name = authority[authority.index(after: authority.startIndex)..<end]
+            rest = authority[authority.index(after: end)...]
+        } else {
+            name = authority.prefix { $0 != ":" }
+            rest = authority[name.endIndex...]
+        }
+        guard rest.isEmpty || (rest.first == ":" && UInt16(rest.dropFirst()) != nil) else { return nil }
+        return String(name)
+    }
+}

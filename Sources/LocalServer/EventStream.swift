@@ -1,0 +1,123 @@
+import CMicrohttpd
+import Locking
+
+/// A response body that is fed as things happen, for one reader. Any thread may push.
+///
+/// States: *open*; *finishing* (what is queued still goes out, then the body ends properly); *cut* (the reader was too slow
+/// or the server stops: the queue is dropped and the connection is closed in the middle of the body); *gone* (the request
+/// has completed). Can transition to: open to any other; finishing to cut and gone; cut to gone.
+///
+/// The queue holds at most `limit` bytes that the kernel has not taken. At the bound the reader is cut rather than the
+/// producer held up: a reader of events can come back and ask from where it left off.
+package final class EventStream: Wakeable {
+    private enum Phase { case open, finishing, cut, gone }
+
+    private struct State {
+        var phase = Phase.open
+        var queue = ByteQueue()
+        var latch = ConnectionLatch()
+    }
+
+    private let limit: Int
+    private let state = Locked(State())
+    private let whenEnded: @Sendable () -> Void
+
+    /// `whenEnded` is called once, when the reader has gone or was cut, on the server's thread: it must not block.
+    package init(limit: Int = 1 << 20, whenEnded: @escaping @Sendable () -> Void = {}) {
+        precondition(limit > 0)
+        self.limit = limit
+        self.whenEnded = whenEnded
+    }
+
+    /// Queues bytes for the reader. False when nothing more can reach it.
+    @discardableResult
+    package func push(_ bytes: [UInt8]) -> Bool {
+        state.withLock { state in
+            guard state.phase == .open else { return false }
+            guard state.queue.count + bytes.count <= limit else {
+                state.phase = .cut
+                state.queue = ByteQueue()
+                state.latch.resume()
+                // A reader that does not read keeps its connection from being written to, so nobody would notice.
+                state.latch.hangUp()
+                return false
+            }
+            state.queue.append(bytes)
+            state.latch.resume()
+            return true
+        }
+    }
+
+    /// Ends the body after what was queued.
+    package func finish() {
+        state.withLock { state in
+            guard state.phase == .open else { return }
+            state.phase = .finishing
+            state.latch.resume()
+        }
+    }
+
+    package var isOpen: Bool { state.withLock { $0.phase == .open } }
+
+    // MARK: - On the library's thread
+
+    func attach(_ connection: Connection) { state.withLock { $0.latch.attach(connection) } }
+
+    /// The library asks for bytes: some, or 0 after the connection was suspended, or one of the library's two ends.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        state.withLock { state in
+            if state.phase == .cut || state.phase == .gone { return cmicrohttpd_end_with_error() }
+            let count = state.queue.take(into: buffer)
+            if count > 0 { return count }
+            if state.phase == .finishing { return cmicrohttpd_end_of_stream() }
+            state.latch.suspend()
+            return 0
+        }
+    }
+
+    func requestCompleted() {
+        let isNew = state.withLock { state in
+            defer {
+                state.phase = .gone
+                state.queue = ByteQueue()
+                state.latch.detach()
+            }
+            return state.phase != .gone
+        }
+        if isNew { whenEnded() }
+    }
+
+    func serverStops() {
+        state.withLock { state in
+            guard state.phase != .gone else { return }
+            state.phase = .cut
+            state.latch.resume()
+            state.latch.hangUp()
+        }
+    }
+}
+
+/// Bytes in the order they came; taken bytes are forgotten when they are more than half of what is held.
+struct ByteQueue {
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    var count: Int { bytes.count - start }
+
+    mutating func append(_ more: [UInt8]) { bytes.append(contentsOf: more) }
+
+    mutating func take(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let size = min(count, buffer.count)
+        guard size > 0 else { return 0 }
+        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<start + size])) }
+        start += size
+        if start == bytes.count {
+            bytes.removeAll(keepingCapacity: bytes.capacity <= 65_536)
+            start = 0
+        } else if start > bytes.count / 2 {
+            bytes.removeFirst(start)
+            start = 0
+        }
+        return size
+    }
+}

@@ -1,0 +1,54 @@
+import Glibc
+
+/// Where a server listens: a numeric address and a port; port 0 lets the system choose.
+package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
+    package enum Family: Hashable, Sendable { case version4, version6 }
+
+    package let host: String
+    package let port: UInt16
+    package let family: Family
+
+    /// Takes `127.0.0.1:8787`, `[::1]:8787` and `localhost:8787`, which means 127.0.0.1. Names are not looked up: what a
+    /// name resolves to decides who can reach the server, so it has to be written down.
+    package init(_ text: String) throws(LocalServerError) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            throw Self.unusable(text, "expected HOST:PORT")
+        }
+        var host = String(text[..<colon])
+        let bracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        if bracketed { host = String(host.dropFirst().dropLast()) }
+        if host == "localhost" { host = "127.0.0.1" }
+
+        guard let family = Self.family(of: host), bracketed == (family == .version6) else {
+            throw Self.unusable(text, "the host must be a numeric address or localhost, IPv6 in brackets")
+        }
+        self.host = host
+        self.port = port
+        self.family = family
+    }
+
+    package var isLoopback: Bool {
+        family == .version4 ? host.hasPrefix("127.") : host == "::1"
+    }
+
+    package var description: String { Self.authority(host: host, family: family, port: port) }
+
+    /// Host and port as they stand in a URL.
+    static func authority(host: String, family: Family, port: UInt16) -> String {
+        family == .version6 ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    /// The family of a numeric address, or nil when it is none.
+    static func family(of host: String) -> Family? {
+        var version4 = in_addr()
+        var version6 = in6_addr()
+        if inet_pton(AF_INET, host, &version4) == 1 { return .version4 }
+        if inet_pton(AF_INET6, host, &version6) == 1 { return .version6 }
+        return nil
+    }
+
+    private static func unusable(_ text: String, _ reason: String) -> LocalServerError {
+        LocalServerError(
+            .badAddress, "listen address is \"\(text)\": \(reason), for example 127.0.0.1:8787 or 127.0.0.1:0")
+    }
+}

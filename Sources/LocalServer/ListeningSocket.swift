@@ -1,0 +1,84 @@
+import Glibc
+
+/// A socket that listens. Made here rather than by the library, because the library does not say why it failed.
+struct ListeningSocket {
+    let descriptor: Int32
+    /// The port in force, also when 0 was asked for.
+    let port: UInt16
+
+    init(_ address: ListenAddress) throws(LocalServerError) {
+        let domain = address.family == .version4 ? AF_INET : AF_INET6
+        let descriptor = socket(domain, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw Self.failure("open a socket", address, errno) }
+        do {
+            self.port = try Self.listen(descriptor, at: address)
+            self.descriptor = descriptor
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    private static func listen(_ descriptor: Int32, at address: ListenAddress) throws(LocalServerError) -> UInt16 {
+        // Without it a restart waits a minute for old connections to be forgotten. On Linux it lets nobody share a port.
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        guard bind(descriptor, address) == 0 else { throw failure("listen", address, errno) }
+        guard Glibc.listen(descriptor, SOMAXCONN) == 0 else { throw failure("listen", address, errno) }
+        guard let port = port(of: descriptor) else { throw failure("learn the port", address, errno) }
+        return port
+    }
+
+    private static func bind(_ descriptor: Int32, _ address: ListenAddress) -> Int32 {
+        switch address.family {
+        case .version4:
+            var raw = sockaddr_in()
+            raw.sin_family = sa_family_t(AF_INET)
+            raw.sin_port = address.port.bigEndian
+            inet_pton(AF_INET, address.host, &raw.sin_addr)
+            return withSocketAddress(&raw) { Glibc.bind(descriptor, $0, $1) }
+        case .version6:
+            var raw = sockaddr_in6()
+            raw.sin6_family = sa_family_t(AF_INET6)
+            raw.sin6_port = address.port.bigEndian
+            inet_pton(AF_INET6, address.host, &raw.sin6_addr)
+            return withSocketAddress(&raw) { Glibc.bind(descriptor, $0, $1) }
+        }
+    }
+
+    private static func port(of descriptor: Int32) -> UInt16? {
+        // The port stands at the same place in both families.
+        var raw = sockaddr_in6()
+        var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let status = withSocketAddress(&raw) { pointer, _ in getsockname(descriptor, pointer, &size) }
+        return status == 0 ? UInt16(bigEndian: raw.sin6_port) : nil
+    }
+
+    private static func withSocketAddress<Address>(
+        _ raw: inout Address, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        withUnsafeMutablePointer(to: &raw) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<Address>.size))
+            }
+        }
+    }
+
+    private static func failure(_ doing: String, _ address: ListenAddress, _ code: Int32) -> LocalServerError {
+        switch code {
+        case EADDRINUSE:
+            return LocalServerError(
+                .portInUse,
+                "cannot listen on \(address): the port is in use; stop the other program or take another port, or port 0 "
+                    + "for any free one")
+        case EADDRNOTAVAIL, EAFNOSUPPORT:
+            return LocalServerError(
+                .badAddress, "cannot listen on \(address): this machine does not have that address; try 127.0.0.1")
+        case EACCES:
+            return LocalServerError(
+                .notPermitted, "cannot listen on \(address): ports below 1024 need root; take a higher one")
+        default:
+            return LocalServerError(.startFailed, "cannot \(doing) on \(address): \(String(cString: strerror(code)))")
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import CMicrohttpd
+import Glibc
+import Locking
+
+/// HTTP/1.1 for programs on the same machine, over libmicrohttpd: the simulator, and later metrics and health.
+///
+/// One thread, the library's own, carries all connections and calls the handler; so the handler must not block. What takes
+/// time is answered by a ticket, what goes on and on by an event stream; both may be fed from any thread.
+///
+/// States: *idle*, *running*, *stopped*. Can transition to: idle to running by `start`; idle and running to stopped by
+/// `stop`. A stopped server stays stopped.
+package final class LocalServer: Sendable {
+    package struct Settings: Sendable {
+        /// A body may have this many bytes; more is answered with 413.
+        package var bodyLimit = 1_100_000
+        /// More connections than this wait in the system's queue.
+        package var connectionLimit = 2_048
+        /// A connection on which nothing moves is closed after this; event streams and tickets that wait do not count.
+        package var idleSeconds = 120
+        /// Lets other machines in. They can read and drive everything that the handler offers.
+        package var allowsOtherMachines = false
+        /// Host names under which the server may be addressed, besides `localhost` and numeric addresses.
+        package var names: [String] = []
+
+        package init() {}
+    }
+
+    private enum State {
+        case idle
+        case running(Daemon, port: UInt16)
+        case stopped
+    }
+
+    private let address: ListenAddress
+    private let settings: Settings
+    private let engine: ServerEngine
+    private let state: Locked<State>
+
+    /// Checks the address; nothing is opened before `start`.
+    package init(
+        listen: String, settings: Settings = Settings(),
+        handler: @escaping @Sendable (LocalRequest) -> LocalAnswer
+    ) throws(LocalServerError) {
+        address = try ListenAddress(listen)
+        guard address.isLoopback || settings.allowsOtherMachines else {
+            throw LocalServerError(
+                .notLoopback,
+                "listen address \(address) can be reached from other machines; take 127.0.0.1:\(address.port), or allow "
+                    + "other machines explicitly")
+        }
+        self.settings = settings
+        engine = ServerEngine(
+            admission: Admission(names: settings.names), bodyLimit: settings.bodyLimit, handler: handler)
+        state = Locked(.idle)
+    }
+
+    deinit { stop() }
+
+    package func start() throws(LocalServerError) {
+        let listening = try ListeningSocket(address)
+        let started = state.withLock { state in
+            guard case .idle = state,
+                let library = startLibrary(
+                    listening, connectionLimit: settings.connectionLimit, idleSeconds: settings.idleSeconds,
+                    engine: engine)
+            else { return false }
+            state = .running(library, port: listening.port)
+            return true
+        }
+        guard started else {
+            close(listening.descriptor)
+            throw LocalServerError(
+                .startFailed,
+                "cannot start the server on \(address): it was started before, or the system has no thread or descriptor "
+                    + "left; see `ulimit -n`")
+        }
+    }
+
+    /// The port in force, 0 while not running.
+    package var port: Int {
+        state.withLock { state in
+            if case .running(_, let port) = state { return Int(port) }
+            return 0
+        }
+    }
+
+    /// `http://127.0.0.1:8787`, without a slash at the end.
+    package var baseURL: String {
+        "http://\(ListenAddress.authority(host: address.host, family: address.family, port: UInt16(port)))"
+    }
+
+    /// Takes no new connection, wakes all that waits, and returns when every connection is closed. Not to be called from
+    /// the handler: it waits for the handler's thread. Calling it again does nothing.
+    package func stop() {
+        let library: Daemon? = state.withLock { state in
+            defer { state = .stopped }
+            if case .running(let library, _) = state { return library }
+            return nil
+        }
+        guard let library else { return }
+        let listening = MHD_quiesce_daemon(library.pointer)
+        if listening >= 0 { close(listening) }
+        engine.wakeAll()
+        MHD_stop_daemon(library.pointer)
+    }
+}

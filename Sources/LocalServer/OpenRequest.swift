@@ -1,0 +1,133 @@
+import CMicrohttpd
+
+/// One request from its first line to its end, as the library's callbacks go through it. Only the library's thread
+/// touches it; what other threads may do to it lies behind the locks of `EventStream` and `PendingAnswer`.
+///
+/// States: *new* (only the target is known); *receiving*; *discarding* (the body is over the limit, the rest is read away);
+/// *waiting* for a ticket; *answered*. Can transition to: new to receiving, discarding, answered; receiving to discarding,
+/// waiting, answered; discarding to answered; waiting to answered.
+final class OpenRequest {
+    private enum Phase {
+        case new, receiving, discarding
+        case waiting(PendingAnswer)
+        case answered
+    }
+
+    private let target: String
+    private var phase = Phase.new
+    private var headers: [LocalHeader] = []
+    private var body: [UInt8] = []
+    private var received = 0
+    private var wakeable: (any Wakeable)?
+
+    init(target: String) { self.target = target }
+
+    /// One call of the library. `.NO` closes the connection.
+    func proceed(
+        _ connection: Connection, method: String, upload: UnsafeRawBufferPointer, engine: ServerEngine
+    ) -> MHD_Result {
+        switch phase {
+        case .new:
+            return begin(connection, engine)
+        case .receiving, .discarding:
+            guard upload.isEmpty else { return take(upload, engine) }
+            guard case .receiving = phase else { return send(Self.tooLarge(engine), on: connection) }
+            let request = LocalRequest(method: method, target: target, headers: headers, body: body)
+            body = []
+            return perform(engine.handler(request), on: connection, engine)
+        case .waiting(let pending):
+            return settle(pending, on: connection)
+        case .answered:
+            return .NO
+        }
+    }
+
+    /// The library is done with it, whatever the reason.
+    func completed(_ engine: ServerEngine) {
+        if let wakeable { engine.forget(wakeable) }
+        switch wakeable {
+        case let stream as EventStream: stream.requestCompleted()
+        case let pending as PendingAnswer: pending.requestCompleted()
+        default: break
+        }
+        wakeable = nil
+    }
+
+    // MARK: - Receiving
+
+    private func begin(_ connection: Connection, _ engine: ServerEngine) -> MHD_Result {
+        headers = connectionHeaders(connection)
+        if let refusal = engine.admission.refusal(of: headers) { return send(refusal, on: connection) }
+        let declared = headers.last { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
+        // Far too large: answered at once, the connection then ends. A little too large is read away first, because a
+        // client that is still sending when the connection ends may never see the answer.
+        if declared > engine.discardLimit { return send(Self.tooLarge(engine), on: connection) }
+        phase = declared > engine.bodyLimit ? .discarding : .receiving
+        return .YES
+    }
+
+    private func take(_ upload: UnsafeRawBufferPointer, _ engine: ServerEngine) -> MHD_Result {
+        received += upload.count
+        if received > engine.discardLimit { return .NO }
+        if received > engine.bodyLimit {
+            phase = .discarding
+            body = []
+        } else if case .receiving = phase {
+            body.append(contentsOf: upload)
+        }
+        return .YES
+    }
+
+    private static func tooLarge(_ engine: ServerEngine) -> LocalResponse {
+        var response = LocalResponse.text(413, "The body is larger than \(engine.bodyLimit) bytes.")
+        response.headers.append(LocalHeader("Connection", "close"))
+        return response
+    }
+
+    // MARK: - Answering
+
+    private func perform(
+        _ answer: LocalAnswer, on connection: Connection, _ engine: ServerEngine
+    ) -> MHD_Result {
+        switch answer {
+        case .whole(let response):
+            return send(response, on: connection)
+        case .stream(let head, let stream):
+            stream.attach(connection)
+            keep(stream, engine)
+            phase = .answered
+            return streamResponse(head, stream, on: connection)
+        case .deferred(let ticket):
+            let pending = ticket.pending
+            keep(pending, engine)
+            phase = .waiting(pending)
+            return settle(pending, on: connection)
+        case .reset:
+            return reset(connection)
+        }
+    }
+
+    private func keep(_ wakeable: any Wakeable, _ engine: ServerEngine) {
+        self.wakeable = wakeable
+        engine.remember(wakeable)
+    }
+
+    private func settle(_ pending: PendingAnswer, on connection: Connection) -> MHD_Result {
+        switch pending.takeOrSuspend(connection) {
+        case .whole(let response): return send(response, on: connection)
+        case .reset: return reset(connection)
+        case nil: return .YES
+        }
+    }
+
+    private func send(_ response: LocalResponse, on connection: Connection) -> MHD_Result {
+        phase = .answered
+        return wholeResponse(response, on: connection)
+    }
+
+    private func reset(_ connection: Connection) -> MHD_Result {
+        phase = .answered
+        cmicrohttpd_reset(connection.pointer)
+        return .NO
+    }
+}

@@ -1,0 +1,85 @@
+import CMicrohttpd
+import Locking
+
+/// What the callbacks of one running server lean on: the settings, the handler, and the list of those to wake at the end.
+final class ServerEngine: Sendable {
+    let handler: @Sendable (LocalRequest) -> LocalAnswer
+    let admission: Admission
+    let bodyLimit: Int
+    /// Up to here a body over the limit is read away; beyond it the connection is closed.
+    var discardLimit: Int { bodyLimit * 4 }
+
+    private struct Wakeables {
+        var stops = false
+        var waiting: [ObjectIdentifier: any Wakeable] = [:]
+    }
+
+    private let wakeables = Locked(Wakeables())
+
+    init(
+        admission: Admission, bodyLimit: Int, handler: @escaping @Sendable (LocalRequest) -> LocalAnswer
+    ) {
+        self.admission = admission
+        self.bodyLimit = bodyLimit
+        self.handler = handler
+    }
+
+    /// Once the server stops, nothing may be suspended any more: it is woken before it could.
+    func remember(_ wakeable: any Wakeable) {
+        let stops = wakeables.withLock { wakeables in
+            wakeables.waiting[ObjectIdentifier(wakeable)] = wakeable
+            return wakeables.stops
+        }
+        if stops { wakeable.serverStops() }
+    }
+
+    func forget(_ wakeable: any Wakeable) {
+        wakeables.withLock { _ = $0.waiting.removeValue(forKey: ObjectIdentifier(wakeable)) }
+    }
+
+    func wakeAll() {
+        let all = wakeables.withLock { wakeables in
+            wakeables.stops = true
+            return Array(wakeables.waiting.values)
+        }
+        for wakeable in all { wakeable.serverStops() }
+    }
+}
+
+/// A running server of the library.
+struct Daemon: @unchecked Sendable {
+    // Unchecked, because the library lets any thread use it, and only `LocalServer.stop` ends it, once.
+    let pointer: OpaquePointer
+}
+
+// The library's callbacks. `owner` is the engine, which the server keeps alive until the library's thread has ended; each
+// request is retained from its first line until the library says that it has completed.
+
+func startLibrary(
+    _ listening: ListeningSocket, connectionLimit: Int, idleSeconds: Int, engine: ServerEngine
+) -> Daemon? {
+    let daemon = cmicrohttpd_start(
+        listening.descriptor, UInt32(connectionLimit), UInt32(idleSeconds),
+        { owner, connection, _, method, _, upload, uploadSize, request in
+            guard let owner, let connection, let method, let uploadSize, let request = request?.pointee else {
+                return .NO
+            }
+            let bytes = UnsafeRawBufferPointer(start: upload, count: uploadSize.pointee)
+            uploadSize.pointee = 0
+            return Unmanaged<OpenRequest>.fromOpaque(request).takeUnretainedValue()
+                .proceed(
+                    Connection(pointer: connection), method: String(cString: method), upload: bytes,
+                    engine: Unmanaged<ServerEngine>.fromOpaque(owner).takeUnretainedValue())
+        },
+        Unmanaged.passUnretained(engine).toOpaque(),
+        { _, target, _ in
+            Unmanaged.passRetained(OpenRequest(target: target.map { String(cString: $0) } ?? "")).toOpaque()
+        },
+        { owner, _, request, _ in
+            guard let owner, let pointer = request?.pointee else { return }
+            request?.pointee = nil
+            let engine = Unmanaged<ServerEngine>.fromOpaque(owner).takeUnretainedValue()
+            Unmanaged<OpenRequest>.fromOpaque(pointer).takeRetainedValue().completed(engine)
+        })
+    return daemon.map(Daemon.init)
+}

@@ -1,0 +1,28 @@
+import Glibc
+
+/// A count that threads raise and a test waits for, with a deadline.
+final class Signal: @unchecked Sendable {
+    // Unchecked, because a semaphore is made for several threads.
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        semaphore = .allocate(capacity: 1)
+        sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        sem_destroy(semaphore)
+        semaphore.deallocate()
+    }
+
+    func raise() { sem_post(semaphore) }
+
+    /// False after 20 seconds without it.
+    func wait(times: Int = 1) -> Bool {
+        var deadline = timespec()
+        clock_gettime(CLOCK_REALTIME, &deadline)
+        deadline.tv_sec += 20
+        for _ in 0..<times where sem_timedwait(semaphore, &deadline) != 0 { return false }
+        return true
+    }
+}

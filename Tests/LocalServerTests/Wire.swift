@@ -1,0 +1,149 @@
+import Glibc
+import LocalServer
+
+/// A bare HTTP client over one socket, so that the tests see the bytes and the ends of connections as they are.
+/// Every wait has a deadline; nothing sleeps.
+final class Wire {
+    struct Reply: Equatable {
+        var status: Int
+        var headers: [String: String]
+        var body: [UInt8]
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    enum Failure: Error, Equatable { case cannotConnect, timedOut, ended, reset, malformed(String) }
+
+    private let descriptor: Int32
+    private let port: Int
+    private var received: [UInt8] = []
+    private static let patienceMilliseconds: Int32 = 20_000
+
+    /// `receiveBuffer` makes the kernel take little for a reader that does not read.
+    init(port: Int, receiveBuffer: Int32? = nil) throws {
+        self.port = port
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        if var size = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+        let status = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard status == 0 else { throw Failure.cannotConnect }
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Failure.reset }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+    /// The head of a request with Host and, for a body, Content-Length.
+    func request(_ method: String, _ target: String, headers: [String] = [], body: [UInt8]? = nil) throws {
+        var lines = ["\(method) \(target) HTTP/1.1", "Host: 127.0.0.1:\(port)"] + headers
+        if let body { lines.append("Content-Length: \(body.count)") }
+        try send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + (body ?? []))
+    }
+
+    func exchange(_ method: String, _ target: String, headers: [String] = [], body: [UInt8]? = nil) throws -> Reply {
+        try request(method, target, headers: headers, body: body)
+        return try reply(hasBody: method != "HEAD")
+    }
+
+    func reply(hasBody: Bool = true) throws -> Reply {
+        var reply = try head()
+        if hasBody, let length = reply.headers["content-length"].flatMap({ Int($0) }) {
+            while received.count < length { try readMore() }
+            reply.body = Array(received.prefix(length))
+            received.removeFirst(length)
+        }
+        return reply
+    }
+
+    /// The head alone; what follows stays to be read.
+    func head() throws -> Reply {
+        let head = try text(through: "\r\n\r\n")
+        let lines = head.split(separator: "\r\n")
+        guard let first = lines.first, let status = Int(first.split(separator: " ").dropFirst().first ?? "") else {
+            throw Failure.malformed(head)
+        }
+        var headers: [String: String] = [:]
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { throw Failure.malformed(head) }
+            headers[line[..<colon].lowercased()] = String(line[line.index(after: colon)...].drop { $0 == " " })
+        }
+        return Reply(status: status, headers: headers, body: [])
+    }
+
+    /// Everything up to and including the mark, chunk headers and all.
+    func text(through mark: String) throws -> String {
+        let mark = Array(mark.utf8)
+        var searched = 0
+        while true {
+            if let end = position(of: mark, from: searched) {
+                defer { received.removeFirst(end) }
+                return String(decoding: received.prefix(end), as: UTF8.self)
+            }
+            searched = max(0, received.count - mark.count)
+            try readMore()
+        }
+    }
+
+    private func position(of mark: [UInt8], from start: Int) -> Int? {
+        guard received.count >= mark.count else { return nil }
+        for place in start...(received.count - mark.count)
+        where received[place..<place + mark.count].elementsEqual(mark) {
+            return place + mark.count
+        }
+        return nil
+    }
+
+    /// Reads until the connection ends, and says how.
+    func end() -> (count: Int, failure: Failure) {
+        var count = received.count
+        received = []
+        while true {
+            do { try readMore() } catch { return (count, error) }
+            count += received.count
+            received = []
+        }
+    }
+
+    func stopSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    private func readMore() throws(Failure) {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, Self.patienceMilliseconds) == 1 else { throw .timedOut }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count != 0 else { throw .ended }
+        guard count > 0 else { throw .reset }
+        received.append(contentsOf: buffer.prefix(count))
+    }
+}
+
+/// A server on a free port for the length of `body`.
+func withServer<Result>(
+    settings: LocalServer.Settings = LocalServer.Settings(),
+    handler: @escaping @Sendable (LocalRequest) -> LocalAnswer, _ body: (LocalServer) throws -> Result
+) throws -> Result {
+    let server = try LocalServer(listen: "127.0.0.1:0", settings: settings, handler: handler)
+    try server.start()
+    defer { server.stop() }
+    return try body(server)
+}
