@@ -71,6 +71,10 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // `make sim`: many seeds of the simulation, in release.
+        .executableTarget(
+            name: "simulate-seeds", dependencies: ["BridgeCore", "BridgeTesting"], swiftSettings: strict),
+
         // A test target a room.
         tests("LockingTests", ["Locking"]),
         tests("BridgeModelTests", ["BridgeModel"]),

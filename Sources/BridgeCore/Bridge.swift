@@ -184,6 +184,13 @@ package struct Bridge: ~Copyable {
         deliver(at: now)
     }
 
+    /// The process died and came back with what the journal holds; the agent is looked for anew.
+    package mutating func restarted(at now: Instant) {
+        delivery.restart()
+        orders = []
+        agentLost(at: now)
+    }
+
     // MARK: Time
 
     package mutating func timePassed(at now: Instant) {

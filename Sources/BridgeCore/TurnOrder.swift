@@ -43,6 +43,6 @@ package enum PlantedFault: String, Hashable, Sendable, CaseIterable {
     case taskFinishedTwice
     /// Posts go out before the placeholder's message id is known.
     case placeholderNotAwaited
-    /// The scheduler always serves the lane it served last.
+    /// Whoever waits shortest goes first, so that somebody waits for ever.
     case laneStarves
 }

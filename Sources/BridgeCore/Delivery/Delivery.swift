@@ -60,7 +60,6 @@ package struct Delivery: Sendable {
     private var budget = RetryBudget()
     private var underWay: [CallID: Sending] = [:]
     private var nextCall = 0
-    private var lastServed: TurnID?
     private var isStopped = false
     /// Nothing can be sent before `quietUntil` unless something changes: what makes a text that only grows cost nothing.
     private var isQuiet = false
@@ -92,8 +91,15 @@ package struct Delivery: Sendable {
         lanes[address.turn] = Lane(address, windowEnds: windowEnds, planted: planted)
     }
 
-    package mutating func restoreLane(_ record: LaneRecord, windowEnds: Instant) {
-        lanes[record.address.turn] = Lane(restoring: record, windowEnds: windowEnds, planted: planted)
+    /// The process died: what was under way is sent again by its lane, and nothing is known of the relay's buckets.
+    package mutating func restart() {
+        underWay = [:]
+        sharedPace = SharedPace()
+        for turn in lanes.keys.sorted() { lanes[turn]?.restart() }
+        for (name, shape) in settings.buckets {
+            buckets[name] = TokenBucket(
+                capacity: shape.capacity, refillPerSecond: shape.refillPerSecond, planted: planted)
+        }
         isQuiet = false
     }
 
@@ -186,10 +192,7 @@ package struct Delivery: Sendable {
         }
         let mayUseReserve = candidate.name == .open || candidate.name == .end
         if !mayUseReserve, underWay.count >= settings.callsUnderWay - settings.callsReserved { return }
-        if planted == .laneStarves, turn == lastServed {
-            return search.take(turn, Urgency(rank: .approval, goneBy: .zero))
-        }
-        search.take(turn, urgency)
+        search.take(turn, urgency, youngestFirst: planted == .laneStarves)
     }
 
     private func paceOfDeltas() -> Instant? {
@@ -201,10 +204,10 @@ package struct Delivery: Sendable {
         guard let call = lanes[turn]?.send(at: now), let ticket = buckets[call.bucket]?.take(at: now) else {
             return quiet(until: nil)
         }
-        lastServed = turn
         isQuiet = false
         if call.name.isText { sharedPace.sent(at: now, refillPerSecond: buckets[.delta]?.refillPerSecond ?? 100) }
-        let id = idOfCall(call, turn)
+        nextCall += 1
+        let id = CallID(number: nextCall)
         underWay[id] = Sending(
             turn: turn, bucket: call.bucket, ticket: ticket, name: call.name, tries: call.tries, since: call.since)
         tally.sent(call)
@@ -212,11 +215,6 @@ package struct Delivery: Sendable {
             CallAttempt(
                 call: id, turn: turn, name: call.name, payload: call.payload, attempt: call.tries,
                 durability: call.tries == 1 ? Self.durability(of: call) : nil))
-    }
-
-    private mutating func idOfCall(_ call: FrozenCall, _ turn: TurnID) -> CallID {
-        nextCall += 1
-        return CallID(number: nextCall)
     }
 
     private static func durability(of call: FrozenCall) -> StoredRecord.Durability? {

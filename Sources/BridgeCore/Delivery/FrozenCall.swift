@@ -26,41 +26,6 @@ package struct Candidate: Sendable, Hashable {
     package var isFresh: Bool
 }
 
-/// What must survive a restart of one lane (DESIGN, section 8).
-package struct LaneRecord: Sendable, Hashable {
-    package struct StoredCall: Sendable, Hashable {
-        package var name: PostName
-        package var key: IdempotencyKey
-        package var bucket: RelayBucket
-
-        package init(name: PostName, key: IdempotencyKey, bucket: RelayBucket) {
-            self.name = name
-            self.key = key
-            self.bucket = bucket
-        }
-    }
-
-    package var address: LaneAddress
-    package var message: MessageID?
-    package var wasOpened: Bool
-    package var epoch: Int
-    /// Where the last stored delta ends in the streamed text.
-    package var streamedOffset: Int
-    package var unanswered: [StoredCall]
-
-    package init(
-        address: LaneAddress, message: MessageID?, wasOpened: Bool, epoch: Int, streamedOffset: Int,
-        unanswered: [StoredCall]
-    ) {
-        self.address = address
-        self.message = message
-        self.wasOpened = wasOpened
-        self.epoch = epoch
-        self.streamedOffset = streamedOffset
-        self.unanswered = unanswered
-    }
-}
-
 /// One try of a call, for the runner to carry out.
 package struct CallAttempt: Sendable, Hashable {
     /// Names this try; its answer comes back under it.

@@ -60,18 +60,24 @@ package struct Lane: Sendable {
         streamedOffset = 0
     }
 
-    /// After a restart: what has no answer goes out again with its stored key and bytes, and only then the new epoch begins,
-    /// at the stored offset.
-    package init(restoring record: LaneRecord, windowEnds: Instant, planted: PlantedFault? = nil) {
-        self.init(record.address, windowEnds: windowEnds, planted: planted)
-        message = record.message
-        opened = record.wasOpened
-        epoch = record.epoch + 1
-        streamedOffset = record.streamedOffset
-        ended = record.unanswered.contains { $0.name == .end }
-        restored = record.unanswered.map {
-            FrozenCall(name: $0.name, key: $0.key, bucket: $0.bucket, payload: .stored($0.key), since: .zero, tries: 1)
+    /// The process died, and this lane came back from the journal: what has no answer goes out again with its stored key and
+    /// bytes, and only then the new epoch begins. Progress is not stored.
+    package mutating func restart() {
+        let unanswered: FrozenCall? =
+            switch front {
+            case .underWay(let call), .resting(let call, _), .held(let call): call
+            case .none: nil
+            }
+        front = .none
+        if var call = unanswered, !call.name.isProgress {
+            if let key = call.key { call.payload = .stored(key) }
+            restored.insert(call, at: 0)
         }
+        queue.removeAll { if case .taskProgress = $0.post { true } else { false } }
+        epoch += 1
+        deltas = 0
+        updates = 0
+        pace = LanePace()
     }
 
     package var isIdle: Bool { front == .none && queue.isEmpty && restored.isEmpty }
@@ -190,7 +196,8 @@ package struct Lane: Sendable {
         case .none: break
         }
         if !restored.isEmpty {
-            let call = restored.removeFirst()
+            var call = restored.removeFirst()
+            call.tries += 1
             front = .underWay(call)
             return call
         }
@@ -341,6 +348,7 @@ extension Post {
 
 extension PostName {
     package var isText: Bool { if case .text = self { true } else { false } }
+    package var isProgress: Bool { if case .taskProgress = self { true } else { false } }
 }
 
 extension TaskProgress {

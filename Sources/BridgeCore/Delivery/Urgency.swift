@@ -73,9 +73,13 @@ struct Search {
         wake = wake.map { min($0, moment) } ?? moment
     }
 
-    mutating func take(_ turn: TurnID, _ urgency: Urgency) {
+    mutating func take(_ turn: TurnID, _ urgency: Urgency, youngestFirst: Bool) {
         guard let known = best else {
             best = (turn, urgency)
+            return
+        }
+        if youngestFirst, known.urgency.rank == urgency.rank {
+            if urgency.goneBy > known.urgency.goneBy { best = (turn, urgency) }
             return
         }
         // The turn's name settles a tie, so that equal states always give equal orders.

@@ -1,0 +1,126 @@
+/// The members of a request body, read by name; what does not fit is collected, so that one answer names all of it.
+struct Fields {
+    static let textLimit = 65_536
+    static let payloadLimit = 102_400
+
+    private let root: JSONValue
+    private(set) var issues: [FieldIssue] = []
+
+    init(_ root: JSONValue) {
+        self.root = root
+        if case .object = root { return }
+        issues.append(FieldIssue(path: "", code: .invalidType, message: "expected an object"))
+    }
+
+    mutating func required(_ name: String, atMost limit: Int = 256) -> String {
+        let value = optional(name, atMost: limit)
+        if value == nil, root[name] == nil {
+            issues.append(FieldIssue(path: name, code: .invalidType, message: "required"))
+        } else if value?.isEmpty == true {
+            issues.append(FieldIssue(path: name, code: .tooSmall, message: "must not be empty"))
+        }
+        return value ?? ""
+    }
+
+    mutating func optional(_ name: String, atMost limit: Int = 256) -> String? {
+        guard let member = root[name] else { return nil }
+        guard let text = member.string else {
+            issues.append(FieldIssue(path: name, code: .invalidType, message: "expected a string"))
+            return nil
+        }
+        if text.utf8.count > limit {
+            issues.append(
+                FieldIssue(path: name, code: .tooBig, message: "at most \(limit) bytes", breach: .oversized))
+        }
+        return text
+    }
+
+    /// The plain member or its sealed twin; never both (relay sheet 6).
+    mutating func pair(_ name: String, required: Bool, atMost limit: Int = Fields.textLimit) -> Pair {
+        let plain = optional(name, atMost: limit)
+        let sealed = optional("\(name)_ct", atMost: limit)
+        if plain != nil, sealed != nil {
+            issues.append(FieldIssue(path: name, code: .custom, message: "\(name) and \(name)_ct exclude each other"))
+        }
+        if required, root[name] == nil, root["\(name)_ct"] == nil {
+            issues.append(FieldIssue(path: name, code: .invalidType, message: "required"))
+        }
+        return Pair(plain: plain, sealed: sealed)
+    }
+
+    /// Any JSON, as compact text.
+    mutating func json(_ name: String) -> String? {
+        guard let member = root[name], member != .null else { return nil }
+        let text = member.text
+        if text.utf8.count > Self.payloadLimit {
+            issues.append(FieldIssue(path: name, code: .tooBig, message: "at most 100 KB", breach: .oversized))
+        }
+        return text
+    }
+
+    mutating func enumeration(_ name: String, _ allowed: [String], required: Bool) -> String? {
+        guard let member = root[name] else {
+            if required { issues.append(FieldIssue(path: name, code: .invalidType, message: "required")) }
+            return nil
+        }
+        guard let text = member.string, allowed.contains(text) else {
+            issues.append(
+                FieldIssue(
+                    path: name, code: .invalidEnumValue, message: "expected one of \(allowed.joined(separator: ", "))"))
+            return nil
+        }
+        return text
+    }
+
+    mutating func integer(_ name: String, _ range: ClosedRange<Int>) -> Int? {
+        guard let member = root[name] else { return nil }
+        guard let value = member.integer, range.contains(value) else {
+            issues.append(FieldIssue(path: name, code: .invalidType, message: "expected a whole number in \(range)"))
+            return nil
+        }
+        return value
+    }
+
+    /// 1 to 64 characters of `[a-zA-Z0-9_-]` (relay sheet 7.1).
+    mutating func key(required: Bool) -> String? {
+        guard let member = root["idempotency_key"] else {
+            if required {
+                issues.append(
+                    FieldIssue(path: "idempotency_key", code: .invalidType, message: "required", breach: .missingKey))
+            }
+            return nil
+        }
+        let text = member.string ?? ""
+        let fits =
+            (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
+        if !fits {
+            issues.append(
+                FieldIssue(
+                    path: "idempotency_key", code: .invalidString, message: "1 to 64 characters of [a-zA-Z0-9_-]",
+                    breach: .badKey))
+        }
+        return text
+    }
+
+    mutating func complain(_ path: String, _ code: FieldIssue.Code, _ message: String, _ breach: BreachCode) {
+        issues.append(FieldIssue(path: path, code: code, message: message, breach: breach))
+    }
+
+    func check() throws(Refusal) {
+        guard let first = issues.first else { return }
+        throw Refusal(
+            status: 400, code: "invalid_request", message: "The body does not fit: \(first.path) \(first.message).",
+            issues: issues, breach: first.breach)
+    }
+}
+
+struct Pair: Hashable, Sendable {
+    var plain: String?
+    var sealed: String?
+
+    func write(_ name: String, to writer: inout JSONWriter) {
+        writer.field(name, plain)
+        writer.field("\(name)_ct", sealed)
+    }
+}

@@ -1,0 +1,18 @@
+/// A rule that the bridge broke.
+package struct Breach: Sendable, Hashable {
+    package var code: BreachCode
+    package var sentence: String
+    package var method: String
+    package var request: String
+    package var at: Moment
+}
+
+package enum BreachCode: String, Sendable, Hashable, CaseIterable {
+    case malformedRequest, oversized, badKey, missingKey, tokenInURL, badToken
+    case unknownSession, unknownInteraction, unknownMessage, unknownTask, unknownRoute
+    case idempotencyConflict, messageFinalized, rateLimited, interactionExpired
+    case secondPlaceholder, writeBeforeOpen, textMissingAtEnd, endWithOpenTasks
+    case taskFinishedTwice, taskAfterEnd, taskUpdateAfterFinish, approvalAskedTwice, emptyApprovalMessage
+    /// Two calls of one (session, interaction) at once; seen by whoever serves the sockets.
+    case overlap
+}

@@ -1,0 +1,73 @@
+// What the phone can see, as values for tests, the demo and the page.
+
+package struct PhoneSession: Sendable, Hashable {
+    package var id: String
+    package var source: String?
+    package var createdAt: Moment
+    package var messages: [PhoneMessage] = []
+    package var tasks: [PhoneTask] = []
+}
+
+package struct PhoneMessage: Sendable, Hashable {
+    package enum Role: String, Sendable, Hashable { case user, agent }
+
+    package var id: String
+    package var role: Role
+    package var interaction: String?
+    package var text: String
+    package var sealedText: String?
+    package var isFinal: Bool
+    package var usage: String?
+    package var finishReason: String?
+    package var at: Moment
+    /// What its deltas add up to.
+    package var streamed = ""
+    package var deltas = 0
+}
+
+package struct PhoneTask: Sendable, Hashable {
+    package var id: String
+    package var kind: String
+    package var interaction: String?
+    package var label: String?
+    package var arguments: String?
+    package var partialResult: String?
+    package var result: String?
+    package var error: String?
+    /// Nil while it runs.
+    package var status: String?
+}
+
+package struct PhoneApproval: Sendable, Hashable {
+    package var id: String
+    package var session: String
+    package var interaction: String?
+    package var title: String
+    package var command: String?
+    package var askedAt: Moment
+    package var decision: String?
+    /// The `data` of `approval_requested`: the snapshot's entry (relay sheet 16.3).
+    var data: [UInt8]
+}
+
+package struct PhoneEvent: Sendable, Hashable {
+    package var id: UInt64
+    package var type: String
+    package var data: [UInt8]
+    package var at: Moment
+}
+
+package struct PendingUpdate: Sendable, Hashable {
+    package var id: String
+    package var type: String
+    /// The whole frame, nested (relay sheet 3.1, D2).
+    package var frame: [UInt8]
+}
+
+package struct Tally: Sendable, Hashable {
+    package var calls: [String: Int] = [:]
+    package var refusals: [String: Int] = [:]
+    package var replays = 0
+    package var faults = 0
+    package var tokensTaken: [String: Int] = [:]
+}

@@ -1,0 +1,226 @@
+/// The relay as the sheet describes it, as a machine: a raw request and the time go in, a raw answer comes out.
+///
+/// It is the simulator's brain and the judge of every test. Whatever breaks a rule is answered as the relay answers it and
+/// recorded as a breach; what a planned fault causes is no breach. It parses by itself and shares nothing with our own
+/// codec, so that a wrong field name cannot agree with itself.
+package struct Relay: Sendable {
+    let options: RelayOptions
+    var identifiers: IdentifierSource
+    var buckets: [String: RateBucket]
+    var sessionOrder: [String] = []
+    var sessionStates: [String: PhoneSession] = [:]
+    /// Where a message stands: its session and its place there.
+    var messagePlaces: [String: (session: String, index: Int)] = [:]
+    var interactions: [String: Interaction] = [:]
+    var taskPlaces: [String: TaskPlace] = [:]
+    var approvals: [String: PhoneApproval] = [:]
+    var approvalOrder: [String] = []
+    var keys: [String: Remembered] = [:]
+    var faults: [Fault] = []
+    var ring: [PhoneEvent] = []
+    var nextEvent: UInt64 = 1
+    var nextUpdate = 1
+    var updates: [PendingUpdate] = []
+    package internal(set) var breaches: [Breach] = []
+    package internal(set) var tally = Tally()
+
+    struct Interaction: Sendable {
+        var session: String
+        var since: Moment
+        var placeholder: String?
+        var ended = false
+    }
+
+    struct TaskPlace: Sendable {
+        var session: String
+        var index: Int
+        var created: [UInt8]
+        var finished: [UInt8]?
+    }
+
+    /// An answer kept for a repeat under the same key.
+    struct Remembered: Sendable {
+        var method: String
+        var body: [UInt8]
+        var result: [UInt8]
+        var at: Moment
+    }
+
+    package init(options: RelayOptions = RelayOptions()) {
+        self.options = options
+        identifiers = IdentifierSource(seed: options.seed)
+        buckets = options.buckets.reduce(into: [:]) { $0[$1.key] = RateBucket(name: $1.key, shape: $1.value) }
+    }
+
+    package mutating func plan(_ fault: Fault) { faults.append(fault) }
+    package mutating func forgetFaults() { faults = [] }
+    package var lastPhoneEventID: UInt64 { nextEvent - 1 }
+    package var sessions: [PhoneSession] { sessionOrder.compactMap { sessionStates[$0] } }
+    package var pendingApprovals: [PhoneApproval] {
+        approvalOrder.compactMap { approvals[$0] }.filter { $0.decision == nil }
+    }
+    package func level(of bucket: String, at now: Moment) -> Double { buckets[bucket]?.level(at: now) ?? 0 }
+
+    package func authorisesPhone(_ headers: [RawHeader]) -> Bool {
+        headers.value(of: "authorization") == "Bearer \(options.userToken)"
+    }
+
+    /// Answers everything but SSE and sockets.
+    package mutating func respond(to request: RawRequest, at now: Moment) -> Exchange {
+        tick(at: now)
+        let trace = RequestTrace(request.headers, using: &identifiers)
+        let target = RequestTarget(request.target)
+        var headers = trace.headers + [RawHeader("Content-Type", "application/json")]
+        func plain(_ refusal: Refusal) -> Exchange {
+            Exchange(
+                response: RawResponse(status: refusal.status, headers: headers, body: refusal.body), delivery: .normal)
+        }
+        if target.segments == ["healthz"] {
+            return Exchange(
+                response: RawResponse(status: 200, headers: headers, body: Array(#"{"ok":true}"#.utf8)),
+                delivery: .normal)
+        }
+        if target.carriesToken(options) {
+            breach(.tokenInURL, "A token stands in the URL.", request.target, trace, now)
+            return plain(
+                Refusal(
+                    status: 400, code: "invalid_token_location", message: "Tokens belong into the Authorization header."
+                ))
+        }
+        guard target.segments.count >= 3, target.segments[0] == "v1", ["bridge", "me"].contains(target.segments[1])
+        else {
+            return plain(Refusal(status: 404, code: "not_found", message: "There is nothing at this address."))
+        }
+        let isBridge = target.segments[1] == "bridge"
+        let token = isBridge ? options.bridgeToken : options.userToken
+        guard request.headers.value(of: "authorization") == "Bearer \(token)" else {
+            if isBridge {
+                breach(
+                    .badToken, "The token is missing or not the one of this installation.", target.segments[2], trace,
+                    now)
+            }
+            return plain(
+                Refusal(status: 401, code: "invalid_token", message: "The token is unknown, malformed or revoked."))
+        }
+        guard isBridge else { return phoneCall(target, request, headers: headers, at: now) }
+
+        let method = target.segments[2]
+        tally.calls[method, default: 0] += 1
+        let bucket = Self.bucket(of: method)
+        let fault = takeFault(for: method)
+        if let early = answerInsteadOf(fault, bucket: bucket, headers: headers, at: now) { return early }
+        guard buckets[bucket]?.take(at: now) == true else {
+            headers += buckets[bucket]?.headers(at: now) ?? []
+            let wait = buckets[bucket]?.wait(at: now) ?? 1_000
+            breach(.rateLimited, "The bucket \(bucket) was empty.", method, trace, now)
+            headers.append(RawHeader("Retry-After", String((wait + 999) / 1_000)))
+            return plain(
+                Refusal(
+                    status: 429, code: "rate_limited", message: "Too many calls: \(bucket).",
+                    retryAfterMilliseconds: wait))
+        }
+        tally.tokensTaken[bucket, default: 0] += 1
+        headers += buckets[bucket]?.headers(at: now) ?? []
+        let exchange: Exchange
+        do throws(Refusal) {
+            let result = try bridgeCall(method, request, at: now)
+            let body = Array(#"{"ok":true,"result":"#.utf8) + result + Array("}".utf8)
+            exchange = Exchange(response: RawResponse(status: 200, headers: headers, body: body), delivery: .normal)
+        } catch {
+            tally.refusals[error.code, default: 0] += 1
+            if let code = error.breach { breach(code, error.message, method, trace, now) }
+            exchange = plain(error)
+        }
+        return damage(exchange, by: fault)
+    }
+
+    static func bucket(of method: String) -> String {
+        switch method {
+        case "sendMessage", "sendMessageEnd": "msg"
+        case "sendMessageDelta": "delta"
+        case "createTask", "updateTask", "finishTask": "task"
+        case "requestApproval": "approval"
+        default: "default"
+        }
+    }
+
+    mutating func breach(_ code: BreachCode, _ sentence: String, _ method: String, _ trace: RequestTrace, _ now: Moment)
+    {
+        note(Breach(code: code, sentence: sentence, method: method, request: trace.requestID, at: now))
+    }
+
+    /// Also for what only a server of sockets can see.
+    package mutating func note(_ breach: Breach) {
+        if breaches.count < options.breachLimit { breaches.append(breach) }
+    }
+
+    // MARK: Faults
+
+    private mutating func takeFault(for method: String) -> Fault.Kind? {
+        guard let index = faults.firstIndex(where: { $0.method == nil || $0.method == method }) else { return nil }
+        faults[index].count -= 1
+        let kind = faults[index].kind
+        if faults[index].count <= 0 { faults.remove(at: index) }
+        tally.faults += 1
+        return kind
+    }
+
+    /// The faults that strike before the write takes effect.
+    private func answerInsteadOf(
+        _ fault: Fault.Kind?, bucket: String, headers: [RawHeader], at now: Moment
+    ) -> Exchange? {
+        func refused(_ refusal: Refusal, _ more: [RawHeader] = []) -> Exchange {
+            Exchange(
+                response: RawResponse(status: refusal.status, headers: headers + more, body: refusal.body),
+                delivery: .normal)
+        }
+        func retry(_ milliseconds: Int64) -> RawHeader {
+            RawHeader("Retry-After", String((milliseconds + 999) / 1_000))
+        }
+        switch fault {
+        case .rateLimited(let wait, let namesBucket):
+            let rate = namesBucket ? buckets[bucket]?.headers(at: now) ?? [] : []
+            return refused(
+                Refusal(status: 429, code: "rate_limited", message: "As asked for.", retryAfterMilliseconds: wait),
+                rate + [retry(wait)])
+        case .status(let status, let wait):
+            let code = status == 503 ? "temporarily_unavailable" : status == 502 ? "upstream_error" : "internal_error"
+            return refused(
+                Refusal(status: status, code: code, message: "As asked for.", retryAfterMilliseconds: wait),
+                wait.map { [retry($0)] } ?? [])
+        case .reset:
+            return Exchange(response: RawResponse(status: 500, headers: [], body: []), delivery: .connectionReset)
+        case .html:
+            let page = "<html><body>Please sign in to the network.</body></html>"
+            return Exchange(
+                response: RawResponse(
+                    status: 200, headers: [RawHeader("Content-Type", "text/html")], body: Array(page.utf8)),
+                delivery: .normal)
+        case .oddRetryAfter(let text):
+            return refused(
+                Refusal(status: 429, code: "rate_limited", message: "As asked for."), [RawHeader("Retry-After", text)])
+        case .redirect:
+            return Exchange(
+                response: RawResponse(
+                    status: 302, headers: headers + [RawHeader("Location", "/v1/bridge/elsewhere")], body: []),
+                delivery: .normal)
+        case .unauthorized: return refused(Refusal(status: 401, code: "invalid_token", message: "As asked for."))
+        case .refused(let status, let code):
+            return refused(Refusal(status: status, code: code, message: "As asked for."))
+        case .slow, .replyLost, .truncated, .huge, nil: return nil
+        }
+    }
+
+    /// The faults that strike after the write took effect.
+    private func damage(_ exchange: Exchange, by fault: Fault.Kind?) -> Exchange {
+        var exchange = exchange
+        switch fault {
+        case .slow(let milliseconds): exchange.delivery = .delayed(milliseconds: milliseconds)
+        case .replyLost: exchange.delivery = .responseLost
+        case .truncated: exchange.response.body = Array(exchange.response.body.prefix(exchange.response.body.count / 2))
+        case .huge: exchange.response.body += [UInt8](repeating: UInt8(ascii: " "), count: 10_000_000)
+        default: break
+        }
+        return exchange
+    }
+}

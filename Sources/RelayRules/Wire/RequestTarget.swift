@@ -1,0 +1,42 @@
+/// Path and query of a request, split and decoded.
+struct RequestTarget {
+    let segments: [String]
+    private let query: String
+    private let path: String
+
+    init(_ target: String) {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        path = Self.decoded(parts.first ?? "")
+        query = parts.count > 1 ? Self.decoded(parts[1]) : ""
+        segments = (parts.first ?? "").split(separator: "/").map(Self.decoded)
+    }
+
+    /// A token in path or query is refused (relay sheet 2.1): the ones we know, and whatever has a bridge token's shape.
+    func carriesToken(_ options: RelayOptions) -> Bool {
+        [path, query].contains { part in
+            guard part.utf8.count > 8 else { return false }
+            return part.contains(options.bridgeToken) || part.contains(options.userToken)
+                || (part.contains("inst_") && (part.contains(":s_live_") || part.contains(":s_test_")))
+        }
+    }
+
+    /// Percent-decoded; what is not a valid escape stays as it is.
+    private static func decoded(_ text: Substring) -> String {
+        let bytes = Array(text.utf8)
+        guard bytes.contains(UInt8(ascii: "%")) else { return String(text) }
+        var decoded: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = hexDigit(bytes[index + 1]),
+                let low = hexDigit(bytes[index + 2])
+            {
+                decoded.append(high << 4 | low)
+                index += 3
+            } else {
+                decoded.append(bytes[index])
+                index += 1
+            }
+        }
+        return String(decoding: decoded, as: UTF8.self)
+    }
+}

@@ -1,0 +1,39 @@
+import BridgeCore
+import BridgeTesting
+import Glibc
+
+// simulate-seeds [SEEDS] [FIRST]: runs so many seeds of the simulation, then shows that each planted fault is caught.
+// Prints the seed of whatever fails, and exits 1.
+let count = CommandLine.arguments.dropFirst().first.flatMap { UInt64($0) } ?? 200
+let first = CommandLine.arguments.dropFirst(2).first.flatMap { UInt64($0) } ?? 1
+var failed = 0
+var calls = 0
+for seed in first..<(first + count) {
+    let result = Simulation.run(.random(seed: seed))
+    calls += result.calls
+    guard !result.violations.isEmpty else { continue }
+    failed += 1
+    print("seed \(seed):")
+    for violation in result.violations.prefix(4) { print("  \(violation)") }
+    if failed >= 10 { break }
+}
+print("\(count) seeds, \(calls) relay calls, \(failed) failed")
+var missed = 0
+for fault in PlantedFault.allCases {
+    let caught = (first..<(first + min(count, 200))).first {
+        !Simulation.run(.random(seed: $0), planted: fault).violations.isEmpty
+    }
+    if let caught {
+        let why = Simulation.run(.random(seed: caught), planted: fault).violations.first ?? ""
+        print("planted \(fault.rawValue): caught by seed \(caught) (\(why.prefix(140)))")
+    } else {
+        missed += 1
+        print("planted \(fault.rawValue): NOT caught")
+    }
+}
+if failed + missed > 0 { fatalExit() }
+
+func fatalExit() -> Never {
+    print("FAILED")
+    exit(1)
+}
