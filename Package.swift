@@ -79,6 +79,7 @@ let package = Package(
         tests("LockingTests", ["Locking"]),
         tests("BridgeModelTests", ["BridgeModel"]),
         tests("BridgeCoreTests", ["BridgeModel", "BridgeCore", "BridgeTesting"]),
+        tests("SimulationTests", ["BridgeCore", "BridgeTesting"]),
         tests("RelayRulesTests", ["RelayRules"]),
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"]),
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),

@@ -225,15 +225,19 @@ package struct RunEnd: Hashable, Sendable {
     package var reason: Reason
     /// The agent cut the text (marker strings, caps), so that it must not replace a longer one.
     package var truncated: Bool
+    /// From the history only: the text goes beyond the run and holds its follow-up's answer as well.
+    package var includesFollowUp: Bool
 
     package init(
-        text: String? = nil, scope: Scope = .run, usage: Usage? = nil, reason: Reason = .stop, truncated: Bool = false
+        text: String? = nil, scope: Scope = .run, usage: Usage? = nil, reason: Reason = .stop, truncated: Bool = false,
+        includesFollowUp: Bool = false
     ) {
         self.text = text
         self.scope = scope
         self.usage = usage
         self.reason = reason
         self.truncated = truncated
+        self.includesFollowUp = includesFollowUp
     }
 }
 

@@ -31,6 +31,18 @@ for fault in PlantedFault.allCases {
         print("planted \(fault.rawValue): NOT caught")
     }
 }
+for turns in [5, 20, 200] {
+    let plan = Load.steady(turns: turns, seconds: 20)
+    let loaded = Simulation.run(plan)
+    let bare = Simulation.run(Load.withoutText(plan))
+    let use = Load.useOfRefill(loaded).map { "\(($0 * 100).rounded() / 100)" } ?? "text never waited"
+    print("\(turns) turns: use of refill \(use), ends at most \(Load.worstDelay(of: loaded, against: bare)) later")
+    print("  \(loaded.violations.prefix(2))")
+}
+let overload = Simulation.run(Load.messages(perSecond: 6, seconds: 60))
+print(
+    "6 messages a second: end waits \(overload.endWaits.max() ?? .zero), open waits \(overload.openWaits.max() ?? .zero)"
+)
 if failed + missed > 0 { fatalExit() }
 
 func fatalExit() -> Never {

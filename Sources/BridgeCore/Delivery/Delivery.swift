@@ -45,9 +45,9 @@ package enum DeliveryStep: Sendable, Hashable {
 ///
 /// Order within a bucket: by rank (approvals; opens and ends; task ends; task starts; deltas; progress), where a call takes the
 /// rank of the most urgent call behind it in its own lane; then by the moment it should be gone by. For opens and ends in the
-/// `msg` bucket that moment is 4 s after an end and 8.5 s after an open began to wait: strict turns would let both wait equally
-/// long under overload (7 s each with 6 messages a second), although a waiting end holds a finished answer back and a waiting
-/// open only a bubble. Neither can starve: whoever waits longest past its moment is next.
+/// `msg` bucket that moment is 4 s after an end and 9 s after an open began to wait: strict turns would let both wait equally
+/// long under overload (7 s each with 6 messages a second for a minute), although a waiting end holds a finished answer back
+/// and a waiting open only a bubble. Neither can starve: whoever is longest past its moment is next.
 ///
 /// Invariants: one call of a lane is under way; no call without a token; no bucket is drawn from while it sleeps; at most
 /// `callsUnderWay` calls at once, the last `callsReserved` only for opens and ends.

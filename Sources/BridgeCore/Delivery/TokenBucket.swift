@@ -3,8 +3,10 @@ package import BridgeModel
 /// Our view of one of the relay's token buckets, which we must never find empty (relay sheet, section 11).
 ///
 /// Invariants:
-/// - The level is never above what the server can have: `Remaining` of an answer less every call sent after that one, and
-///   the capacity less every call under way, which the server may not have taken yet. It goes down at once and up only by refill.
+/// - The level is never above what the server can have: `Remaining` of an answer less every call sent after that one whose
+///   own answer has not been read, and the capacity less every call under way, which the server may not have taken yet. It
+///   goes down at once and up only by refill. (A later call whose answer was read bounds the level by that answer; counting
+///   it again would lose a token each time two answers overtake one another.)
 /// - Until the first answer one call is under way at most: the server's bucket may be drained by whoever ran before us.
 /// - A clock that jumps mints nothing beyond the capacity, and a jump back mints nothing at all.
 package struct TokenBucket: Sendable {
@@ -17,12 +19,14 @@ package struct TokenBucket: Sendable {
     private var asOf: Instant?
     private var sent = 0
     private var underWay = 0
+    /// Tickets after the newest one read whose answers have not been read, oldest first.
+    private var unread: [Int] = []
     private var hasAnswer = false
     private var sleepsUntil: Instant?
     private let planted: PlantedFault?
 
-    /// What a call needs. More than one token, because the server counts in milliseconds and we do not share its clock.
-    private static let price = 1.2
+    /// What a call needs: a token, and what two milliseconds bring, because the server counts in milliseconds by its own clock.
+    private var price: Double { 1 + refillPerSecond * 0.002 }
 
     package init(capacity: Double, refillPerSecond: Double, planted: PlantedFault? = nil) {
         self.capacity = capacity
@@ -41,10 +45,10 @@ package struct TokenBucket: Sendable {
         refill(to: now)
         if let sleepsUntil, sleepsUntil > now { return .until(sleepsUntil) }
         if !hasAnswer, underWay > 0 { return .forAnswer }
-        guard tokens < Self.price else { return nil }
+        guard tokens < price else { return nil }
         // With the cap that calls under way put on it, the level may be unable to rise enough before an answer.
-        if ceiling < Self.price { return .forAnswer }
-        let seconds = (Self.price - tokens) / refillPerSecond
+        if ceiling < price { return .forAnswer }
+        let seconds = (price - tokens) / refillPerSecond
         return .until(now + .nanoseconds(Int64(seconds * 1e9) + 1))
     }
 
@@ -56,6 +60,7 @@ package struct TokenBucket: Sendable {
         tokens = max(0, tokens - 1)
         sent += 1
         underWay += 1
+        unread.append(sent)
         return Ticket(number: sent)
     }
 
@@ -63,8 +68,10 @@ package struct TokenBucket: Sendable {
     package mutating func answered(_ ticket: Ticket, reading: RateReading?, at now: Instant) {
         refill(to: now)
         underWay = max(0, underWay - 1)
+        // Without a reading nobody knows when the server took it: it stays unread until a later one is read.
         guard let reading else { return }
         hasAnswer = true
+        let after = read(ticket)
         if let limit = reading.limit, limit > 0, limit < 1_000_000 { capacity = Double(limit) }
         guard let remaining = reading.remaining, remaining >= 0 else {
             tokens = min(tokens, capacity)
@@ -75,7 +82,7 @@ package struct TokenBucket: Sendable {
             tokens = Double(remaining)
             return
         }
-        tokens = max(0, min(tokens, exact - Double(sent - ticket.number)))
+        tokens = max(0, min(tokens, exact - Double(after)))
     }
 
     /// An answer without any rate headers: the sheet's table holds.
@@ -83,6 +90,13 @@ package struct TokenBucket: Sendable {
         refill(to: now)
         underWay = max(0, underWay - 1)
         hasAnswer = true
+        _ = read(ticket)
+    }
+
+    /// How many later calls are unread. Calls settled without a reading before this one are covered by it.
+    private mutating func read(_ ticket: Ticket) -> Int {
+        unread.removeAll { $0 == ticket.number || $0 < ticket.number - underWay - 64 }
+        return unread.reduce(0) { $0 + ($1 > ticket.number ? 1 : 0) }
     }
 
     package mutating func sleep(until moment: Instant) {

@@ -30,7 +30,7 @@ package struct Urgency: Hashable, Sendable, Comparable {
     private static func tolerance(of name: PostName) -> Duration {
         switch name {
         case .end: .seconds(4)
-        case .open: .milliseconds(8_500)
+        case .open: .seconds(9)
         case .text, .taskStarted, .taskProgress, .taskEnded, .approval, .message: .zero
         }
     }

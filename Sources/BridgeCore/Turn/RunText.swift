@@ -89,6 +89,12 @@ struct RunText: Sendable, Hashable {
         }
     }
 
+    /// The history's text of the first run and its follow-up together, which `base` is a part of.
+    mutating func settleWithFollowUp(_ text: String) {
+        base = ""
+        _ = apply(.snapshot(text))
+    }
+
     private mutating func endSegment() {
         guard !newest.isEmpty else { return }
         if !ended.isEmpty { ended += Self.joint }

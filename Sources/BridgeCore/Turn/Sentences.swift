@@ -14,6 +14,8 @@ enum Sentences {
     static let blocked = "The relay refused to show this answer."
     static let tooLong =
         "The answer could not be shown here: the relay refused its text. Please look at it on the agent's machine."
+    static let waitedTooLong =
+        "The agent was busy for so long that this message could not be answered here. Please send it again."
     static let joined = "The agent answers this together with the message before it."
     static let followUpMissing = "The agent did not say what came after the approval. Please ask it."
     static let approvalExpired = "The approval was not answered in time."

@@ -178,7 +178,7 @@ package struct Turn: Sendable {
             guard case .ended(let end) = lookup, let said = end.text, said.utf8.count > text.base.utf8.count else {
                 return []
             }
-            text.settle(end)
+            text.settleWithFollowUp(said)
             return conclude(.answered, at: now)
         case .waiting, .handedOver, .running, .over, .closed: return []
         }
@@ -203,13 +203,13 @@ package struct Turn: Sendable {
     package mutating func runEvent(_ event: RunEvent, of run: RunID, at now: Instant) -> [TurnOrder] {
         switch phase {
         case .over, .closed: return afterEnd(event)
-        case .waiting where opening.message != nil, .handedOver, .searching: phase = .running
-        case .waiting: phase = .running
+        case .waiting, .handedOver: phase = .running
+        case .searching where event.showsProgress: phase = .running
         case .holding where !runs.contains(run):
             runs.insert(run)
             phase = .running
             deadlines.followUp = nil
-        case .holding, .running, .asking: break
+        case .holding, .running, .asking, .searching: break
         }
         if !runs.contains(run), expects(run) { runs.insert(run) }
         deadlines.retry = nil
@@ -291,6 +291,7 @@ package struct Turn: Sendable {
                 phase == .holding
                 ? conclude(.answered, line: Sentences.followUpMissing, at: now) : concludeEmpty(at: now)
         }
+        if deadlines.takeAbandon(at: now) { orders += conclude(.lost, line: Sentences.agentLost, at: now) }
         if outcome == nil, deadlines.takeWindow(at: now) { orders += closeWindow(at: now) }
         return orders
     }
@@ -302,5 +303,15 @@ package struct Turn: Sendable {
         guard now - since < settings.lookPatience else { return conclude(.lost, line: Sentences.agentLost, at: now) }
         deadlines.look = now + settings.lookInterval
         return [lookUp]
+    }
+}
+
+extension RunEvent {
+    /// The run is alive. What a bus repeats after a gap (ended messages, tools, approvals) does not show that.
+    fileprivate var showsProgress: Bool {
+        switch self {
+        case .started, .text(.append), .text(.snapshot), .text(.segment), .retrying: true
+        case .text(.segmentEnded), .tool, .approvalRequested, .approvalSettled, .paused, .finished, .failed: false
+        }
     }
 }

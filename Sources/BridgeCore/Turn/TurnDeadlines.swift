@@ -16,10 +16,12 @@ struct TurnDeadlines: Sendable, Hashable {
     var look: Instant?
     /// A look-up is not answered.
     var ask: Instant?
+    /// A run that outlived its bubble has not ended within any reasonable time.
+    var abandon: Instant?
 
     var earliest: Instant? {
         var earliest = window
-        for moment in [agent, stop, followUp, retry, look, ask] {
+        for moment in [agent, stop, followUp, retry, look, ask, abandon] {
             guard let moment else { continue }
             earliest = earliest.map { min($0, moment) } ?? moment
         }
@@ -33,6 +35,8 @@ struct TurnDeadlines: Sendable, Hashable {
     mutating func takeRetry(at now: Instant) -> Bool { take(\.retry, at: now) }
     mutating func takeLook(at now: Instant) -> Bool { take(\.look, at: now) }
     mutating func takeAsk(at now: Instant) -> Bool { take(\.ask, at: now) }
+
+    mutating func takeAbandon(at now: Instant) -> Bool { take(\.abandon, at: now) }
 
     private mutating func take(_ path: WritableKeyPath<Self, Instant?>, at now: Instant) -> Bool {
         guard let moment = self[keyPath: path], moment <= now else { return false }

@@ -7,7 +7,7 @@ extension Turn {
         retrying = false
         text.settle(end)
         if stopping || end.reason == .aborted { return conclude(.aborted, at: now) }
-        if approvals.hasDetachedOpen || deadlines.followUp != nil {
+        if approvals.hasDetachedOpen || (deadlines.followUp != nil && !end.includesFollowUp) {
             text.keepForFollowUp()
             phase = .holding
             return []
@@ -104,7 +104,16 @@ extension Turn {
 
     /// The relay takes no writes for the interaction after 30 minutes (relay sheet 4.2): the bubble ends while it can.
     mutating func closeWindow(at now: Instant) -> [TurnOrder] {
+        switch phase {
+        // Nothing is at work any more: there is nothing that could come later.
+        case .holding: return conclude(.answered, line: Sentences.followUpMissing, at: now)
+        case .asking: return concludeEmpty(at: now)
+        case .searching: return conclude(.lost, line: Sentences.agentLost, at: now)
+        case .waiting: return conclude(.neverSent, line: Sentences.waitedTooLong, at: now)
+        case .handedOver, .running, .over, .closed: break
+        }
         guard !bubbleIsOver else { return [] }
+        deadlines.abandon = now + settings.runPatience
         var orders: [TurnOrder] = [.note(.windowClosed)]
         orders += tools.finishAll(status: .completed, label: Sentences.continues).map { .post($0) }
         heldAtWindowClose = text.whole

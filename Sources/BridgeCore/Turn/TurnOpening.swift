@@ -48,6 +48,8 @@ package struct TurnSettings: Sendable, Hashable {
     package var lookPatience = Duration.seconds(30)
     /// A failed attempt after which the agent says nothing: longer than the 15 s it holds errors back (OpenClaw sheet 8.2).
     package var retryPatience = Duration.seconds(45)
+    /// How long a run that outlived its bubble may still bring a late answer.
+    package var runPatience = Duration.seconds(24 * 3600)
 
     package init() {}
 }

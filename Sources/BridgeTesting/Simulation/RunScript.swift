@@ -151,7 +151,9 @@ package struct RunScript: Sendable {
             add(.tool(.progress(progress)), after: .milliseconds(Int64.random(in: 0...60, using: &random)))
         }
         for channel in channels {
-            let result = ToolResult(call: call, channel: channel, status: .completed, result: .string("ok"))
+            // Each channel tells the result in its own way.
+            let result = ToolResult(
+                call: call, channel: channel, status: .completed, result: .string("ok from \(channel)"))
             add(.tool(.finished(result)), after: .milliseconds(3))
         }
     }

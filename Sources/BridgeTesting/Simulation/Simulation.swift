@@ -22,6 +22,8 @@ package struct SimulationPlan: Sendable {
     /// How likely a call meets a misfortune.
     package var faultRate = 0.0
     package var latency: ClosedRange<Int64> = 1...40
+    /// Nothing in the plan explains a long wait: neither load, nor misfortunes, nor restarts.
+    package var expectsPromptness = true
     package var seed: UInt64
 
     package init(seed: UInt64) { self.seed = seed }
@@ -58,6 +60,8 @@ package struct SimulationResult: Sendable {
     package var endedAt: [Int: Duration] = [:]
     package var deltaTokensTaken = 0
     package var secondsWithWaitingText = 0.0
+    /// From text being known to a delta with it leaving.
+    package var longestTextWait = Duration.zero
     package var calls = 0
     package var steps = 0
 }
@@ -90,8 +94,10 @@ package struct Simulation {
         var run: RunID
         var begunAt: Instant
         var handedOver = false
+        var decided = false
+        var missedSteps: [Int] = []
+        var lacksBeginning = false
         var aborted = false
-        var missed = 0
         var nextStep = 0
         var endKnownAt: Instant?
     }
@@ -170,9 +176,13 @@ package struct Simulation {
             bridge.answered(attempt.call, with: answer, at: now, using: &random)
         case .decides(let index):
             guard let decision = plan.messages[index].script.decision else { return }
-            if relay.userDecides(approval: decision.approval.text, decision.decision.rawValue, at: moment) {
-                bridge.decided(decision.approval, decision.decision, reason: nil, at: now)
+            guard progress[index]?.aborted == false, progress[index]?.decided == false else { return }
+            guard relay.userDecides(approval: decision.approval.text, decision.decision.rawValue, at: moment) else {
+                // The card has not reached the phone yet.
+                return schedule(.decides(index), after: .seconds(1))
             }
+            progress[index]?.decided = true
+            bridge.decided(decision.approval, decision.decision, reason: nil, at: now)
         case .stops(let index):
             guard let known = progress[index] else { return }
             bridge.stopped(session: SessionID(known.session), interaction: InteractionID(known.interaction), at: now)
@@ -184,6 +194,7 @@ package struct Simulation {
         case .agentBack:
             agentIsAway = false
             bridge.agentBack(at: now)
+            for index in progress.keys.sorted() { catchUp(index, &bridge) }
         case .lookUp(let index): lookUp(index, &bridge)
         }
     }
@@ -210,6 +221,9 @@ package struct Simulation {
     private mutating func runStep(_ index: Int, _ step: Int, _ bridge: inout Bridge) {
         guard var known = progress[index], !known.aborted, step == known.nextStep else { return }
         let steps = plan.messages[index].script.steps
+        if waitsForDecision(steps[step], known) {
+            return schedule(.runStep(message: index, index: step), after: .seconds(1))
+        }
         known.nextStep = step + 1
         progress[index] = known
         if step + 1 < steps.count { schedule(.runStep(message: index, index: step + 1), after: steps[step + 1].after) }
@@ -219,14 +233,50 @@ package struct Simulation {
         default: break
         }
         guard !agentIsAway else {
-            progress[index]?.missed += 1
+            progress[index]?.missedSteps.append(step)
+            if case .text(.append) = steps[step].event { progress[index]?.lacksBeginning = true }
+            if case .text(.segmentEnded) = steps[step].event { progress[index]?.lacksBeginning = false }
             return
+        }
+        say(index, step, &bridge)
+    }
+
+    /// An agent goes on only when it knows what was decided.
+    private func waitsForDecision(_ step: RunScript.Step, _ known: Progress) -> Bool {
+        if case .approvalSettled = step.event { return !known.decided }
+        return step.inFollowUp && !known.decided
+    }
+
+    /// After a gap the bus tells again what it keeps: ended messages, tools and open approvals, but neither the text as it grew
+    /// nor the end (Oppi sheet 14, OpenClaw sheet 9).
+    private mutating func catchUp(_ index: Int, _ bridge: inout Bridge) {
+        let steps = plan.messages[index].script.steps
+        for step in progress[index]?.missedSteps ?? [] {
+            switch steps[step].event {
+            case .text(.segmentEnded), .tool, .approvalRequested, .paused, .approvalSettled: say(index, step, &bridge)
+            case .started, .text, .retrying, .finished, .failed: break
+            }
+        }
+        progress[index]?.missedSteps = []
+    }
+
+    private mutating func say(_ index: Int, _ step: Int, _ bridge: inout Bridge) {
+        guard let known = progress[index] else { return }
+        let steps = plan.messages[index].script.steps
+        if plan.messages[index].script.kind == .segments {
+            // A decoder leaves additions out that belong to a message whose beginning it missed.
+            switch steps[step].event {
+            case .text(.append) where known.lacksBeginning: return
+            case .text(.segmentEnded) where known.nextStep == step + 1: progress[index]?.lacksBeginning = false
+            default: break
+            }
         }
         let follow = plan.messages[index].script.decision.map { RunID("exec-approval-followup:\($0.approval):nonce:1") }
         let run = steps[step].inFollowUp ? follow ?? known.run : known.run
         if case .approvalRequested = steps[step].event, let decision = plan.messages[index].script.decision {
             schedule(.decides(index), after: decision.after)
         }
+        if case .text = steps[step].event, textSince[known.turn] == nil { textSince[known.turn] = now }
         bridge.agentSays(
             RunSignal(run: run, session: AgentSession("chat-\(plan.messages[index].chat)"), event: steps[step].event),
             at: now)
@@ -278,9 +328,12 @@ package struct Simulation {
     private mutating func lookUp(_ index: Int, _ bridge: inout Bridge) {
         guard let known = progress[index], !agentIsAway else { return }
         let script = plan.messages[index].script
-        let isOver = known.nextStep >= script.steps.count
-        if isOver {
-            bridge.lookedUp(.ended(RunEnd(text: script.wholeText, truncated: false)), of: known.run, at: now)
+        // The first run of a detached approval is over when the follow-up is all that is left.
+        let firstRun = script.steps.prefix { !$0.inFollowUp }.count
+        if known.nextStep >= script.steps.count {
+            bridge.lookedUp(.ended(RunEnd(text: script.wholeText, includesFollowUp: true)), of: known.run, at: now)
+        } else if known.nextStep >= firstRun {
+            bridge.lookedUp(.ended(RunEnd(text: textSoFar(script, firstRun))), of: known.run, at: now)
         } else {
             bridge.lookedUp(.running(text: textSoFar(script, known.nextStep)), of: known.run, at: now)
         }
@@ -337,6 +390,9 @@ package struct Simulation {
 
     private mutating func send(_ attempt: CallAttempt) {
         result.calls += 1
+        if attempt.name.isText, attempt.attempt == 1, let since = textSince.removeValue(forKey: attempt.turn) {
+            result.longestTextWait = max(result.longestTextWait, now - since)
+        }
         let call: RelayCall
         switch attempt.payload {
         case .fresh(let fresh):
@@ -358,7 +414,9 @@ package struct Simulation {
 
     // MARK: Judgement
 
-    private mutating func violation(_ sentence: String) { result.violations.append("at \(now - Instant.zero): \(sentence)") }
+    private mutating func violation(_ sentence: String) {
+        result.violations.append("at \(now - Instant.zero): \(sentence)")
+    }
 
     private mutating func judge(_ openTurns: Int) {
         result.deltaTokensTaken = relay.tally.tokensTaken["delta"] ?? 0
@@ -366,8 +424,12 @@ package struct Simulation {
             violation("breach \(breach.code) in \(breach.method): \(breach.sentence)")
         }
         if openTurns > 0 { violation("\(openTurns) turns are still open") }
+        let isPrompt = plan.expectsPromptness && plan.faultRate == 0 && plan.restarts.isEmpty
         let longest = result.endWaits.max() ?? .zero
-        if plan.faultRate == 0, plan.restarts.isEmpty, longest > .seconds(8) { violation("an end waited \(longest)") }
+        if isPrompt, longest > .seconds(8) { violation("an end waited \(longest)") }
+        if isPrompt, result.longestTextWait > .seconds(4) {
+            violation("a text waited \(result.longestTextWait), longer than its share of the bucket explains")
+        }
         for session in relay.sessions {
             for task in session.tasks where task.status == nil { violation("task \(task.id) was never finished") }
         }
@@ -400,7 +462,9 @@ package struct Simulation {
 
     // MARK: Time
 
-    private var moment: Moment { Moment(milliseconds: 1_770_000_000_000 + (now - Instant.zero).nanoseconds / 1_000_000) }
+    private var moment: Moment {
+        Moment(milliseconds: 1_770_000_000_000 + (now - Instant.zero).nanoseconds / 1_000_000)
+    }
 
     private mutating func schedule(_ happening: Happening, after: Duration) {
         order += 1

@@ -1,0 +1,56 @@
+import BridgeCore
+import BridgeTesting
+import Testing
+
+@Suite("The simulation")
+struct SimulationTests {
+    @Test("a seed of random runs, faults and restarts breaks no promise", arguments: UInt64(1)...24)
+    func seeds(seed: UInt64) {
+        let result = Simulation.run(.random(seed: seed))
+        #expect(result.violations.isEmpty, "seed \(seed): \(result.violations.joined(separator: "; "))")
+        #expect(result.calls > 0)
+    }
+
+    @Test("the same seed gives the same run")
+    func reproducible() {
+        let first = Simulation.run(.random(seed: 12))
+        let second = Simulation.run(.random(seed: 12))
+        #expect(first.steps == second.steps)
+        #expect(first.calls == second.calls)
+        #expect(first.endWaits == second.endWaits)
+    }
+
+    /// The seeds that were seen to catch each fault; `make sim` looks for them anew.
+    private static let catching: [(PlantedFault, ClosedRange<UInt64>)] = PlantedFault.allCases.map { ($0, 1...60) }
+
+    @Test("every planted fault is caught", arguments: catching)
+    func planted(fault: PlantedFault, seeds: ClosedRange<UInt64>) {
+        let caught = seeds.first { !Simulation.run(.random(seed: $0), planted: fault).violations.isEmpty }
+        #expect(caught != nil, "\(fault) was not caught by seeds \(seeds)")
+    }
+}
+
+@Suite("Load on the relay's own buckets")
+struct LoadTests {
+    @Test(
+        "runs at 10 tokens a second use the refill, are never refused, and do not delay the ends",
+        arguments: [5, 20, 200])
+    func steady(turns: Int) {
+        let plan = Load.steady(turns: turns, seconds: 8)
+        let loaded = Simulation.run(plan)
+        #expect(loaded.violations.isEmpty, "\(loaded.violations.joined(separator: "; "))")
+        if let use = Load.useOfRefill(loaded) { #expect(use >= 0.75) }
+        let bare = Simulation.run(Load.withoutText(plan))
+        #expect(loaded.endedAt.count == turns)
+        #expect(Load.worstDelay(of: loaded, against: bare) <= .seconds(2))
+    }
+
+    @Test("under more messages than the bucket can carry, no end waits 5 seconds and no open 10")
+    func overload() {
+        let result = Simulation.run(Load.messages(perSecond: 6, seconds: 60))
+        #expect(result.violations.isEmpty, "\(result.violations.joined(separator: "; "))")
+        #expect(result.openWaits.count == 360)
+        #expect(result.endWaits.max() ?? .zero < .seconds(5))
+        #expect(result.openWaits.max() ?? .zero < .seconds(10))
+    }
+}
