@@ -5,7 +5,7 @@ package import BridgeModel
 /// Invariants:
 /// - The level is never above what the server can have: `Remaining` of an answer less every call sent after that one whose
 ///   own answer has not been read, and the capacity less every call under way, which the server may not have taken yet. It
-///   goes down at once and up only by refill. (A later call whose answer was read bounds the level by that answer; counting
+///   goes down at once, and up only by refill or when the last answer shows that calls were counted twice. (A later call whose answer was read bounds the level by that answer; counting
 ///   it again would lose a token each time two answers overtake one another.)
 /// - Until the first answer one call is under way at most: the server's bucket may be drained by whoever ran before us.
 /// - A clock that jumps mints nothing beyond the capacity, and a jump back mints nothing at all.
@@ -21,6 +21,9 @@ package struct TokenBucket: Sendable {
     private var underWay = 0
     /// Tickets after the newest one read whose answers have not been read, oldest first.
     private var unread: [Int] = []
+    /// The lowest level that the answers told since nothing was unread, refilled since. When all are read it is the true
+    /// one: the call that the server took last was told it. Until then overtaken answers make us count calls twice.
+    private var lowestTold: Double?
     private var hasAnswer = false
     private var sleepsUntil: Instant?
     private let planted: PlantedFault?
@@ -83,6 +86,9 @@ package struct TokenBucket: Sendable {
             return
         }
         tokens = max(0, min(tokens, exact - Double(after)))
+        let lowest = min(lowestTold ?? exact, exact)
+        lowestTold = unread.isEmpty ? nil : lowest
+        if unread.isEmpty { tokens = max(tokens, min(lowest, ceiling)) }
     }
 
     /// An answer without any rate headers: the sheet's table holds.
@@ -121,5 +127,6 @@ package struct TokenBucket: Sendable {
         guard let asOf, now > asOf else { return }
         let gained = (now - asOf).seconds * refillPerSecond
         if tokens < ceiling { tokens = min(ceiling, tokens + gained) }
+        lowestTold = lowestTold.map { min(capacity, $0 + gained) }
     }
 }
