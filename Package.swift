@@ -64,6 +64,8 @@ let package = Package(
         room(
             "BridgeTesting",
             ["BridgeModel", "BridgeCore", "RelayRules", "RelayProtocol", "Recording", "Locking"]),
+        // A bare HTTP client and a signal, for the tests of what is served.
+        room("WireTesting", []),
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
@@ -85,8 +87,8 @@ let package = Package(
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("TransportTests", ["BridgeModel", "Transport"]),
-        tests("LocalServerTests", ["LocalServer", "Locking"]),
-        tests("SimulatorTests", ["Simulator", "RelayRules", "LocalServer"]),
+        tests("LocalServerTests", ["LocalServer", "Locking", "WireTesting"]),
+        tests("SimulatorTests", ["Simulator", "RelayRules", "LocalServer", "Locking", "WireTesting"]),
         tests("BridgeServiceTests", ["BridgeModel", "BridgeService", "BridgeTesting"]),
     ],
     cxxLanguageStandard: .cxx17

@@ -1,4 +1,5 @@
 #pragma once
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -55,6 +56,19 @@ static inline void cmicrohttpd_reset(struct MHD_Connection *connection) {
 /// Ends a connection from any thread: the library's thread sees the hang-up and cleans up.
 static inline void cmicrohttpd_hang_up(struct MHD_Connection *connection) {
   (void)shutdown(cmicrohttpd_socket(connection), SHUT_RDWR);
+}
+
+/// Whether the client is on this machine: 127.0.0.0/8, ::1, or the former written as IPv6.
+static inline int cmicrohttpd_is_loopback(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  if (info == NULL || info->client_addr == NULL) return 0;
+  if (info->client_addr->sa_family == AF_INET) {
+    const struct sockaddr_in *address = (const struct sockaddr_in *)info->client_addr;
+    return ntohl(address->sin_addr.s_addr) >> 24 == 127;
+  }
+  if (info->client_addr->sa_family != AF_INET6) return 0;
+  const struct in6_addr *address = &((const struct sockaddr_in6 *)info->client_addr)->sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
 
 static inline uint64_t cmicrohttpd_size_unknown(void) { return MHD_SIZE_UNKNOWN; }

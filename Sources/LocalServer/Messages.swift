@@ -16,7 +16,13 @@ package struct LocalRequest: Sendable {
     package var headers: [LocalHeader]
     package var body: [UInt8]
 
-    package init(method: String, target: String, headers: [LocalHeader] = [], body: [UInt8] = []) {
+    /// The client runs on this machine.
+    package var isFromThisMachine: Bool
+
+    package init(
+        method: String, target: String, headers: [LocalHeader] = [], body: [UInt8] = [], isFromThisMachine: Bool = true
+    ) {
+        self.isFromThisMachine = isFromThisMachine
         self.method = method
         self.target = target
         self.headers = headers

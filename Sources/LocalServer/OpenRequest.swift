@@ -32,7 +32,9 @@ final class OpenRequest {
         case .receiving, .discarding:
             guard upload.isEmpty else { return take(upload, engine) }
             guard case .receiving = phase else { return send(Self.tooLarge(engine), on: connection) }
-            let request = LocalRequest(method: method, target: target, headers: headers, body: body)
+            let request = LocalRequest(
+                method: method, target: target, headers: headers, body: body,
+                isFromThisMachine: cmicrohttpd_is_loopback(connection.pointer) != 0)
             body = []
             return perform(engine.handler(request), on: connection, engine)
         case .waiting(let pending):

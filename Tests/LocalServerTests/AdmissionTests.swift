@@ -1,5 +1,6 @@
 import LocalServer
 import Testing
+import WireTesting
 
 @Suite struct AdmissionTests {
     private func status(host: String, more: [String] = [], names: [String] = []) throws -> Int {

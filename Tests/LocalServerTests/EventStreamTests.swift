@@ -2,6 +2,7 @@ import Glibc
 import LocalServer
 import Locking
 import Testing
+import WireTesting
 
 @Suite struct EventStreamTests {
     private static let head = LocalResponse(status: 200, headers: [LocalHeader("Content-Type", "text/event-stream")])

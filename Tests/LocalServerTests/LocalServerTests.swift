@@ -1,6 +1,7 @@
 import LocalServer
 import Locking
 import Testing
+import WireTesting
 
 /// Requests and whole answers over real sockets.
 @Suite struct LocalServerTests {

@@ -1,6 +1,7 @@
 import LocalServer
 import Locking
 import Testing
+import WireTesting
 
 @Suite struct ResponseTicketTests {
     /// A server that defers everything but `/now`, and raises the signal for each ticket.

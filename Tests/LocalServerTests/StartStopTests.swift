@@ -1,5 +1,6 @@
 import LocalServer
 import Testing
+import WireTesting
 
 @Suite struct StartStopTests {
     private static let answer: @Sendable (LocalRequest) -> LocalAnswer = { _ in .whole(.text(200, "ok")) }

@@ -1,18 +1,17 @@
 import Glibc
-import LocalServer
 
 /// A bare HTTP client over one socket, so that the tests see the bytes and the ends of connections as they are.
 /// Every wait has a deadline; nothing sleeps.
-final class Wire {
-    struct Reply: Equatable {
-        var status: Int
-        var headers: [String: String]
-        var body: [UInt8]
+package final class Wire {
+    package struct Reply: Equatable {
+        package var status: Int
+        package var headers: [String: String]
+        package var body: [UInt8]
 
-        var text: String { String(decoding: body, as: UTF8.self) }
+        package var text: String { String(decoding: body, as: UTF8.self) }
     }
 
-    enum Failure: Error, Equatable { case cannotConnect, timedOut, ended, reset, malformed(String) }
+    package enum Failure: Error, Equatable { case cannotConnect, timedOut, ended, reset, malformed(String) }
 
     private let descriptor: Int32
     private let port: Int
@@ -20,7 +19,7 @@ final class Wire {
     private static let patienceMilliseconds: Int32 = 20_000
 
     /// `receiveBuffer` makes the kernel take little for a reader that does not read.
-    init(port: Int, receiveBuffer: Int32? = nil) throws {
+    package init(port: Int, receiveBuffer: Int32? = nil) throws {
         self.port = port
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         if var size = receiveBuffer {
@@ -40,7 +39,7 @@ final class Wire {
 
     deinit { close(descriptor) }
 
-    func send(_ bytes: [UInt8]) throws {
+    package func send(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes {
@@ -51,21 +50,23 @@ final class Wire {
         }
     }
 
-    func send(_ text: String) throws { try send(Array(text.utf8)) }
+    package func send(_ text: String) throws { try send(Array(text.utf8)) }
 
     /// The head of a request with Host and, for a body, Content-Length.
-    func request(_ method: String, _ target: String, headers: [String] = [], body: [UInt8]? = nil) throws {
+    package func request(_ method: String, _ target: String, headers: [String] = [], body: [UInt8]? = nil) throws {
         var lines = ["\(method) \(target) HTTP/1.1", "Host: 127.0.0.1:\(port)"] + headers
         if let body { lines.append("Content-Length: \(body.count)") }
         try send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + (body ?? []))
     }
 
-    func exchange(_ method: String, _ target: String, headers: [String] = [], body: [UInt8]? = nil) throws -> Reply {
+    package func exchange(_ method: String, _ target: String, headers: [String] = [], body: [UInt8]? = nil) throws
+        -> Reply
+    {
         try request(method, target, headers: headers, body: body)
         return try reply(hasBody: method != "HEAD")
     }
 
-    func reply(hasBody: Bool = true) throws -> Reply {
+    package func reply(hasBody: Bool = true) throws -> Reply {
         var reply = try head()
         if hasBody, let length = reply.headers["content-length"].flatMap({ Int($0) }) {
             while received.count < length { try readMore() }
@@ -76,7 +77,7 @@ final class Wire {
     }
 
     /// The head alone; what follows stays to be read.
-    func head() throws -> Reply {
+    package func head() throws -> Reply {
         let head = try text(through: "\r\n\r\n")
         let lines = head.split(separator: "\r\n")
         guard let first = lines.first, let status = Int(first.split(separator: " ").dropFirst().first ?? "") else {
@@ -91,7 +92,7 @@ final class Wire {
     }
 
     /// Everything up to and including the mark, chunk headers and all.
-    func text(through mark: String) throws -> String {
+    package func text(through mark: String) throws -> String {
         let mark = Array(mark.utf8)
         var searched = 0
         while true {
@@ -114,7 +115,7 @@ final class Wire {
     }
 
     /// Reads until the connection ends, and says how.
-    func end() -> (count: Int, failure: Failure) {
+    package func end() -> (count: Int, failure: Failure) {
         var count = received.count
         received = []
         while true {
@@ -124,7 +125,7 @@ final class Wire {
         }
     }
 
-    func stopSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+    package func stopSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     private func readMore() throws(Failure) {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -135,15 +136,4 @@ final class Wire {
         guard count > 0 else { throw .reset }
         received.append(contentsOf: buffer.prefix(count))
     }
-}
-
-/// A server on a free port for the length of `body`.
-func withServer<Result>(
-    settings: LocalServer.Settings = LocalServer.Settings(),
-    handler: @escaping @Sendable (LocalRequest) -> LocalAnswer, _ body: (LocalServer) throws -> Result
-) throws -> Result {
-    let server = try LocalServer(listen: "127.0.0.1:0", settings: settings, handler: handler)
-    try server.start()
-    defer { server.stop() }
-    return try body(server)
 }

@@ -1,11 +1,11 @@
 import Glibc
 
 /// A count that threads raise and a test waits for, with a deadline.
-final class Signal: @unchecked Sendable {
+package final class Signal: @unchecked Sendable {
     // Unchecked, because a semaphore is made for several threads.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
-    init() {
+    package init() {
         semaphore = .allocate(capacity: 1)
         sem_init(semaphore, 0, 0)
     }
@@ -15,10 +15,10 @@ final class Signal: @unchecked Sendable {
         semaphore.deallocate()
     }
 
-    func raise() { sem_post(semaphore) }
+    package func raise() { sem_post(semaphore) }
 
     /// False after 20 seconds without it.
-    func wait(times: Int = 1) -> Bool {
+    package func wait(times: Int = 1) -> Bool {
         var deadline = timespec()
         clock_gettime(CLOCK_REALTIME, &deadline)
         deadline.tv_sec += 20
