@@ -5,6 +5,14 @@ package struct Breach: Sendable, Hashable {
     package var method: String
     package var request: String
     package var at: Moment
+
+    package init(code: BreachCode, sentence: String, method: String, request: String, at: Moment) {
+        self.code = code
+        self.sentence = sentence
+        self.method = method
+        self.request = request
+        self.at = at
+    }
 }
 
 package enum BreachCode: String, Sendable, Hashable, CaseIterable {

@@ -1,0 +1,61 @@
+import FoundationEssentials
+import LocalServer
+import RelayRules
+
+// The routes to drive the simulator by: for tests of foreign bridges and clients. Only for this machine, and with the
+// user's token, so that no other program on the machine plays with it by accident.
+extension RelaySimulator {
+    private static let routes = [
+        "POST /v1/simulator/faults", "DELETE /v1/simulator/faults", "GET /v1/simulator/breaches",
+        "GET /v1/simulator/state", "POST /v1/simulator/sessions",
+    ]
+
+    func control(_ request: LocalRequest) -> LocalResponse {
+        guard request.isFromThisMachine else {
+            return Envelope.failure(403, "permission_denied", "The control routes answer to this machine only.")
+        }
+        guard request.header("Authorization") == "Bearer \(userToken)" else {
+            return Envelope.failure(
+                401, "invalid_token", "The control routes need the header Authorization: Bearer <user token>.")
+        }
+        switch (request.method, request.path) {
+        case ("POST", "/v1/simulator/faults"): return planFault(request.body)
+        case ("DELETE", "/v1/simulator/faults"):
+            forgetFaults()
+            return Envelope.success([String: String]())
+        case ("GET", "/v1/simulator/breaches"): return Envelope.success(["breaches": breaches.map { BreachReport($0) }])
+        case ("GET", "/v1/simulator/state"): return Envelope.success(stateReport())
+        case ("POST", "/v1/simulator/sessions"): return writeAsUser(request.body)
+        default:
+            return Envelope.failure(
+                404, "not_found", "No such control route; there are \(Self.routes.joined(separator: ", ")).")
+        }
+    }
+
+    private func planFault(_ body: [UInt8]) -> LocalResponse {
+        do {
+            let fault = try FaultOrder.fault(from: body)
+            plan(fault)
+            return Envelope.success(["planned": fault.count])
+        } catch {
+            return Envelope.failure(400, "invalid_request", error.message)
+        }
+    }
+
+    private struct UserOrder: Decodable {
+        var text: String
+        var session_id: String?
+    }
+
+    private func writeAsUser(_ body: [UInt8]) -> LocalResponse {
+        guard let order = try? JSONDecoder().decode(UserOrder.self, from: Data(body)), !order.text.isEmpty else {
+            return Envelope.failure(
+                400, "invalid_request",
+                "The body must be a JSON object such as {\"text\":\"Hello\"}; session_id is optional.")
+        }
+        let sent = userSends(text: order.text, session: order.session_id)
+        return Envelope.success([
+            "session_id": sent.session, "interaction_id": sent.interaction, "message_id": sent.message,
+        ])
+    }
+}

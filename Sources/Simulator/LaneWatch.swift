@@ -1,0 +1,34 @@
+/// Notices two calls of one (session, interaction) in flight at the same time, which relay sheet 8.3 forbids: a fast delta
+/// could overtake the placeholder.
+///
+/// A call is in flight from the moment it arrived until its answer goes out, so overlaps show when answers take time: with
+/// an answer delay, or the slow fault. The same key again is no overlap but a client that gave up waiting and tries again.
+struct LaneWatch {
+    struct Lane: Hashable {
+        var session: String
+        var interaction: String
+    }
+
+    private struct Call {
+        var lane: Lane
+        var key: String?
+    }
+
+    private var inFlight: [Int: Call] = [:]
+    private var lastNumber = 0
+
+    var isIdle: Bool { inFlight.isEmpty }
+
+    func overlaps(_ lane: Lane, key: String?) -> Bool {
+        inFlight.values.contains { $0.lane == lane && ($0.key != key || key == nil) }
+    }
+
+    /// The number to end it by.
+    mutating func begin(_ lane: Lane, key: String?) -> Int {
+        lastNumber += 1
+        inFlight[lastNumber] = Call(lane: lane, key: key)
+        return lastNumber
+    }
+
+    mutating func end(_ number: Int) { inFlight[number] = nil }
+}

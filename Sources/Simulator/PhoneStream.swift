@@ -1,0 +1,60 @@
+import LocalServer
+import Locking
+import RelayRules
+
+// The phone's event stream, relay sheet 9.3 and 16.1.
+extension RelaySimulator {
+    /// What a reader may have waiting: more than a whole ring of the largest events, or a phone that comes back to a full ring
+    /// would be cut for ever.
+    private static let streamLimit = 64 << 20
+
+    func phoneStream(_ request: LocalRequest) -> LocalAnswer {
+        guard Self.query("access_token", in: request.target) == nil, Self.query("token", in: request.target) == nil
+        else {
+            return .whole(
+                Envelope.failure(
+                    400, "invalid_token_location", "Tokens go into the Authorization header, never into the URL."))
+        }
+        // The rules judge the token, as they do for any call of the phone, and name the request.
+        let headers = request.headers.map { RawHeader($0.name, $0.value) }
+        let now = clock.now()
+        let admitted = change { state in
+            state.relay.respond(to: RawRequest(method: "GET", target: "/v1/me/snapshot", headers: headers), at: now)
+        }
+        guard admitted.response.status == 200 else { return .whole(Self.localResponse(admitted.response)) }
+
+        let name = state.withLock { $0.nameForReader() }
+        let stream = EventStream(limit: Self.streamLimit) { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.detach(name) }
+        }
+        state.withLock { $0.attach(stream, as: name, after: Self.lastEventID(request)) }
+        return .stream(Self.head(admitted.response), stream)
+    }
+
+    private static func head(_ admitted: RawResponse) -> LocalResponse {
+        let kept = ["x-request-id", "traceparent", "tracestate"]
+        let named = admitted.headers.filter { kept.contains($0.name.lowercased()) }
+        return LocalResponse(
+            status: 200,
+            headers: [LocalHeader("Content-Type", "text/event-stream"), LocalHeader("Cache-Control", "no-store")]
+                + named.map { LocalHeader($0.name, $0.value) })
+    }
+
+    /// The id to go on from. One that cannot be read counts as unknown, which replays the whole ring.
+    private static func lastEventID(_ request: LocalRequest) -> UInt64? {
+        guard let text = request.header("Last-Event-ID") ?? query("last_event_id", in: request.target) else {
+            return nil
+        }
+        return UInt64(text) ?? 0
+    }
+
+    static func query(_ name: String, in target: String) -> String? {
+        guard let mark = target.firstIndex(of: "?") else { return nil }
+        for pair in target[target.index(after: mark)...].split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts[0] == name { return parts.count == 2 ? String(parts[1]) : "" }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,122 @@
+import FoundationEssentials
+import LocalServer
+import Locking
+import RelayRules
+
+// What comes in over the socket: the relay's routes go to the rules, the event stream and the control routes are served here.
+extension RelaySimulator {
+    func answer(_ request: LocalRequest) -> LocalAnswer {
+        switch request.path {
+        case "/healthz":
+            guard request.method == "GET" || request.method == "HEAD" else { break }
+            return .whole(Envelope.success(["status": "up"]))
+        case "/v1/me/stream":
+            guard request.method == "GET" else { break }
+            return phoneStream(request)
+        default:
+            guard request.path.hasPrefix("/v1/simulator/") else { break }
+            return .whole(control(request))
+        }
+        return relayAnswer(request)
+    }
+
+    // MARK: - The relay's own routes
+
+    private func relayAnswer(_ request: LocalRequest) -> LocalAnswer {
+        let now = clock.now()
+        let raw = RawRequest(
+            method: request.method, target: request.target,
+            headers: request.headers.map { RawHeader($0.name, $0.value) }, body: request.body)
+        let (exchange, call) = change { state in
+            let exchange = state.relay.respond(to: raw, at: now)
+            return (exchange, book(request, exchange, now, &state))
+        }
+        return deliver(exchange, call: call)
+    }
+
+    private func deliver(_ exchange: Exchange, call: Int?) -> LocalAnswer {
+        let answer = Self.localResponse(exchange.response)
+        switch exchange.delivery {
+        case .connectionReset: return .reset
+        case .responseLost: return later(.reset, after: settings.answerDelayMilliseconds, call: call)
+        case .normal: return later(.whole(answer), after: settings.answerDelayMilliseconds, call: call)
+        case .delayed(let milliseconds):
+            return later(.whole(answer), after: milliseconds + settings.answerDelayMilliseconds, call: call)
+        }
+    }
+
+    private func later(_ answer: ResponseTicket.Answer, after milliseconds: Int, call: Int?) -> LocalAnswer {
+        guard milliseconds > 0 else {
+            switch answer {
+            case .whole(let response): return .whole(response)
+            case .reset: return .reset
+            }
+        }
+        let ticket = ResponseTicket()
+        clock.after(milliseconds) { [weak self] in
+            // Over before the answer leaves, because the next call may be here before this thread goes on.
+            if let self, let call { state.withLock { $0.lanes.end(call) } }
+            ticket.answer(answer)
+        }
+        return .deferred(ticket)
+    }
+
+    static func localResponse(_ response: RawResponse) -> LocalResponse {
+        LocalResponse(
+            status: response.status, headers: response.headers.map { LocalHeader($0.name, $0.value) },
+            body: response.body)
+    }
+
+    // MARK: - Lanes
+
+    private struct CallNames: Decodable {
+        var session: String?
+        var interaction: String?
+        var message: String?
+        var key: String?
+
+        enum CodingKeys: String, CodingKey {
+            case session = "session_id"
+            case interaction = "interaction_id"
+            case message = "message_id"
+            case key = "idempotency_key"
+        }
+    }
+
+    /// Books a bridge call whose answer takes time, and notes the breach if its lane is busy. The number is for the end of the
+    /// call; nil when it is over at once. Bodies are read only when calls take time: without that none can overlap.
+    private func book(
+        _ request: LocalRequest, _ exchange: Exchange, _ now: Moment, _ state: inout SimulatorState
+    ) -> Int? {
+        let takesTime = takesTime(exchange.delivery)
+        guard takesTime || !state.lanes.isIdle, request.method == "POST", request.path.hasPrefix("/v1/bridge/"),
+            let names = try? JSONDecoder().decode(CallNames.self, from: Data(request.body)),
+            let lane = lane(of: names, state)
+        else { return nil }
+        if state.lanes.overlaps(lane, key: names.key) {
+            state.relay.note(
+                Breach(
+                    code: .overlap,
+                    sentence:
+                        "A call began before the one before it in \(lane.session), \(lane.interaction) was answered.",
+                    method: String(request.path.dropFirst("/v1/bridge/".count)),
+                    request: exchange.response.headers.value(of: "X-Request-ID") ?? "", at: now))
+        }
+        return takesTime ? state.lanes.begin(lane, key: names.key) : nil
+    }
+
+    private func lane(of names: CallNames, _ state: SimulatorState) -> LaneWatch.Lane? {
+        if let session = names.session, let interaction = names.interaction {
+            return LaneWatch.Lane(session: session, interaction: interaction)
+        }
+        return names.message.flatMap { state.lane(ofMessage: $0) }
+    }
+
+    private func takesTime(_ delivery: Delivery) -> Bool {
+        switch delivery {
+        case .connectionReset: false
+        case .delayed: true
+        case .normal, .responseLost: settings.answerDelayMilliseconds > 0
+        }
+    }
+}

@@ -1,0 +1,155 @@
+package import LocalServer
+import Locking
+package import RelayRules
+
+/// The relay to develop against: the rules of `RelayRules` behind a real socket, with faults on demand.
+///
+/// It is a public tool: nothing in it knows our bridge. The rules sit under one lock; every change is published to the
+/// phones on the event stream inside that lock, so that replay and live meet without a hole or a repeat, and to subscribers
+/// in the same process after it, in order.
+package final class RelaySimulator: Sendable {
+    package struct Settings: Sendable {
+        package var listen = "127.0.0.1:0"
+        package var relay = RelayOptions()
+        /// Every answer leaves so much later than it was made, as if the relay were further away.
+        package var answerDelayMilliseconds = 0
+        package var allowsOtherMachines = false
+        /// Host names that clients may use, besides `localhost` and numeric addresses.
+        package var names: [String] = []
+
+        package init() {}
+    }
+
+    package struct UserMessage: Hashable, Sendable {
+        package var session: String
+        package var interaction: String
+        package var message: String
+    }
+
+    let settings: Settings
+    let clock: SimulatorClock
+    let state: Locked<SimulatorState>
+    private let server = Locked<LocalServer?>(nil)
+
+    package init(settings: Settings = Settings(), clock: SimulatorClock = .system) {
+        self.settings = settings
+        self.clock = clock
+        state = Locked(SimulatorState(relay: Relay(options: settings.relay)))
+    }
+
+    /// Listens from now on, and lives until `stop`. A simulator that was stopped can be started again and still knows everything.
+    package func start() throws(LocalServerError) {
+        var serverSettings = LocalServer.Settings()
+        serverSettings.allowsOtherMachines = settings.allowsOtherMachines
+        serverSettings.names = settings.names
+        let new = try LocalServer(listen: settings.listen, settings: serverSettings) { request in
+            self.answer(request)
+        }
+        try new.start()
+        server.withLock { $0 = new }
+        state.withLock { $0.isRunning = true }
+        keepTime(second: 1)
+    }
+
+    package func stop() {
+        state.withLock { $0.isRunning = false }
+        let last = server.withLock { server in
+            defer { server = nil }
+            return server
+        }
+        last?.stop()
+    }
+
+    /// `http://127.0.0.1:8787`, without a slash at the end.
+    package var baseURL: String { server.withLock { $0 }?.baseURL ?? "" }
+    package var port: Int { server.withLock { $0 }?.port ?? 0 }
+    package var bridgeToken: String { settings.relay.bridgeToken }
+    package var userToken: String { settings.relay.userToken }
+
+    /// Once a second the relay's own deadlines run out; every fifteenth time idle phones hear something.
+    private func keepTime(second: Int) {
+        clock.after(1_000) { [weak self] in
+            guard let self, state.withLock({ $0.isRunning }) else { return }
+            let now = clock.now()
+            change { state in
+                state.relay.tick(at: now)
+                if second % 15 == 0 { state.comment() }
+            }
+            keepTime(second: second + 1)
+        }
+    }
+
+    // MARK: - In the same process
+
+    /// The user writes; a session that does not exist is made.
+    @discardableResult
+    package func userSends(text: String, session: String? = nil) -> UserMessage {
+        let now = clock.now()
+        return change { state in
+            let sent = state.relay.userSends(text: text, session: session, at: now)
+            return UserMessage(session: sent.session, interaction: sent.interaction, message: sent.message)
+        }
+    }
+
+    /// The user presses Stop; without an interaction it means the whole session.
+    package func userStops(session: String, interaction: String? = nil) {
+        let now = clock.now()
+        change { $0.relay.userStops(session: session, interaction: interaction, at: now) }
+    }
+
+    /// The user decides: `approve`, `approve_always` or `deny`. False when no such approval is open.
+    @discardableResult
+    package func decide(approval: String, decision: String) -> Bool {
+        let now = clock.now()
+        return change { $0.relay.userDecides(approval: approval, decision, at: now) }
+    }
+
+    /// Calls the handler for each event that the phone would see, in order, one at a time. It runs on whatever thread caused
+    /// the event, often the server's, and must not block; it may call the simulator. A handler that falls behind by more than
+    /// the relay's ring misses what the ring has dropped, like a phone.
+    package func onEvent(_ handler: @escaping @Sendable (PhoneEvent) -> Void) {
+        state.withLock { $0.subscribe(events: handler) }
+    }
+
+    /// Likewise for each update that waits for the bridge. It waits until it is acknowledged; each is told once.
+    package func onUpdate(_ handler: @escaping @Sendable (PendingUpdate) -> Void) {
+        state.withLock { $0.subscribe(updates: handler) }
+        announce()
+    }
+
+    package func acknowledge(upTo update: String) { change { $0.relay.acknowledge(upTo: update) } }
+
+    package func plan(_ fault: Fault) { change { $0.relay.plan(fault) } }
+
+    package func forgetFaults() { change { $0.relay.forgetFaults() } }
+
+    package var breaches: [Breach] { state.withLock { $0.relay.breaches } }
+    package var tally: Tally { state.withLock { $0.relay.tally } }
+    package var pendingApprovals: [PhoneApproval] { state.withLock { $0.relay.pendingApprovals } }
+    package var sessions: [PhoneSession] { state.withLock { $0.relay.sessions } }
+    /// Phones on the event stream at the moment.
+    package var readerCount: Int { state.withLock { $0.readerCount } }
+
+    // MARK: - Changes
+
+    /// Every change of the relay goes through here, so that all who listen hear of it.
+    @discardableResult
+    func change<Result: Sendable>(_ body: (inout SimulatorState) -> Result) -> Result {
+        let result = state.withLock { state in
+            let result = body(&state)
+            state.publish()
+            return result
+        }
+        announce()
+        return result
+    }
+
+    private func announce() {
+        var next = state.withLock { $0.nextAnnouncement(continuing: false) }
+        while let announcement = next {
+            for event in announcement.events { for handler in announcement.eventHandlers { handler(event) } }
+            for update in announcement.updates { for handler in announcement.updateHandlers { handler(update) } }
+            next = state.withLock { $0.nextAnnouncement(continuing: true) }
+        }
+    }
+}

@@ -1,0 +1,11 @@
+import RelayRules
+
+/// The form of the phone's event stream, relay sheet 16.1.
+enum ServerSentEvents {
+    static let comment = Array(": still here\n\n".utf8)
+
+    /// The data is JSON on one line, so that it needs no splitting.
+    static func bytes(of event: PhoneEvent) -> [UInt8] {
+        Array("id: \(event.id)\nevent: \(event.type)\ndata: ".utf8) + event.data + [10, 10]
+    }
+}

@@ -1,0 +1,113 @@
+import LocalServer
+import RelayRules
+
+/// Everything of a simulator that changes, under its one lock: the relay, and who is told what it did.
+struct SimulatorState {
+    /// A phone on the event stream; it has been given everything up to `seen`.
+    private struct Reader {
+        var stream: EventStream
+        var seen: UInt64
+    }
+
+    /// What subscribers in the same process are told next.
+    struct Announcement {
+        var events: [PhoneEvent]
+        var updates: [PendingUpdate]
+        var eventHandlers: [@Sendable (PhoneEvent) -> Void]
+        var updateHandlers: [@Sendable (PendingUpdate) -> Void]
+    }
+
+    var relay: Relay
+    var lanes = LaneWatch()
+    var isRunning = false
+    private var readers: [Int: Reader] = [:]
+    private var lastReaderName = 0
+    private var eventHandlers: [@Sendable (PhoneEvent) -> Void] = []
+    private var updateHandlers: [@Sendable (PendingUpdate) -> Void] = []
+    private var announcedEvent: UInt64 = 0
+    private var announcedUpdates: Set<String> = []
+    private var isAnnouncing = false
+
+    init(relay: Relay) { self.relay = relay }
+
+    /// The lane of a message: deltas and ends name nothing else (relay sheet 6.2, 6.3).
+    func lane(ofMessage id: String) -> LaneWatch.Lane? {
+        for session in relay.sessions {
+            guard let message = session.messages.first(where: { $0.id == id }) else { continue }
+            return message.interaction.map { LaneWatch.Lane(session: session.id, interaction: $0) }
+        }
+        return nil
+    }
+
+    // MARK: - Phones on the event stream
+
+    /// Replays what came after `last`, and then the reader is live. Without `last` it is live at once: a phone that starts
+    /// cold has just read the durable state, and replayed deltas would double its text.
+    mutating func attach(_ stream: EventStream, as name: Int, after last: UInt64?) {
+        let seen = relay.lastPhoneEventID
+        if let last, last != seen {
+            for event in relay.phoneEvents(after: last) { stream.push(ServerSentEvents.bytes(of: event)) }
+        }
+        readers[name] = Reader(stream: stream, seen: seen)
+    }
+
+    mutating func detach(_ name: Int) { readers[name] = nil }
+
+    mutating func nameForReader() -> Int {
+        lastReaderName += 1
+        return lastReaderName
+    }
+
+    var readerCount: Int { readers.count }
+
+    /// Gives every reader what is new. Pushing never waits; a reader at its bound is cut.
+    mutating func publish() {
+        let last = relay.lastPhoneEventID
+        for (name, reader) in readers where reader.seen < last {
+            for event in relay.phoneEvents(after: reader.seen) where event.id > reader.seen {
+                reader.stream.push(ServerSentEvents.bytes(of: event))
+            }
+            readers[name]?.seen = last
+        }
+    }
+
+    /// Keeps idle connections open, and shows who has gone.
+    func comment() {
+        for reader in readers.values { reader.stream.push(ServerSentEvents.comment) }
+    }
+
+    // MARK: - Subscribers in the same process
+
+    mutating func subscribe(events handler: @escaping @Sendable (PhoneEvent) -> Void) {
+        if eventHandlers.isEmpty { announcedEvent = relay.lastPhoneEventID }
+        eventHandlers.append(handler)
+    }
+
+    mutating func subscribe(updates handler: @escaping @Sendable (PendingUpdate) -> Void) {
+        updateHandlers.append(handler)
+    }
+
+    /// The next things to tell, or nil when there are none or somebody else is telling: that one will find ours too.
+    mutating func nextAnnouncement(continuing: Bool) -> Announcement? {
+        guard continuing || !isAnnouncing else { return nil }
+        let next = Announcement(
+            events: newEvents(), updates: newUpdates(), eventHandlers: eventHandlers, updateHandlers: updateHandlers)
+        isAnnouncing = !next.events.isEmpty || !next.updates.isEmpty
+        return isAnnouncing ? next : nil
+    }
+
+    private mutating func newEvents() -> [PhoneEvent] {
+        let last = relay.lastPhoneEventID
+        guard !eventHandlers.isEmpty, announcedEvent < last else { return [] }
+        defer { announcedEvent = last }
+        return relay.phoneEvents(after: announcedEvent).filter { $0.id > announcedEvent }
+    }
+
+    private mutating func newUpdates() -> [PendingUpdate] {
+        guard !updateHandlers.isEmpty else { return [] }
+        let pending = relay.pendingUpdates()
+        let new = pending.filter { !announcedUpdates.contains($0.id) }
+        announcedUpdates = Set(pending.map(\.id))
+        return new
+    }
+}
