@@ -1,3 +1,52 @@
 #pragma once
-#include <stddef.h>
 #include <curl/curl.h>
+#include <stddef.h>
+
+// Swift does not import variadic functions: one typed wrapper for each kind of option value.
+
+static inline CURLcode sb_curl_set_long(CURL *handle, CURLoption option, long value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode sb_curl_set_text(CURL *handle, CURLoption option, const char *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode sb_curl_set_pointer(CURL *handle, CURLoption option, void *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode sb_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+typedef size_t (*sb_curl_data_function)(char *bytes, size_t size, size_t count, void *context);
+
+static inline CURLcode sb_curl_set_data_function(CURL *handle, CURLoption option, sb_curl_data_function function) {
+    return curl_easy_setopt(handle, option, function);
+}
+
+static inline CURLcode sb_curl_get_long(CURL *handle, CURLINFO info, long *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode sb_curl_get_pointer(CURL *handle, CURLINFO info, char **value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLMcode sb_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+/// The handle and the result of a finished transfer; Swift does not import the union in CURLMsg.
+static inline CURL *sb_curl_next_done(CURLM *multi, CURLcode *result) {
+    int left = 0;
+    CURLMsg *message;
+    while ((message = curl_multi_info_read(multi, &left)) != NULL) {
+        if (message->msg == CURLMSG_DONE) {
+            *result = message->data.result;
+            return message->easy_handle;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,176 @@
+import BridgeModel
+import CCurl
+import Glibc
+
+/// One exchange on one easy handle; the handle serves again when it is over. Lives on the loop's thread.
+final class Transfer {
+    let handle: UnsafeMutableRawPointer
+    private var completion: CurlClient.Completion?
+    private var body: [UInt8] = []
+    private var sent = 0
+    private var bodyWasAsked = false
+    private var responseLimit = 0
+    private var isTooLarge = false
+    private var headers: [HTTPHeader] = []
+    private var headerBytes = 0
+    private var response: [UInt8] = []
+    private static let headerLimit = 65_536
+
+    init?(settings: CurlClient.Settings) {
+        guard let handle = curl_easy_init() else { return nil }
+        self.handle = handle
+        let options: [(CURLoption, Int)] = [
+            (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_TCP_NODELAY, 1), (CURLOPT_TCP_KEEPALIVE, 1),
+            (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
+            (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
+            // Without it, removing a handle waits for the resolver's thread, and every transfer with it.
+            (CURLOPT_QUICK_EXIT, 1),
+            (CURLOPT_CONNECTTIMEOUT_MS, Int(settings.connectTimeout.nanoseconds / 1_000_000)),
+        ]
+        for (option, value) in options { _ = sb_curl_set_long(handle, option, value) }
+        if let file = settings.authorityFile { _ = sb_curl_set_text(handle, CURLOPT_CAINFO, file) }
+        _ = sb_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        _ = sb_curl_set_pointer(handle, CURLOPT_READDATA, context)
+        _ = sb_curl_set_pointer(handle, CURLOPT_WRITEDATA, context)
+        _ = sb_curl_set_pointer(handle, CURLOPT_HEADERDATA, context)
+        _ = sb_curl_set_data_function(handle, CURLOPT_READFUNCTION, readBody)
+        _ = sb_curl_set_data_function(handle, CURLOPT_WRITEFUNCTION, writeBody)
+        _ = sb_curl_set_data_function(handle, CURLOPT_HEADERFUNCTION, writeHeader)
+    }
+
+    deinit { curl_easy_cleanup(handle) }
+
+    func prepare(
+        _ request: HTTPRequest, headers list: UnsafeMutablePointer<curl_slist>?,
+        completion: @escaping CurlClient.Completion
+    ) {
+        self.completion = completion
+        body = request.body
+        sent = 0
+        bodyWasAsked = false
+        responseLimit = request.responseLimit
+        isTooLarge = false
+        headers.removeAll(keepingCapacity: true)
+        headerBytes = 0
+        response = []
+        _ = sb_curl_set_text(handle, CURLOPT_URL, request.url)
+        _ = sb_curl_set_list(handle, CURLOPT_HTTPHEADER, list)
+        _ = sb_curl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(max(1, request.timeout.nanoseconds / 1_000_000)))
+        if request.method == "GET" {
+            _ = sb_curl_set_long(handle, CURLOPT_HTTPGET, 1)
+        } else {
+            // The body comes from a function that cannot be rewound: libcurl then fails where it would repeat the POST.
+            _ = sb_curl_set_long(handle, CURLOPT_POST, 1)
+            _ = sb_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method == "POST" ? nil : request.method)
+            _ = sb_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, body.count)
+        }
+    }
+
+    func fail(_ failure: HTTPFailure) {
+        let completion = take()
+        completion?(.failure(failure))
+    }
+
+    /// The completion and what it is to be told. Not called here: the handle must be free before the next request comes.
+    func finish(_ code: CURLcode) -> (CurlClient.Completion?, Result<HTTPResponse, HTTPFailure>) {
+        let completion = take()
+        guard code == CURLE_OK else { return (completion, .failure(failure(code))) }
+        var status = 0
+        _ = sb_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
+        let answer = HTTPResponse(status: status, headers: headers, body: response)
+        response = []
+        return (completion, .success(answer))
+    }
+
+    private func take() -> CurlClient.Completion? {
+        defer { completion = nil }
+        body = []
+        return completion
+    }
+
+    private func failure(_ code: CURLcode) -> HTTPFailure {
+        let text = String(cString: curl_easy_strerror(code))
+        // Only what surely failed before the request left counts as not applied.
+        switch code {
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+            return HTTPFailure(.badURL, "the address cannot be used: \(text)", mayHaveBeenApplied: false)
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            return HTTPFailure(.nameNotFound, "the name could not be found: \(text)", mayHaveBeenApplied: false)
+        case CURLE_COULDNT_CONNECT:
+            return HTTPFailure(.connectionRefused, "no connection: \(text)", mayHaveBeenApplied: false)
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
+            CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
+            return HTTPFailure(.tlsFailed, "TLS failed: \(text)", mayHaveBeenApplied: false)
+        case CURLE_OPERATION_TIMEDOUT:
+            return HTTPFailure(.timedOut, "no answer in time", mayHaveBeenApplied: bodyWasAsked)
+        case CURLE_WRITE_ERROR where isTooLarge, CURLE_FILESIZE_EXCEEDED:
+            return HTTPFailure(
+                .tooLarge, "the answer is larger than \(responseLimit) bytes", mayHaveBeenApplied: true)
+        case CURLE_SEND_FAIL_REWIND, CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_PARTIAL_FILE:
+            return HTTPFailure(.connectionLost, "the connection was lost: \(text)", mayHaveBeenApplied: true)
+        default: return HTTPFailure(.other, text, mayHaveBeenApplied: true)
+        }
+    }
+
+    // MARK: Called by libcurl, on the loop's thread
+
+    fileprivate func give(_ buffer: UnsafeMutablePointer<CChar>, _ room: Int) -> Int {
+        bodyWasAsked = true
+        let count = min(room, body.count - sent)
+        guard count > 0 else { return 0 }
+        body.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            memcpy(buffer, base + sent, count)
+        }
+        sent += count
+        return count
+    }
+
+    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard response.count + bytes.count <= responseLimit else {
+            isTooLarge = true
+            return 0
+        }
+        response.append(contentsOf: bytes)
+        return bytes.count
+    }
+
+    fileprivate func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
+        headerBytes += bytes.count
+        guard headerBytes <= Self.headerLimit else {
+            isTooLarge = true
+            return 0
+        }
+        // A new status line begins: what came before was an interim answer or a proxy's.
+        if bytes.starts(with: Array("HTTP/".utf8)) {
+            headers.removeAll(keepingCapacity: true)
+            return bytes.count
+        }
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return bytes.count }
+        let value = bytes[(colon + 1)...].drop { $0 == 32 || $0 == 9 }
+        let end = value.lastIndex { $0 > 32 }.map { $0 + 1 } ?? value.startIndex
+        headers.append(
+            HTTPHeader(
+                String(decoding: bytes[..<colon], as: UTF8.self),
+                String(decoding: value[value.startIndex..<end], as: UTF8.self)))
+        return bytes.count
+    }
+}
+
+private let readBody: sb_curl_data_function = { buffer, size, count, context in
+    guard let buffer, let context else { return 0 }
+    return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().give(buffer, size * count)
+}
+
+private let writeBody: sb_curl_data_function = { bytes, size, count, context in
+    guard let bytes, let context else { return 0 }
+    return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+        .take(UnsafeRawBufferPointer(start: bytes, count: size * count))
+}
+
+private let writeHeader: sb_curl_data_function = { bytes, size, count, context in
+    guard let bytes, let context else { return 0 }
+    return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+        .takeHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
+}
