@@ -80,6 +80,8 @@ package struct Bridge: ~Copyable {
     package var hasWaitingText: Bool { delivery.hasWaitingText }
     package func turn(_ id: TurnID) -> Turn? { entries[id]?.turn }
     package func turn(of run: RunID) -> TurnID? { turnOfRun[run] }
+    /// A run that some turn waits for, such as the follow-up of an approval.
+    package func expects(_ run: RunID) -> Bool { entries.values.contains { $0.turn.expects(run) } }
 
     // MARK: From the relay
 

@@ -1,0 +1,338 @@
+package import BridgeModel
+
+/// Frames of an OpenClaw gateway, all eras (OpenClaw sheet 0), to observations.
+///
+/// - Text comes from `chat` frames alone: using `agent` text as well doubles it unless every step is reconciled.
+/// - `lifecycle` end is not the end: `chat` final is (sheet 8.1). `lifecycle` error is not final for 15 s (8.2).
+/// - Era E1 tells the newest segment only: recognised by protocol 3 and a server of before April 2026 (sheet 0).
+/// - A second challenge is a new socket: all texts are forgotten, the next frame of a run carries its whole text.
+package struct OpenClawDecoder: AgentDecoder {
+    private enum Asked {
+        case connect
+        case send(RunID)
+        case history(AgentSession)
+        case approvals
+    }
+
+    private let parser = FrameParser()
+    private var kept = KeptTexts()
+    private var asked: [String: Asked] = [:]
+    private var hasSocket = false
+    private var tellsNewestSegment = false
+    /// Runs that began and have not ended, by session: what a history is asked about.
+    private var open: [RunID: AgentSession] = [:]
+    private var lastSequence: [RunID: Int] = [:]
+    package private(set) var unknown = UnknownTally()
+    package let nextDeadline: Instant? = nil
+    private static let askedLimit = 1_000
+
+    package init() {}
+
+    package mutating func deadlineHit(at now: Instant) -> [Observation] { [] }
+
+    package mutating func received(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
+        guard let root = parser.parse(frame, capacity: capacity), let type = root["type"] else {
+            if let root = parser.parse(frame, capacity: capacity), root["_ws"]?.holds("close") == true {
+                return [.linkLost]
+            }
+            unknown.countMalformed()
+            return []
+        }
+        if type.holds("event") { return event(root, at: now) }
+        if type.holds("res") { return response(root, at: now) }
+        unknown.count("frame", type.string ?? "?")
+        return []
+    }
+
+    package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
+        guard let root = parser.parse(frame, capacity: capacity), let id = root["id"]?.string,
+            let method = root["method"]?.string
+        else { return [] }
+        let params = root["params"]
+        if asked.count >= Self.askedLimit { asked.removeAll() }
+        switch method {
+        case "connect": asked[id] = .connect
+        case "chat.send":
+            guard let run = params?["idempotencyKey"]?.string, let session = params?["sessionKey"]?.string else {
+                return []
+            }
+            asked[id] = .send(RunID(run))
+            open[RunID(run)] = AgentSession(session)
+            return [
+                .prompt(
+                    AgentPrompt(
+                        session: AgentSession(session), run: RunID(run), text: params?["message"]?.string ?? ""))
+            ]
+        case "chat.abort":
+            return [
+                .stopSent(
+                    session: params?["sessionKey"]?.string.map { AgentSession($0) },
+                    run: params?["runId"]?.string.map { RunID($0) })
+            ]
+        case "chat.history": asked[id] = (params?["sessionKey"]?.string).map { .history(AgentSession($0)) }
+        case "exec.approval.list", "plugin.approval.list": asked[id] = .approvals
+        case "exec.approval.resolve", "plugin.approval.resolve", "approval.resolve":
+            guard let approval = params?["id"]?.string, let decision = Self.decision(params?["decision"]) else {
+                return []
+            }
+            return [.decisionSent(ApprovalID(approval), decision)]
+        default: break
+        }
+        return []
+    }
+
+    // MARK: Responses
+
+    private mutating func response(_ root: FrameNode, at now: Instant) -> [Observation] {
+        guard let id = root["id"]?.string, let question = asked.removeValue(forKey: id) else { return [] }
+        let isGood = root["ok"]?.flag == true
+        let payload = root["payload"]
+        switch question {
+        case .connect:
+            let version = payload?["server"]?["version"]?.string ?? ""
+            tellsNewestSegment = payload?["protocol"]?.integer == 3 && Self.isBeforeApril(version)
+            return []
+        case .send(let run):
+            guard isGood else {
+                return [
+                    .sendAnswered(asked: run, .refused(message: root["error"]?["message"]?.string ?? "no reason given"))
+                ]
+            }
+            guard let taken = payload?["runId"]?.string else { return [.sendAnswered(asked: run, .noRun)] }
+            return [.sendAnswered(asked: run, .accepted(run: RunID(taken)))]
+        case .history(let session): return isGood ? history(payload, session) : []
+        case .approvals: return (payload?.elements ?? []).compactMap { approvalRequested($0, plugin: false, at: now) }
+        }
+    }
+
+    /// E1 builds are those of before April 2026: `2026.M.patch`.
+    private static func isBeforeApril(_ version: String) -> Bool {
+        let parts = version.split(separator: ".").prefix(2).compactMap { Int($0) }
+        return parts.count == 2 && (parts[0] < 2026 || (parts[0] == 2026 && parts[1] < 4))
+    }
+
+    /// What became of the open runs of a session (sheet 9.2, 9.4).
+    private mutating func history(_ payload: FrameNode?, _ session: AgentSession) -> [Observation] {
+        let running = payload?["inFlightRun"]
+        let active = payload?["sessionInfo"]?["activeRunIds"]?.elements.compactMap(\.string) ?? []
+        return open.filter { $0.value == session }.keys.sorted().map { run in
+            if running?["runId"]?.string == run.text || active.contains(run.text) {
+                return .lookedUp(run, .running(text: running?["text"]?.string))
+            }
+            return .lookedUp(run, answer(to: run, in: payload?["messages"]?.elements ?? []))
+        }
+    }
+
+    private func answer(to run: RunID, in rows: [FrameNode]) -> RunLookup {
+        func key(_ row: FrameNode) -> String? {
+            (row["__openclaw"]?["idempotencyKey"] ?? row["idempotencyKey"])?.string
+        }
+        guard let question = rows.lastIndex(where: { $0["role"]?.holds("user") == true && key($0) == run.text }) else {
+            return .unknown
+        }
+        var text = ""
+        var truncated = false
+        for row in rows[(question + 1)...] {
+            if row["role"]?.holds("user") == true { break }
+            guard row["role"]?.holds("assistant") == true else { continue }
+            truncated = truncated || row["__openclaw"]?["truncated"]?.flag == true
+            text += row["content"]?.contentText ?? ""
+        }
+        truncated = truncated || text.hasSuffix("...(truncated)...")
+        return text.isEmpty ? .unknown : .ended(RunEnd(text: text, truncated: truncated))
+    }
+
+    // MARK: Events
+
+    private mutating func event(_ root: FrameNode, at now: Instant) -> [Observation] {
+        guard let name = root["event"], let payload = root["payload"] else { return [] }
+        if name.holds("chat") { return chat(payload) }
+        if name.holds("agent") { return agent(payload) }
+        switch name.string ?? "" {
+        case "connect.challenge":
+            defer { hasSocket = true }
+            guard hasSocket else { return [] }
+            kept.forgetAll()
+            lastSequence.removeAll()
+            return [.linkLost, .linkBack]
+        case "exec.approval.requested": return approvalRequested(payload, plugin: false, at: now).map { [$0] } ?? []
+        case "plugin.approval.requested": return approvalRequested(payload, plugin: true, at: now).map { [$0] } ?? []
+        case "exec.approval.resolved", "plugin.approval.resolved":
+            guard let id = payload["id"]?.string, let decision = Self.decision(payload["decision"]) else { return [] }
+            let settlement = ApprovalSettlement(
+                id: ApprovalID(id), outcome: .decided(decision), by: payload["resolvedBy"]?.string)
+            return [signal(nil, payload["request"] ?? payload, .approvalSettled(settlement))]
+        case "tick", "health", "presence", "heartbeat", "shutdown", "cron", "sessions.changed", "session.message",
+            "session.tool", "session.operation", "session.approval", "chat.side_result", "update.available",
+            "device.pair.requested", "device.pair.resolved":
+            return []
+        case let other:
+            unknown.count("event", other)
+            return []
+        }
+    }
+
+    private func signal(_ run: RunID?, _ payload: FrameNode, _ event: RunEvent) -> Observation {
+        .signal(
+            RunSignal(run: run, session: payload["sessionKey"]?.string.map { AgentSession($0) }, event: event))
+    }
+
+    static func decision(_ node: FrameNode?) -> ApprovalDecision? {
+        switch node?.string {
+        case "allow-once": .approve
+        case "allow-always": .approveAlways
+        case "deny": .deny
+        default: nil
+        }
+    }
+
+    private func approvalRequested(_ payload: FrameNode, plugin: Bool, at now: Instant) -> Observation? {
+        guard let id = payload["id"]?.string else { return nil }
+        let request = payload["request"]
+        let isPlugin = plugin || id.hasPrefix("plugin:")
+        let command = request?["command"]?.string
+        let life = (payload["expiresAtMs"]?.integer).flatMap { end in payload["createdAtMs"]?.integer.map { end - $0 } }
+        let allowed = request?["allowedDecisions"]?.elements.compactMap { Self.decision($0) }
+        let severity: ApprovalRequest.Severity =
+            switch request?["severity"]?.string {
+            case "critical": .critical
+            case "info": .low
+            default: .medium
+            }
+        let made = ApprovalRequest(
+            id: ApprovalID(id), subject: isPlugin ? .plugin : .exec,
+            title: request?["title"]?.string ?? (isPlugin ? "Plugin approval" : "Run a command"),
+            message: request?["description"]?.string ?? request?["warningText"]?.string ?? "", command: command,
+            host: request?["host"]?.string, call: request?["toolCallId"]?.string.map { ToolCallID($0) },
+            severity: severity, expiresAt: life.map { now + .milliseconds(Int64(min(max($0, 0), 86_400_000))) },
+            allowed: allowed.flatMap { $0.isEmpty ? nil : Set($0) })
+        return signal(nil, request ?? payload, .approvalRequested(made))
+    }
+
+    // MARK: chat
+
+    private mutating func chat(_ payload: FrameNode) -> [Observation] {
+        guard let id = payload["runId"]?.string, let state = payload["state"] else {
+            unknown.countMalformed()
+            return []
+        }
+        let run = RunID(id)
+        if state.holds("delta") {
+            // Smaller numbers are stale; equal ones are not (sheet 5).
+            if let sequence = payload["seq"]?.integer {
+                guard sequence >= lastSequence[run] ?? 0 else { return [] }
+                if lastSequence.count > 1_000 { lastSequence.removeAll() }
+                lastSequence[run] = sequence
+            }
+            return delta(payload, run).map { [signal(run, payload, .text($0))] } ?? []
+        }
+        switch state.string ?? "" {
+        case "final", "aborted":
+            let end = RunEnd(
+                text: text(of: payload), scope: tellsNewestSegment ? .segment : .run, usage: usage(payload["usage"]),
+                reason: state.holds("aborted") ? .aborted : Self.reason(payload["stopReason"]))
+            return terminal(run, payload, .finished(end))
+        case "error":
+            let failure = RunFailure(
+                kind: Self.kind(payload["errorKind"]), message: payload["errorMessage"]?.string ?? "",
+                text: text(of: payload), usage: usage(payload["usage"]))
+            return terminal(run, payload, .failed(failure))
+        case "status": return []
+        case let other:
+            unknown.count("chat state", other)
+            return []
+        }
+    }
+
+    private mutating func terminal(_ run: RunID, _ payload: FrameNode, _ event: RunEvent) -> [Observation] {
+        kept.forget(run)
+        lastSequence[run] = nil
+        open[run] = nil
+        return [signal(run, payload, event)]
+    }
+
+    /// The reducer of sheet 6.2: the message where there is one, else a replacement, else an addition.
+    private mutating func delta(_ payload: FrameNode, _ run: RunID) -> TextChange? {
+        if let block = soleTextBlock(payload["message"]?["content"]) {
+            if tellsNewestSegment { return .segment(String(decoding: block, as: UTF8.self)) }
+            return kept.moved(run, to: block)
+        }
+        if let text = text(of: payload) {
+            if tellsNewestSegment { return .segment(text) }
+            var text = text
+            return text.withUTF8 { kept.moved(run, to: UnsafeRawBufferPointer($0)) }
+        }
+        guard let addition = payload["deltaText"]?.bytes else { return nil }
+        return payload["replace"]?.flag == true ? kept.moved(run, to: addition) : kept.appended(run, addition)
+    }
+
+    /// The hot path: one block of text, taken where it lies.
+    private func soleTextBlock(_ content: FrameNode?) -> UnsafeRawBufferPointer? {
+        guard let content else { return nil }
+        if let bytes = content.bytes { return bytes }
+        let blocks = content.elements
+        guard blocks.count == 1, blocks[0]["type"]?.holds("text") == true else { return nil }
+        return blocks[0]["text"]?.bytes
+    }
+
+    private func text(of payload: FrameNode) -> String? { payload["message"]?["content"]?.contentText }
+
+    private func usage(_ node: FrameNode?) -> Usage? {
+        guard let node, let input = (node["input"] ?? node["input_tokens"] ?? node["inputTokens"])?.integer,
+            let output = (node["output"] ?? node["output_tokens"] ?? node["outputTokens"])?.integer
+        else { return nil }
+        return Usage(inputTokens: input, outputTokens: output, estimatedCostUSD: node["cost"]?["total"]?.double)
+    }
+
+    private static func reason(_ node: FrameNode?) -> RunEnd.Reason {
+        switch node?.string {
+        case "length", "max_tokens": .length
+        case "content_filter", "refusal": .contentFilter
+        case "tool_call", "tool_use", "toolUse": .toolCall
+        default: .stop
+        }
+    }
+
+    private static func kind(_ node: FrameNode?) -> RunFailure.Kind {
+        switch node?.string {
+        case "refusal": .refusal
+        case "timeout": .timeout
+        case "rate_limit": .rateLimit
+        case "context_length": .contextLength
+        default: .other
+        }
+    }
+
+    // MARK: agent
+
+    private mutating func agent(_ payload: FrameNode) -> [Observation] {
+        guard let stream = payload["stream"], !stream.holds("assistant") else { return [] }
+        guard let id = payload["runId"]?.string, let data = payload["data"] else {
+            unknown.countMalformed()
+            return []
+        }
+        let run = RunID(id)
+        switch stream.string ?? "" {
+        case "lifecycle": return lifecycle(payload, data, run).map { [signal(run, payload, $0)] } ?? []
+        case "tool": return OpenClawTools.call(data).map { signal(run, payload, $0) }
+        case "item": return OpenClawTools.item(data).map { signal(run, payload, $0) }
+        case "command_output": return OpenClawTools.output(data).map { signal(run, payload, $0) }
+        case "thinking", "approval", "patch", "plan", "compaction", "usage", "run_status", "error": return []
+        case let other:
+            unknown.count("stream", other)
+            return []
+        }
+    }
+
+    private mutating func lifecycle(_ payload: FrameNode, _ data: FrameNode, _ run: RunID) -> RunEvent? {
+        switch data["phase"]?.string {
+        case "start":
+            // After a failed attempt the gateway forgets what it sent: the next text is whole (sheet 6.2, retry trap).
+            kept.forget(run)
+            if let session = payload["sessionKey"]?.string { open[run] = AgentSession(session) }
+            return .started
+        case "error": return .retrying(reason: data["error"]?.string ?? "")
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,174 @@
+package import AgentProtocols
+package import BridgeCore
+package import BridgeModel
+import Locking
+package import Recording
+
+/// Plays a recording through the whole pipeline: decoder, turns, lanes, relay.
+///
+/// What the recording shows as sent by us counts as sent; what it shows as answered counts as asked. A prompt opens an
+/// interaction, and so does a run without one. Lives on the thread that calls `play`.
+package final class Replay {
+    private let runner: BridgeRunner
+    private let user: any ReplayUser
+    private let clock: any Clock
+    private var decoder: any AgentDecoder
+    private var sessions: [AgentSession: SessionID] = [:]
+    private var begun: Set<RunID> = []
+    private var turnOfRun: [RunID: TurnID] = [:]
+    private var frames = 0
+    private let log: ReplayLog
+
+    package init(runner: BridgeRunner, log: ReplayLog, kind: AgentKind, user: any ReplayUser, clock: any Clock) {
+        self.runner = runner
+        self.user = user
+        self.clock = clock
+        self.log = log
+        decoder = kind.decoder()
+    }
+
+    /// Reads to the end of the file. `pause` waits for the time of the next frame and returns false when the replay is to end.
+    package func play(_ reader: RecordingReader, pause: (Int64) -> Bool) throws {
+        let origin = clock.now
+        var last = origin
+        while let entry = try reader.next() {
+            guard pause(entry.milliseconds) else { break }
+            guard entry.link == .agent else { continue }
+            let at = origin + .milliseconds(entry.milliseconds)
+            last = at
+            frames += 1
+            if let deadline = decoder.nextDeadline, deadline <= at { try handle(decoder.deadlineHit(at: deadline)) }
+            let observations =
+                entry.direction == .incoming
+                ? decoder.received(entry.frame, capacity: entry.capacity, at: at)
+                : decoder.sent(entry.frame, capacity: entry.capacity, at: at)
+            if !observations.isEmpty { try handle(observations) }
+        }
+        try finish(at: last)
+    }
+
+    /// The recording is over: what waits for silence has it, and what has no end gets none.
+    private func finish(at last: Instant) throws {
+        while let deadline = decoder.nextDeadline { try handle(decoder.deadlineHit(at: max(deadline, last))) }
+        let gone = RunEvent.failed(RunFailure(kind: .agentGone, message: "the recording ends here"))
+        for run in begun.sorted() {
+            runner.tell { bridge, now in
+                guard let turn = bridge.turn(of: run), bridge.turn(turn)?.outcome == nil else { return }
+                bridge.agentSays(RunSignal(run: run, session: nil, event: gone), at: now)
+            }
+        }
+        log.finished(frames: frames, unknown: decoder.unknown)
+    }
+
+    private func handle(_ observations: [Observation]) throws {
+        for observation in observations { try handle(observation) }
+    }
+
+    private func handle(_ observation: Observation) throws {
+        switch observation {
+        case .prompt(let prompt): try begin(prompt.run, in: prompt.session, text: prompt.text)
+        case .signal(let signal):
+            if let run = signal.run, !begun.contains(run), let session = signal.session, signal.event.beginsRun {
+                let isFollowUp = runner.ask { bridge in bridge.expects(run) }
+                if !isFollowUp { try begin(run, in: session, text: nil) }
+            }
+            runner.tell { bridge, now in bridge.agentSays(signal, at: now) }
+        case .sendAnswered(let run, let answer):
+            guard let turn = turnOfRun[run] else { return }
+            runner.tell { bridge, now in bridge.sendAnswered(answer, for: turn, at: now) }
+        case .stopSent(let session, let run):
+            stop(session: session, run: run)
+        case .decisionSent(let approval, let decision):
+            if !user.decides(approval, decision) {
+                runner.tell { bridge, now in bridge.decided(approval, decision, reason: nil, at: now) }
+            }
+        case .lookedUp(let run, let lookup): runner.tell { bridge, now in bridge.lookedUp(lookup, of: run, at: now) }
+        case .linkLost: runner.tell { bridge, now in bridge.agentLost(at: now) }
+        case .linkBack: runner.tell { bridge, now in bridge.agentBack(at: now) }
+        }
+    }
+
+    private func begin(_ run: RunID, in agentSession: AgentSession, text: String?) throws {
+        guard begun.insert(run).inserted else { return }
+        let (session, interaction, message) = try user.writes(
+            text ?? "(a run that no recorded message began)", in: sessions[agentSession])
+        sessions[agentSession] = session
+        let turn = TurnID(interaction?.text ?? "run-\(StableHash.text(of: "\(session) \(run)").prefix(16))")
+        turnOfRun[run] = turn
+        let now = clock.now
+        let opening = TurnOpening(
+            id: turn, session: session, interaction: interaction, agentSession: agentSession, run: run,
+            message: text.map {
+                UserMessage(id: message, session: session, interaction: interaction, text: $0)
+            }, receivedAt: now, windowEnds: now + .seconds(30 * 60))
+        runner.tell { bridge, now in bridge.turnBegins(opening, at: now) }
+    }
+
+    private func stop(session: AgentSession?, run: RunID?) {
+        let opening = runner.ask { bridge in
+            run.flatMap { bridge.turn(of: $0) }.flatMap { bridge.turn($0)?.opening }
+        }
+        let relaySession = opening?.session ?? session.flatMap { sessions[$0] }
+        guard let relaySession else { return }
+        let interaction = opening?.interaction
+        runner.tell { bridge, now in bridge.stopped(session: relaySession, interaction: interaction, at: now) }
+    }
+}
+
+extension RunEvent {
+    /// Events that show a run nobody asked for; an end alone is one whole message.
+    fileprivate var beginsRun: Bool {
+        switch self {
+        case .started, .text, .tool, .finished, .failed: true
+        case .approvalRequested, .approvalSettled, .paused, .retrying: false
+        }
+    }
+}
+
+/// What a replay leaves behind, from whatever thread it comes.
+package final class ReplayLog: Sendable {
+    private let summary = Locked(ReplaySummary())
+    private let openings = Locked<[TurnID: TurnOpening]>([:])
+
+    package init() {}
+
+    package func observe(_ order: BridgeOrder) {
+        switch order {
+        case .turnOpened(let opening): openings.withLock { $0[opening.id] = opening }
+        case .turnClosed(let turn, let outcome):
+            let opening = openings.withLock { $0[turn] }
+            summary.withLock {
+                $0.ends.append(
+                    ReplaySummary.End(
+                        turn: turn, interaction: opening?.interaction, session: opening?.session ?? SessionID(""),
+                        outcome: outcome.rawValue))
+            }
+        case .connectionStopped(let code): summary.withLock { $0.connectionStopped = "\(code)" }
+        case .attempt, .command, .turnNote, .deliveryNote, .unknownRun: break
+        }
+    }
+
+    func finished(frames: Int, unknown: UnknownTally) {
+        summary.withLock {
+            $0.frames += frames
+            $0.unknown.merge(unknown.counts, uniquingKeysWith: +)
+            $0.malformed += unknown.malformed
+        }
+    }
+
+    package func result(tally: DeliveryTally, openTurns: Int, seconds: Double) -> ReplaySummary {
+        summary.withLock {
+            $0.calls = tally.calls
+            $0.deltas = tally.deltas
+            $0.joined = tally.joined
+            $0.retries = tally.retries
+            $0.refusals = tally.refusals
+            $0.deadLetters = tally.deadLetters
+            $0.leftOpen = openTurns
+            $0.seconds = seconds
+            return $0
+        }
+    }
+
+    package var connectionStopped: Bool { summary.withLock { $0.connectionStopped != nil } }
+}

@@ -1,0 +1,94 @@
+package import AgentProtocols
+package import BridgeModel
+package import Recording
+
+/// How fast a recording is played.
+package enum ReplaySpeed: Sendable, Hashable {
+    case times(Int)
+    /// As fast as it can be read.
+    case unlimited
+}
+
+/// The person's side of a replay: whoever can open interactions at the relay in question.
+package protocol ReplayUser: Sendable {
+    /// The user writes; gives the session, the interaction and the message, as the relay named them.
+    func writes(_ text: String, in session: SessionID?) throws -> (SessionID, InteractionID?, MessageID)
+    /// False when the decision must be told to the bridge directly.
+    func decides(_ approval: ApprovalID, _ decision: ApprovalDecision) -> Bool
+}
+
+/// What a replay came to.
+package struct ReplaySummary: Sendable {
+    package struct End: Sendable, Hashable {
+        package var turn: TurnID
+        package var interaction: InteractionID?
+        package var session: SessionID
+        package var outcome: String
+    }
+
+    package var frames = 0
+    package var ends: [End] = []
+    package var calls = 0
+    package var deltas = 0
+    package var joined = 0
+    package var retries = 0
+    package var refusals = 0
+    package var deadLetters = 0
+    package var unknown: [String: Int] = [:]
+    package var malformed = 0
+    package var seconds = 0.0
+    /// Turns that had not been closed when the replay gave up waiting.
+    package var leftOpen = 0
+    package var connectionStopped: String?
+}
+
+extension AgentKind {
+    /// The kind of agent a recording comes from, by its header or its first frames.
+    package static func recognised(in file: String) throws(RecordingError) -> AgentKind {
+        let reader = try RecordingReader(file: file)
+        var seen = 0
+        while let entry = try reader.next() {
+            if let name = reader.header?.agent {
+                guard let kind = AgentKind(rawValue: name) else { throw unknown(file, "the header names \"\(name)\"") }
+                return kind
+            }
+            guard entry.link == .agent else { continue }
+            let head = String(decoding: entry.frame.prefix(400), as: UTF8.self)
+            if let kind = guess(head) { return kind }
+            seen += 1
+            if seen >= 200 { break }
+        }
+        guard seen > 0 else { throw RecordingError(.empty, file: file, "the file holds no frame of an agent") }
+        throw unknown(file, "none of its first frames is of a known kind")
+    }
+
+    private static func unknown(_ file: String, _ found: String) -> RecordingError {
+        RecordingError(
+            .unknownAgent, file: file,
+            "which agent is this from? \(found); known are \(allCases.map(\.rawValue).joined(separator: ", ")); say it with --agent"
+        )
+    }
+
+    private static func guess(_ head: String) -> AgentKind? {
+        let marks: [(AgentKind, [String])] = [
+            (.openclaw, [#""type":"event""#, #""type":"req""#, #""type":"res""#]),
+            (
+                .oppi,
+                [#""stream_connected""#, #""type":"subscribe""#, #""sessionId""#, #""_http""#, #""type":"rpc_result""#]
+            ),
+            (
+                .pi,
+                [
+                    #""_proc""#, #""type":"response""#, #""type":"prompt""#, #""type":"agent_start""#,
+                    #""type":"message_update""#, #""type":"get_state""#,
+                ]
+            ),
+        ]
+        // Only pi's events have neither session nor sequence number.
+        for (kind, texts) in marks where texts.contains(where: { head.contains($0) }) {
+            if kind == .pi, head.contains("\"seq\":") { return .oppi }
+            return kind
+        }
+        return nil
+    }
+}

@@ -1,0 +1,81 @@
+/// Looks over the members that stand before `"frame":` in a line of the usual form. Whatever is unusual (escapes, other
+/// types, unknown members) makes it give up, and the parser decides.
+struct PrefixScan {
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+    private(set) var milliseconds: Int64?
+    private(set) var direction: RecordedEntry.Direction?
+    private(set) var isRelay = false
+    /// Where the frame begins.
+    private(set) var frame: Int?
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// False when the line is of another form.
+    mutating func begins() -> Bool {
+        guard take(UInt8(ascii: "{")) else { return false }
+        for _ in 0..<8 {
+            guard let name = string(), take(UInt8(ascii: ":")) else { return false }
+            if matches(name, "frame") {
+                frame = position
+                return milliseconds != nil && direction != nil
+            }
+            guard value(of: name), take(UInt8(ascii: ",")) else { return false }
+        }
+        return false
+    }
+
+    private mutating func value(of name: Range<Int>) -> Bool {
+        if matches(name, "at_ms") || matches(name, "stream") {
+            guard let number = number() else { return false }
+            if matches(name, "at_ms") { milliseconds = number }
+            return true
+        }
+        guard let text = string() else { return false }
+        if matches(name, "dir") {
+            direction = matches(text, "in") ? .incoming : matches(text, "out") ? .outgoing : nil
+            return direction != nil
+        }
+        if matches(name, "link") {
+            isRelay = matches(text, "relay")
+            return isRelay || matches(text, "agent")
+        }
+        return matches(name, "connection")
+    }
+
+    private mutating func take(_ byte: UInt8) -> Bool {
+        guard position < bytes.count, bytes[position] == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func string() -> Range<Int>? {
+        guard take(UInt8(ascii: "\"")) else { return nil }
+        let start = position
+        while position < bytes.count, position - start < 200 {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                position += 1
+                return start..<(position - 1)
+            case UInt8(ascii: "\\"): return nil
+            default: position += 1
+            }
+        }
+        return nil
+    }
+
+    private mutating func number() -> Int64? {
+        var value: Int64 = 0
+        let start = position
+        while position < bytes.count, (48...57).contains(bytes[position]), position - start < 18 {
+            value = value * 10 + Int64(bytes[position] - 48)
+            position += 1
+        }
+        return position > start ? value : nil
+    }
+
+    private func matches(_ range: Range<Int>, _ text: StaticString) -> Bool {
+        range.count == text.utf8CodeUnitCount
+            && text.withUTF8Buffer { UnsafeRawBufferPointer(rebasing: bytes[range]).elementsEqual($0) }
+    }
+}

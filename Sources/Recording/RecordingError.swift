@@ -1,0 +1,21 @@
+/// What is wrong with a recording: where, what was found, what was expected.
+package struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: Hashable, Sendable {
+        case unreadable, lineTooLong, notJSON, wrongShape, truncated, unknownAgent, timeGoesBack, empty, unknownVersion
+    }
+
+    package var code: Code
+    package var file: String
+    /// Counted from 1; 0 where no line is meant.
+    package var line: Int
+    package var message: String
+
+    package init(_ code: Code, file: String, line: Int = 0, _ message: String) {
+        self.code = code
+        self.file = file
+        self.line = line
+        self.message = message
+    }
+
+    package var description: String { line > 0 ? "\(file):\(line): \(message)" : "\(file): \(message)" }
+}
