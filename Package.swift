@@ -66,10 +66,12 @@ let package = Package(
             ["BridgeModel", "BridgeCore", "RelayRules", "RelayProtocol", "Recording", "Locking"]),
         // A bare HTTP client and a signal, for the tests of what is served.
         room("WireTesting", []),
+        pureRoom("Commands"),
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "BridgeModel", "BridgeService", "Recording", "Simulator", "LocalServer", "Transport", "Locking",
+                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "LocalServer", "Locking",
+                "Recording", "RelayProtocol", "RelayRules", "Simulator", "Transport",
             ],
             swiftSettings: strict),
 
@@ -81,6 +83,7 @@ let package = Package(
         tests("LockingTests", ["Locking"]),
         tests("BridgeModelTests", ["BridgeModel"]),
         tests("BridgeCoreTests", ["BridgeModel", "BridgeCore", "BridgeTesting"]),
+        tests("CommandsTests", ["Commands"]),
         tests("SimulationTests", ["BridgeCore", "BridgeTesting"]),
         tests("RelayRulesTests", ["RelayRules"]),
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"]),

@@ -43,8 +43,27 @@ package final class RecordingReader {
         buffer = .allocate(byteCount: size, alignment: 64)
     }
 
+    /// A recording that is in memory already.
+    package init(text: String, name: String) throws(RecordingError) {
+        file = name
+        descriptor = -1
+        guard let json = sb_json_make() else {
+            throw RecordingError(.unreadable, file: name, "no memory for a JSON parser")
+        }
+        self.json = json
+        padding = sb_json_padding()
+        let bytes = Array(text.utf8)
+        size = bytes.count + padding
+        buffer = .allocate(byteCount: size, alignment: 64)
+        bytes.withUnsafeBytes {
+            buffer.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(buffer), byteCount: $0.count)
+        }
+        end = bytes.count
+        isAtEnd = true
+    }
+
     deinit {
-        close(descriptor)
+        if descriptor >= 0 { close(descriptor) }
         sb_json_free(json)
         buffer.deallocate()
     }

@@ -1,1 +1,35 @@
-print("sophon-bridge")
+import BridgeModel
+import Commands
+import Glibc
+
+// Decides nothing: makes the edges, hands them to the service.
+let arguments = Array(CommandLine.arguments.dropFirst())
+let output = Output(json: arguments.contains("--json"))
+do {
+    switch try CommandLineParser.parse(arguments) {
+    case .help(let name):
+        if output.json { output.event("help") } else { output.line(name.map(HelpText.command) ?? HelpText.program()) }
+    case .version:
+        output.event("version", [("version", .string(HelpText.version))])
+        output.line("sophon-bridge \(HelpText.version)")
+    case .command(let command):
+        switch command.name {
+        case "replay": try ReplayCommand(command, output).run()
+        case "demo": try DemoCommand(command, output).run()
+        case "simulate": try SimulateCommand(command, output).run()
+        default: break
+        }
+    }
+} catch let failure as CommandFailure {
+    output.event("error", [("code", .number(Int(failure.code.rawValue))), ("message", .string(failure.message))])
+    output.say("sophon-bridge: \(failure.message)")
+    exit(failure.code.rawValue)
+} catch let mistake as UsageError {
+    output.event("error", [("code", .number(Int(ExitCode.usage.rawValue))), ("message", .string(mistake.message))])
+    output.say("sophon-bridge: \(mistake)")
+    exit(ExitCode.usage.rawValue)
+} catch {
+    output.event("error", [("code", .number(Int(ExitCode.unexpected.rawValue))), ("message", .string("\(error)"))])
+    output.say("sophon-bridge: \(error)")
+    exit(ExitCode.unexpected.rawValue)
+}

@@ -45,7 +45,10 @@ package struct ReplaySummary: Sendable {
 extension AgentKind {
     /// The kind of agent a recording comes from, by its header or its first frames.
     package static func recognised(in file: String) throws(RecordingError) -> AgentKind {
-        let reader = try RecordingReader(file: file)
+        try recognised(in: try RecordingReader(file: file), name: file)
+    }
+
+    package static func recognised(in reader: RecordingReader, name file: String) throws(RecordingError) -> AgentKind {
         var seen = 0
         while let entry = try reader.next() {
             if let name = reader.header?.agent {

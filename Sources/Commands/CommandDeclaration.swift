@@ -1,0 +1,57 @@
+/// What a command takes: the one place that its parser and its help are made from.
+package struct CommandDeclaration: Sendable {
+    package struct Option: Sendable {
+        package var name: String
+        /// What the value stands for in the help; nil: the option is a switch.
+        package var value: String?
+        package var help: String
+
+        package init(_ name: String, _ value: String? = nil, _ help: String) {
+            self.name = name
+            self.value = value
+            self.help = help
+        }
+    }
+
+    package var name: String
+    package var summary: String
+    /// What stands for itself on the command line, such as `FILE…`; nil: nothing may.
+    package var operands: String?
+    package var options: [Option]
+    package var examples: [String]
+
+    package static let json = Option("json", nil, "events as JSON lines on standard output")
+    package static let help = Option("help", nil, "this text")
+
+    package static let all: [CommandDeclaration] = [
+        CommandDeclaration(
+            name: "demo", summary: "play recorded runs against a relay in this process, and show what the phone would",
+            operands: nil,
+            options: [
+                Option("once", nil, "end with the runs, also on a terminal"),
+                Option("speed", "1|4|10|max", "how fast the runs are played (4)"),
+            ],
+            examples: ["sophon-bridge demo", "sophon-bridge demo --once --speed max --json"]),
+        CommandDeclaration(
+            name: "replay", summary: "play recordings through the whole pipeline to a relay", operands: "FILE…",
+            options: [
+                Option("to", "simulator|URL", "where the calls go (simulator)"),
+                Option("token", "TOKEN", "the relay's token, with a URL; or set SOPHON_BOT_TOKEN"),
+                Option("agent", "openclaw|oppi|pi", "what the recording comes from, where it does not say itself"),
+                Option("speed", "1|10|max", "how fast: as recorded, ten times, as fast as can be (max)"),
+                Option("expect", "FILE", "compare the calls with this golden file; exit 1 where they differ"),
+                Option("rewrite", nil, "with --expect: write the golden file instead"),
+            ],
+            examples: [
+                "sophon-bridge replay run.jsonl --speed 10",
+                "sophon-bridge replay run.jsonl --expect run.golden",
+            ]),
+        CommandDeclaration(
+            name: "simulate", summary: "the relay simulator alone, for developing against", operands: nil,
+            options: [
+                Option("listen", "ADDRESS:PORT", "where to listen (127.0.0.1:8787)"),
+                Option("token", "TOKEN", "the bridge's token (one is given)"),
+            ],
+            examples: ["sophon-bridge simulate", "sophon-bridge simulate --listen 127.0.0.1:0 --json"]),
+    ]
+}

@@ -1,0 +1,123 @@
+/// What was asked for on the command line.
+package enum Invocation: Sendable, Equatable {
+    /// Nil: the program as a whole.
+    case help(String?)
+    case version(json: Bool)
+    case command(ParsedCommand)
+}
+
+package struct ParsedCommand: Sendable, Equatable {
+    package var name: String
+    package var operands: [String] = []
+    /// Options with a value.
+    package var values: [String: String] = [:]
+    /// Switches that are on.
+    package var switches: Set<String> = []
+
+    package var json: Bool { switches.contains("json") }
+}
+
+/// A mistake on the command line: what is wrong, and a line to try.
+package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
+    package var message: String
+    package var advice: String
+
+    package init(_ message: String, try advice: String) {
+        self.message = message
+        self.advice = advice
+    }
+
+    package var description: String { "\(message)\ntry: \(advice)" }
+}
+
+/// Long options, `--key value` or `--key=value`; what is unknown or said twice is refused, with the nearest name.
+package enum CommandLineParser {
+    package static func parse(_ arguments: [String]) throws(UsageError) -> Invocation {
+        guard let first = arguments.first else { return .help(nil) }
+        if ["--help", "-h", "help"].contains(first) { return .help(nil) }
+        if first == "--version" { return .version(json: arguments.contains("--json")) }
+        guard let declaration = CommandDeclaration.all.first(where: { $0.name == first }) else {
+            throw unknownCommand(first)
+        }
+        return try parse(Array(arguments.dropFirst()), declaration)
+    }
+
+    private static func unknownCommand(_ name: String) -> UsageError {
+        let names = CommandDeclaration.all.map(\.name)
+        let near = nearest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+        let kind = name.hasPrefix("-") ? "option" : "command"
+        return UsageError(
+            "there is no \(kind) \(name)\(near)\ncommands: \(names.joined(separator: ", "))",
+            try: "sophon-bridge --help")
+    }
+
+    private static func parse(
+        _ arguments: [String], _ declaration: CommandDeclaration
+    ) throws(UsageError) -> Invocation {
+        let options = declaration.options + [CommandDeclaration.json, CommandDeclaration.help]
+        let advice = "sophon-bridge \(declaration.name) --help"
+        var parsed = ParsedCommand(name: declaration.name)
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if argument == "-h" || argument == "--help" { return .help(declaration.name) }
+            if argument == "--" {
+                parsed.operands += rest
+                break
+            }
+            guard argument.hasPrefix("--") else {
+                parsed.operands.append(argument)
+                continue
+            }
+            let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts.first ?? "")
+            guard let option = options.first(where: { $0.name == name }) else {
+                let near = nearest(to: name, among: options.map(\.name)).map { "; did you mean --\($0)?" } ?? ""
+                throw UsageError("\(declaration.name) has no option --\(name)\(near)", try: advice)
+            }
+            guard parsed.values[name] == nil, !parsed.switches.contains(name) else {
+                throw UsageError("--\(name) is given twice", try: advice)
+            }
+            guard let meaning = option.value else {
+                guard parts.count == 1 else { throw UsageError("--\(name) takes no value", try: advice) }
+                parsed.switches.insert(name)
+                continue
+            }
+            let next = parts.count == 2 ? String(parts[1]) : rest.first.flatMap { $0.hasPrefix("--") ? nil : $0 }
+            guard let value = next, !value.isEmpty else {
+                throw UsageError("--\(name) needs a value: --\(name) \(meaning)", try: advice)
+            }
+            if parts.count == 1 { rest = rest.dropFirst() }
+            parsed.values[name] = value
+        }
+        if declaration.operands == nil, let extra = parsed.operands.first {
+            throw UsageError("\(declaration.name) takes no \(extra)", try: advice)
+        }
+        return .command(parsed)
+    }
+
+    /// The name that takes the fewest changes, if it takes few.
+    package static func nearest(to name: String, among names: [String]) -> String? {
+        let ranked = names.map { (name: $0, distance: distance(Array(name), Array($0))) }.min {
+            $0.distance < $1.distance
+        }
+        guard let ranked, ranked.distance <= max(1, ranked.name.count / 3) else { return nil }
+        return ranked.name
+    }
+
+    /// Letters added, left out, changed, or swapped with their neighbour.
+    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
+        var rows = [Array(0...right.count)]
+        for i in 0..<left.count {
+            var row = [i + 1]
+            for j in 0..<right.count {
+                var best = min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (left[i] == right[j] ? 0 : 1))
+                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
+                    best = min(best, rows[i - 1][j - 1] + 1)
+                }
+                row.append(best)
+            }
+            rows.append(row)
+        }
+        return rows[left.count][right.count]
+    }
+}

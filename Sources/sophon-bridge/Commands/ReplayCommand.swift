@@ -1,0 +1,145 @@
+import AgentProtocols
+import BridgeCore
+import BridgeModel
+import BridgeService
+import Commands
+import FoundationEssentials
+import Glibc
+import LocalServer
+import Recording
+import RelayRules
+import Simulator
+import Transport
+
+/// `replay FILE…`
+struct ReplayCommand {
+    private let command: ParsedCommand
+    private let output: Output
+    private static let advice = "sophon-bridge replay --help"
+
+    init(_ command: ParsedCommand, _ output: Output) {
+        self.command = command
+        self.output = output
+    }
+
+    func run() throws {
+        guard !command.operands.isEmpty else {
+            throw UsageError("replay needs a recording: a file of JSON lines", try: "sophon-bridge replay run.jsonl")
+        }
+        let speed = try Pace.speed(command.values["speed"], default: .unlimited, try: Self.advice)
+        let agent = try agentKind()
+        do {
+            if let golden = command.values["expect"] { return try compare(with: golden, agent) }
+            if let target = command.values["to"], target != "simulator" { return try play(to: target, speed, agent) }
+            try playToSimulator(speed, agent)
+        } catch let error as RecordingError {
+            throw CommandFailure(code: .usage, message: "\(error)")
+        }
+    }
+
+    private func agentKind() throws -> AgentKind? {
+        guard let name = command.values["agent"] else { return nil }
+        guard let kind = AgentKind(rawValue: name) else {
+            throw UsageError(
+                "--agent is \"\(name)\", expected \(AgentKind.allCases.map(\.rawValue).joined(separator: ", "))",
+                try: Self.advice)
+        }
+        return kind
+    }
+
+    // MARK: Golden files
+
+    private func compare(with golden: String, _ agent: AgentKind?) throws {
+        var lines: [String] = []
+        for file in command.operands { lines += try VirtualReplay.play(file: file, as: agent).lines }
+        let text = lines.map { $0 + "\n" }.joined()
+        if command.switches.contains("rewrite") {
+            do { try Data(text.utf8).write(to: URL(filePath: golden), options: .atomic) } catch {
+                throw CommandFailure(code: .unexpected, message: "\(golden) cannot be written: \(error)")
+            }
+            return output.say("wrote \(lines.count) calls to \(golden)")
+        }
+        guard let data = try? Data(contentsOf: URL(filePath: golden)) else {
+            throw CommandFailure(
+                code: .usage, message: "\(golden) cannot be read; write it first with --expect \(golden) --rewrite")
+        }
+        let expected = String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+        for difference in Self.differences(expected, lines).prefix(20) { output.line(difference) }
+        guard expected == lines else {
+            throw CommandFailure(code: .unexpected, message: "the calls differ from \(golden)")
+        }
+        output.say("\(lines.count) calls, as expected")
+    }
+
+    private static func differences(_ expected: [String], _ found: [String]) -> [String] {
+        (0..<max(expected.count, found.count)).flatMap { index -> [String] in
+            let left = index < expected.count ? expected[index] : nil
+            let right = index < found.count ? found[index] : nil
+            if left == right { return [] }
+            return [left.map { "\(index + 1): - \($0)" }, right.map { "\(index + 1): + \($0)" }].compactMap(\.self)
+        }
+    }
+
+    // MARK: Relays
+
+    private func playToSimulator(_ speed: ReplaySpeed, _ agent: AgentKind?) throws {
+        let simulator = RelaySimulator()
+        do { try simulator.start() } catch { throw CommandFailure(code: .unexpected, message: "\(error)") }
+        defer { simulator.stop() }
+        let session = ReplaySession(
+            relay: RelayAddress(baseURL: simulator.baseURL, token: simulator.bridgeToken), output: output)
+        let user = SimulatorUser(simulator: simulator)
+        user.forwardDecisions(to: session.runner)
+        for file in command.operands { try session.play(file, agent, user, speed) }
+        let summary = try session.finish()
+        for end in summary.ends {
+            let text = simulator.sessions.first { $0.id == end.session.text }?.messages
+                .last { $0.role == .agent && $0.interaction == end.interaction?.text }?.text
+            output.event("turn_ended", Self.members(end) + (text.map { [("text", .string($0))] } ?? []))
+            output.line("\(end.outcome): \((text ?? "").split(separator: "\n").joined(separator: " ⏎ ").prefix(100))")
+        }
+        let breaches = simulator.breaches
+        for breach in breaches.prefix(20) {
+            output.event("error", [("code", .string(breach.code.rawValue)), ("message", .string(breach.sentence))])
+            output.say("breach \(breach.code.rawValue) in \(breach.method): \(breach.sentence)")
+        }
+        session.report(summary, breaches: breaches.count)
+        guard breaches.isEmpty, summary.leftOpen == 0 else {
+            throw CommandFailure(
+                code: .unexpected,
+                message: "\(breaches.count) breaches of the relay's rules, \(summary.leftOpen) turns left open")
+        }
+    }
+
+    static func members(_ end: ReplaySummary.End) -> [(String, JSONText)] {
+        [
+            ("turn", .string(end.turn.text)), ("outcome", .string(end.outcome)),
+            ("session_id", .string(end.session.text)),
+        ]
+            + (end.interaction.map { [("interaction_id", .string($0.text))] } ?? [])
+    }
+
+    private func play(to target: String, _ speed: ReplaySpeed, _ agent: AgentKind?) throws {
+        guard target.hasPrefix("http://") || target.hasPrefix("https://") else {
+            throw UsageError("--to is \"\(target)\", expected simulator, http://… or https://…", try: Self.advice)
+        }
+        guard let token = command.values["token"] ?? ProcessInfo.processInfo.environment["SOPHON_BOT_TOKEN"] else {
+            throw UsageError("a relay needs a token: give --token or set SOPHON_BOT_TOKEN", try: Self.advice)
+        }
+        let session = ReplaySession(relay: RelayAddress(baseURL: target, token: token), output: output)
+        let address = target.hasSuffix("/") ? String(target.dropLast()) : target
+        let user = RemoteUser(http: session.http, address: address, token: token)
+        for file in command.operands { try session.play(file, agent, user, speed) }
+        let summary = try session.finish()
+        for end in summary.ends { output.event("turn_ended", Self.members(end)) }
+        session.report(summary, breaches: nil)
+        if let code = summary.connectionStopped {
+            throw CommandFailure(
+                code: .tokenRefused, message: "the relay will not have this token any more (\(code)); pair again")
+        }
+        guard summary.leftOpen == 0, summary.deadLetters == 0 else {
+            throw CommandFailure(
+                code: .relayUnreachable, message: "\(summary.leftOpen) turns could not be ended at \(target)")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import AgentProtocols
+import BridgeCore
+import BridgeModel
+import BridgeService
+import Commands
+import Recording
+import Transport
+
+/// One bridge for all recordings of a command, on real edges.
+final class ReplaySession {
+    let runner: BridgeRunner
+    let http: CurlClient
+    private let log = ReplayLog()
+    private let output: Output
+    private let begun = SystemClock().now
+    /// How long the last calls may take after the last frame.
+    private static let patience = Duration.seconds(60)
+
+    init(relay: RelayAddress, output: Output) {
+        let http = CurlClient()
+        let log = log
+        self.http = http
+        self.output = output
+        runner = BridgeRunner(
+            settings: BridgeSettings(), relay: relay,
+            edges: BridgeRunner.Edges(
+                http: http, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(), store: MemoryStore()),
+            observe: { log.observe($0) },
+            answered: { attempt, answer in
+                guard case .refused(let refusal) = answer.outcome else { return }
+                // Every failed call with its request id; no user text.
+                output.say(
+                    "relay refused \(attempt.name): \(refusal.status) \(refusal.code) \(refusal.message) \(answer.request?.text ?? "")"
+                )
+            })
+    }
+
+    func play(_ file: String, _ agent: AgentKind?, _ user: any ReplayUser, _ speed: ReplaySpeed) throws {
+        let kind = try agent ?? AgentKind.recognised(in: file)
+        try play(try RecordingReader(file: file), kind, user, speed)
+    }
+
+    func play(text: String, name: String, _ user: any ReplayUser, _ speed: ReplaySpeed) throws {
+        let kind = try AgentKind.recognised(in: try RecordingReader(text: text, name: name), name: name)
+        try play(try RecordingReader(text: text, name: name), kind, user, speed)
+    }
+
+    private func play(_ reader: RecordingReader, _ kind: AgentKind, _ user: any ReplayUser, _ speed: ReplaySpeed) throws
+    {
+        let replay = Replay(runner: runner, log: log, kind: kind, user: user, clock: SystemClock())
+        let pace = Pace(speed)
+        try replay.play(reader) { pace.wait(for: $0) }
+    }
+
+    func finish() throws -> ReplaySummary {
+        let log = log
+        let runner = runner
+        _ = Pace.wait(atMost: Self.patience) { runner.ask { $0.openTurns == 0 } || log.connectionStopped }
+        runner.stop()
+        http.close()
+        let state = runner.ask { (tally: $0.tally, open: $0.openTurns) }
+        return log.result(tally: state.tally, openTurns: state.open, seconds: (SystemClock().now - begun).seconds)
+    }
+
+    func report(_ summary: ReplaySummary, breaches: Int?) {
+        output.event(
+            "summary",
+            [
+                ("frames", .number(summary.frames)), ("turns", .number(summary.ends.count)),
+                ("calls", .number(summary.calls)), ("deltas", .number(summary.deltas)),
+                ("joined", .number(summary.joined)),
+                ("refusals", .number(summary.refusals)), ("retries", .number(summary.retries)),
+                ("unknown_frames", .number(summary.unknown.values.reduce(0, +))),
+                ("malformed", .number(summary.malformed)),
+            ] + (breaches.map { [("breaches", .number($0))] } ?? []))
+        let tenths = Int((summary.seconds * 10).rounded())
+        output.say(
+            "\(summary.frames) frames, \(summary.ends.count) turns; \(summary.calls) calls (\(summary.deltas) deltas, "
+                + "\(summary.joined) texts joined), \(summary.refusals) refusals, \(summary.retries) retries"
+                + (breaches.map { ", \($0) breaches" } ?? "") + "; \(tenths / 10).\(tenths % 10) s")
+        for (name, count) in summary.unknown.sorted(by: { $0.key < $1.key }) { output.say("unknown \(name): \(count)") }
+        if summary.malformed > 0 { output.say("\(summary.malformed) frames could not be read") }
+    }
+}

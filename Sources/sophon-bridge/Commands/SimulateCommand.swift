@@ -1,0 +1,54 @@
+import BridgeModel
+import Commands
+import Glibc
+import LocalServer
+import RelayRules
+import Simulator
+
+/// `simulate`
+struct SimulateCommand {
+    private let command: ParsedCommand
+    private let output: Output
+
+    init(_ command: ParsedCommand, _ output: Output) {
+        self.command = command
+        self.output = output
+    }
+
+    func run() throws {
+        var settings = RelaySimulator.Settings()
+        settings.listen = command.values["listen"] ?? "127.0.0.1:8787"
+        if let token = command.values["token"] { settings.relay.bridgeToken = token }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        sigaddset(&signals, SIGINT)
+        sigaddset(&signals, SIGTERM)
+        // Blocked before any thread begins, so that only `sigwait` below ever sees them.
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        let simulator = RelaySimulator(settings: settings)
+        do { try simulator.start() } catch {
+            throw CommandFailure(code: error.isMistake ? .usage : .unexpected, message: "\(error)")
+        }
+        output.event(
+            "listening",
+            [
+                ("base_url", .string(simulator.baseURL)), ("token", .string(simulator.bridgeToken)),
+                ("user_token", .string(simulator.userToken)),
+            ])
+        output.line("relay simulator on \(simulator.baseURL)")
+        output.line("bridge token  \(simulator.bridgeToken)")
+        output.line("user token    \(simulator.userToken)")
+        output.line("Ctrl-C ends it")
+        var caught: Int32 = 0
+        sigwait(&signals, &caught)
+        simulator.stop()
+        output.event("shutdown")
+        let breaches = simulator.breaches.count
+        output.say(
+            "\(simulator.tally.calls.values.reduce(0, +)) bridge calls, \(breaches) breaches of the relay's rules")
+    }
+}
+
+extension LocalServerError {
+    fileprivate var isMistake: Bool { code != .startFailed }
+}

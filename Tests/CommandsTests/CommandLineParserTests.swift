@@ -1,0 +1,63 @@
+import Commands
+import Testing
+
+@Suite("The command line")
+struct CommandLineParserTests {
+    private func parsed(_ arguments: String...) throws -> ParsedCommand? {
+        if case .command(let parsed) = try CommandLineParser.parse(arguments) { parsed } else { nil }
+    }
+
+    @Test("a value stands behind its option or behind an equals sign")
+    func values() throws {
+        let apart = try parsed("replay", "a.jsonl", "--speed", "10", "--json")
+        let joined = try parsed("replay", "--speed=10", "a.jsonl", "--json")
+        #expect(apart?.values == ["speed": "10"])
+        #expect(apart?.operands == ["a.jsonl"])
+        #expect(apart?.json == true)
+        #expect(joined?.values == apart?.values)
+        #expect(joined?.operands == apart?.operands)
+    }
+
+    @Test("what follows two dashes is no option")
+    func dashes() throws {
+        #expect(try parsed("replay", "--", "--odd.jsonl")?.operands == ["--odd.jsonl"])
+    }
+
+    @Test("help and version are asked for in the usual ways")
+    func help() throws {
+        #expect(try CommandLineParser.parse([]) == .help(nil))
+        #expect(try CommandLineParser.parse(["--help"]) == .help(nil))
+        #expect(try CommandLineParser.parse(["demo", "-h"]) == .help("demo"))
+        #expect(try CommandLineParser.parse(["--version", "--json"]) == .version(json: true))
+    }
+
+    @Test(
+        "a mistake is named with what may have been meant",
+        arguments: [
+            (["reply"], "replay"), (["demo", "--sped", "1"], "--speed"), (["replay", "--speed"], "1|10|max"),
+            (["replay", "--speed", "--json"], "1|10|max"), (["demo", "--once", "--once"], "twice"),
+            (["demo", "--once=yes"], "no value"), (["demo", "extra"], "extra"), (["--spede"], "no option"),
+        ])
+    func mistakes(arguments: [String], mentions: String) {
+        let error = #expect(throws: UsageError.self) { try CommandLineParser.parse(arguments) }
+        #expect(error?.description.contains(mentions) == true)
+        #expect(error?.description.contains("try: sophon-bridge") == true)
+    }
+
+    @Test("a name that is far from all others suggests none")
+    func noSuggestion() {
+        #expect(CommandLineParser.nearest(to: "xyzzy", among: ["demo", "replay"]) == nil)
+        #expect(CommandLineParser.nearest(to: "dmeo", among: ["demo", "replay"]) == "demo")
+    }
+
+    @Test("the help names every command, option and exit code")
+    func complete() {
+        for declaration in CommandDeclaration.all {
+            #expect(HelpText.program().contains(declaration.name))
+            for option in declaration.options {
+                #expect(HelpText.command(declaration.name).contains("--\(option.name)"))
+            }
+        }
+        for code in ExitCode.allCases { #expect(HelpText.program().contains(code.meaning)) }
+    }
+}
