@@ -84,6 +84,12 @@ let package = Package(
         tests("BridgeModelTests", ["BridgeModel"]),
         tests("BridgeCoreTests", ["BridgeModel", "BridgeCore", "BridgeTesting"]),
         tests("CommandsTests", ["Commands"]),
+        tests(
+            "PipelineTests",
+            [
+                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Recording", "RelayRules", "Simulator",
+                "Transport",
+            ]),
         tests("SimulationTests", ["BridgeCore", "BridgeTesting"]),
         tests("RelayRulesTests", ["RelayRules"]),
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"]),

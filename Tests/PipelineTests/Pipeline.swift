@@ -1,0 +1,63 @@
+import AgentProtocols
+import BridgeCore
+import BridgeModel
+import BridgeService
+import Recording
+import RelayRules
+import Simulator
+import Testing
+import Transport
+
+/// The real pipeline against the real simulator, over sockets on loopback.
+final class Pipeline {
+    let simulator = RelaySimulator()
+    private let http = CurlClient()
+    private let log = ReplayLog()
+    let runner: BridgeRunner
+
+    init() throws {
+        try simulator.start()
+        let log = log
+        runner = BridgeRunner(
+            settings: BridgeSettings(),
+            relay: RelayAddress(baseURL: simulator.baseURL, token: simulator.bridgeToken),
+            edges: BridgeRunner.Edges(
+                http: http, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(), store: MemoryStore()),
+            observe: { log.observe($0) })
+    }
+
+    func play(_ trace: String) throws {
+        let reader = try RecordingReader(file: Fixtures.trace(trace))
+        let kind = try AgentKind.recognised(in: Fixtures.trace(trace))
+        let replay = Replay(
+            runner: runner, log: log, kind: kind, user: PipelineUser(simulator: simulator), clock: SystemClock())
+        try replay.play(reader) { _ in true }
+    }
+
+    /// Waits until all turns are closed; the relay's own faults bound how long that takes.
+    func finish() async -> ReplaySummary {
+        let deadline = SystemClock().now + .seconds(60)
+        while runner.ask({ $0.openTurns }) > 0, SystemClock().now < deadline { await Task.yield() }
+        runner.stop()
+        http.close()
+        let state = runner.ask { (tally: $0.tally, open: $0.openTurns) }
+        simulator.stop()
+        return log.result(tally: state.tally, openTurns: state.open, seconds: 0)
+    }
+
+    func bubble(of end: ReplaySummary.End) -> PhoneMessage? {
+        simulator.sessions.first { $0.id == end.session.text }?.messages
+            .last { $0.role == .agent && $0.interaction == end.interaction?.text }
+    }
+}
+
+private struct PipelineUser: ReplayUser {
+    let simulator: RelaySimulator
+
+    func writes(_ text: String, in session: SessionID?) -> (SessionID, InteractionID?, MessageID) {
+        let sent = simulator.userSends(text: text, session: session?.text)
+        return (SessionID(sent.session), InteractionID(sent.interaction), MessageID(sent.message))
+    }
+
+    func decides(_ approval: ApprovalID, _ decision: ApprovalDecision) -> Bool { false }
+}

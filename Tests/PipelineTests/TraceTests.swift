@@ -1,0 +1,46 @@
+import BridgeService
+import FoundationEssentials
+import RelayRules
+import Simulator
+import Testing
+
+@Suite("Recorded runs through the whole pipeline")
+struct TraceTests {
+    @Test("there are nineteen")
+    func complete() { #expect(Fixtures.traces.count == 19) }
+
+    @Test("a trace ends on the phone as the sheets say, without a breach", arguments: Fixtures.traces)
+    func ends(trace: String) async throws {
+        let expected = try #require(Fixtures.ends[trace])
+        let pipeline = try Pipeline()
+        try pipeline.play(trace)
+        let summary = await pipeline.finish()
+        #expect(pipeline.simulator.breaches.isEmpty, "\(pipeline.simulator.breaches)")
+        #expect(summary.leftOpen == 0)
+        #expect(summary.ends.count == expected.count)
+        for (end, wanted) in zip(summary.ends, expected) {
+            #expect(end.outcome == wanted.kind, "\(wanted.why)")
+            let bubble = try #require(pipeline.bubble(of: end))
+            #expect(bubble.isFinal)
+            if wanted.kind == "answered" || wanted.kind == "aborted" {
+                #expect(bubble.text == wanted.text, "\(wanted.why)")
+            } else {
+                #expect(bubble.text.hasPrefix(wanted.text), "\(wanted.why)")
+                #expect(bubble.text.utf8.count > wanted.text.utf8.count, "a sentence says what happened")
+            }
+        }
+    }
+
+    /// `REWRITE_GOLDENS=1 swift test --filter goldens` writes them anew; read the difference before committing it.
+    @Test("the relay calls of a trace are those of its golden file", arguments: Fixtures.traces)
+    func goldens(trace: String) throws {
+        let lines = try VirtualReplay.play(file: Fixtures.trace(trace)).lines
+        let text = lines.map { $0 + "\n" }.joined()
+        let golden = Fixtures.golden(trace)
+        if ProcessInfo.processInfo.environment["REWRITE_GOLDENS"] != nil {
+            try Data(text.utf8).write(to: golden)
+        }
+        let expected = String(decoding: try Data(contentsOf: golden), as: UTF8.self)
+        #expect(text == expected)
+    }
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Works out, from the traces and the protocol sheets alone, how each recorded run must end on the phone.
+
+Shares no code with the bridge. Writes ends.json beside this file; `--check` compares instead. Each entry was read by hand.
+
+Kinds: answered, aborted, failed, lost (the run was cut off; the bubble ends with what is known and a sentence).
+`text` is the agent's own text that the bubble must begin with; for `answered` and `aborted` it is all of it.
+"""
+import json
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TRACES = HERE.parent / "Fixtures" / "traces"
+
+
+def frames(path):
+    for line in path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        yield record["dir"], record["frame"]
+
+
+def blocks(content):
+    if isinstance(content, str):
+        return content
+    return "".join(b["text"] for b in content or [] if b.get("type") == "text")
+
+
+def openclaw(path):
+    """chat final is canonical (DESIGN 7, E2 to E4); a follow-up run is named after its approval (sheet 6.4)."""
+    order, runs, prompts = [], {}, {}
+    for direction, frame in frames(path):
+        if direction == "out" and frame.get("method") == "chat.send":
+            run = frame["params"]["idempotencyKey"]
+            order.append(run)
+            prompts[run] = frame["params"]["message"]
+            runs[run] = {"text": "", "kind": "lost", "why": "the recording ends before the run does"}
+        if frame.get("event") == "agent" and frame["payload"].get("stream") == "lifecycle":
+            run = frame["payload"]["runId"]
+            if frame["payload"]["data"]["phase"] == "start" and run in runs:
+                runs[run]["text"] = ""  # a new attempt: nothing of the failed one counts
+        if frame.get("event") != "chat":
+            continue
+        payload = frame["payload"]
+        run, state = payload["runId"], payload["state"]
+        owner = run
+        if run.startswith("exec-approval-followup:"):
+            owner = order[-1]
+        entry = runs.setdefault(owner, {"text": "", "kind": "lost", "why": ""})
+        message = payload.get("message")
+        if state == "delta" and owner == run:
+            if message is not None:
+                entry["text"] = blocks(message["content"])
+            elif payload.get("replace"):
+                entry["text"] = payload["deltaText"]
+            else:
+                entry["text"] += payload["deltaText"]
+        elif state == "final":
+            text = blocks(message["content"]) if message else entry["text"]
+            entry["text"] = text if owner == run else entry["text"] + "\n\n" + text
+            entry["kind"], entry["why"] = "answered", "chat final" if owner == run else "chat final, then the follow-up's"
+        elif state == "aborted":
+            entry["text"] = blocks(message["content"]) if message else entry["text"]
+            entry["kind"], entry["why"] = "aborted", "chat aborted carries the partial text"
+        elif state == "error":
+            entry["kind"], entry["why"] = "failed", "chat error; only the last attempt's text counts"
+    return [dict(prompt=prompts.get(run), **runs[run]) for run in order]
+
+
+def joined(texts):
+    return "\n\n".join(t for t in texts if t)
+
+
+def oppi(path):
+    """All assistant message_end of the run, joined by a blank line (DESIGN 7); the deltas are only a preview (sheet 9.2)."""
+    ends, prompt, texts, open_ = [], None, [], False
+    for direction, frame in frames(path):
+        kind = frame.get("type")
+        if direction == "out" and kind == "prompt":
+            prompt = frame["message"]
+        elif kind == "agent_start":
+            open_, texts = True, []
+        elif kind == "message_end" and frame["role"] == "assistant":
+            texts.append(frame["content"])
+        elif kind == "agent_end" and open_:
+            ends.append(dict(prompt=prompt, kind="answered", text=joined(texts), why="assistant message_end until agent_end"))
+            open_, prompt = False, None
+    if open_:
+        ends.append(dict(prompt=prompt, kind="lost", text=joined(texts), why="the recording ends before the run does"))
+    return ends
+
+
+def pi(path):
+    """message_end is authoritative (sheet 6.3); a retry drops the attempt; a killed process leaves what was streamed (10)."""
+    ends, prompt, texts, preview, open_, exited = [], None, [], "", False, False
+    for direction, frame in frames(path):
+        kind = frame.get("type")
+        if direction == "out" and kind == "prompt":
+            prompt = frame["message"]
+        elif frame.get("_proc") == "exit" and open_:
+            exited = True
+        elif kind == "agent_start":
+            if ends and ends[-1]["kind"] == "retrying":
+                ends.pop()
+            open_, texts, preview = True, [], ""
+        elif kind == "message_update":
+            event = frame["assistantMessageEvent"]
+            preview += event["delta"] if event["type"] == "text_delta" else ""
+        elif kind == "message_end" and frame["message"]["role"] == "assistant":
+            texts.append(blocks(frame["message"]["content"]))
+            preview = ""
+        elif kind == "agent_end":
+            ends.append(dict(prompt=prompt, kind="answered", text=joined(texts), why="assistant message_end until agent_end"))
+            open_ = False
+        elif kind == "auto_retry_start":
+            ends[-1]["kind"] = "retrying"
+    if open_:
+        why = "the process was killed, and its file does not hold the answer" if exited else "the recording ends"
+        ends.append(dict(prompt=prompt, kind="lost", text=joined(texts + [preview]), why=why))
+    return ends
+
+
+def main():
+    readers = {"openclaw": openclaw, "oppi": oppi, "pi": pi}
+    ends = {p.name: readers[p.name.split("-")[0]](p) for p in sorted(TRACES.glob("*.jsonl"))}
+    text = json.dumps(ends, indent=1, ensure_ascii=False) + "\n"
+    target = HERE / "ends.json"
+    if "--check" in sys.argv:
+        if target.read_text(encoding="utf-8") != text:
+            sys.exit("ends.json is not what the traces say; run expected_ends.py")
+        print(f"{len(ends)} traces agree with ends.json")
+    else:
+        target.write_text(text, encoding="utf-8")
+        print(f"wrote {len(ends)} traces to {target.name}")
+
+
+if __name__ == "__main__":
+    main()
