@@ -20,6 +20,8 @@ package struct BridgeSettings: Sendable, Hashable {
     package var delivery = DeliverySettings()
     /// How long a message may be answered under its interaction (relay sheet 4.2).
     package var window = Duration.seconds(30 * 60)
+    /// What becomes of a message that comes while its agent session is at work.
+    package var whenBusy = WhenBusy.wait
     /// How long a Stop for a message that has not come yet is remembered.
     package var stopMemory = Duration.seconds(30 * 60)
 
@@ -96,7 +98,8 @@ package struct Bridge: ~Copyable {
         entries[opening.id] = Entry(turn: turn)
         turnOfRun[opening.run] = opening.id
         orders.append(.turnOpened(opening))
-        queues[opening.agentSession, default: SessionQueue()].arrived(opening.id)
+        let queue = SessionQueue(whenBusy: settings.whenBusy)
+        queues[opening.agentSession, default: queue].arrived(opening.id)
         perform(first, of: opening.id, at: now)
         if !agentPresent { change(opening.id, at: now) { $0.agentLost(at: now) } }
         // A Stop can overtake its message.
@@ -253,8 +256,9 @@ package struct Bridge: ~Copyable {
     }
 
     private mutating func handOverNext(of session: AgentSession, at now: Instant) {
-        guard let id = queues[session]?.next(agentPresent: agentPresent) else { return }
-        change(id, at: now) { $0.handOver(at: now) }
+        while let id = queues[session]?.next(agentPresent: agentPresent) {
+            change(id, at: now) { $0.handOver(at: now) }
+        }
     }
 
     private mutating func close(_ id: TurnID, at now: Instant) {

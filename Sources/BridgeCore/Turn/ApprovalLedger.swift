@@ -3,18 +3,31 @@ import BridgeModel
 /// The approvals of one turn: each asked once, decided once, forwarded once.
 ///
 /// States of an approval:
-/// - `open`: asked, nobody decided. Can transition to `decided` (a person on the phone), `settled` (elsewhere, expired, gone).
-/// - `decided`: the decision was sent to the agent. Can transition to `settled` when the agent confirms or refuses it.
+/// - `open`: asked, nobody decided. Can transition to `decided` (a person on the phone, a stop, a refusal of ours), `settled`
+///   (elsewhere, expired, gone, or the turn is over).
+/// - `decided`: the decision was sent to the agent, or is owed to it while it is away. Can transition to `settled` when the
+///   agent confirms or refuses it.
 /// - `settled`: nothing more is done, whatever is said about it.
+///
+/// Invariants:
+/// - Nothing is approved but by a person's decision, and never more than the person said.
+/// - A decision leaves once; one that was made while the agent was away leaves when it is back.
 struct ApprovalLedger: Sendable, Hashable {
-    enum State: Hashable { case open, decided(ApprovalDecision), settled }
+    private enum State: Hashable { case open, decided(ApprovalDecision), settled }
 
-    struct Approval: Hashable {
+    private struct Approval: Hashable {
+        var card: ApprovalCard
         var subject: ApprovalRequest.Subject
         var expiresAt: Instant?
+        var allowed: Set<ApprovalDecision>?
         var state: State
         /// The run ends without it and a follow-up run comes (OpenClaw sheet 6.4, shape 1).
         var detached = false
+        var followUpBegan = false
+        /// Decided while the agent was away.
+        var owed = false
+        /// A person said so, here or elsewhere: something is to come of it.
+        var decidedByPerson = false
     }
 
     enum Asked: Hashable {
@@ -25,16 +38,24 @@ struct ApprovalLedger: Sendable, Hashable {
     }
 
     enum Decided: Hashable {
-        case forward(ApprovalRequest.Subject, detached: Bool)
+        case forward(ApprovalRequest.Subject, ApprovalDecision, detached: Bool)
+        /// The agent is away: the decision is forwarded when it is back.
+        case keep(ApprovalDecision, detached: Bool)
         case ignored
     }
 
     enum Settled: Hashable {
         /// As decided here: the card shows it already.
-        case confirmed(ApprovalDecision, detached: Bool)
+        case confirmed
         /// Otherwise: the card does not show it.
         case otherwise(ApprovalSettlement.Outcome, detached: Bool)
         case ignored
+    }
+
+    struct Decision: Hashable {
+        var approval: ApprovalID
+        var subject: ApprovalRequest.Subject
+        var decision: ApprovalDecision
     }
 
     /// More than this in one turn are refused without a card.
@@ -44,44 +65,55 @@ struct ApprovalLedger: Sendable, Hashable {
     private var order: [ApprovalID] = []
     /// Marked before they were asked: the tool's result can overtake the broadcast.
     private var detachedEarly: Set<ApprovalID> = []
+    /// The earliest expiry of those that are open.
+    private(set) var nextExpiry: Instant?
 
-    var open: [ApprovalID] { order.filter { approvals[$0]?.state == .open } }
     var all: [ApprovalID] { order }
+    /// The cards that wait for a decision.
+    var openCards: [ApprovalCard] { open.compactMap { approvals[$0]?.card } }
     /// A detached approval that is undecided.
-    var hasDetachedOpen: Bool {
-        !detachedEarly.isEmpty || approvals.values.contains { $0.detached && $0.state == .open }
+    var hasDetachedOpen: Bool { approvals.values.contains { $0.detached && $0.state == .open } }
+    /// Something is to come after the run: a decided one whose follow-up has not begun, or one of which only the pause is known.
+    var awaitsFollowUp: Bool {
+        !detachedEarly.isEmpty
+            || approvals.values.contains { $0.detached && !$0.followUpBegan && $0.decidedByPerson }
     }
-    var hasDetached: Bool { approvals.values.contains { $0.detached } }
 
-    var nextExpiry: Instant? {
-        approvals.values.compactMap { $0.state == .open ? $0.expiresAt : nil }.min()
-    }
+    private var open: [ApprovalID] { order.filter { approvals[$0]?.state == .open } }
+
+    func knows(_ id: ApprovalID) -> Bool { approvals[id] != nil }
+
+    // MARK: What the agent asks
 
     mutating func asked(_ request: ApprovalRequest, stopping: Bool) -> Asked {
         if let known = approvals[request.id] {
             if let expiresAt = request.expiresAt, known.expiresAt == nil {
                 approvals[request.id]?.expiresAt = expiresAt
+                reckonExpiry()
             }
             return .known
         }
+        let card = Self.card(request)
         let detached = detachedEarly.remove(request.id) != nil
         func enter(_ state: State) {
             approvals[request.id] = Approval(
-                subject: request.subject, expiresAt: request.expiresAt, state: state, detached: detached)
+                card: card, subject: request.subject, expiresAt: request.expiresAt, allowed: request.allowed,
+                state: state, detached: detached)
             order.append(request.id)
+            reckonExpiry()
         }
         if stopping {
-            enter(.decided(.deny))
+            if approvals.count < Self.limit { enter(.decided(.deny)) }
             return .refuseSilently(request.subject)
         }
         // Without a way to say yes the card would promise what it cannot do.
         let decidable = request.allowed.map { $0.contains(.approve) || $0.contains(.approveAlways) } ?? true
         guard decidable, approvals.count < Self.limit else {
-            enter(.decided(.deny))
+            if approvals.count < 2 * Self.limit { enter(.decided(.deny)) }
             return .refuseVisibly(request.subject)
         }
         enter(.open)
-        return .ask(Self.card(request))
+        return .ask(card)
     }
 
     mutating func markDetached(_ id: ApprovalID) {
@@ -92,36 +124,107 @@ struct ApprovalLedger: Sendable, Hashable {
         if detachedEarly.count < Self.limit { detachedEarly.insert(id) }
     }
 
-    func knows(_ id: ApprovalID) -> Bool { approvals[id] != nil }
+    /// The run that comes after a detached approval is there.
+    mutating func followUpBegan(_ run: RunID) {
+        for id in order where Self.isFollowUp(run, of: id) { approvals[id]?.followUpBegan = true }
+        detachedEarly = detachedEarly.filter { !Self.isFollowUp(run, of: $0) }
+    }
 
-    mutating func decided(_ id: ApprovalID, _ decision: ApprovalDecision) -> Decided {
+    func expects(_ run: RunID) -> Bool {
+        guard !approvals.isEmpty || !detachedEarly.isEmpty else { return false }
+        return order.contains { Self.isFollowUp(run, of: $0) }
+            || detachedEarly.contains { Self.isFollowUp(run, of: $0) }
+    }
+
+    /// A follow-up's id begins with the approval's (OpenClaw sheet 6.4).
+    static func isFollowUp(_ run: RunID, of approval: ApprovalID) -> Bool {
+        let stem = "exec-approval-followup:\(approval.text)"
+        return run.text == stem || run.text.utf8.starts(with: "\(stem):".utf8)
+    }
+
+    // MARK: What is decided
+
+    mutating func decided(_ id: ApprovalID, _ decision: ApprovalDecision, agentAway: Bool) -> Decided {
         guard let approval = approvals[id], approval.state == .open else { return .ignored }
-        approvals[id]?.state = .decided(decision)
-        return .forward(approval.subject, detached: approval.detached)
+        let decision = Self.within(approval.allowed, decision)
+        approvals[id]?.decidedByPerson = true
+        approvals[id]?.owed = agentAway
+        set(id, .decided(decision))
+        return agentAway
+            ? .keep(decision, detached: approval.detached)
+            : .forward(approval.subject, decision, detached: approval.detached)
+    }
+
+    /// What is asked for always may be granted once; what is asked for once may not be granted always.
+    static func within(_ allowed: Set<ApprovalDecision>?, _ decision: ApprovalDecision) -> ApprovalDecision {
+        guard let allowed, !allowed.contains(decision) else { return decision }
+        return decision == .approveAlways && allowed.contains(.approve) ? .approve : .deny
+    }
+
+    /// The agent is back: what was decided meanwhile.
+    mutating func takeOwed() -> [Decision] {
+        order.compactMap { id in
+            guard let approval = approvals[id], approval.owed, case .decided(let decision) = approval.state else {
+                return nil
+            }
+            approvals[id]?.owed = false
+            return Decision(approval: id, subject: approval.subject, decision: decision)
+        }
     }
 
     mutating func settled(_ settlement: ApprovalSettlement) -> Settled {
         guard let approval = approvals[settlement.id], approval.state != .settled else { return .ignored }
-        approvals[settlement.id]?.state = .settled
+        set(settlement.id, .settled)
+        approvals[settlement.id]?.owed = false
         switch (approval.state, settlement.outcome) {
         case (.decided(let ours), .decided(let theirs)) where (ours == .deny) == (theirs == .deny):
-            return .confirmed(theirs, detached: approval.detached)
-        default: return .otherwise(settlement.outcome, detached: approval.detached)
+            return .confirmed
+        case (_, .decided):
+            approvals[settlement.id]?.decidedByPerson = true
+            return .otherwise(settlement.outcome, detached: approval.detached)
+        case (_, .expired), (_, .unknown), (_, .cancelled):
+            approvals[settlement.id]?.decidedByPerson = false
+            return .otherwise(settlement.outcome, detached: approval.detached)
         }
     }
 
-    /// Takes those whose time is over; the agent does not say so in older builds (OpenClaw sheet 6.4).
-    mutating func expire(at now: Instant) -> [ApprovalID] {
-        open.filter { approvals[$0]?.expiresAt.map { $0 <= now } ?? false }
+    /// Those whose time is over; the agent does not say so in older builds (OpenClaw sheet 6.4).
+    func expired(at now: Instant) -> [ApprovalID] {
+        guard let nextExpiry, nextExpiry <= now else { return [] }
+        return open.filter { approvals[$0]?.expiresAt.map { $0 <= now } ?? false }
     }
 
-    /// The turn is being stopped: all that is open is denied.
-    mutating func denyOpen() -> [(ApprovalID, ApprovalRequest.Subject)] {
-        open.compactMap { id in
-            guard let subject = approvals[id]?.subject else { return nil }
-            approvals[id]?.state = .decided(.deny)
-            return (id, subject)
+    /// The card could not be shown: nobody can say yes.
+    mutating func refuse(_ id: ApprovalID) -> Decision? {
+        guard let approval = approvals[id], approval.state == .open else { return nil }
+        set(id, .decided(.deny))
+        return Decision(approval: id, subject: approval.subject, decision: .deny)
+    }
+
+    /// The turn is being stopped: all that is open is denied, and what the agent was not told yet with it.
+    mutating func denyOpen() -> [Decision] {
+        order.compactMap { id in
+            guard let approval = approvals[id], approval.state == .open || approval.owed else { return nil }
+            approvals[id]?.owed = false
+            set(id, .decided(.deny))
+            return Decision(approval: id, subject: approval.subject, decision: .deny)
         }
+    }
+
+    /// The turn is over: nothing that is said about an approval changes anything.
+    mutating func close() {
+        for id in order { approvals[id]?.state = .settled }
+        detachedEarly = []
+        nextExpiry = nil
+    }
+
+    private mutating func set(_ id: ApprovalID, _ state: State) {
+        approvals[id]?.state = state
+        reckonExpiry()
+    }
+
+    private mutating func reckonExpiry() {
+        nextExpiry = approvals.values.compactMap { $0.state == .open ? $0.expiresAt : nil }.min()
     }
 
     private static func card(_ request: ApprovalRequest) -> ApprovalCard {

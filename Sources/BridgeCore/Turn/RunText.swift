@@ -8,8 +8,11 @@ import BridgeModel
 /// Invariants:
 /// - A snapshot replaces everything but `base`; a failed attempt leaves nothing behind (`restart`).
 /// - After a gap, an addition cannot be placed: it is left out until the bus says what the whole (or the segment) is.
+/// - No text is longer than `limit`; what goes beyond it is left out.
 struct RunText: Sendable, Hashable {
     static let joint = "\n\n"
+    /// UTF-8 bytes. Eight times what the most talkative gateway gives out (OpenClaw sheet 6.2).
+    static let limit = 4_000_000
 
     /// How the text moved, for the preview: an addition at its end costs no comparison.
     enum Movement: Hashable {
@@ -39,26 +42,32 @@ struct RunText: Sendable, Hashable {
     mutating func apply(_ change: TextChange, planted: PlantedFault? = nil) -> Movement {
         switch change {
         case .append(let addition):
-            guard !hasGap, !addition.isEmpty else { return .none }
-            let joint = newest.isEmpty && !(base.isEmpty && ended.isEmpty) ? Self.joint : ""
+            guard !hasGap, !addition.isEmpty, newest.utf8.count + ended.utf8.count < Self.limit else { return .none }
+            let begins = newest.isEmpty && !(base.isEmpty && ended.isEmpty)
             newest += addition
-            return .grew(by: joint + addition)
+            return .grew(by: begins ? Self.joint + addition : addition)
         case .snapshot(let text):
             if planted == .snapshotAppended { return apply(.append(text)) }
             hasGap = false
             ended = ""
-            newest = text
+            newest = String(TextCut.split(text, atMost: Self.limit).head)
             return .changed
         case .segment(let text):
             hasGap = false
             if !extends(text, newest), !extends(newest, text) { endSegment() }
-            newest = text
+            newest = String(TextCut.split(text, atMost: Self.limit).head)
             return .changed
         case .segmentEnded(let text):
-            if let text { newest = text }
+            guard text != nil || !hasGap else {
+                // Its beginning was missed, and nobody says what it was: what is known of it stands.
+                hasGap = false
+                endSegment()
+                return .none
+            }
             hasGap = false
+            if let text { newest = String(TextCut.split(text, atMost: Self.limit).head) }
             endSegment()
-            return .changed
+            return text == nil ? .none : .changed
         }
     }
 
@@ -78,21 +87,25 @@ struct RunText: Sendable, Hashable {
         restart()
     }
 
-    /// Takes the canonical text of the run's end, unless the agent cut it shorter than what is known.
-    mutating func settle(_ end: RunEnd) {
+    /// Takes the canonical text of the run's end, unless the agent cut it shorter than what is known. `coversBase`: it is the
+    /// history's text of the first run and its follow-up together.
+    mutating func settle(_ end: RunEnd, coversBase: Bool = false) {
         guard let text = end.text, !text.isEmpty else { return }
         switch end.scope {
         case .segment: _ = apply(.segment(text))
         case .run:
-            if end.truncated, ended.utf8.count + newest.utf8.count > text.utf8.count { return }
+            let known = coversBase ? whole.utf8.count : ended.utf8.count + newest.utf8.count
+            if end.truncated, known > text.utf8.count { return }
+            if coversBase { base = "" }
             _ = apply(.snapshot(text))
         }
     }
 
-    /// The history's text of the first run and its follow-up together, which `base` is a part of.
-    mutating func settleWithFollowUp(_ text: String) {
-        base = ""
-        _ = apply(.snapshot(text))
+    /// A look-up told the text of a run that goes on. A bus may tell it late: it counts only where it goes beyond what is
+    /// known, and segments are told anew by the bus itself.
+    mutating func caughtUp(with text: String) -> Movement {
+        guard ended.isEmpty, text.utf8.count > newest.utf8.count, extends(text, newest) else { return .none }
+        return apply(.snapshot(text))
     }
 
     private mutating func endSegment() {
@@ -100,5 +113,6 @@ struct RunText: Sendable, Hashable {
         if !ended.isEmpty { ended += Self.joint }
         ended += newest
         newest = ""
+        if ended.utf8.count > Self.limit { ended = String(TextCut.split(ended, atMost: Self.limit).head) }
     }
 }

@@ -10,12 +10,15 @@ enum Sentences {
     static let agentLost =
         "The connection to the agent was lost, and it does not know what became of this run. Please check what it did, and ask again."
     static let windowClosed = "The run goes on. What comes later follows as a message."
-    static let expired = "This message came too late to be answered in its bubble. Please send it again."
+    static let windowClosedWhileWaiting =
+        "The agent is still busy with an earlier message. The answer to this one follows as a message."
+    static let windowClosedWhileAway =
+        "The agent cannot be reached at the moment. What comes later follows as a message."
+    static let windowClosedWhileHolding =
+        "The approval is still open. What comes after it follows as a message."
     static let blocked = "The relay refused to show this answer."
     static let tooLong =
         "The answer could not be shown here: the relay refused its text. Please look at it on the agent's machine."
-    static let waitedTooLong =
-        "The agent was busy for so long that this message could not be answered here. Please send it again."
     static let joined = "The agent answers this together with the message before it."
     static let followUpMissing = "The agent did not say what came after the approval. Please ask it."
     static let approvalExpired = "The approval was not answered in time."
@@ -23,11 +26,14 @@ enum Sentences {
     static let approvalCancelled = "The approval was withdrawn by the agent."
     static let approvalImpossible =
         "The agent asked for a decision that cannot be given on the phone, so it was refused."
+    static let approvalNotShown =
+        "The agent asked for an approval that the relay would not show, so it was refused. Please ask again in other words."
+    static let decisionNotAllowed =
+        "The agent does not take this decision for this approval, so it was refused. Please ask again."
     static let continues = "continues"
+    static let denied = "denied"
 
-    static func approvalDenied(reason: String) -> String {
-        "The approval was denied: \(TextCut.marked(reason, atMost: 200))."
-    }
+    static func approvalDenied(reason: String) -> String { "The approval was denied: \(words(reason))." }
 
     static func decidedElsewhere(_ decision: ApprovalDecision) -> String {
         switch decision {
@@ -45,13 +51,15 @@ enum Sentences {
         case .timeout: "The model did not answer in time. Please ask again. (\(words(failure.message)))"
         case .contextLength:
             "The conversation is too long for the model. Please begin a new chat. (\(words(failure.message)))"
-        case .refusal: "The model refused to answer. (\(words(failure.message)))"
+        case .refusal: "The model refused to answer. Please ask in another way. (\(words(failure.message)))"
         case .agentGone: "The agent stopped before it had finished. Please ask again. (\(words(failure.message)))"
-        case .other: "The agent could not finish: \(words(failure.message))"
+        case .other: "The agent could not finish. Please ask again. (\(words(failure.message)))"
         }
     }
 
+    /// Somebody else's words in one line of ours.
     private static func words(_ message: String) -> String {
-        message.isEmpty ? "no reason given" : TextCut.marked(message, atMost: 400)
+        let line = message.split { $0.isWhitespace || $0.isNewline }.joined(separator: " ")
+        return line.isEmpty ? "no reason given" : TextCut.marked(line, atMost: 400)
     }
 }

@@ -1,35 +1,44 @@
 package import BridgeModel
 
-/// The turns of one agent session: one run at a time, in the order the messages came.
+/// What happens to a message that comes while its agent session is at work.
+package enum WhenBusy: String, Sendable, Hashable, CaseIterable {
+    /// It waits for the run before it to end.
+    case wait
+    /// It is handed over at once; the agent puts it into the run that is going on.
+    case steer
+}
+
+/// The turns of one agent session, in the order the messages came.
 ///
-/// Invariants: at most one turn is with the agent; a turn is handed over once; nothing is handed over while the agent is away.
+/// Invariants: a turn is handed over once; nothing is handed over while the agent is away; unless messages steer, at most
+/// one turn is with the agent.
 package struct SessionQueue: Sendable, Hashable {
+    private let whenBusy: WhenBusy
     private var waiting: [TurnID] = []
-    package private(set) var active: TurnID?
+    /// With the agent, the oldest first.
+    private var running: [TurnID] = []
 
-    package init() {}
+    package init(whenBusy: WhenBusy = .wait) { self.whenBusy = whenBusy }
 
-    package var isEmpty: Bool { waiting.isEmpty && active == nil }
-    /// All turns of the session, the active one first.
-    package var turns: [TurnID] { (active.map { [$0] } ?? []) + waiting }
+    package var isEmpty: Bool { waiting.isEmpty && running.isEmpty }
+    /// The turn whose run is going on.
+    package var active: TurnID? { running.first }
+    /// All turns of the session, those with the agent first.
+    package var turns: [TurnID] { running + waiting }
 
     package mutating func arrived(_ turn: TurnID) { waiting.append(turn) }
 
-    /// A run that no message began occupies the session.
-    package mutating func occupied(by turn: TurnID) {
-        if active == nil { active = turn }
-    }
-
     /// The turn is over or gone, wherever it stands.
     package mutating func left(_ turn: TurnID) {
-        if active == turn { active = nil }
+        running.removeAll { $0 == turn }
         waiting.removeAll { $0 == turn }
     }
 
     /// The turn that may be handed over now, if there is one.
     package mutating func next(agentPresent: Bool) -> TurnID? {
-        guard agentPresent, active == nil, !waiting.isEmpty else { return nil }
-        active = waiting.removeFirst()
-        return active
+        guard agentPresent, !waiting.isEmpty, running.isEmpty || whenBusy == .steer else { return nil }
+        let turn = waiting.removeFirst()
+        running.append(turn)
+        return turn
     }
 }

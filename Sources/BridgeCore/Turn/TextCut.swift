@@ -30,25 +30,37 @@ package enum TextCut {
         return split(text, atMost: limit - mark.utf8.count).head + mark
     }
 
-    /// Pieces of at most `limit` bytes, in order, cut after a line where one ends in the last quarter of a piece.
+    /// Pieces of at most `limit` bytes, in order: cut after a paragraph, else after a line, where one ends in the last quarter
+    /// of a piece, else between two characters. Together they are `text`.
     package static func pieces(_ text: Substring, atMost limit: Int) -> [String] {
         var pieces: [String] = []
         var rest = String(text)
         while rest.utf8.count > limit {
-            let (head, tail) = split(rest, atMost: limit)
+            let (head, _) = split(rest, atMost: limit)
             guard !head.isEmpty else { break }
-            let quarter = head.utf8.index(head.startIndex, offsetBy: head.utf8.count * 3 / 4)
-            if let line = head.utf8[quarter...].lastIndex(of: UInt8(ascii: "\n")) {
-                let cut = head.utf8.index(after: line)
-                pieces.append(String(rest[..<cut]))
-                rest = String(rest[cut...])
-            } else {
-                pieces.append(String(head))
-                rest = String(tail)
-            }
+            let cut = goodCut(in: head) ?? head.endIndex
+            pieces.append(String(rest[..<cut]))
+            rest = String(rest[cut...])
         }
         if !rest.isEmpty { pieces.append(rest) }
         return pieces
+    }
+
+    private static func goodCut(in head: Substring) -> String.Index? {
+        let quarter = head.utf8.index(head.startIndex, offsetBy: head.utf8.count * 3 / 4)
+        let newline = UInt8(ascii: "\n")
+        var line: String.Index?
+        var index = head.endIndex
+        while index > quarter {
+            let before = head.utf8.index(before: index)
+            if head.utf8[before] == newline {
+                let follows = index < head.endIndex && head.utf8[index] == newline
+                if follows { return head.utf8.index(after: index) }
+                line = line ?? index
+            }
+            index = before
+        }
+        return line
     }
 }
 

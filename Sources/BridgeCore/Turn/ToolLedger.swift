@@ -2,15 +2,18 @@ import BridgeModel
 
 /// The tool cards of one turn: one card a call, however many channels tell of it.
 ///
-/// States of a call: `open` (created), `waiting` (open, and its result is an approval away), `finished`.
+/// States of a call: `open` (created), open and `waiting` (its result is an approval away), `finished`.
 ///
 /// Invariants:
 /// - A task is created once and finished once; what was created is finished before the turn's end (`finishAll`).
-/// - Progress of a call that is not open goes nowhere.
+/// - Progress of a call that is not open goes nowhere. An end without a start creates nothing: what it belongs to was
+///   either seen and finished, or began out of sight.
 /// - `item` of kind tool that ends says only that the call returned: while a `command` item of the same call is open, that
 ///   one decides (OpenClaw sheet 6.3).
 struct ToolLedger: Sendable, Hashable {
     static let payloadLimit = 100_000
+    /// Of running output a card shows the end.
+    static let progressLimit = 16_000
     static let labelLimit = 200
     static let taskLimit = 256
     /// More calls than this in one turn get no cards; their text still counts.
@@ -19,9 +22,12 @@ struct ToolLedger: Sendable, Hashable {
     private struct Call: Hashable {
         var task: TaskID
         var name: String
+        var label: String?
         var output = ""
         var commandOpen = false
         var approval: ApprovalID?
+        /// An end that waits for a channel that knows more.
+        var held: ToolResult?
         var finished = false
     }
 
@@ -32,43 +38,56 @@ struct ToolLedger: Sendable, Hashable {
     var hasOpen: Bool { !open.isEmpty }
 
     mutating func started(_ start: ToolStart) -> Post? {
-        if calls[start.call] != nil {
-            if start.channel == .command { calls[start.call]?.commandOpen = true }
-            return nil
-        }
+        if calls[start.call] != nil { return startedAgain(start) }
         guard calls.count < Self.callLimit else { return nil }
         let task = TaskID(Self.shortened(start.call.text))
-        calls[start.call] = Call(task: task, name: start.name, commandOpen: start.channel == .command)
+        let label = Self.label(start.title ?? start.name)
+        calls[start.call] = Call(
+            task: task, name: start.name, label: label, commandOpen: start.channel == .command)
         open.append(start.call)
         return .taskStarted(
             TaskStart(
-                task: task, kind: start.name.isEmpty ? "tool" : start.name,
-                label: Self.label(start.title ?? start.name),
+                task: task, kind: start.name.isEmpty ? "tool" : start.name, label: label,
                 arguments: start.arguments.map(Self.cut)))
+    }
+
+    /// Another channel, or a repetition. The title made for people is the one of the command.
+    private mutating func startedAgain(_ start: ToolStart) -> Post? {
+        guard var call = calls[start.call], !call.finished, start.channel == .command else { return nil }
+        call.commandOpen = true
+        let label = start.title.flatMap(Self.label)
+        let isNews = label != nil && label != call.label
+        call.label = label ?? call.label
+        calls[start.call] = call
+        return isNews ? .taskProgress(TaskProgress(task: call.task, label: label)) : nil
     }
 
     mutating func progressed(_ progress: ToolProgress) -> Post? {
         guard var call = calls[progress.call], !call.finished else { return nil }
         if let output = progress.output {
-            call.output = progress.append ? call.output + output : output
-            call.output = Self.tail(of: call.output)
+            call.output = Self.tail(of: progress.append ? call.output + output : output)
             calls[progress.call] = call
         }
         let partial = call.output.isEmpty ? nil : JSONText.string(call.output)
+        let label = progress.title.flatMap(Self.label)
+        guard partial != nil || label != nil || progress.percent != nil else { return nil }
         return .taskProgress(
             TaskProgress(
-                task: call.task, label: progress.title.flatMap(Self.label), percent: progress.percent,
+                task: call.task, label: label, percent: progress.percent.map { min(max($0, 0), 100) },
                 partialResult: partial))
     }
 
     /// Nil: nothing to send, because it is finished already, waits for an approval or for a richer channel, or never began.
     mutating func finished(_ result: ToolResult, planted: PlantedFault? = nil) -> Post? {
         guard let call = calls[result.call] else { return nil }
-        if call.finished { return planted == .taskFinishedTwice ? end(call, result) : nil }
+        if call.finished { return planted == .taskFinishedTwice ? Self.end(call, result) : nil }
         if call.approval != nil { return nil }
-        if result.channel == .item, call.commandOpen { return nil }
+        if result.channel == .item, call.commandOpen {
+            calls[result.call]?.held = result
+            return nil
+        }
         close(result.call)
-        return end(call, result)
+        return Self.end(call, result)
     }
 
     func knows(_ call: ToolCallID) -> Bool { calls[call] != nil }
@@ -83,6 +102,11 @@ struct ToolLedger: Sendable, Hashable {
         finish(open.filter { calls[$0]?.approval == approval }, status: status, label: label)
     }
 
+    /// The attempt failed and another has begun: its calls bring no result any more.
+    mutating func attemptFailed() -> [Post] {
+        finish(open.filter { calls[$0]?.approval == nil }, status: .failed, label: nil)
+    }
+
     mutating func finishAll(status: ToolResult.Status, label: String? = nil) -> [Post] {
         finish(open, status: status, label: label)
     }
@@ -91,6 +115,9 @@ struct ToolLedger: Sendable, Hashable {
         ids.compactMap { id in
             guard let call = calls[id] else { return nil }
             close(id)
+            if let held = call.held, call.approval == nil, status != .cancelled, label == nil {
+                return Self.end(call, held)
+            }
             return .taskEnded(TaskEnd(task: call.task, name: call.name, status: status, label: label))
         }
     }
@@ -98,15 +125,19 @@ struct ToolLedger: Sendable, Hashable {
     private mutating func close(_ id: ToolCallID) {
         calls[id]?.finished = true
         calls[id]?.output = ""
+        calls[id]?.held = nil
         open.removeAll { $0 == id }
     }
 
-    private func end(_ call: Call, _ result: ToolResult) -> Post {
-        .taskEnded(
+    /// What the ending channel leaves out, the one that ended before it says.
+    private static func end(_ call: Call, _ result: ToolResult) -> Post {
+        let error = result.error ?? (result.status == .failed ? call.held?.error : nil)
+        return .taskEnded(
             TaskEnd(
                 task: call.task, name: result.name ?? call.name, status: result.status,
-                label: result.title.flatMap(Self.label), error: result.error.map { TextCut.marked($0, atMost: 4_000) },
-                result: result.result.map(Self.cut)))
+                label: (result.title ?? call.held?.title).flatMap(label),
+                error: error.map { TextCut.marked($0, atMost: 4_000) },
+                result: (result.result ?? call.held?.result).map(cut)))
     }
 
     private static func label(_ text: String) -> String? {
@@ -122,10 +153,9 @@ struct ToolLedger: Sendable, Hashable {
 
     /// The end of the output: it is what a person wants to see of a long one.
     private static func tail(of output: String) -> String {
-        let limit = payloadLimit / 2
-        guard output.utf8.count > limit else { return output }
+        guard output.utf8.count > progressLimit else { return output }
         let mark = "(cut) …"
-        let start = output.utf8.index(output.endIndex, offsetBy: -(limit - mark.utf8.count))
+        let start = output.utf8.index(output.endIndex, offsetBy: -(progressLimit - mark.utf8.count))
         let scalars = output.unicodeScalars
         var cut = start
         while cut < output.endIndex, cut.samePosition(in: scalars) == nil { cut = output.utf8.index(after: cut) }

@@ -4,20 +4,24 @@ package import BridgeModel
 ///
 /// States:
 /// - `waiting`: the bubble is open, the message is not with the agent. Can transition to `handedOver` (its place in the
-///   session's queue came), `over` (stopped; the agent stayed away).
+///   session's queue came), `running` (an event of its run came first), `over` (stopped; the agent stayed away).
 /// - `handedOver`: the message left, the agent has not answered. Can transition to `running` (accepted, or an event of the run
 ///   came first), `searching` (link lost and back), `over` (refused, stopped).
-/// - `running`: Can transition to `holding` (the run ended, a detached approval is open), `asking` (it ended without text),
-///   `searching` (link lost and back), `over`.
-/// - `asking`: an empty end asks the history before it counts as empty. Can transition to `over`.
+/// - `running`: Can transition to `holding` (the run ended, a detached approval is open), `asking` (it ended without text, or
+///   with a hole in it), `searching` (link lost and back, or silence after a failed attempt), `over`.
+/// - `asking`: an empty end asks the history before it counts as empty. Can transition to `running`, `searching`, `over`.
 /// - `searching`: the link was lost: what became of the run? Can transition to `running`, `over`.
-/// - `holding`: Can transition to `running` (the follow-up run began), `over` (it did not, or was stopped).
+/// - `holding`: the agent is free for other messages. Can transition to `running` (the follow-up run began), `over` (it did
+///   not, or was stopped).
 /// - `over`: the run is settled; the end is posted. Can transition to `closed` when the relay has confirmed all of it.
 /// - `closed`.
 ///
+/// Beside it goes the bubble, which may be over before the run is: the relay's window closed (`bubbleIsOver`). Then the same
+/// states follow, and what comes goes out as messages.
+///
 /// Invariants, for any order of events:
-/// - The first post is the placeholder; exactly one end is posted for each bubble that was opened; after it come only
-///   whole messages.
+/// - The first post is the placeholder, unless the window was over on arrival; exactly one end is posted for each bubble that
+///   was opened; after it come only whole messages, and the approvals of a run that outlives its bubble.
 /// - Every task that was created is finished once, before the end.
 /// - What is streamed is never out of order and never doubled (`Preview`); the end carries the full canonical text.
 /// - Every state but `closed` has a way out that needs nobody's help: a deadline, or the lane's own.
@@ -41,21 +45,26 @@ package struct Turn: Sendable {
     var approvals = ApprovalLedger()
     /// Runs whose events are this turn's: the one asked for, or those adopted.
     package internal(set) var runs: Set<RunID>
+    /// Those of them that ended before the turn did: what they still say has been said.
+    var endedRuns: Set<RunID> = []
     /// Sentences that the end carries after the text.
     var closingLines: [String] = []
     var usage: Usage?
-    /// What the bubble held when the window closed; nil while it is open.
+    /// The next run's usage comes on top.
+    var usageOfEarlierRuns: Usage?
+    /// What the bubble held when the window closed; nil while it is open, or when nobody will see what it held.
     var heldAtWindowClose: String?
     /// The bubble can no longer be ended, or was: what comes is a message.
     var bubbleIsOver = false
     var retrying = false
     var stopping = false
     var agentAway = false
+    var agentIsFree = false
     /// Posts that must be confirmed before the turn is closed.
     var unconfirmed: Set<PostName> = []
     /// The end as it stands at the relay or on its way, so that a refusal can shorten it.
     var sentEnd: EndOfTurn?
-    var lines = 0
+    var names = MessageNames()
     var deadlines = TurnDeadlines()
 
     package init(_ opening: TurnOpening, settings: TurnSettings = TurnSettings(), planted: PlantedFault? = nil) {
@@ -68,9 +77,11 @@ package struct Turn: Sendable {
 
     // MARK: What others may ask
 
+    /// When `deadlineHit` is due at the latest. Asked after every event.
     package var nextDeadline: Instant? {
         guard !isClosed else { return nil }
-        return [deadlines.earliest, approvals.nextExpiry].compactMap(\.self).min()
+        guard let expiry = approvals.nextExpiry else { return deadlines.earliest }
+        return deadlines.earliest.map { min($0, expiry) } ?? expiry
     }
 
     package var isClosed: Bool { if case .closed = phase { true } else { false } }
@@ -90,29 +101,20 @@ package struct Turn: Sendable {
     }
     package func knows(_ approval: ApprovalID) -> Bool { approvals.knows(approval) }
 
-    /// A run that this turn waits for without knowing its whole name: the follow-up of a detached approval. Its id begins with
-    /// the approval's (OpenClaw sheet 6.4).
-    package func expects(_ run: RunID) -> Bool {
-        guard outcome == nil, approvals.hasDetached else { return false }
-        return approvals.all.contains { Self.isFollowUp(run, of: $0) }
-    }
-
-    static func isFollowUp(_ run: RunID, of approval: ApprovalID) -> Bool {
-        let stem = "exec-approval-followup:\(approval.text)"
-        return run.text == stem || run.text.utf8.starts(with: "\(stem):".utf8)
-    }
+    /// A run that this turn waits for without knowing its whole name: the follow-up of an approval.
+    package func expects(_ run: RunID) -> Bool { outcome == nil && approvals.expects(run) }
 
     // MARK: The way to the agent
 
     package mutating func begin(at now: Instant) -> [TurnOrder] {
         guard now < opening.windowEnds - settings.windowMargin else {
+            // Too late for a bubble: the answer goes out by itself.
             bubbleIsOver = true
-            phase = .over(.neverSent)
-            return [.closeWindow, post(.message(WholeMessage(part: .late, text: Sentences.expired))), .agentFree]
+            deadlines.abandon = now + settings.runPatience
+            return [.closeWindow, .note(.windowClosed)]
         }
         deadlines.window = opening.windowEnds - settings.windowMargin
-        unconfirmed.insert(.open)
-        return [.post(.open)]
+        return [post(.open)]
     }
 
     /// Its place in the session's queue has come, and the agent is there.
@@ -127,12 +129,17 @@ package struct Turn: Sendable {
     }
 
     package mutating func sendAnswered(_ answer: SendAnswer, at now: Instant) -> [TurnOrder] {
-        guard outcome == nil else { return [] }
+        guard outcome == nil || stopping, !isClosed else { return [] }
         switch answer {
         case .accepted(let run):
-            let foreign = runs.insert(run).inserted
+            guard runs.insert(run).inserted else {
+                if phase == .handedOver { phase = .running }
+                return []
+            }
             if phase == .handedOver { phase = .running }
-            return foreign ? [.note(.foreignRunAdopted)] : []
+            // A stop named the run that was asked for; it is this one that must stop.
+            let abort: [TurnOrder] = stopping ? [.command(.abort(session: opening.agentSession, run: run))] : []
+            return [.note(.foreignRunAdopted)] + abort
         case .noRun: return conclude(.answered, line: text.isEmpty ? Sentences.noRun : nil, at: now)
         case .refused(let message): return conclude(.failed, line: Sentences.refused(message), at: now)
         }
@@ -140,17 +147,21 @@ package struct Turn: Sendable {
 
     /// The agent put this message into the run of an older turn, which gets the text.
     package mutating func joinedOlder(at now: Instant) -> [TurnOrder] {
-        guard outcome == nil else { return [] }
-        return conclude(.answered, line: Sentences.joined, at: now)
+        conclude(.answered, line: Sentences.joined, at: now)
     }
 
+    // MARK: The agent comes and goes
+
     package mutating func agentLost(at now: Instant) -> [TurnOrder] {
+        guard !agentAway else { return [] }
         agentAway = true
         switch phase {
         case .waiting: deadlines.agent = now + settings.agentPatience
         case .handedOver, .running, .holding, .asking, .searching:
+            // Nobody is there who could answer; it is asked again when the link is back.
             deadlines.retry = nil
             deadlines.look = nil
+            deadlines.ask = nil
         case .over, .closed: break
         }
         return []
@@ -161,157 +172,65 @@ package struct Turn: Sendable {
         agentAway = false
         switch phase {
         case .waiting: deadlines.agent = nil
-        case .handedOver, .running, .holding, .asking, .searching:
+        case .handedOver, .running, .asking, .searching:
             text.missed()
-            if phase != .holding { phase = .searching(since: now) }
+            phase = .searching(since: now)
             deadlines.look = now + settings.firstLook
-        case .over, .closed: break
+        case .holding: deadlines.look = now + settings.firstLook
+        case .over, .closed: return []
         }
-        return []
+        return approvals.takeOwed().map(resolve)
     }
 
-    package mutating func lookedUp(_ lookup: RunLookup, at now: Instant) -> [TurnOrder] {
-        switch phase {
-        case .asking, .searching: break
-        case .holding:
-            // Only the follow-up is missing; what the history holds beyond the first run's text is its answer.
-            guard case .ended(let end) = lookup, let said = end.text, said.utf8.count > text.base.utf8.count else {
-                return []
-            }
-            text.settleWithFollowUp(said)
-            return conclude(.answered, at: now)
-        case .waiting, .handedOver, .running, .over, .closed: return []
-        }
-        switch lookup {
-        case .running(let known):
-            phase = .running
-            deadlines.look = nil
-            guard let known else { return [] }
-            return moved(text.apply(.snapshot(known), planted: planted))
-        case .ended(let end):
-            deadlines.look = nil
-            return settle(end, at: now, mayAsk: false)
-        case .failed(let failure): return fail(failure, at: now)
-        case .unknown:
-            // Asked because an end was empty: then empty it is. Asked after a loss: the next look comes by its deadline.
-            return phase == .asking ? concludeEmpty(at: now) : []
-        }
+    func resolve(_ decision: ApprovalLedger.Decision) -> TurnOrder {
+        .command(.resolve(approval: decision.approval, subject: decision.subject, decision: decision.decision))
     }
 
-    // MARK: The run
-
-    package mutating func runEvent(_ event: RunEvent, of run: RunID, at now: Instant) -> [TurnOrder] {
-        switch phase {
-        case .over, .closed: return afterEnd(event)
-        case .waiting, .handedOver: phase = .running
-        case .searching where event.showsProgress: phase = .running
-        case .holding where !runs.contains(run):
-            runs.insert(run)
-            phase = .running
-            deadlines.followUp = nil
-        case .holding, .running, .asking, .searching: break
-        }
-        if !runs.contains(run), expects(run) { runs.insert(run) }
-        deadlines.retry = nil
-        switch event {
-        case .started:
-            guard retrying else { return [] }
-            retrying = false
-            text.restart()
-            return stream(preview.restarted(text: text.whole))
-        case .text(let change): return moved(text.apply(change, planted: planted))
-        case .tool(let event): return tool(event)
-        case .approvalRequested(let request): return asked(request)
-        case .approvalSettled(let settlement): return settled(settlement, at: now)
-        case .paused(let call):
-            if let id = call.call { tools.paused(id, for: call.approval) }
-            approvals.markDetached(call.approval)
-            return []
-        case .retrying:
-            retrying = true
-            deadlines.retry = now + settings.retryPatience
-            return []
-        case .finished(let end): return settle(end, at: now, mayAsk: true)
-        case .failed(let failure): return fail(failure, at: now)
-        }
-    }
-
-    private mutating func afterEnd(_ event: RunEvent) -> [TurnOrder] {
-        switch event {
-        case .approvalRequested(let request): return asked(request)
-        case .started, .text, .tool, .approvalSettled, .paused, .retrying, .finished, .failed:
-            return [.note(.eventAfterEnd)]
-        }
-    }
-
-    mutating func moved(_ movement: RunText.Movement) -> [TurnOrder] {
-        let wasPaused = preview.isPaused
-        let orders = stream(preview.moved(movement, to: text.whole))
-        return preview.isPaused && !wasPaused ? orders + [.note(.previewPaused)] : orders
-    }
-
-    private mutating func stream(_ addition: String?) -> [TurnOrder] {
-        guard let addition, !bubbleIsOver else { return [] }
-        return preview.isOver ? [.post(.text(addition)), .note(.previewLimitReached)] : [.post(.text(addition))]
-    }
-
-    private mutating func tool(_ event: ToolEvent) -> [TurnOrder] {
-        guard !bubbleIsOver else { return [.note(.eventAfterEnd)] }
-        switch event {
-        case .started(let start): return tools.started(start).map { [.post($0)] } ?? []
-        case .progress(let progress): return tools.progressed(progress).map { [.post($0)] } ?? []
-        case .finished(let result):
-            guard tools.knows(result.call) else { return [.note(.toolWithoutStart)] }
-            return tools.finished(result, planted: planted).map { [.post($0)] } ?? []
-        }
-    }
+    var lookUp: TurnOrder { .command(.lookUp(session: opening.agentSession, run: opening.run)) }
 
     // MARK: Time
 
     package mutating func deadlineHit(at now: Instant) -> [TurnOrder] {
         var orders: [TurnOrder] = []
-        for id in approvals.expire(at: now) {
+        for id in approvals.expired(at: now) {
             orders += settled(ApprovalSettlement(id: id, outcome: .expired), at: now)
         }
-        guard outcome == nil else { return orders }
         if deadlines.takeAgent(at: now) { orders += conclude(.neverSent, line: Sentences.agentAway, at: now) }
         if deadlines.takeStop(at: now) { orders += conclude(.aborted, at: now) }
-        if deadlines.takeFollowUp(at: now), phase == .holding {
-            orders += [lookUp]
-            deadlines.ask = now + settings.lookUpPatience
-        }
+        if deadlines.takeFollowUp(at: now) { orders += followUpIsLate(at: now) }
         if deadlines.takeRetry(at: now) {
-            orders += [lookUp]
             phase = .searching(since: now)
             deadlines.look = now + settings.lookInterval
+            orders.append(lookUp)
         }
         if deadlines.takeLook(at: now) { orders += look(at: now) }
         if deadlines.takeAsk(at: now) {
-            orders +=
-                phase == .holding
-                ? conclude(.answered, line: Sentences.followUpMissing, at: now) : concludeEmpty(at: now)
+            orders += phase == .holding ? concludeWithoutFollowUp(at: now) : concludeEmpty(at: now)
         }
-        if deadlines.takeAbandon(at: now) { orders += conclude(.lost, line: Sentences.agentLost, at: now) }
-        if outcome == nil, deadlines.takeWindow(at: now) { orders += closeWindow(at: now) }
+        if deadlines.takeAbandon(at: now) {
+            orders += conclude(
+                phase == .waiting ? .neverSent : .lost,
+                line: phase == .waiting ? Sentences.agentAway : Sentences.agentLost, at: now)
+        }
+        if deadlines.takeWindow(at: now) { orders += closeWindow(at: now) }
         return orders
     }
 
-    var lookUp: TurnOrder { .command(.lookUp(session: opening.agentSession, run: opening.run)) }
+    private mutating func followUpIsLate(at now: Instant) -> [TurnOrder] {
+        guard phase == .holding else { return [] }
+        guard !agentAway else {
+            // It may have begun out of sight: the patience begins when the link is back.
+            deadlines.followUp = now + settings.followUpPatience
+            return []
+        }
+        deadlines.ask = now + settings.lookUpPatience
+        return [lookUp]
+    }
 
     private mutating func look(at now: Instant) -> [TurnOrder] {
         guard case .searching(let since) = phase else { return phase == .holding ? [lookUp] : [] }
         guard now - since < settings.lookPatience else { return conclude(.lost, line: Sentences.agentLost, at: now) }
         deadlines.look = now + settings.lookInterval
         return [lookUp]
-    }
-}
-
-extension RunEvent {
-    /// The run is alive. What a bus repeats after a gap (ended messages, tools, approvals) does not show that.
-    fileprivate var showsProgress: Bool {
-        switch self {
-        case .started, .text(.append), .text(.snapshot), .text(.segment), .retrying: true
-        case .text(.segmentEnded), .tool, .approvalRequested, .approvalSettled, .paused, .finished, .failed: false
-        }
     }
 }

@@ -3,13 +3,12 @@ package import BridgeModel
 // Approvals and stops: what a person says, and what the agent says about it.
 extension Turn {
     mutating func asked(_ request: ApprovalRequest) -> [TurnOrder] {
-        let isOver = outcome != nil
         switch approvals.asked(request, stopping: stopping) {
-        case .known: return []
-        case .ask(let card): return isOver ? [] : [.post(.approval(card))]
-        case .refuseSilently(let subject): return [deny(request.id, subject)]
+        case .known: []
+        case .ask(let card): [.post(.approval(card))]
+        case .refuseSilently(let subject): [deny(request.id, subject)]
         case .refuseVisibly(let subject):
-            return [deny(request.id, subject), .note(.approvalRefused)] + say(Sentences.approvalImpossible)
+            [deny(request.id, subject), .note(.approvalRefused)] + say(Sentences.approvalImpossible)
         }
     }
 
@@ -18,44 +17,63 @@ extension Turn {
         _ approval: ApprovalID, _ decision: ApprovalDecision, reason: String?, at now: Instant
     ) -> [TurnOrder] {
         guard approvals.knows(approval) else { return [.note(.unknownApproval)] }
-        guard case .forward(let subject, let detached) = approvals.decided(approval, decision) else {
-            return [.note(.decisionNotForwarded)]
+        var orders: [TurnOrder] = []
+        let taken: ApprovalDecision
+        let detached: Bool
+        switch approvals.decided(approval, decision, agentAway: agentAway) {
+        case .ignored: return [.note(.decisionNotForwarded)]
+        case .keep(let decision, let isDetached): (taken, detached) = (decision, isDetached)
+        case .forward(let subject, let decision, let isDetached):
+            orders.append(.command(.resolve(approval: approval, subject: subject, decision: decision)))
+            (taken, detached) = (decision, isDetached)
         }
-        var orders: [TurnOrder] = [
-            .command(.resolve(approval: approval, subject: subject, decision: decision))
-        ]
-        if detached { orders += finishPaused(approval, decision, at: now) }
+        if detached { orders += finishPaused(approval, taken, followUp: true, at: now) }
+        if taken == .deny, decision != .deny { orders += say(Sentences.decisionNotAllowed) }
         if let reason, decision == .deny { orders += say(Sentences.approvalDenied(reason: reason)) }
         return orders
     }
 
     mutating func settled(_ settlement: ApprovalSettlement, at now: Instant) -> [TurnOrder] {
         switch approvals.settled(settlement) {
-        case .ignored: return []
-        case .confirmed: return []
-        case .otherwise(.decided(let decision), let detached):
-            let orders = detached ? finishPaused(settlement.id, decision, at: now) : []
-            return orders + say(Sentences.decidedElsewhere(decision))
-        case .otherwise(.expired, let detached):
-            let orders = detached ? finishPaused(settlement.id, .deny, at: now) : []
-            return orders + say(Sentences.approvalExpired)
-        case .otherwise(.unknown, let detached):
-            let orders = detached ? finishPaused(settlement.id, .deny, at: now) : []
-            return orders + say(Sentences.approvalUnknown)
-        case .otherwise(.cancelled, let detached):
-            let orders = detached ? finishPaused(settlement.id, .deny, at: now) : []
-            return orders + say(Sentences.approvalCancelled)
+        case .ignored, .confirmed: return []
+        case .otherwise(let outcome, let detached):
+            var decision = ApprovalDecision.deny
+            if case .decided(let taken) = outcome { decision = taken }
+            let person = if case .decided = outcome { true } else { false }
+            let orders = detached ? finishPaused(settlement.id, decision, followUp: person, at: now) : []
+            // A person who pressed Stop has said all there is to say.
+            return stopping ? orders : orders + say(Self.line(for: outcome))
         }
     }
 
-    /// The tool that returned "waiting for approval" is finished by the decision; the follow-up run is awaited from here.
-    private mutating func finishPaused(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant)
-        -> [TurnOrder]
-    {
-        if outcome == nil { deadlines.followUp = now + settings.followUpPatience }
-        let denied = decision == .deny
-        return tools.approvalSettled(approval, status: denied ? .cancelled : .completed, label: denied ? "denied" : nil)
-            .map { .post($0) }
+    private static func line(for outcome: ApprovalSettlement.Outcome) -> String {
+        switch outcome {
+        case .decided(let decision): Sentences.decidedElsewhere(decision)
+        case .expired: Sentences.approvalExpired
+        case .unknown: Sentences.approvalUnknown
+        case .cancelled: Sentences.approvalCancelled
+        }
+    }
+
+    /// The tool that returned "waiting for approval" is finished by the decision; what follows is awaited from here. Even where
+    /// nobody decided the agent may begin a run to say so.
+    private mutating func finishPaused(
+        _ approval: ApprovalID, _ decision: ApprovalDecision, followUp: Bool, at now: Instant
+    ) -> [TurnOrder] {
+        if phase == .holding, followUp || !approvals.hasDetachedOpen {
+            deadlines.followUp = now + settings.followUpPatience
+        }
+        let isDenied = decision == .deny
+        return tools.approvalSettled(
+            approval, status: isDenied ? .cancelled : .completed, label: isDenied ? Sentences.denied : nil
+        )
+        .filter { _ in !bubbleIsOver }.map { .post($0) }
+    }
+
+    /// The relay would not show the card: a question that nobody sees must not hold the run for ever.
+    mutating func approvalNotShown(_ approval: ApprovalID) -> [TurnOrder] {
+        guard let refused = approvals.refuse(approval) else { return [] }
+        return [resolve(refused), .note(.approvalRefused)] + say(Sentences.approvalNotShown)
     }
 
     private func deny(_ approval: ApprovalID, _ subject: ApprovalRequest.Subject) -> TurnOrder {
@@ -64,13 +82,12 @@ extension Turn {
 
     /// A line of ours: with the end while the bubble is open, else as a short message.
     mutating func say(_ line: String) -> [TurnOrder] {
-        guard bubbleIsOver || outcome != nil else {
-            closingLines.append(line)
+        if !bubbleIsOver, outcome == nil {
+            if closingLines.count < MessageNames.lineLimit { closingLines.append(line) }
             return []
         }
-        guard !isClosed, lines < 20 else { return [] }
-        lines += 1
-        return [post(.message(WholeMessage(part: .line(lines), text: line)))]
+        guard !isClosed, let part = names.nextLine() else { return [] }
+        return [post(.message(WholeMessage(part: part, text: line)))]
     }
 
     package mutating func stopRequested(at now: Instant) -> [TurnOrder] {
@@ -80,14 +97,18 @@ extension Turn {
         switch phase {
         case .waiting: return orders + conclude(.aborted, at: now)
         case .holding:
-            orders += approvals.denyOpen().map { deny($0.0, $0.1) }
+            orders += approvals.denyOpen().map(resolve)
             return orders + conclude(.aborted, at: now)
         case .handedOver, .running, .asking, .searching:
-            orders += runs.sorted().map { .command(.abort(session: opening.agentSession, run: $0)) }
-            orders += approvals.denyOpen().map { deny($0.0, $0.1) }
+            orders += abortRuns()
+            orders += approvals.denyOpen().map(resolve)
             deadlines.stop = now + settings.stopPatience
             return orders
         case .over, .closed: return []
         }
+    }
+
+    func abortRuns() -> [TurnOrder] {
+        runs.subtracting(endedRuns).sorted().map { .command(.abort(session: opening.agentSession, run: $0)) }
     }
 }

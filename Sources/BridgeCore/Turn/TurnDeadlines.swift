@@ -19,12 +19,21 @@ struct TurnDeadlines: Sendable, Hashable {
     /// A run that outlived its bubble has not ended within any reasonable time.
     var abandon: Instant?
 
+    /// Asked after every event: straight, without an array.
     var earliest: Instant? {
         var earliest = window
-        for moment in [agent, stop, followUp, retry, look, ask, abandon] {
-            guard let moment else { continue }
-            earliest = earliest.map { min($0, moment) } ?? moment
+        func consider(_ moment: Instant?) {
+            guard let moment else { return }
+            if let known = earliest, known <= moment { return }
+            earliest = moment
         }
+        consider(agent)
+        consider(stop)
+        consider(followUp)
+        consider(retry)
+        consider(look)
+        consider(ask)
+        consider(abandon)
         return earliest
     }
 
@@ -35,7 +44,6 @@ struct TurnDeadlines: Sendable, Hashable {
     mutating func takeRetry(at now: Instant) -> Bool { take(\.retry, at: now) }
     mutating func takeLook(at now: Instant) -> Bool { take(\.look, at: now) }
     mutating func takeAsk(at now: Instant) -> Bool { take(\.ask, at: now) }
-
     mutating func takeAbandon(at now: Instant) -> Bool { take(\.abandon, at: now) }
 
     private mutating func take(_ path: WritableKeyPath<Self, Instant?>, at now: Instant) -> Bool {

@@ -1,0 +1,140 @@
+package import BridgeModel
+
+// What the agent's bus says about the run, and what a look-up says where the bus was silent.
+extension Turn {
+    package mutating func runEvent(_ event: RunEvent, of run: RunID, at now: Instant) -> [TurnOrder] {
+        if outcome != nil { return [.note(.eventAfterEnd)] }
+        if endedRuns.contains(run), event.tellsTheRun { return [.note(.eventAfterEnd)] }
+        enter(event, of: run)
+        deadlines.retry = nil
+        switch event {
+        case .started: return started()
+        case .text(let change): return moved(text.apply(change, planted: planted))
+        case .tool(let event): return tool(event)
+        case .approvalRequested(let request): return asked(request)
+        case .approvalSettled(let settlement): return settled(settlement, at: now)
+        case .paused(let call):
+            if let id = call.call { tools.paused(id, for: call.approval) }
+            approvals.markDetached(call.approval)
+            return []
+        case .retrying:
+            retrying = true
+            if !agentAway { deadlines.retry = now + settings.retryPatience }
+            return []
+        case .finished(let end): return settle(end, of: run, at: now, mayAsk: true)
+        case .failed(let failure): return fail(failure, at: now)
+        }
+    }
+
+    private mutating func enter(_ event: RunEvent, of run: RunID) {
+        switch phase {
+        case .waiting:
+            deadlines.agent = nil
+            phase = .running
+        case .handedOver: phase = .running
+        case .searching where event.showsProgress: phase = .running
+        case .holding where event.tellsTheRun:
+            phase = .running
+            deadlines.followUp = nil
+            deadlines.ask = nil
+            deadlines.look = nil
+        case .holding, .running, .asking, .searching, .over, .closed: break
+        }
+        if !runs.contains(run) {
+            runs.insert(run)
+            approvals.followUpBegan(run)
+        }
+    }
+
+    private mutating func started() -> [TurnOrder] {
+        guard retrying else { return [] }
+        retrying = false
+        text.restart()
+        let failed = bubbleIsOver ? [] : tools.attemptFailed().map { TurnOrder.post($0) }
+        return failed + moved(.changed)
+    }
+
+    mutating func moved(_ movement: RunText.Movement) -> [TurnOrder] {
+        let wasPaused = preview.isPaused
+        let addition = preview.moved(movement, to: text.whole)
+        if let addition, !bubbleIsOver {
+            return preview.isOver ? [.post(.text(addition)), .note(.previewLimitReached)] : [.post(.text(addition))]
+        }
+        return preview.isPaused && !wasPaused ? [.note(.previewPaused)] : []
+    }
+
+    private mutating func tool(_ event: ToolEvent) -> [TurnOrder] {
+        guard !bubbleIsOver else { return [.note(.eventAfterEnd)] }
+        let said: Post?
+        switch event {
+        case .started(let start): said = tools.started(start)
+        case .progress(let progress): said = tools.progressed(progress)
+        case .finished(let result):
+            guard tools.knows(result.call) else { return [.note(.toolWithoutStart)] }
+            said = tools.finished(result, planted: planted)
+        }
+        return said.map { [.post($0)] } ?? []
+    }
+
+    // MARK: Look-ups
+
+    package mutating func lookedUp(_ lookup: RunLookup, at now: Instant) -> [TurnOrder] {
+        switch phase {
+        case .asking, .searching: break
+        case .holding: return lookedUpWhileHolding(lookup, at: now)
+        case .waiting, .handedOver, .running, .over, .closed: return []
+        }
+        switch lookup {
+        case .running(let known):
+            phase = .running
+            deadlines.look = nil
+            deadlines.ask = nil
+            guard let known, text.base.isEmpty else { return [] }
+            return moved(text.caughtUp(with: known))
+        case .ended(let end):
+            // Of the first run alone, while its follow-up is the one that is missing.
+            guard text.base.isEmpty || coversFollowUp(end) else { return isUnknown(at: now) }
+            deadlines.look = nil
+            return settle(end, of: opening.run, at: now, mayAsk: false)
+        case .failed(let failure): return fail(failure, at: now)
+        case .unknown: return isUnknown(at: now)
+        }
+    }
+
+    /// Asked because an end was empty: then empty it is. Asked after a loss: the next look comes by its deadline.
+    private mutating func isUnknown(at now: Instant) -> [TurnOrder] {
+        phase == .asking ? concludeEmpty(at: now) : []
+    }
+
+    private mutating func lookedUpWhileHolding(_ lookup: RunLookup, at now: Instant) -> [TurnOrder] {
+        if case .ended(let end) = lookup, coversFollowUp(end) {
+            return settle(end, of: opening.run, at: now, mayAsk: false)
+        }
+        return deadlines.ask == nil ? [] : concludeWithoutFollowUp(at: now)
+    }
+
+    /// The history's text goes beyond the first run's: its follow-up is in it.
+    func coversFollowUp(_ end: RunEnd) -> Bool {
+        if end.includesFollowUp { return true }
+        guard let said = end.text, !text.base.isEmpty else { return false }
+        return said.utf8.count > text.base.utf8.count && extends(said, text.base)
+    }
+}
+
+extension RunEvent {
+    /// The run is alive. What a bus repeats after a gap (ended messages, tools, approvals) does not show that.
+    fileprivate var showsProgress: Bool {
+        switch self {
+        case .started, .text(.append), .text(.snapshot), .text(.segment), .retrying: true
+        case .text(.segmentEnded), .tool, .approvalRequested, .approvalSettled, .paused, .finished, .failed: false
+        }
+    }
+
+    /// About the course of one run, not about a tool or an approval that outlives it.
+    fileprivate var tellsTheRun: Bool {
+        switch self {
+        case .started, .text, .retrying, .finished, .failed: true
+        case .tool, .approvalRequested, .approvalSettled, .paused: false
+        }
+    }
+}
