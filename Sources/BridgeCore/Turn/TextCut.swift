@@ -54,8 +54,8 @@ package enum TextCut {
         while index > quarter {
             let before = head.utf8.index(before: index)
             if head.utf8[before] == newline {
-                let follows = index < head.endIndex && head.utf8[index] == newline
-                if follows { return head.utf8.index(after: index) }
+                let isParagraph = before > head.startIndex && head.utf8[head.utf8.index(before: before)] == newline
+                if isParagraph { return index }
                 line = line ?? index
             }
             index = before

@@ -6,7 +6,7 @@ import BridgeModel
 ///
 /// Invariants:
 /// - A task is created once and finished once; what was created is finished before the turn's end (`finishAll`).
-/// - Progress of a call that is not open goes nowhere. An end without a start creates nothing: what it belongs to was
+/// - Progress of a call that is not open goes nowhere, nor does what was said before. An end without a start creates nothing: what it belongs to was
 ///   either seen and finished, or began out of sight.
 /// - `item` of kind tool that ends says only that the call returned: while a `command` item of the same call is open, that
 ///   one decides (OpenClaw sheet 6.3).
@@ -19,11 +19,16 @@ struct ToolLedger: Sendable, Hashable {
     /// More calls than this in one turn get no cards; their text still counts.
     static let callLimit = 2_000
 
-    private struct Call: Hashable {
+    fileprivate struct Call: Hashable {
         var task: TaskID
         var name: String
+        /// The best title known: the one of the command was made for people.
         var label: String?
+        var shownLabel: String?
         var output = ""
+        /// Two channels tell the same output: the richest that told any is believed.
+        var outputChannel: ToolChannel?
+        var percent: Int?
         var commandOpen = false
         var approval: ApprovalID?
         /// An end that waits for a channel that knows more.
@@ -38,12 +43,15 @@ struct ToolLedger: Sendable, Hashable {
     var hasOpen: Bool { !open.isEmpty }
 
     mutating func started(_ start: ToolStart) -> Post? {
-        if calls[start.call] != nil { return startedAgain(start) }
+        guard calls[start.call] == nil else {
+            startedAgain(start)
+            return nil
+        }
         guard calls.count < Self.callLimit else { return nil }
         let task = TaskID(Self.shortened(start.call.text))
         let label = Self.label(start.title ?? start.name)
         calls[start.call] = Call(
-            task: task, name: start.name, label: label, commandOpen: start.channel == .command)
+            task: task, name: start.name, label: label, shownLabel: label, commandOpen: start.channel == .command)
         open.append(start.call)
         return .taskStarted(
             TaskStart(
@@ -51,30 +59,28 @@ struct ToolLedger: Sendable, Hashable {
                 arguments: start.arguments.map(Self.cut)))
     }
 
-    /// Another channel, or a repetition. The title made for people is the one of the command.
-    private mutating func startedAgain(_ start: ToolStart) -> Post? {
-        guard var call = calls[start.call], !call.finished, start.channel == .command else { return nil }
-        call.commandOpen = true
-        let label = start.title.flatMap(Self.label)
-        let isNews = label != nil && label != call.label
-        call.label = label ?? call.label
-        calls[start.call] = call
-        return isNews ? .taskProgress(TaskProgress(task: call.task, label: label)) : nil
+    /// Another channel, or a repetition. A better title goes with what is sent next: it is not worth a call of its own.
+    private mutating func startedAgain(_ start: ToolStart) {
+        guard calls[start.call]?.finished == false, start.channel == .command else { return }
+        calls[start.call]?.commandOpen = true
+        if let label = start.title.flatMap(Self.label) { calls[start.call]?.label = label }
     }
 
     mutating func progressed(_ progress: ToolProgress) -> Post? {
         guard var call = calls[progress.call], !call.finished else { return nil }
-        if let output = progress.output {
-            call.output = Self.tail(of: progress.append ? call.output + output : output)
-            calls[progress.call] = call
+        if progress.channel == .command || !call.commandOpen, let label = progress.title.flatMap(Self.label) {
+            call.label = label
         }
-        let partial = call.output.isEmpty ? nil : JSONText.string(call.output)
-        let label = progress.title.flatMap(Self.label)
-        guard partial != nil || label != nil || progress.percent != nil else { return nil }
-        return .taskProgress(
-            TaskProgress(
-                task: call.task, label: label, percent: progress.percent.map { min(max($0, 0), 100) },
-                partialResult: partial))
+        let hasOutput = call.take(progress)
+        let percent = progress.percent.map { min(max($0, 0), 100) }
+        let isNews = hasOutput || call.label != call.shownLabel || (percent != nil && percent != call.percent)
+        let label = call.label == call.shownLabel ? nil : call.label
+        call.shownLabel = call.label
+        call.percent = percent ?? call.percent
+        calls[progress.call] = call
+        guard isNews else { return nil }
+        let output = call.output.isEmpty ? nil : JSONText.string(call.output)
+        return .taskProgress(TaskProgress(task: call.task, label: label, percent: percent, partialResult: output))
     }
 
     /// Nil: nothing to send, because it is finished already, waits for an approval or for a richer channel, or never began.
@@ -132,10 +138,12 @@ struct ToolLedger: Sendable, Hashable {
     /// What the ending channel leaves out, the one that ended before it says.
     private static func end(_ call: Call, _ result: ToolResult) -> Post {
         let error = result.error ?? (result.status == .failed ? call.held?.error : nil)
+        let unshown = call.label == call.shownLabel ? nil : call.label
+        let title = result.title ?? call.held?.title ?? unshown
         return .taskEnded(
             TaskEnd(
                 task: call.task, name: result.name ?? call.name, status: result.status,
-                label: (result.title ?? call.held?.title).flatMap(label),
+                label: title.flatMap(label),
                 error: error.map { TextCut.marked($0, atMost: 4_000) },
                 result: (result.result ?? call.held?.result).map(cut)))
     }
@@ -151,20 +159,32 @@ struct ToolLedger: Sendable, Hashable {
         return .string(TextCut.marked(json.text, atMost: payloadLimit / 2 - 16))
     }
 
-    /// The end of the output: it is what a person wants to see of a long one.
-    private static func tail(of output: String) -> String {
-        guard output.utf8.count > progressLimit else { return output }
-        let mark = "(cut) …"
-        let start = output.utf8.index(output.endIndex, offsetBy: -(progressLimit - mark.utf8.count))
-        let scalars = output.unicodeScalars
-        var cut = start
-        while cut < output.endIndex, cut.samePosition(in: scalars) == nil { cut = output.utf8.index(after: cut) }
-        return mark + output[cut...]
-    }
-
     /// A provider's id may be long (Oppi sheet 9.3); the relay takes 256 characters (relay sheet 1.6).
     private static func shortened(_ id: String) -> String {
         guard id.unicodeScalars.count > taskLimit else { return id }
         return "\(StableHash.text(of: id))-\(String(String.UnicodeScalarView(id.unicodeScalars.suffix(200))))"
+    }
+}
+
+extension ToolLedger.Call {
+    /// Whether the output is another than before.
+    fileprivate mutating func take(_ progress: ToolProgress) -> Bool {
+        guard let output = progress.output, progress.channel <= outputChannel ?? progress.channel else { return false }
+        let continues = progress.append && outputChannel == progress.channel
+        outputChannel = progress.channel
+        let shown = Self.tail(of: continues ? self.output + output : output)
+        defer { self.output = shown }
+        return shown != self.output
+    }
+
+    /// The end of the output: it is what a person wants to see of a long one.
+    private static func tail(of output: String) -> String {
+        guard output.utf8.count > ToolLedger.progressLimit else { return output }
+        let mark = "(cut) …"
+        let start = output.utf8.index(output.endIndex, offsetBy: mark.utf8.count - ToolLedger.progressLimit)
+        let scalars = output.unicodeScalars
+        var cut = start
+        while cut < output.endIndex, cut.samePosition(in: scalars) == nil { cut = output.utf8.index(after: cut) }
+        return mark + output[cut...]
     }
 }

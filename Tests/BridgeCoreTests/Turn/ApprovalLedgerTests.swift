@@ -1,0 +1,129 @@
+import BridgeModel
+import Testing
+
+@testable import BridgeCore
+
+@Suite("The approvals of a turn")
+struct ApprovalLedgerTests {
+    private let id = ApprovalID("a1")
+    private var approvals = ApprovalLedger()
+
+    private mutating func ask(_ request: ApprovalRequest = Make.request(), stopping: Bool = false)
+        -> ApprovalLedger.Asked
+    { approvals.asked(request, stopping: stopping) }
+
+    @Test("asked once, decided once")
+    mutating func once() {
+        guard case .ask(let card) = ask() else { return #expect(Bool(false), "not asked") }
+        #expect(card.action == "shell.exec")
+        #expect(ask() == .known)
+        #expect(approvals.decided(id, .approve, agentAway: false) == .forward(.exec, .approve, detached: false))
+        #expect(approvals.decided(id, .deny, agentAway: false) == .ignored)
+        #expect(approvals.settled(ApprovalSettlement(id: id, outcome: .decided(.approve))) == .confirmed)
+        #expect(approvals.settled(ApprovalSettlement(id: id, outcome: .decided(.approve))) == .ignored)
+    }
+
+    @Test("a card is never without words", arguments: ["", " \n"])
+    mutating func words(message: String) {
+        var request = Make.request()
+        request.message = message
+        guard case .ask(let card) = ask(request) else { return #expect(Bool(false), "not asked") }
+        #expect(card.message == "Run ls?")
+        request = ApprovalRequest(id: ApprovalID("a2"), subject: .dialog, title: "", message: message)
+        guard case .ask(let bare) = ask(request) else { return #expect(Bool(false), "not asked") }
+        #expect(bare.message == "Approval needed")
+        #expect(bare.action == "plugin.invoke")
+    }
+
+    @Test(
+        "a decision is never widened",
+        arguments: [
+            (nil, ApprovalDecision.approveAlways, ApprovalDecision.approveAlways),
+            ([.approve, .deny], .approveAlways, .approve), ([.approveAlways, .deny], .approve, .deny),
+            ([.approve, .deny], .approve, .approve), ([.approve], .deny, .deny),
+        ] as [(Set<ApprovalDecision>?, ApprovalDecision, ApprovalDecision)])
+    func allowed(allowed: Set<ApprovalDecision>?, said: ApprovalDecision, taken: ApprovalDecision) {
+        #expect(ApprovalLedger.within(allowed, said) == taken)
+    }
+
+    @Test("what nobody could approve is refused visibly, and what comes after a stop silently")
+    mutating func refused() {
+        #expect(ask(Make.request(allowed: [.deny])) == .refuseVisibly(.exec))
+        #expect(approvals.decided(id, .approve, agentAway: false) == .ignored)
+        approvals = ApprovalLedger()
+        #expect(ask(stopping: true) == .refuseSilently(.exec))
+        #expect(approvals.openCards == [])
+    }
+
+    @Test("a decision made while the agent is away leaves when it is back, once")
+    mutating func owed() {
+        _ = ask()
+        #expect(approvals.decided(id, .approve, agentAway: true) == .keep(.approve, detached: false))
+        #expect(
+            approvals.takeOwed()
+                == [ApprovalLedger.Decision(approval: id, subject: .exec, decision: .approve)])
+        #expect(approvals.takeOwed() == [])
+    }
+
+    @Test("a stop denies what is open and what the agent was not told")
+    mutating func denied() {
+        _ = ask()
+        _ = approvals.decided(id, .approve, agentAway: true)
+        _ = ask(ApprovalRequest(id: ApprovalID("a2"), subject: .plugin, title: "b"))
+        #expect(
+            approvals.denyOpen()
+                == [
+                    ApprovalLedger.Decision(approval: id, subject: .exec, decision: .deny),
+                    ApprovalLedger.Decision(approval: ApprovalID("a2"), subject: .plugin, decision: .deny),
+                ])
+        #expect(approvals.denyOpen() == [])
+        #expect(approvals.takeOwed() == [])
+    }
+
+    @Test("the earliest expiry of those that are open counts")
+    mutating func expiry() {
+        _ = ask(Make.request(expiresAt: .at(120)))
+        _ = ask(ApprovalRequest(id: ApprovalID("a2"), subject: .plugin, title: "b", expiresAt: .at(60)))
+        #expect(approvals.nextExpiry == .at(60))
+        #expect(approvals.expired(at: .at(59)) == [])
+        #expect(approvals.expired(at: .at(60)) == [ApprovalID("a2")])
+        _ = approvals.decided(ApprovalID("a2"), .deny, agentAway: false)
+        #expect(approvals.nextExpiry == .at(120))
+        approvals.close()
+        #expect(approvals.nextExpiry == nil)
+    }
+
+    @Test(
+        "a follow-up is known by its whole id",
+        arguments: [
+            ("exec-approval-followup:a1", true), ("exec-approval-followup:a1:nonce:7", true),
+            ("exec-approval-followup:a12", false), ("r1", false),
+        ])
+    mutating func followUps(run: String, expected: Bool) {
+        #expect(!approvals.expects(RunID(run)))
+        _ = ask()
+        #expect(approvals.expects(RunID(run)) == expected)
+    }
+
+    @Test("a follow-up is awaited from a person's decision until it begins")
+    mutating func awaited() {
+        approvals.markDetached(id)
+        #expect(approvals.awaitsFollowUp)
+        _ = ask()
+        #expect(!approvals.awaitsFollowUp)
+        #expect(approvals.hasDetachedOpen)
+        _ = approvals.decided(id, .deny, agentAway: false)
+        #expect(!approvals.hasDetachedOpen)
+        #expect(approvals.awaitsFollowUp)
+        approvals.followUpBegan(RunID("exec-approval-followup:a1:nonce:7"))
+        #expect(!approvals.awaitsFollowUp)
+    }
+
+    @Test("too many are refused")
+    mutating func limit() {
+        for number in 0..<ApprovalLedger.limit {
+            _ = ask(ApprovalRequest(id: ApprovalID("n\(number)"), subject: .exec, title: "x"))
+        }
+        #expect(ask() == .refuseVisibly(.exec))
+    }
+}
