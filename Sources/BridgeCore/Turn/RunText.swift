@@ -31,6 +31,7 @@ struct RunText: Sendable, Hashable {
     var isEmpty: Bool { ended.isEmpty && newest.isEmpty }
 
     var whole: String {
+        if base.isEmpty, ended.isEmpty { return newest }
         var text = base
         for part in [ended, newest] where !part.isEmpty {
             if !text.isEmpty { text += Self.joint }
@@ -50,12 +51,12 @@ struct RunText: Sendable, Hashable {
             if planted == .snapshotAppended { return apply(.append(text)) }
             hasGap = false
             ended = ""
-            newest = String(TextCut.split(text, atMost: Self.limit).head)
+            newest = Self.limited(text)
             return .changed
         case .segment(let text):
             hasGap = false
             if !extends(text, newest), !extends(newest, text) { endSegment() }
-            newest = String(TextCut.split(text, atMost: Self.limit).head)
+            newest = Self.limited(text)
             return .changed
         case .segmentEnded(let text):
             guard text != nil || !hasGap else {
@@ -65,7 +66,7 @@ struct RunText: Sendable, Hashable {
                 return .none
             }
             hasGap = false
-            if let text { newest = String(TextCut.split(text, atMost: Self.limit).head) }
+            if let text { newest = Self.limited(text) }
             endSegment()
             return text == nil ? .none : .changed
         }
@@ -113,6 +114,10 @@ struct RunText: Sendable, Hashable {
         if !ended.isEmpty { ended += Self.joint }
         ended += newest
         newest = ""
-        if ended.utf8.count > Self.limit { ended = String(TextCut.split(ended, atMost: Self.limit).head) }
+        ended = Self.limited(ended)
+    }
+
+    private static func limited(_ text: String) -> String {
+        text.utf8.count <= limit ? text : String(TextCut.split(text, atMost: limit).head)
     }
 }

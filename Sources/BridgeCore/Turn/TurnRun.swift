@@ -40,7 +40,7 @@ extension Turn {
             deadlines.look = nil
         case .holding, .running, .asking, .searching, .over, .closed: break
         }
-        if !runs.contains(run) {
+        if run != opening.run, !runs.contains(run) {
             runs.insert(run)
             approvals.followUpBegan(run)
         }
