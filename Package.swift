@@ -22,8 +22,8 @@ func room(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 let package = Package(
@@ -79,6 +79,14 @@ let package = Package(
         .executableTarget(
             name: "simulate-seeds", dependencies: ["BridgeCore", "BridgeTesting"], swiftSettings: strict),
 
+        // `make bench`: what needs our own code; scripts/bench compares.
+        .executableTarget(
+            name: "bridge-bench",
+            dependencies: [
+                "BridgeCore", "BridgeModel", "BridgeService", "Locking", "Recording", "RelayProtocol", "Transport",
+            ],
+            swiftSettings: strict),
+
         // A test target a room.
         tests("LockingTests", ["Locking"]),
         tests("BridgeModelTests", ["BridgeModel"]),
@@ -89,7 +97,8 @@ let package = Package(
             [
                 "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Recording", "RelayRules", "Simulator",
                 "Transport",
-            ]),
+            ],
+            exclude: ["Golden"]),
         tests("SimulationTests", ["BridgeCore", "BridgeTesting"]),
         tests("RelayRulesTests", ["RelayRules"]),
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"]),

@@ -143,7 +143,7 @@ package struct Delivery: Sendable {
         buckets[bucket]?.level(at: now) ?? 0
     }
     /// Whether some lane has text that was never tried.
-    package var hasWaitingText: Bool { lanes.values.contains { $0.queue.contains { $0.post.isText } } }
+    package var hasWaitingText: Bool { lanes.values.contains { $0.queue.texts > 0 } }
 
     // MARK: What goes next
 

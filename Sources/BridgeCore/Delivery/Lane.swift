@@ -34,7 +34,7 @@ package struct Lane: Sendable {
     package let address: LaneAddress
     package let windowEnds: Instant
     package private(set) var front = Front.none
-    package private(set) var queue: [Item] = []
+    package private(set) var queue = LaneQueue()
     private let keys: IdempotencyKeys
     private let planted: PlantedFault?
     private var message: MessageID?
@@ -73,7 +73,7 @@ package struct Lane: Sendable {
             if let key = call.key { call.payload = .stored(key) }
             restored.insert(call, at: 0)
         }
-        queue.removeAll { if case .taskProgress = $0.post { true } else { false } }
+        queue.removeAll { if case .taskProgress = $0 { true } else { false } }
         epoch += 1
         deltas = 0
         updates = 0
@@ -93,23 +93,25 @@ package struct Lane: Sendable {
         if let call = restored.first {
             return Candidate(bucket: call.bucket, name: call.name, since: call.since, notBefore: nil, isFresh: false)
         }
-        guard let item = queue[safe: headIndex] else { return nil }
+        let index = headIndex
+        guard index < queue.count else { return nil }
+        let item = queue[index]
         let name = self.name(of: item.post)
         return Candidate(
             bucket: Self.bucket(of: item.post), name: name, since: item.since,
-            notBefore: name.isText && !queue.contains(where: { $0.post.isEnd }) ? pace.earliest : nil, isFresh: true)
+            notBefore: name.isText && queue.end == nil ? pace.earliest : nil, isFresh: true)
     }
 
     /// The end that waits behind untried text, and since when.
     package var heldBackEnd: Instant? {
         guard front == .none, restored.isEmpty, case .text = queue.first?.post else { return nil }
-        return queue.first { $0.post.isEnd }?.since
+        return queue.end?.since
     }
 
     private var headIndex: Int {
         switch planted {
-        case .endBeforeLastDelta: queue.firstIndex { $0.post.isEnd && opened } ?? 0
-        case .placeholderNotAwaited: queue.count > 1 && queue[0].post == .open && queue[1].post.isText ? 1 : 0
+        case .endBeforeLastDelta: opened ? queue.firstIndex { $0.isEnd } ?? 0 : 0
+        case .placeholderNotAwaited: queue.first?.post == .open && queue.second?.post.isText == true ? 1 : 0
         default: 0
         }
     }
@@ -124,21 +126,24 @@ package struct Lane: Sendable {
             if let last = queue.last, case .text(let waiting) = last.post,
                 waiting.utf8.count + addition.utf8.count <= Self.deltaLimit
             {
-                queue[queue.count - 1].post = .text(waiting + addition)
+                queue.replaceLast(.text(waiting + addition))
                 return true
             }
         case .taskProgress(let progress):
             guard !ended else { return false }
-            let index = queue.firstIndex {
-                if case .taskProgress(let old) = $0.post { old.task == progress.task } else { false }
-            }
+            let index =
+                queue.progresses == 0
+                ? nil
+                : queue.firstIndex { if case .taskProgress(let old) = $0 { old.task == progress.task } else { false } }
             if let index, case .taskProgress(let old) = queue[index].post {
-                queue[index].post = .taskProgress(progress.merged(over: old))
+                queue.replace(index, .taskProgress(progress.merged(over: old)))
                 return true
             }
         case .taskEnded(let end):
             guard !ended else { return false }
-            queue.removeAll { if case .taskProgress(let old) = $0.post { old.task == end.task } else { false } }
+            if queue.progresses > 0 {
+                queue.removeAll { if case .taskProgress(let old) = $0 { old.task == end.task } else { false } }
+            }
         case .end:
             guard !ended else { return false }
             ended = true
@@ -154,7 +159,7 @@ package struct Lane: Sendable {
     package mutating func replace(_ post: Post, at now: Instant) {
         guard case .held(let call) = front else { return }
         front = .none
-        queue.insert(Item(post: post, since: call.since), at: 0)
+        queue.insertFirst(Item(post: post, since: call.since))
     }
 
     package mutating func skip() {
@@ -163,7 +168,7 @@ package struct Lane: Sendable {
 
     package mutating func stopPreview() {
         previewIsOver = true
-        queue.removeAll { $0.post.isText }
+        if queue.texts > 0 { queue.removeAll { $0.isText } }
     }
 
     package mutating func closeWindow() {
@@ -172,7 +177,7 @@ package struct Lane: Sendable {
 
     /// Nothing untried goes out any more. What is under way is awaited.
     package mutating func abandon() {
-        queue = []
+        queue = LaneQueue()
         restored = []
         ended = true
         previewIsOver = true
@@ -203,7 +208,7 @@ package struct Lane: Sendable {
         }
         let index = headIndex
         guard index < queue.count else { return nil }
-        let item = queue.remove(at: index)
+        guard let item = index == 0 ? queue.removeFirst() : queue.remove(at: index) else { return nil }
         if item.post.isText { pace.sent(at: now) }
         let call = freeze(item)
         front = .underWay(call)
@@ -233,7 +238,7 @@ package struct Lane: Sendable {
         guard case .underWay(let call) = front, openForm < 2 else { return false }
         openForm += 1
         front = .none
-        queue.insert(Item(post: .open, since: call.since), at: 0)
+        queue.insertFirst(Item(post: .open, since: call.since))
         return true
     }
 
@@ -243,16 +248,14 @@ package struct Lane: Sendable {
         previewIsOver = true
         front = .none
         restored = []
-        queue.removeAll {
-            if case .message = $0.post { false } else if case .approval = $0.post { false } else { true }
-        }
+        queue.removeAll { if case .message = $0 { false } else if case .approval = $0 { false } else { true } }
     }
 
     private mutating func recoalesce(_ call: inout FrozenCall) {
-        guard case .text = queue.first?.post, case .text(let more) = queue[0].post,
+        guard case .text(let more) = queue.first?.post,
             case .fresh(.sendMessageDelta(var delta)) = call.payload
         else { return }
-        queue.removeFirst()
+        _ = queue.removeFirst()
         delta.delta += more
         call.payload = .fresh(.sendMessageDelta(delta))
     }
@@ -358,8 +361,4 @@ extension TaskProgress {
             task: task, label: label ?? old.label, percent: percent ?? old.percent,
             partialResult: partialResult ?? old.partialResult)
     }
-}
-
-extension Array {
-    fileprivate subscript(safe index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
 }

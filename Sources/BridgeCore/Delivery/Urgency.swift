@@ -2,7 +2,7 @@ package import BridgeModel
 
 /// How urgent the next call of a lane is, among those that draw from the same bucket.
 package struct Urgency: Hashable, Sendable, Comparable {
-    package enum Rank: Int, Hashable, Sendable, Comparable {
+    package enum Rank: Int, Hashable, Sendable, Comparable, CaseIterable {
         case approval, openOrEnd, taskEnd, taskStart, message, delta, progress
 
         package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
@@ -19,7 +19,8 @@ package struct Urgency: Hashable, Sendable, Comparable {
 
     /// A call takes the rank of the most urgent call behind it in its lane.
     package init(_ candidate: Candidate, in lane: Lane) {
-        rank = lane.queue.reduce(Self.rank(of: candidate.name)) { min($0, Self.rank(of: $1.post)) }
+        let own = Self.rank(of: candidate.name)
+        rank = lane.queue.rank.map { min(own, $0) } ?? own
         goneBy = candidate.since + Self.tolerance(of: candidate.name)
     }
 
@@ -47,7 +48,7 @@ package struct Urgency: Hashable, Sendable, Comparable {
         }
     }
 
-    private static func rank(of post: Post) -> Rank {
+    static func rank(of post: Post) -> Rank {
         switch post {
         case .approval: .approval
         case .open, .end: .openOrEnd
