@@ -4,7 +4,7 @@ STATIC := .build/static
 SIZE_LIMIT_MB := 30
 SEEDS ?= 200
 
-.PHONY: help setup build test check format-check size-check fmt clean
+.PHONY: help setup build test check format-check size-check expectations fmt demo run sim bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -19,7 +19,7 @@ test: setup ## all tests
 	swift build --build-tests $(SWIFT_FLAGS)
 	swift test --skip-build
 
-check: setup format-check size-check ## format, warnings, imports, size of the static binary
+check: setup format-check expectations size-check ## format, warnings, imports, size of the static binary
 
 format-check:
 	swift format lint --strict --recursive --parallel Sources Tests Package.swift
@@ -34,6 +34,24 @@ size-check:
 
 fmt: ## format the sources
 	swift format format --in-place --recursive --parallel Sources Tests Package.swift
+
+expectations:
+	@python3 Tests/expectations/expected_ends.py --check
+
+demo: setup ## recorded runs through the real pipeline, offline
+	swift build $(SWIFT_FLAGS) --product sophon-bridge
+	.build/debug/sophon-bridge demo --once
+
+run: setup ## run the program: make run ARGS="simulate"
+	@swift build $(SWIFT_FLAGS) --product sophon-bridge
+	@.build/debug/sophon-bridge $(ARGS)
+
+sim: setup ## seeds of the simulation, and the planted faults: make sim SEEDS=2000
+	swift build -c release $(SWIFT_FLAGS) --product simulate-seeds
+	.build/release/simulate-seeds $(SEEDS)
+
+bench: setup ## figures, each a ratio to something measured in the same run
+	scripts/bench
 
 clean: ## remove what was built
 	rm -rf .build build

@@ -71,7 +71,8 @@ package struct HTTPResponse: Sendable {
 
     /// The last value of a header, whatever the case of its name.
     package func header(_ name: String) -> String? {
-        headers.last { $0.name.utf8.elementsEqual(name.utf8, by: sameLetter) }?.value
+        headers.last { $0.name.utf8.count == name.utf8.count && $0.name.utf8.elementsEqual(name.utf8, by: sameLetter) }?
+            .value
     }
 }
 

@@ -1,5 +1,4 @@
 package import BridgeModel
-import FoundationEssentials
 
 /// Reads what the relay answered (relay sheet 1.4, 1.5, 10, 11.2).
 ///
@@ -30,23 +29,23 @@ package enum RelayDecoder {
         let rate = RateHeaders.reading(of: response)
         let request = response.header("X-Request-ID").map { RequestID(String($0.prefix(64))) }
         func made(_ outcome: RelayAnswer.Outcome) -> RelayAnswer { RelayAnswer(outcome, rate: rate, request: request) }
-        guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(response.body)) else {
+        guard let envelope = Envelope(response.body) else {
             return made(withoutEnvelope(response, wall: wall))
         }
         if (200..<300).contains(response.status), envelope.ok == true {
-            return made(delivered(envelope.result, expecting: expected))
+            return made(delivered(envelope, expecting: expected))
         }
         guard response.status >= 400 || envelope.ok == false else {
             return made(
                 .unknown(reason: "the relay answered \(response.status) without saying whether it took the call"))
         }
-        return made(refused(response, envelope.error, wall: wall))
+        return made(refused(response, envelope, wall: wall))
     }
 
-    private static func delivered(_ result: Envelope.Receipt?, expecting expected: Expected) -> RelayAnswer.Outcome {
+    private static func delivered(_ envelope: Envelope, expecting expected: Expected) -> RelayAnswer.Outcome {
         let receipt = RelayReceipt(
-            message: (result?.message_id ?? result?.id).map { MessageID($0) },
-            session: (result?.session_id).map { SessionID($0) }, repeated: result?.idempotent ?? false)
+            message: envelope.message.map { MessageID($0) }, session: envelope.session.map { SessionID($0) },
+            repeated: envelope.isRepeat)
         switch expected {
         case .message where receipt.message == nil: return .unknown(reason: "the relay's answer has no message_id")
         case .session where receipt.session == nil: return .unknown(reason: "the relay's answer has no session_id")
@@ -54,19 +53,16 @@ package enum RelayDecoder {
         }
     }
 
-    private static func refused(_ response: HTTPResponse, _ error: Envelope.Failure?, wall: Int64)
-        -> RelayAnswer.Outcome
-    {
-        let hint = error?.retry_after_ms.flatMap { milliseconds -> Duration? in
-            milliseconds >= 0 && milliseconds <= 3_600_000 ? .milliseconds(milliseconds) : nil
+    private static func refused(_ response: HTTPResponse, _ envelope: Envelope?, wall: Int64) -> RelayAnswer.Outcome {
+        let hint = envelope?.retryAfterMilliseconds.flatMap { milliseconds -> Duration? in
+            (0...3_600_000).contains(milliseconds) ? .milliseconds(milliseconds) : nil
         }
         let wait = hint ?? response.header("Retry-After").flatMap { RetryAfter.parse($0, nowWallMilliseconds: wall) }
-        let code = error?.code.map(RelayErrorCode.init(name:)) ?? RelayErrorCode(status: response.status)
+        let code = envelope?.code.map(RelayErrorCode.init(name:)) ?? RelayErrorCode(status: response.status)
         return .refused(
             RelayRefusal(
-                status: response.status, code: code, message: String((error?.message ?? "").prefix(400)),
-                retryAfter: wait,
-                fields: (error?.errors ?? []).prefix(20).compactMap(\.path)))
+                status: response.status, code: code, message: String((envelope?.words ?? "").prefix(400)),
+                retryAfter: wait, fields: envelope?.fields ?? []))
     }
 
     /// Something between us and the relay answered, or the reply was cut: only the status is left to go by.
@@ -81,28 +77,6 @@ package enum RelayDecoder {
         default: return .unknown(reason: reason)
         }
     }
-}
-
-private struct Envelope: Decodable {
-    struct Receipt: Decodable {
-        var message_id: String?
-        var id: String?
-        var session_id: String?
-        var idempotent: Bool?
-    }
-
-    struct Failure: Decodable {
-        struct Field: Decodable { var path: String? }
-
-        var code: String?
-        var message: String?
-        var retry_after_ms: Int?
-        var errors: [Field]?
-    }
-
-    var ok: Bool?
-    var result: Receipt?
-    var error: Failure?
 }
 
 extension RelayErrorCode {

@@ -14,10 +14,8 @@ enum LaneBench {
     /// Calls per second of one lane: the cards of two thousand tools, which nothing paces. Writes the bodies it sent, so that
     /// the bare loop can send the same.
     static func calls(url: String, bodies: String) throws {
-        let sent = Locked<[UInt8]>([])
-        let runner = runner(url) { call in
-            sent.withLock { $0 += RelayEncoder.body(of: call) + [10] }
-        }
+        let sent = Locked<[RelayCall]>([])
+        let runner = runner(url) { call in sent.withLock { $0.append(call) } }
         defer { runner.stop() }
         open(runner)
         runner.tell { bridge, now in
@@ -33,7 +31,8 @@ enum LaneBench {
         let begin = SystemClock().now
         while runner.ask({ $0.tally.delivered }) < 4_001 { usleep(500) }
         let seconds = (SystemClock().now - begin).seconds
-        try Data(sent.withLock { $0 }).write(to: URL(filePath: bodies))
+        let lines = sent.withLock { $0 }.flatMap { RelayEncoder.body(of: $0) + [10] }
+        try Data(lines).write(to: URL(filePath: bodies))
         print(4_000 / seconds)
     }
 
