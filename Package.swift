@@ -104,10 +104,9 @@ let package = Package(
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"]),
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
-        tests("TransportTests", ["BridgeModel", "Transport"]),
+        tests("TransportTests", ["BridgeModel", "Locking", "Transport"]),
         tests("LocalServerTests", ["LocalServer", "Locking", "WireTesting"]),
         tests("SimulatorTests", ["Simulator", "RelayRules", "LocalServer", "Locking", "WireTesting"]),
-        tests("BridgeServiceTests", ["BridgeModel", "BridgeService", "BridgeTesting"]),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -21,6 +21,8 @@ package final class RecordingReader {
     private var end = 0
     private var searched = 0
     private var isAtEnd = false
+    /// The line in hand has no line feed behind it: whoever wrote it may have been cut off.
+    private var lacksLineFeed = false
     private var line = 0
     private var lastMilliseconds: Int64 = 0
     package private(set) var header: RecordingHeader?
@@ -93,6 +95,7 @@ package final class RecordingReader {
             searched = end
             if isAtEnd {
                 guard end > start else { return nil }
+                lacksLineFeed = true
                 defer { start = end }
                 return UnsafeRawBufferPointer(start: buffer + start, count: end - start)
             }
@@ -147,7 +150,7 @@ package final class RecordingReader {
         if let quick = quickEntry(bytes, capacity: capacity) { return try checked(quick) }
         var root = sb_node()
         guard sb_json_parse(json, base.assumingMemoryBound(to: CChar.self), bytes.count, capacity, &root) else {
-            if isAtEnd, start >= end {
+            if lacksLineFeed {
                 throw fault(.truncated, "the last line is cut off; the recording ends before it was written whole")
             }
             throw fault(.notJSON, "no JSON (\(String(cString: sb_json_fault(json)))); expected one object a line")

@@ -1,0 +1,96 @@
+import Glibc
+import Locking
+
+/// A server that does what a test tells it, byte for byte: for each connection a list of what to send after each request; an
+/// empty answer closes the connection, nil resets it.
+final class ScriptedServer: Sendable {
+    let port: UInt16
+    private let listening: Int32
+    private let connections: [[String?]]
+    private let seen = Locked((connections: 0, requests: [String]()))
+
+    init(_ connections: [[String?]]) {
+        self.connections = connections
+        listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listening = listening
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                _ = bind(listening, pointer, length)
+                _ = listen(listening, 16)
+                getsockname(listening, pointer, &length)
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { @Sendable pointer in
+                if let pointer { Unmanaged<ScriptedServer>.fromOpaque(pointer).takeRetainedValue().serve() }
+                return nil
+            }, Unmanaged.passRetained(self).toOpaque())
+        pthread_detach(thread)
+    }
+
+    var requests: [String] { seen.withLock { $0.requests } }
+    var connectionCount: Int { seen.withLock { $0.connections } }
+
+    private func serve() {
+        for answers in connections {
+            let connection = accept(listening, nil, nil)
+            guard connection >= 0 else { return }
+            seen.withLock { $0.connections += 1 }
+            converse(connection, answers)
+        }
+        close(listening)
+    }
+
+    private func converse(_ connection: Int32, _ answers: [String?]) {
+        for answer in answers {
+            guard let request = readRequest(connection) else { break }
+            seen.withLock { $0.requests.append(request) }
+            guard let answer else {
+                var linger = linger(l_onoff: 1, l_linger: 0)
+                setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+                break
+            }
+            if answer.isEmpty { break }
+            _ = answer.withCString { send(connection, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
+        }
+        close(connection)
+    }
+
+    private func readRequest(_ connection: Int32) -> String? {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let text = String(decoding: bytes, as: UTF8.self)
+            if let end = text.range(ofHead: "\r\n\r\n"), bytes.count >= end + Self.bodyLength(text) { return text }
+            let count = recv(connection, &buffer, buffer.count, 0)
+            guard count > 0 else { return nil }
+            bytes += buffer[..<count]
+        }
+    }
+
+    private static func bodyLength(_ head: String) -> Int {
+        for line in head.split(separator: "\r\n") where line.lowercased().hasPrefix("content-length:") {
+            return Int(line.dropFirst(15).filter { $0 != " " }) ?? 0
+        }
+        return 0
+    }
+}
+
+extension String {
+    /// Where the text that `mark` ends begins, in bytes.
+    fileprivate func range(ofHead mark: String) -> Int? {
+        let bytes = Array(utf8)
+        let mark = Array(mark.utf8)
+        guard bytes.count >= mark.count else { return nil }
+        return (0...(bytes.count - mark.count)).first { bytes[$0..<($0 + mark.count)].elementsEqual(mark) }.map {
+            $0 + mark.count
+        }
+    }
+}
