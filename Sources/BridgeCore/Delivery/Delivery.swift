@@ -292,6 +292,8 @@ package struct Delivery: Sendable {
             report(.destinationGone(code))
         case .windowClosed:
             lanes[sending.turn]?.dropInteraction()
+            // A whole message carries no interaction; a relay that says so all the same will not take it later either.
+            if case .message = sending.name { report(.deadLetter(sending.name)) }
             report(.windowClosed)
         case .stopConnection(let code):
             isStopped = true
@@ -324,8 +326,11 @@ package struct Delivery: Sendable {
     }
 
     private func isTooLate(_ sending: Sending, _ lane: Lane, at now: Instant) -> Bool {
-        if case .message = sending.name { return now - sending.since > settings.messageLife }
-        return now > lane.windowEnds
+        switch sending.name {
+        // They go on without the interaction.
+        case .message, .approval: now - sending.since > settings.messageLife
+        case .open, .text, .taskStarted, .taskProgress, .taskEnded, .end: now > lane.windowEnds
+        }
     }
 
     private func mayBeLost(_ name: PostName) -> Bool {
