@@ -137,11 +137,7 @@ package struct Bridge: ~Copyable {
         _ call: CallID, with answer: RelayAnswer, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
         for report in delivery.answered(call, with: answer, at: now, using: &random) {
-            switch report {
-            case .post(let turn, let report): change(turn, at: now) { $0.reported(report, at: now) }
-            case .connectionStopped(let code): orders.append(.connectionStopped(code))
-            case .note(let note, let turn, let name): orders.append(.deliveryNote(note, turn, name))
-            }
+            told(report, at: now)
         }
         deliver(at: now)
     }
@@ -299,10 +295,19 @@ package struct Bridge: ~Copyable {
         }
     }
 
+    private mutating func told(_ report: DeliveryReport, at now: Instant) {
+        switch report {
+        case .post(let turn, let report): change(turn, at: now) { $0.reported(report, at: now) }
+        case .connectionStopped(let code): orders.append(.connectionStopped(code))
+        case .note(let note, let turn, let name): orders.append(.deliveryNote(note, turn, name))
+        }
+    }
+
     private mutating func deliver(at now: Instant) {
         while true {
             switch delivery.next(at: now) {
             case .attempt(let attempt): orders.append(.attempt(attempt))
+            case .report(let report): told(report, at: now)
             case .idle(let until):
                 deliveryWake = until
                 return

@@ -1,368 +1,363 @@
 package import BridgeModel
 
-package struct DeliverySettings: Sendable, Hashable {
-    package struct Bucket: Sendable, Hashable {
-        package var capacity: Double
-        package var refillPerSecond: Double
-    }
-
-    /// The sheet's table (relay sheet 11.1), until the relay's own headers say otherwise.
-    package var buckets: [RelayBucket: Bucket] = [
-        .msg: Bucket(capacity: 30, refillPerSecond: 10), .delta: Bucket(capacity: 200, refillPerSecond: 100),
-        .task: Bucket(capacity: 60, refillPerSecond: 30), .approval: Bucket(capacity: 10, refillPerSecond: 2),
-        .default: Bucket(capacity: 30, refillPerSecond: 10),
-    ]
-    package var callsUnderWay = 64
-    /// Of those, kept for opens and ends.
-    package var callsReserved = 8
-    /// How long untried text may hold back an end that could go.
-    package var endPatience = Duration.seconds(2)
-    /// How long whole messages are tried.
-    package var messageLife = Duration.seconds(24 * 3600)
-    package var deltaTries = 8
-
-    package init() {}
-}
-
-package enum DeliveryReport: Sendable, Hashable {
-    case post(TurnID, PostReport)
-    /// The token is no good, or the installation is gone: nothing more may be sent on this connection.
-    case connectionStopped(RelayErrorCode)
-    case note(DeliveryNote, TurnID, PostName)
-}
-
-package enum DeliveryNote: String, Sendable, Hashable {
-    case idempotencyConflict, rateLimited, refused, retried, previewStopped, retryBudgetSpent, deadLetter
-}
-
-package enum DeliveryStep: Sendable, Hashable {
-    case attempt(CallAttempt)
-    /// Nothing to send before this moment; nil: before something else happens.
-    case idle(until: Instant?)
-}
-
-/// All lanes of one installation and the buckets they share: decides which call goes next (DESIGN, section 8).
+/// All lanes of one installation, its token buckets, and who goes next (DESIGN, section 8).
 ///
-/// Order within a bucket: by rank (approvals; opens and ends; task ends; task starts; deltas; progress), where a call takes the
-/// rank of the most urgent call behind it in its own lane; then by the moment it should be gone by. For opens and ends in the
-/// `msg` bucket that moment is 4 s after an end and 9 s after an open began to wait: strict turns would let both wait equally
-/// long under overload (7 s each with 6 messages a second for a minute), although a waiting end holds a finished answer back
-/// and a waiting open only a bubble. Neither can starve: whoever is longest past its moment is next.
+/// `next` gives one thing to do at a time; `answered` says what came of it. Both do bounded work: a lane stands in the
+/// line of the bucket its next call draws from, or among the timers, and is looked at again only when something about it
+/// has changed.
 ///
-/// Invariants: one call of a lane is under way; no call without a token; no bucket is drawn from while it sleeps; at most
-/// `callsUnderWay` calls at once, the last `callsReserved` only for opens and ends.
+/// Who goes first: by rank, then the longest waiting. Opens and ends share the `msg` bucket. Each has a time it ought to
+/// be gone by (an end 5 s after it was posted, an open 10 s), and the one that ought to be gone sooner goes first; so
+/// under too much load both grow late together, an end 5 s less than an open. Once both are late they take turns, so
+/// that neither 200 opens at once nor 200 ends keep the other kind waiting.
+///
+/// Invariants: no token is taken but for a call that leaves; no call leaves while its bucket holds less than one token;
+/// at most `settings.connections` calls are under way, and of those that are not opens, ends or whole messages
+/// `settings.reserved` fewer.
 package struct Delivery: Sendable {
-    private let settings: DeliverySettings
-    private let planted: PlantedFault?
-    private var lanes: [TurnID: Lane] = [:]
-    private var buckets: [RelayBucket: TokenBucket] = [:]
-    private var sharedPace = SharedPace()
-    private var budget = RetryBudget()
-    private var underWay: [CallID: Sending] = [:]
-    private var nextCall = 0
-    private var isStopped = false
-    /// Nothing can be sent before `quietUntil` unless something changes: what makes a text that only grows cost nothing.
-    private var isQuiet = false
-    private var quietUntil: Instant?
+    package let settings: DeliverySettings
     package private(set) var tally = DeliveryTally()
+    /// Why nothing is sent any more.
+    package private(set) var stopped: RelayErrorCode?
+    private let planted: PlantedFault?
 
-    private struct Sending {
-        var turn: TurnID
-        var bucket: RelayBucket
-        var ticket: TokenBucket.Ticket
-        var name: PostName
-        var tries: Int
-        var since: Instant
-    }
+    /// By slot; free slots hold `Lane.vacant`.
+    private var lanes: [Lane] = []
+    private var freeSlots: [Int] = []
+    private var slots: [TurnID: Int] = [:]
+    private var lines = DeliveryLines()
+
+    /// In the order of `RelayBucket.index`.
+    private var buckets: [TokenBucket]
+    private var sharedPace: SharedPace
+    private var policy = RetryPolicy()
+    /// What came to pass without an answer, to be told by `next`.
+    private var untold: [DeliveryReport] = []
+
+    private var time = SteadyTime()
+    private var underWay = 0
+    private var ordinaryUnderWay = 0
+    private var calls: UInt64 = 0
+    private var turns: UInt64 = 0
+    /// Planted: the lane that is served alone.
+    private var favourite: Int?
 
     package init(settings: DeliverySettings = DeliverySettings(), planted: PlantedFault? = nil) {
         self.settings = settings
         self.planted = planted
-        for (name, shape) in settings.buckets {
-            buckets[name] = TokenBucket(
-                capacity: shape.capacity, refillPerSecond: shape.refillPerSecond, planted: planted)
-        }
+        sharedPace = SharedPace(share: settings.deltaShare)
+        buckets = Self.freshBuckets(settings, planted)
     }
 
-    // MARK: Lanes
-
-    package mutating func openLane(_ address: LaneAddress, windowEnds: Instant) {
-        guard lanes[address.turn] == nil else { return }
-        lanes[address.turn] = Lane(address, windowEnds: windowEnds, planted: planted)
-    }
-
-    /// The process died: what was under way is sent again by its lane, and nothing is known of the relay's buckets.
+    /// The process died and came back with what the journal holds: unanswered calls go again as they were stored, and
+    /// nothing is known of the relay's buckets.
     package mutating func restart() {
-        underWay = [:]
-        sharedPace = SharedPace()
-        for turn in lanes.keys.sorted() { lanes[turn]?.restart() }
-        for (name, shape) in settings.buckets {
-            buckets[name] = TokenBucket(
-                capacity: shape.capacity, refillPerSecond: shape.refillPerSecond, planted: planted)
+        buckets = Self.freshBuckets(settings, planted)
+        sharedPace = SharedPace(share: settings.deltaShare)
+        underWay = 0
+        ordinaryUnderWay = 0
+        for slot in lanes.indices {
+            lanes[slot].restart(at: time.latest)
+            refile(slot, at: time.latest)
         }
-        isQuiet = false
     }
 
-    package mutating func post(_ post: Post, on turn: TurnID, at now: Instant) {
-        guard let before = lanes[turn]?.queue.count else { return }
-        let taken = lanes[turn]?.take(post, at: now) ?? false
-        if !taken { tally.notTaken += 1 }
-        let after = lanes[turn]?.queue.count ?? before
-        if after == before, taken { tally.joined += 1 }
-        // What only grew a post that waits anyway changes nothing about when it can go.
-        if after != before { isQuiet = false }
+    private static func freshBuckets(_ settings: DeliverySettings, _ planted: PlantedFault?) -> [TokenBucket] {
+        RelayBucket.inOrder.map { TokenBucket(settings.figures[$0] ?? .ofSheet($0), planted: planted) }
     }
 
-    package mutating func replace(_ post: Post, on turn: TurnID, at now: Instant) {
-        change(turn) { $0.replace(post, at: now) }
-    }
-    package mutating func skip(on turn: TurnID) { change(turn) { $0.skip() } }
-    package mutating func stopPreview(of turn: TurnID) { change(turn) { $0.stopPreview() } }
-    package mutating func closeWindow(of turn: TurnID) { change(turn) { $0.closeWindow() } }
-    package mutating func abandon(_ turn: TurnID) { change(turn) { $0.abandon() } }
+    // MARK: - What turns ask
 
-    /// The turn is closed. What is still under way is forgotten when its answer comes.
+    /// A lane that is there already stays as it is.
+    package mutating func openLane(_ address: LaneAddress, windowEnds: Instant) {
+        add(Lane(address, windowEnds: time.inside(windowEnds), planted: planted), at: time.latest)
+    }
+
+    package mutating func restoreLane(_ record: LaneRecord, windowEnds: Instant, at instant: Instant) {
+        let now = time.read(instant)
+        add(Lane(restoring: record, windowEnds: time.inside(windowEnds), at: now, planted: planted), at: now)
+    }
+
+    package mutating func post(_ post: Post, on turn: TurnID, at instant: Instant) {
+        let now = time.read(instant)
+        var reports: [PostReport] = []
+        guard let slot = slots[turn] else {
+            tally.notTaken += 1
+            return
+        }
+        switch lanes[slot].post(post, at: now, into: &reports) {
+        case .queued: break
+        case .joined: tally.joined += 1
+        case .ignored: tally.notTaken += 1
+        }
+        tellLater(reports, of: turn)
+        refile(slot, at: now)
+    }
+
+    package mutating func replace(_ post: Post, on turn: TurnID, at instant: Instant) {
+        let now = time.read(instant)
+        change(turn, at: now) { lane, reports in
+            lane.replace(post, at: now, into: &reports)
+        }
+    }
+
+    package mutating func skip(on turn: TurnID) {
+        change(turn, at: time.latest) { lane, reports in lane.skip(into: &reports) }
+    }
+
+    package mutating func stopPreview(of turn: TurnID) {
+        change(turn, at: time.latest) { lane, _ in lane.stopPreview() }
+    }
+
+    package mutating func closeWindow(of turn: TurnID) {
+        change(turn, at: time.latest) { lane, _ in lane.closeWindow() }
+    }
+
+    package mutating func abandon(_ turn: TurnID) {
+        change(turn, at: time.latest) { lane, _ in lane.abandon() }
+    }
+
+    /// The turn is closed. What the lane still has to say is said, then it goes away.
     package mutating func closeLane(_ turn: TurnID) {
-        lanes[turn] = nil
-        isQuiet = false
+        change(turn, at: time.latest) { lane, _ in lane.isClosing = true }
     }
 
-    private mutating func change(_ turn: TurnID, _ body: (inout Lane) -> Void) {
-        guard lanes[turn] != nil else { return }
-        body(
-            &lanes[
-                turn,
-                default: Lane(LaneAddress(turn: turn, session: SessionID(""), interaction: nil), windowEnds: .zero)])
-        isQuiet = false
-    }
+    // MARK: - What goes out
 
-    package var laneCount: Int { lanes.count }
-    package var callsUnderWay: Int { underWay.count }
-    package var isIdle: Bool { underWay.isEmpty && lanes.values.allSatisfy(\.isIdle) }
-    package mutating func level(of bucket: RelayBucket, at now: Instant) -> Double {
-        buckets[bucket]?.level(at: now) ?? 0
-    }
-    /// Whether some lane has text that could go if the pace and the bucket let it.
-    package var hasWaitingText: Bool {
-        lanes.values.contains { $0.front == .none && $0.queue.first?.post.isText == true }
-    }
-
-    // MARK: What goes next
-
-    package mutating func next(at now: Instant) -> DeliveryStep {
-        if isStopped { return .idle(until: nil) }
-        if isQuiet, quietUntil.map({ now < $0 }) ?? true { return .idle(until: quietUntil) }
-        guard underWay.count < settings.callsUnderWay else { return quiet(until: nil) }
-        var search = Search(now: now)
-        // Sorted out by bucket at once: a bucket that has no token now has none for anybody.
-        for turn in lanes.keys {
-            dropTextThatHoldsTheEndBack(turn, at: now, search: &search)
-            consider(turn, at: now, search: &search)
+    package mutating func next(at instant: Instant) -> DeliveryStep {
+        if !untold.isEmpty { return .report(untold.removeFirst()) }
+        guard stopped == nil else { return .idle(until: nil) }
+        let now = time.read(instant)
+        while let slot = lines.removeTimer(dueAt: now) { refile(slot, at: now) }
+        var wait = lines.nextTimer
+        var best: (key: DeliveryLines.Key, slot: Int, bucket: RelayBucket)?
+        for bucket in RelayBucket.inOrder {
+            guard let first = candidate(in: bucket, at: now), hasConnection(for: bucket) else { continue }
+            guard let ready = readyAt(bucket, rank: first.key.rank, at: now) else { continue }
+            if ready > now {
+                wait = min(wait ?? ready, ready)
+            } else if best.map({ first.key < $0.key }) ?? true {
+                best = (first.key, first.slot, bucket)
+            }
         }
-        guard let turn = search.best?.turn else { return quiet(until: search.wake) }
-        return attempt(turn, at: now)
+        guard let best else { return .idle(until: wait.map { time.outside($0) }) }
+        return .attempt(send(from: best.slot, bucket: best.bucket, at: now))
     }
 
-    private mutating func quiet(until moment: Instant?) -> DeliveryStep {
-        isQuiet = true
-        quietUntil = moment
-        return .idle(until: moment)
-    }
-
-    private mutating func dropTextThatHoldsTheEndBack(_ turn: TurnID, at now: Instant, search: inout Search) {
-        guard let since = lanes[turn]?.heldBackEnd else { return }
-        let limit = since + settings.endPatience
-        guard now >= limit else { return search.wake(at: limit) }
-        if search.wait(of: .msg, in: &buckets) == nil {
-            lanes[turn]?.stopPreview()
-            tally.textsDropped += 1
-        }
-    }
-
-    private mutating func consider(_ turn: TurnID, at now: Instant, search: inout Search) {
-        guard let lane = lanes[turn], let candidate = lane.candidate else { return }
-        if let notBefore = candidate.notBefore, notBefore > now { return search.wake(at: notBefore) }
-        let urgency = Urgency(candidate, in: lane)
-        if candidate.bucket == .delta, candidate.isFresh, urgency.rank == .delta, let pace = paceOfDeltas(), pace > now
-        {
-            return search.wake(at: pace)
-        }
-        switch search.wait(of: candidate.bucket, in: &buckets) {
-        case .until(let moment): return search.wake(at: moment)
-        case .forAnswer: return
-        case nil: break
-        }
-        let mayUseReserve = candidate.name == .open || candidate.name == .end
-        if !mayUseReserve, underWay.count >= settings.callsUnderWay - settings.callsReserved { return }
-        search.take(turn, urgency, youngestFirst: planted == .laneStarves)
-    }
-
-    private func paceOfDeltas() -> Instant? {
-        guard let bucket = buckets[.delta] else { return nil }
-        return sharedPace.earliest(capacity: bucket.capacity, refillPerSecond: bucket.refillPerSecond)
-    }
-
-    private mutating func attempt(_ turn: TurnID, at now: Instant) -> DeliveryStep {
-        guard let call = lanes[turn]?.send(at: now), let ticket = buckets[call.bucket]?.take(at: now) else {
-            return quiet(until: nil)
-        }
-        isQuiet = false
-        if call.name.isText { sharedPace.sent(at: now, refillPerSecond: buckets[.delta]?.refillPerSecond ?? 100) }
-        nextCall += 1
-        let id = CallID(number: nextCall)
-        underWay[id] = Sending(
-            turn: turn, bucket: call.bucket, ticket: ticket, name: call.name, tries: call.tries, since: call.since)
-        tally.sent(call)
-        return .attempt(
-            CallAttempt(
-                call: id, turn: turn, name: call.name, payload: call.payload, attempt: call.tries,
-                durability: call.tries == 1 ? Self.durability(of: call) : nil))
-    }
-
-    private static func durability(of call: FrozenCall) -> StoredRecord.Durability? {
-        guard case .fresh = call.payload else { return nil }
-        return switch call.name {
-        case .open, .end, .approval, .message: .synced
-        case .taskStarted, .taskEnded, .text: .written
-        case .taskProgress: nil
-        }
-    }
-
-    // MARK: Answers
-
+    /// The call of that attempt is over.
     package mutating func answered(
-        _ id: CallID, with answer: RelayAnswer, at now: Instant, using random: inout some RandomNumberGenerator
+        _ call: CallID, with answer: RelayAnswer, at instant: Instant, using random: inout some RandomNumberGenerator
     ) -> [DeliveryReport] {
-        guard let sending = underWay.removeValue(forKey: id) else { return [] }
-        isQuiet = false
-        read(answer, for: sending, at: now)
-        guard let lane = lanes[sending.turn] else { return [] }
-        let verdict = RetryPolicy.verdict(on: answer, for: sending.name, tries: sending.tries)
-        var reports: [DeliveryReport] = []
-        func report(_ report: PostReport) { reports.append(.post(sending.turn, report)) }
-        func note(_ note: DeliveryNote) { reports.append(.note(note, sending.turn, sending.name)) }
-        if case .refused(let refusal) = answer.outcome, refusal.code == .idempotencyConflict {
-            tally.conflicts += 1
-            note(.idempotencyConflict)
+        let now = time.read(instant)
+        guard var returned = comesBack(call) else { return [] }
+        let isUnknown = RetryPolicy.isUnknown(answer.outcome, kind: returned.tried.kind)
+        if isUnknown {
+            returned.tried.unknownOutcomes += 1
+            returned.tried.mayHaveLanded = true
+            tally.unknownOutcomes += 1
         }
-        switch verdict {
-        case .delivered(let receipt):
-            budget.earned()
-            tally.delivered += 1
-            lanes[sending.turn]?.settle(message: receipt.message)
-            report(.delivered(sending.name, message: receipt.message))
-        case .done:
-            lanes[sending.turn]?.settle(message: nil)
-            report(.delivered(sending.name, message: nil))
-        case .retryAsTold(let wait):
-            tally.refusals += 1
-            note(.rateLimited)
-            let until = now + RetryPolicy.jitter(on: wait, using: &random)
-            sleep(sending.bucket, named: answer.rate?.bucket, isLimit: answer.isRateLimit, until: until)
-            if isTooLate(sending, lane, at: now) { return giveUp(sending) }
-            lanes[sending.turn]?.rest(until: until)
-        case .retryUnknown:
-            tally.retries += 1
-            if isTooLate(sending, lane, at: now) { return giveUp(sending) }
-            if mayBeLost(sending.name), sending.tries >= settings.deltaTries || !budget.spend() {
-                return giveUp(sending)
-            }
-            note(.retried)
-            lanes[sending.turn]?.rest(until: now + RetryPolicy.backOff(tries: sending.tries, using: &random))
-        case .drop(let code):
-            note(.refused)
-            lanes[sending.turn]?.settle(message: nil)
-            report(.dropped(sending.name, code))
-        case .stopPreview:
-            note(.previewStopped)
-            lanes[sending.turn]?.settle(message: nil)
-            lanes[sending.turn]?.stopPreview()
-        case .reopen:
-            if lanes[sending.turn]?.reopen() == false {
-                lanes[sending.turn]?.hold()
-                report(.refused(sending.name, .idempotencyConflict))
-            }
-        case .askTurn(let code):
-            note(.refused)
-            lanes[sending.turn]?.hold()
-            report(.refused(sending.name, code))
-        case .destinationGone(let code):
-            lanes[sending.turn]?.settle(message: nil)
-            lanes[sending.turn]?.abandon()
-            report(.destinationGone(code))
-        case .windowClosed:
-            lanes[sending.turn]?.dropInteraction()
-            // A whole message carries no interaction; a relay that says so all the same will not take it later either.
-            if case .message = sending.name { report(.deadLetter(sending.name)) }
-            report(.windowClosed)
-        case .stopConnection(let code):
-            isStopped = true
-            reports.append(.connectionStopped(code))
-        }
+        settle(returned.number, in: returned.tried.kind.bucket, answer, at: now)
+        let decision = policy.decide(answer.outcome, tried: returned.tried, at: now, using: &random)
+        heedRateLimit(answer, decision, at: now)
+        tally.count(decision, wasTold: !isUnknown)
+        if case .stopConnection(let code) = decision { stopped = code }
+
+        var told: [PostReport] = []
+        lanes[call.slot].answered(decision, tried: returned.tried, wasTold: !isUnknown, at: now, into: &told)
+        var reports = told.map { DeliveryReport.post(returned.turn, $0) }
+        if let report = decision.report(on: answer, returned.name, of: returned.turn) { reports.append(report) }
+        refile(call.slot, at: now)
         return reports
     }
 
-    private mutating func read(_ answer: RelayAnswer, for sending: Sending, at now: Instant) {
-        switch answer.outcome {
-        case .delivered, .refused:
-            // A bucket of another name than the sheet's table says would be news about that one, not about ours.
-            if let rate = answer.rate, rate.bucket == nil || rate.bucket == sending.bucket {
-                buckets[sending.bucket]?.answered(sending.ticket, reading: rate, at: now)
-            } else {
-                buckets[sending.bucket]?.answeredWithoutHeaders(sending.ticket, at: now)
+    /// The attempt was not made, because the call could not be saved first. It is given again after a second.
+    package mutating func couldNotSave(_ call: CallID, at instant: Instant) {
+        let now = time.read(instant)
+        guard let returned = comesBack(call) else { return }
+        buckets[returned.tried.kind.bucket.index].answered(returned.number, responded: false, reading: nil, at: now)
+        lanes[call.slot].couldNotSave(until: now + .seconds(1))
+        refile(call.slot, at: now)
+    }
+
+    // MARK: - For status, metrics and the journal
+
+    package var callsUnderWay: Int { underWay }
+
+    package var laneCount: Int { slots.count }
+
+    /// The tokens that may be taken now.
+    package mutating func level(of bucket: RelayBucket, at instant: Instant) -> Double {
+        buckets[bucket.index].level(at: time.read(instant))
+    }
+
+    package func figures(of bucket: RelayBucket) -> BucketFigures { buckets[bucket.index].figures }
+
+    /// How many lanes wait for a token of that bucket, or for the pace that all share.
+    package func lanesWaiting(for bucket: RelayBucket) -> Int { lines.count(in: bucket) }
+
+    /// Posts that were never tried, by rank, and for how long the oldest of them waits.
+    package mutating func backlog(at instant: Instant) -> (posts: [DeliveryRank: Int], oldest: Duration) {
+        let now = time.read(instant)
+        var posts: [DeliveryRank: Int] = [:]
+        var oldest = Duration.zero
+        for lane in lanes {
+            guard let first = lane.queue.firstKind else { continue }
+            oldest = max(oldest, now - first.since)
+            for rank in DeliveryRank.allCases where lane.queue.waiting(rank) > 0 {
+                posts[rank, default: 0] += lane.queue.waiting(rank)
             }
-        case .unknown:
-            buckets[sending.bucket]?.answered(sending.ticket, reading: answer.rate, at: now)
+        }
+        return (posts, oldest)
+    }
+
+    /// Whether some lane has text that was never tried, and a bubble for it.
+    package var hasWaitingText: Bool { lanes.contains { $0.queue.textBytes > 0 && $0.bubble != .awaited } }
+
+    package var isIdle: Bool {
+        underWay == 0 && lanes.allSatisfy { $0.frozen == nil && $0.queue.isEmpty }
+    }
+
+    /// What a restart would know of this lane, were it to happen now.
+    package func record(of turn: TurnID) -> LaneRecord? { slots[turn].map { lanes[$0].record } }
+
+    // MARK: - Lanes and lines
+
+    private mutating func add(_ lane: Lane, at now: Instant) {
+        guard slots[lane.address.turn] == nil else { return }
+        let slot: Int
+        if let free = freeSlots.popLast() {
+            slot = free
+            lanes[slot] = lane
+        } else {
+            slot = lanes.count
+            lanes.append(lane)
+        }
+        slots[lane.address.turn] = slot
+        refile(slot, at: now)
+    }
+
+    private mutating func change(
+        _ turn: TurnID, at now: Instant, _ body: (inout Lane, inout [PostReport]) -> Void
+    ) {
+        var reports: [PostReport] = []
+        guard let slot = slots[turn] else { return }
+        body(&lanes[slot], &reports)
+        tellLater(reports, of: turn)
+        refile(slot, at: now)
+    }
+
+    private mutating func tellLater(_ reports: [PostReport], of turn: TurnID) {
+        guard !reports.isEmpty else { return }
+        tally.deadLetters += reports.count
+        untold.append(contentsOf: reports.map { .post(turn, $0) })
+    }
+
+    /// Puts a lane where it belongs after something about it has changed.
+    private mutating func refile(_ slot: Int, at now: Instant) {
+        if lanes[slot].mayGo { return remove(slot) }
+        switch lanes[slot].readiness(at: now) {
+        case .nothing:
+            lines.leave(slot)
+            lines.setTimer(slot, to: nil)
+        case .waits(let until):
+            lines.leave(slot)
+            lines.setTimer(slot, to: until)
+        case .ready(let kind, let rank, let since, let again):
+            lines.stand(slot, in: DeliveryLines.Line(kind), key: key(slot, kind, rank, since))
+            lines.setTimer(slot, to: again)
         }
     }
 
-    private mutating func sleep(_ bucket: RelayBucket, named: RelayBucket?, isLimit: Bool, until moment: Instant) {
-        guard isLimit, named == nil else {
-            buckets[named ?? bucket]?.sleep(until: moment)
-            return
+    private func key(_ slot: Int, _ kind: PostKind, _ rank: DeliveryRank, _ since: Instant) -> DeliveryLines.Key {
+        let time: Instant
+        switch kind {
+        case .end: time = since + settings.endTarget
+        case .open, .message:
+            // An open whose end waits already ought to be gone by when the end ought to.
+            let own = since + settings.openTarget
+            time = lanes[slot].endSince.map { min(own, $0 + settings.endTarget) } ?? own
+        case .text, .taskStarted, .taskProgress, .taskEnded, .approval:
+            time = max(since, lanes[slot].servedAt ?? since)
         }
-        // It names no bucket: the address or the installation as a whole is meant.
-        for name in RelayBucket.allCases { buckets[name]?.sleep(until: moment) }
+        return DeliveryLines.Key(rank: rank, time: time, served: lanes[slot].served)
     }
 
-    private func isTooLate(_ sending: Sending, _ lane: Lane, at now: Instant) -> Bool {
-        switch sending.name {
-        // They go on without the interaction.
-        case .message, .approval: now - sending.since > settings.messageLife
-        case .open, .text, .taskStarted, .taskProgress, .taskEnded, .end: now > lane.windowEnds
-        }
+    private mutating func remove(_ slot: Int) {
+        lines.leave(slot)
+        lines.setTimer(slot, to: nil)
+        slots[lanes[slot].address.turn] = nil
+        lanes[slot] = .vacant
+        freeSlots.append(slot)
+        if favourite == slot { favourite = nil }
     }
 
-    private func mayBeLost(_ name: PostName) -> Bool {
-        switch name {
-        case .text, .taskProgress: true
-        case .open, .taskStarted, .taskEnded, .approval, .end, .message: false
-        }
+    // MARK: - Calls
+
+    private func candidate(in bucket: RelayBucket, at now: Instant) -> (key: DeliveryLines.Key, slot: Int)? {
+        guard planted == .laneStarves, let favourite else { return lines.first(in: bucket, at: now) }
+        guard let key = lines.key(of: favourite, in: bucket) else { return nil }
+        return (key, favourite)
     }
 
-    private mutating func giveUp(_ sending: Sending) -> [DeliveryReport] {
-        let turn = sending.turn
-        lanes[turn]?.settle(message: nil)
-        switch sending.name {
-        case .text:
-            // Nobody knows whether the phone has it: what follows could leave a hole or double it. The end repairs it.
-            lanes[turn]?.stopPreview()
-            return [.note(.retryBudgetSpent, turn, sending.name)]
-        case .taskProgress: return [.note(.retryBudgetSpent, turn, sending.name)]
-        case .open, .end, .taskStarted, .taskEnded, .approval:
-            // Given up because the window is over: nothing else of this interaction can land either.
-            lanes[turn]?.dropInteraction()
-            tally.deadLetters += 1
-            return [.note(.deadLetter, turn, sending.name), .post(turn, .windowClosed)]
-        case .message:
-            tally.deadLetters += 1
-            return [.note(.deadLetter, turn, sending.name), .post(turn, .deadLetter(sending.name))]
-        }
+    private func hasConnection(for bucket: RelayBucket) -> Bool {
+        guard underWay < settings.connections else { return false }
+        return bucket == .msg || ordinaryUnderWay < settings.connections - settings.reserved
     }
-}
 
-extension RelayAnswer {
-    fileprivate var isRateLimit: Bool {
-        if case .refused(let refusal) = outcome { refusal.code == .rateLimited } else { false }
+    private mutating func readyAt(_ bucket: RelayBucket, rank: DeliveryRank, at now: Instant) -> Instant? {
+        guard let ready = buckets[bucket.index].readyAt(now) else { return nil }
+        // A turn's first text, and text that holds back something more urgent, do not wait for the pace all share.
+        guard bucket == .delta, rank >= .text else { return ready }
+        return max(ready, sharedPace.readyAt(now, refill: buckets[bucket.index].figures.refill))
+    }
+
+    private mutating func send(from slot: Int, bucket: RelayBucket, at now: Instant) -> CallAttempt {
+        let number = buckets[bucket.index].take(at: now)
+        tally.tokensTaken[bucket.index] += 1
+        if bucket == .delta { sharedPace.sent(at: now, refill: buckets[bucket.index].figures.refill) }
+        underWay += 1
+        if bucket != .msg { ordinaryUnderWay += 1 }
+        turns += 1
+        if let line = lines.line(of: slot) { lines.served(line) }
+        if lanes[slot].frozen == nil { calls += 1 }
+        lanes[slot].served = turns
+        lanes[slot].servedAt = now
+        if planted == .laneStarves { favourite = slot }
+        let fresh = CallID(number: calls, slot: slot)
+        let attempt = lanes[slot].begin(fresh, number: number, at: now)
+        if attempt.attempt == 1 { policy.firstTry(attempt.name.kind) } else { tally.retries += 1 }
+        refile(slot, at: now)
+        return attempt
+    }
+
+    /// Takes a call under way out of the count of connections; nil when no such call is.
+    private mutating func comesBack(_ call: CallID) -> Lane.Returned? {
+        guard lanes.indices.contains(call.slot), let returned = lanes[call.slot].returned(call) else {
+            tally.strayAnswers += 1
+            return nil
+        }
+        underWay -= 1
+        if returned.tried.kind.bucket != .msg { ordinaryUnderWay -= 1 }
+        return returned
+    }
+
+    /// What the answer says of the buckets.
+    private mutating func settle(_ number: UInt64, in own: RelayBucket, _ answer: RelayAnswer, at now: Instant) {
+        var responded = answer.rate != nil
+        if case .unknown = answer.outcome {} else { responded = true }
+        let reading = answer.rate?.bucket == own ? answer.rate : nil
+        buckets[own.index].answered(number, responded: responded, reading: reading, at: now)
+        if let rate = answer.rate, let other = rate.bucket, other != own { buckets[other.index].observe(rate, at: now) }
+    }
+
+    /// A 429 puts its bucket to sleep; one that names none puts all to sleep.
+    private mutating func heedRateLimit(_ answer: RelayAnswer, _ decision: RetryDecision, at now: Instant) {
+        guard case .refused(let refusal) = answer.outcome, RetryPolicy.isRateLimited(refusal) else { return }
+        tally.rateLimited += 1
+        var wait = RetryPolicy.told(refusal)
+        if case .retry(let decided) = decision { wait = decided }
+        for bucket in RelayBucket.inOrder where answer.rate?.bucket == nil || answer.rate?.bucket == bucket {
+            buckets[bucket.index].sleep(until: now + wait, at: now)
+        }
     }
 }

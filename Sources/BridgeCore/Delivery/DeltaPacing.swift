@@ -1,44 +1,57 @@
 package import BridgeModel
 
-/// How often one lane sends a delta: as often as the phone redraws, and less after a while, because the relay keeps only 256
-/// events for a phone that reconnects (DESIGN, section 8).
-package struct LanePace: Sendable, Hashable {
+/// How often one turn may send a delta.
+///
+/// The first text goes at once. Then the phone redraws no faster than every 33 ms; and because the relay keeps only 256
+/// events for a phone that reconnects (relay sheet 9.3), a long turn spreads its deltas further: 66 ms from the
+/// hundredth on, 120 ms from the two hundredth.
+package struct LanePace: Hashable, Sendable {
+    package private(set) var count: Int
     private var last: Instant?
-    private var count = 0
 
-    package init() {}
+    /// `count`: the deltas that the turn has sent already, before a restart.
+    package init(count: Int = 0) { self.count = count }
 
-    /// The moment from which a delta may go; nil: at once.
-    package var earliest: Instant? { last.map { $0 + interval } }
-
-    private var interval: Duration {
-        switch count {
-        case ..<100: .milliseconds(33)
-        case ..<200: .milliseconds(66)
-        default: .milliseconds(120)
-        }
+    package func readyAt(_ now: Instant) -> Instant {
+        guard let last else { return now }
+        return max(now, Instant(nanoseconds: last.nanoseconds + interval))
     }
 
     package mutating func sent(at now: Instant) {
-        last = now
         count += 1
+        last = now
+    }
+
+    /// In nanoseconds: this is asked with every text, and `Duration` counts in 128 bits.
+    private var interval: Int64 {
+        if count < 100 { 33_000_000 } else if count < 200 { 66_000_000 } else { 120_000_000 }
     }
 }
 
-/// The pace that all lanes share, so that deltas use at most 80 % of the refill: a virtual schedule that moves on by one
-/// interval a delta and may be run ahead of by a quarter of the bucket. Text slower than that is never held back.
-package struct SharedPace: Sendable, Hashable {
-    private static let share = 0.8
-    private var scheduled: Instant?
+/// How often all turns of an installation together may send a delta: a generic cell rate, so that their use stays under
+/// a share of the refill and the bucket's own level remains for what must not wait.
+///
+/// Text slower than the share is never held back: up to `burst` deltas may come together.
+package struct SharedPace: Hashable, Sendable {
+    private let share: Double
+    private let burst: Double
+    /// When the deltas sent so far would be over, had they been sent evenly.
+    private var horizon: Instant?
 
-    package init() {}
-
-    package func earliest(capacity: Double, refillPerSecond: Double) -> Instant? {
-        scheduled.map { $0 - .nanoseconds(Int64(capacity / 4 / (refillPerSecond * Self.share) * 1e9)) }
+    package init(share: Double = 0.8, burst: Int = 24) {
+        self.share = share
+        self.burst = Double(burst)
     }
 
-    package mutating func sent(at now: Instant, refillPerSecond: Double) {
-        let interval = Duration.nanoseconds(Int64(1e9 / (refillPerSecond * Self.share)))
-        scheduled = max(scheduled ?? now, now) + interval
+    package func readyAt(_ now: Instant, refill: Double) -> Instant {
+        guard let horizon else { return now }
+        return max(now, horizon - .nanoseconds(Int64(burst * spacing(refill))))
     }
+
+    package mutating func sent(at now: Instant, refill: Double) {
+        horizon = max(now, horizon ?? now) + .nanoseconds(Int64(spacing(refill)))
+    }
+
+    /// Nanoseconds between two deltas.
+    private func spacing(_ refill: Double) -> Double { (1e9 / (share * refill)).rounded(.up) }
 }

@@ -1,47 +1,73 @@
 package import BridgeModel
 
-/// The keys of one turn's calls, derived from durable facts so that a restarted bridge makes the same ones (DESIGN, section 8).
-package struct IdempotencyKeys: Sendable, Hashable {
-    private let stem: String
+/// The keys of one turn's relay calls: 1 to 64 characters of `[A-Za-z0-9_-]` (relay sheet 7.1).
+///
+/// A key is made of durable facts alone, so that a restarted bridge says the same thing under the same key. It begins
+/// with the turn's id; where that holds other characters, or the key would grow too long, with a hash of it.
+package struct IdempotencyKeys: Hashable, Sendable {
+    package static let longest = 64
 
-    /// A turn's id is somebody else's text: outside the relay's alphabet, or so long that no key would fit, it is hashed.
-    package init(turn: TurnID) {
-        let fits = !turn.text.isEmpty && turn.text.utf8.count <= 32 && turn.text.utf8.allSatisfy(Self.isAllowed)
-        stem = fits ? turn.text : "h\(StableHash.text(of: turn.text))"
+    private let turn: String
+    private let hashed: String
+    private let usesHash: Bool
+    private let planted: PlantedFault?
+
+    package init(turn: TurnID, planted: PlantedFault? = nil) {
+        self.turn = turn.text
+        hashed = StableHash.text(of: turn.text)
+        usesHash = turn.text.isEmpty || !turn.text.utf8.allSatisfy(Self.isAllowed)
+        self.planted = planted
     }
 
-    package func open(form: Int) -> IdempotencyKey { key("open", form) }
-    package func end(form: Int) -> IdempotencyKey { key("end", form) }
-    package func delta(epoch: Int, number: Int) -> IdempotencyKey { IdempotencyKey("\(stem)-d\(epoch)-\(number)") }
-    package func taskStart(_ task: TaskID) -> IdempotencyKey { IdempotencyKey("\(stem)-t-\(short(task.text))-start") }
-    package func taskEnd(_ task: TaskID) -> IdempotencyKey { IdempotencyKey("\(stem)-t-\(short(task.text))-end") }
+    /// `form` counts the bodies that were tried in this place: another body needs another key.
+    package func open(form: Int = 1) -> IdempotencyKey { key("-open", form) }
+
+    package func end(form: Int = 1) -> IdempotencyKey { key("-end", form) }
+
+    /// `number` counts from 1 in each epoch; an epoch is one life of the lane's process.
+    package func delta(epoch: Int, number: Int) -> IdempotencyKey {
+        planted == .keyWithoutEpoch ? key("-d\(number)") : key("-d\(epoch)-\(number)")
+    }
+
+    package func taskStart(_ task: TaskID) -> IdempotencyKey { key("-t-\(Self.short(task.text))-start") }
+
+    package func taskEnd(_ task: TaskID) -> IdempotencyKey { key("-t-\(Self.short(task.text))-end") }
+
+    /// Updates are not stored, so the epoch keeps those of an earlier life apart.
     package func taskUpdate(_ task: TaskID, epoch: Int, number: Int) -> IdempotencyKey {
-        // The epoch keeps updates, which are not stored, apart from those of an earlier process.
-        IdempotencyKey("\(stem)-t-\(short(task.text))-u\(epoch)x\(number)")
-    }
-    package func approval(_ approval: ApprovalID) -> IdempotencyKey {
-        IdempotencyKey("\(stem)-a-\(short(approval.text))")
+        key("-t-\(Self.short(task.text))-u\(epoch)x\(number)")
     }
 
-    package func message(_ part: WholeMessage.Part) -> IdempotencyKey {
+    package func approval(_ approval: ApprovalID, form: Int = 1) -> IdempotencyKey {
+        key("-a-\(Self.short(approval.text))", form)
+    }
+
+    package func message(_ part: WholeMessage.Part, form: Int = 1) -> IdempotencyKey {
         switch part {
-        case .more(let number): IdempotencyKey("\(stem)-more-\(number)")
-        case .late: IdempotencyKey("\(stem)-late")
-        case .line(let number): IdempotencyKey("\(stem)-line-\(number)")
+        case .more(let number): key("-more-\(number)", form)
+        case .late: key("-late", form)
+        case .line(let number): key("-line-\(number)", form)
         }
     }
 
-    private func key(_ name: String, _ form: Int) -> IdempotencyKey {
-        IdempotencyKey(form == 1 ? "\(stem)-\(name)" : "\(stem)-\(name)-\(form)")
+    private func key(_ suffix: String, _ form: Int) -> IdempotencyKey {
+        key(form > 1 ? "\(suffix)-\(form)" : suffix)
     }
 
-    /// 16 of 62 letters: 95 bits, so that the longest key stays under 64 characters.
-    private func short(_ name: String) -> String { String(StableHash.text(of: name).prefix(16)) }
+    private func key(_ suffix: String) -> IdempotencyKey {
+        let tooLong = turn.utf8.count + suffix.utf8.count > Self.longest
+        let key = (usesHash || tooLong ? hashed : turn) + suffix
+        assert(key.utf8.count <= Self.longest)
+        return IdempotencyKey(key)
+    }
 
-    package static func isAllowed(_ byte: UInt8) -> Bool {
+    /// Enough to keep the tasks and approvals of one turn apart.
+    private static func short(_ name: String) -> Substring { StableHash.text(of: name).prefix(16) }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
             true
         default: false
         }

@@ -1,82 +1,190 @@
-/// The posts of a lane that were never tried, first in, first out. Everything that the delivery asks of each lane at each step
-/// is known without looking through them.
-package struct LaneQueue: Sendable {
-    private var items: [Lane.Item] = []
-    private var head = 0
-    private var ranks = [Int](repeating: 0, count: Urgency.Rank.allCases.count)
-    /// The end that waits, and since when.
-    package private(set) var end: Lane.Item?
-    package private(set) var texts = 0
-    package private(set) var progresses = 0
+import BridgeModel
 
-    package var count: Int { items.count - head }
-    package var isEmpty: Bool { count == 0 }
-    package var first: Lane.Item? { isEmpty ? nil : items[head] }
-    package var second: Lane.Item? { count < 2 ? nil : items[head + 1] }
-    package var last: Lane.Item? { isEmpty ? nil : items.last }
+/// The posts of one lane that were never tried, in order.
+///
+/// Bounds: neighbouring texts are one entry, a task has one progress, and all other posts are counted against
+/// `LaneBounds`.
+struct LaneQueue: Hashable, Sendable {
+    struct Entry: Hashable, Sendable {
+        enum Content: Hashable, Sendable {
+            /// The text itself stands in `Entry.text`, where it can grow in place.
+            case text
+            indirect case post(Post)
+            /// From before a restart.
+            case stored(LaneRecord.UnansweredCall)
+        }
 
-    /// The most urgent rank among them.
-    package var rank: Urgency.Rank? { Urgency.Rank.allCases.first { ranks[$0.rawValue] > 0 } }
-
-    package mutating func append(_ item: Lane.Item) {
-        count(item, by: 1)
-        items.append(item)
+        var content: Content
+        var kind: PostKind
+        var text = ""
+        var since: Instant
+        /// The window was closed when it was posted.
+        var withoutInteraction = false
+        /// Which body this is in its place, from 1.
+        var form = 1
     }
 
-    package mutating func insertFirst(_ item: Lane.Item) {
-        count(item, by: 1)
+    private var entries: [Entry] = []
+    private var head = 0
+    /// How many entries of each rank wait.
+    private var ranks = [Int](repeating: 0, count: DeliveryRank.allCases.count)
+    private(set) var textBytes = 0
+
+    var count: Int { entries.count - head }
+
+    var isEmpty: Bool { head == entries.count }
+
+    /// The kind of the first post and since when it waits.
+    var firstKind: (kind: PostKind, since: Instant)? {
+        isEmpty ? nil : (entries[head].kind, entries[head].since)
+    }
+
+    func waiting(_ rank: DeliveryRank) -> Int { ranks[Int(rank.rawValue)] }
+
+    /// The rank of the most urgent post.
+    var mostUrgent: DeliveryRank? {
+        for rank in DeliveryRank.allCases where waiting(rank) > 0 { return rank }
+        return nil
+    }
+
+    /// True when it went into the text that waits last.
+    mutating func append(text: String, since: Instant) -> Bool {
+        textBytes += text.utf8.count
+        if let last = entries.indices.last, last >= head, entries[last].kind == .text,
+            case .text = entries[last].content
+        {
+            entries[last].text += text
+            return true
+        }
+        append(Entry(content: .text, kind: .text, text: text, since: since))
+        return false
+    }
+
+    mutating func append(_ entry: Entry) {
+        entries.append(entry)
+        ranks[Int(entry.kind.rank.rawValue)] += 1
+    }
+
+    mutating func insertFirst(_ entry: Entry) {
         if head > 0 {
             head -= 1
-            items[head] = item
+            entries[head] = entry
         } else {
-            items.insert(item, at: 0)
+            entries.insert(entry, at: 0)
         }
+        ranks[Int(entry.kind.rank.rawValue)] += 1
     }
 
-    package mutating func removeFirst() -> Lane.Item? {
-        guard let item = first else { return nil }
-        count(item, by: -1)
-        // The place keeps nothing alive, and the room before the head is given back from time to time.
-        items[head].post = .open
+    mutating func removeFirst() -> Entry? {
+        guard !isEmpty else { return nil }
+        let entry = entries[head]
         head += 1
-        if head > 64, head * 2 > items.count {
-            items.removeFirst(head)
+        ranks[Int(entry.kind.rank.rawValue)] -= 1
+        textBytes -= entry.text.utf8.count
+        if head == entries.count {
+            entries.removeAll(keepingCapacity: true)
             head = 0
+        } else if head >= 32 && head * 2 >= entries.count {
+            entries.removeSubrange(..<head)
+            head = 0
+        } else {
+            // What was taken out must not be kept alive, nor be copied when it grows.
+            entries[head - 1].content = .text
+            entries[head - 1].text = ""
         }
-        return item
+        return entry
     }
 
-    /// Only for a planted fault, which takes what is not its turn.
-    package mutating func remove(at index: Int) -> Lane.Item? {
-        guard index < count else { return nil }
-        let item = items.remove(at: head + index)
-        count(item, by: -1)
-        return item
+    /// Takes the first text out, or its beginning when it is longer than that, to a character's end. Nil when the next
+    /// post is no text, or one from before a restart.
+    mutating func removeText(bytes: Int) -> (text: String, since: Instant)? {
+        guard !isEmpty, entries[head].content == .text else { return nil }
+        let since = entries[head].since
+        guard entries[head].text.utf8.count > bytes else { return removeFirst().map { ($0.text, since) } }
+        let text = entries[head].text
+        let end = text.endOfCharacters(within: bytes)
+        let beginning = String(text[..<end])
+        entries[head].text = String(text[end...])
+        textBytes -= beginning.utf8.count
+        return (beginning, since)
     }
 
-    package func firstIndex(where matches: (Post) -> Bool) -> Int? {
-        items[head...].firstIndex { matches($0.post) }.map { $0 - head }
-    }
-
-    package mutating func replaceLast(_ post: Post) { replace(count - 1, post) }
-
-    package mutating func replace(_ index: Int, _ post: Post) { items[head + index].post = post }
-
-    package subscript(index: Int) -> Lane.Item { items[head + index] }
-
-    package mutating func removeAll(where matches: (Post) -> Bool) {
-        let kept = items[head...].filter { !matches($0.post) }
-        self = LaneQueue()
-        for item in kept { append(item) }
-    }
-
-    private mutating func count(_ item: Lane.Item, by change: Int) {
-        ranks[Urgency.rank(of: item.post).rawValue] += change
-        switch item.post {
-        case .end: end = change > 0 ? item : nil
-        case .text: texts += change
-        case .taskProgress: progresses += change
-        case .open, .taskStarted, .taskEnded, .approval, .message: break
+    /// Joins a later progress of the same task to the one that waits; false when none does.
+    mutating func join(_ progress: TaskProgress) -> Bool {
+        guard waiting(.progress) > 0 else { return false }
+        for index in entries[head...].indices.reversed() {
+            guard case .post(.taskProgress(var earlier)) = entries[index].content, earlier.task == progress.task else {
+                continue
+            }
+            earlier.label = progress.label ?? earlier.label
+            earlier.percent = progress.percent ?? earlier.percent
+            earlier.partialResult = progress.partialResult ?? earlier.partialResult
+            entries[index].content = .post(.taskProgress(earlier))
+            return true
         }
+        return false
+    }
+
+    mutating func removeProgress(of task: TaskID) {
+        guard waiting(.progress) > 0 else { return }
+        removeAll { entry in
+            if case .post(.taskProgress(let progress)) = entry.content { progress.task == task } else { false }
+        }
+    }
+
+    mutating func removeTexts() {
+        guard waiting(.text) > 0 else { return }
+        removeAll { $0.content == .text }
+    }
+
+    mutating func removeAll(where unwanted: (Entry) -> Bool) {
+        var kept: [Entry] = []
+        for entry in entries[head...] where !unwanted(entry) {
+            // Two texts that have become neighbours are one.
+            if entry.content == .text, let last = kept.indices.last, kept[last].content == .text {
+                kept[last].text += entry.text
+            } else {
+                kept.append(entry)
+            }
+        }
+        replaceAll(with: kept)
+    }
+
+    /// What waits must not carry the interaction: approvals go without it, whole messages never had it, and the rest
+    /// goes away.
+    mutating func leaveInteraction() {
+        removeAll { $0.kind != .approval && $0.kind != .message }
+        for index in entries.indices { entries[index].withoutInteraction = true }
+    }
+
+    func forEach(_ body: (Entry) -> Void) { entries[head...].forEach(body) }
+
+    private mutating func replaceAll(with kept: [Entry]) {
+        entries = kept
+        head = 0
+        for index in ranks.indices { ranks[index] = 0 }
+        textBytes = 0
+        for entry in kept {
+            ranks[Int(entry.kind.rank.rawValue)] += 1
+            textBytes += entry.text.utf8.count
+        }
+    }
+}
+
+extension String {
+    /// The last character's end at or before that many bytes. A single character that is longer is cut between scalars,
+    /// and never to nothing.
+    fileprivate func endOfCharacters(within bytes: Int) -> String.Index {
+        guard utf8.count > bytes else { return endIndex }
+        var place = utf8.index(startIndex, offsetBy: bytes)
+        while place > startIndex && utf8[place] & 0xC0 == 0x80 { place = utf8.index(before: place) }
+        let scalarEnd = place
+        // Longer characters than this are nobody's text.
+        let farthest = utf8.index(place, offsetBy: -1024, limitedBy: startIndex) ?? startIndex
+        while place > farthest {
+            if let end = String.Index(place, within: self) { return end }
+            place = unicodeScalars.index(before: place)
+        }
+        return scalarEnd > startIndex ? scalarEnd : unicodeScalars.index(after: startIndex)
     }
 }

@@ -1,120 +1,247 @@
 package import BridgeModel
 
-/// The one place that decides what an answer means for its call (DESIGN, section 8; relay sheet 10.2).
-package enum RetryPolicy {
-    package enum Verdict: Hashable, Sendable {
-        case delivered(RelayReceipt)
-        /// It is there already, whoever put it.
-        case done
-        /// Same key, same bytes, as told by the relay.
-        case retryAsTold(after: Duration)
-        /// Same key, same bytes; nobody knows whether it was applied.
-        case retryUnknown
-        /// Give up this one call.
-        case drop(RelayErrorCode)
-        /// The preview ends: what the phone shows can no longer be continued safely.
-        case stopPreview
-        /// Another form of the open, once.
-        case reopen
-        case askTurn(RelayErrorCode)
-        case destinationGone(RelayErrorCode)
-        case windowClosed
-        case stopConnection(RelayErrorCode)
-    }
+/// What kind of post a call carries: rules differ by kind, not by content.
+package enum PostKind: Hashable, Sendable, CaseIterable {
+    case open, text, taskStarted, taskProgress, taskEnded, approval, end, message
 
-    package static func verdict(on answer: RelayAnswer, for name: PostName, tries: Int) -> Verdict {
-        switch answer.outcome {
-        case .delivered(let receipt): .delivered(receipt)
-        case .unknown: .retryUnknown
-        case .refused(let refusal): verdict(on: refusal, for: name, tries: tries)
-        }
-    }
-
-    private static func verdict(on refusal: RelayRefusal, for name: PostName, tries: Int) -> Verdict {
-        switch refusal.code {
-        case .rateLimited, .temporarilyUnavailable, .agentDegraded:
-            .retryAsTold(after: min(refusal.retryAfter ?? .seconds(1), .seconds(3600)))
-        case .internalError, .upstreamError: .retryUnknown
-        case .invalidToken, .installationRevoked, .agentNotFound, .invalidTokenLocation:
-            .stopConnection(refusal.code)
-        case .sessionNotFound, .interactionNotFound, .sessionDeleted: .destinationGone(refusal.code)
-        case .interactionExpired: .windowClosed
-        case .messageFinalized: finalized(name, tries: tries)
-        case .idempotencyConflict: conflict(name)
-        case .contentBlocked, .invalidRequest, .payloadTooLarge: shape(name, refusal.code)
-        case .permissionDenied: mustBeSeen(name) ? .askTurn(refusal.code) : .drop(refusal.code)
-        case .other: other(refusal, name)
-        }
-    }
-
-    private static func finalized(_ name: PostName, tries: Int) -> Verdict {
-        switch name {
-        // Tried before: an earlier try of ours ended it. On its first try our text is not there.
-        case .end: tries > 1 ? .done : .askTurn(.messageFinalized)
-        case .text: .stopPreview
-        case .open, .taskStarted, .taskProgress, .taskEnded, .approval, .message: .drop(.messageFinalized)
-        }
-    }
-
-    private static func conflict(_ name: PostName) -> Verdict {
-        switch name {
-        case .open: .reopen
-        case .text: .stopPreview
-        case .end, .taskStarted, .taskProgress, .taskEnded, .approval, .message: .done
-        }
-    }
-
-    private static func shape(_ name: PostName, _ code: RelayErrorCode) -> Verdict {
-        switch name {
-        case .open, .end, .message: .askTurn(code)
-        case .text: .stopPreview
-        case .taskStarted, .taskProgress, .taskEnded, .approval: .drop(code)
-        }
-    }
-
-    private static func other(_ refusal: RelayRefusal, _ name: PostName) -> Verdict {
-        switch refusal.status {
-        case 401: .stopConnection(refusal.code)
-        case 410: .destinationGone(refusal.code)
-        case 429: .retryAsTold(after: min(refusal.retryAfter ?? .seconds(1), .seconds(3600)))
-        case 500...: .retryUnknown
-        default: mustBeSeen(name) ? .askTurn(refusal.code) : .drop(refusal.code)
-        }
-    }
-
-    private static func mustBeSeen(_ name: PostName) -> Bool {
-        switch name {
+    /// Something must be seen in its place: the turn is asked, and nothing is dropped without its word.
+    package var mustBeSeen: Bool {
+        switch self {
         case .open, .end, .message: true
         case .text, .taskStarted, .taskProgress, .taskEnded, .approval: false
         }
     }
-
-    /// Exponential back-off with full jitter, 0.2 s to 30 s. The floor keeps a lost reply from being asked again in the same
-    /// millisecond.
-    package static func backOff(tries: Int, using random: inout some RandomNumberGenerator) -> Duration {
-        let ceiling = min(30.0, 0.2 * Double(1 << min(max(tries, 1), 10)))
-        return .nanoseconds(Int64(Double.random(in: 0.2...max(0.2, ceiling), using: &random) * 1e9))
-    }
-
-    /// What is added to a wait the relay asked for: up to a tenth of it and a quarter of a second, never less than none.
-    package static func jitter(on wait: Duration, using random: inout some RandomNumberGenerator) -> Duration {
-        wait + .nanoseconds(Int64(Double.random(in: 0...1, using: &random) * (wait.seconds * 0.1 + 0.25) * 1e9))
-    }
 }
 
-/// What keeps retries of things that may be lost (deltas, progress) from making an outage worse: each retry costs one, each
-/// delivered call earns a tenth.
-package struct RetryBudget: Sendable, Hashable {
-    private static let most = 50.0
-    private var left = Self.most
+/// What follows from an answer.
+package enum RetryDecision: Hashable, Sendable {
+    case delivered(RelayReceipt)
+    /// Same key, same bytes.
+    case retry(after: Duration)
+    /// It is where it should be, or nobody can do better: the lane goes on.
+    case done(RelayErrorCode)
+    case drop(RelayErrorCode)
+    /// The same post once more under the next key: the first key is taken by another body.
+    case again(RelayErrorCode)
+    case askTurn(RelayErrorCode)
+    case deadLetter
+    case destinationGone(RelayErrorCode)
+    case windowClosed
+    case stopConnection(RelayErrorCode)
+}
+
+/// The one place that decides what an answer means (DESIGN, section 8, "Retry" and "By code"; relay sheet 7.3, 10.2).
+package struct RetryPolicy: Sendable {
+    /// What is known of the call that was answered.
+    package struct Tried: Hashable, Sendable {
+        package var kind: PostKind
+        /// An earlier try may have been applied: its outcome was never known.
+        package var mayHaveLanded = false
+        /// How many tries ended without a known outcome, this one included if it did.
+        package var unknownOutcomes = 0
+        /// Which body this is in its place, from 1.
+        package var form = 1
+        /// An end waits behind it in its lane.
+        package var endWaits = false
+        /// Past this it is given up.
+        package var deadline: Instant
+
+        package init(kind: PostKind, deadline: Instant) {
+            self.kind = kind
+            self.deadline = deadline
+        }
+    }
+
+    /// The first back-off lies between nothing and this; each further ceiling is twice the one before.
+    static let firstBackOff = Duration.milliseconds(200)
+    static let longestBackOff = Duration.seconds(30)
+    /// Keys are forgotten by the relay after a day (relay sheet 7.1): nobody is waited for longer.
+    static let longestWait = Duration.seconds(86_400)
+    /// A delta that an end waits for is given up after as many unknown outcomes: the end carries its text.
+    static let deltaTriesBeforeEnd = 8
+
+    package private(set) var budget = RetryBudget()
 
     package init() {}
 
-    package mutating func earned() { left = min(Self.most, left + 0.1) }
+    /// A delta or a task's progress is tried for the first time.
+    package mutating func firstTry(_ kind: PostKind) {
+        if Self.spendsBudget(kind) { budget.firstTry() }
+    }
 
-    package mutating func spend() -> Bool {
-        guard left >= 1 else { return false }
-        left -= 1
+    package mutating func decide(
+        _ outcome: RelayAnswer.Outcome, tried: Tried, at now: Instant, using random: inout some RandomNumberGenerator
+    ) -> RetryDecision {
+        switch outcome {
+        case .delivered(let receipt):
+            // An open without the id of its bubble is no answer at all.
+            if tried.kind == .open && receipt.message == nil { return afterUnknown(tried, at: now, using: &random) }
+            return .delivered(receipt)
+        case .unknown:
+            return afterUnknown(tried, at: now, using: &random)
+        case .refused(let refusal):
+            return afterRefusal(refusal, tried: tried, at: now, using: &random)
+        }
+    }
+
+    /// Whether an answer leaves open what became of the call.
+    package static func isUnknown(_ outcome: RelayAnswer.Outcome, kind: PostKind) -> Bool {
+        switch outcome {
+        case .delivered(let receipt): kind == .open && receipt.message == nil
+        case .unknown: true
+        case .refused(let refusal): meaning(of: refusal) == .unknown
+        }
+    }
+
+    /// The relay said that a bucket is empty.
+    package static func isRateLimited(_ refusal: RelayRefusal) -> Bool { meaning(of: refusal) == .rateLimited }
+
+    /// How long the relay asked us to wait; a second when it only said no.
+    package static func told(_ refusal: RelayRefusal) -> Duration {
+        min(max(refusal.retryAfter ?? .seconds(1), .zero), longestWait)
+    }
+
+    // MARK: - By code
+
+    private enum Meaning: Hashable {
+        case badCall, connectionLost, destinationGone, windowClosed, conflict, finalized, notAllowed, blocked
+        case rateLimited, overloaded, unknown
+    }
+
+    private static func meaning(of refusal: RelayRefusal) -> Meaning {
+        switch refusal.code {
+        case .invalidRequest, .payloadTooLarge: .badCall
+        case .invalidTokenLocation, .invalidToken, .installationRevoked, .agentNotFound: .connectionLost
+        case .permissionDenied: .notAllowed
+        case .sessionNotFound, .interactionNotFound, .sessionDeleted: .destinationGone
+        case .interactionExpired: .windowClosed
+        case .idempotencyConflict: .conflict
+        case .messageFinalized: .finalized
+        case .contentBlocked: .blocked
+        case .rateLimited: .rateLimited
+        case .temporarilyUnavailable, .agentDegraded: .overloaded
+        case .internalError, .upstreamError: .unknown
+        case .other: meaning(ofStatus: refusal.status)
+        }
+    }
+
+    /// A code that nobody knows: the status decides. Any 410 means that no more may be sent (relay sheet 10.2).
+    private static func meaning(ofStatus status: Int) -> Meaning {
+        switch status {
+        case 400, 413: .badCall
+        case 401: .connectionLost
+        case 410: .destinationGone
+        case 429: .rateLimited
+        case 451: .blocked
+        case 503: .overloaded
+        case 402...499: .notAllowed
+        default: .unknown
+        }
+    }
+
+    private mutating func afterRefusal(
+        _ refusal: RelayRefusal, tried: Tried, at now: Instant, using random: inout some RandomNumberGenerator
+    ) -> RetryDecision {
+        let code = refusal.code
+        switch Self.meaning(of: refusal) {
+        case .badCall, .notAllowed, .blocked:
+            return tried.kind.mustBeSeen ? .askTurn(code) : .drop(code)
+        case .connectionLost:
+            return .stopConnection(code)
+        case .destinationGone:
+            return .destinationGone(code)
+        case .windowClosed:
+            // A whole message carries no interaction that could expire.
+            return tried.kind == .message ? .askTurn(code) : .windowClosed
+        case .conflict:
+            return afterConflict(code, tried: tried)
+        case .finalized:
+            return afterFinalized(code, tried: tried)
+        case .rateLimited, .overloaded:
+            return afterToldToWait(Self.told(refusal), tried: tried, at: now, using: &random)
+        case .unknown:
+            return afterUnknown(tried, at: now, using: &random)
+        }
+    }
+
+    /// The key carries another body: our bug, or a second bridge.
+    private func afterConflict(_ code: RelayErrorCode, tried: Tried) -> RetryDecision {
+        switch tried.kind {
+        case .open: tried.form == 1 ? .again(code) : .askTurn(code)
+        case .text: .drop(code)
+        case .end, .message, .taskStarted, .taskProgress, .taskEnded, .approval: .done(code)
+        }
+    }
+
+    /// The bubble has its end already. It is ours only if an earlier try may have landed.
+    private func afterFinalized(_ code: RelayErrorCode, tried: Tried) -> RetryDecision {
+        switch tried.kind {
+        case .text where tried.mayHaveLanded, .end where tried.mayHaveLanded: .done(code)
+        case .open, .end, .message: .askTurn(code)
+        case .text, .taskStarted, .taskProgress, .taskEnded, .approval: .drop(code)
+        }
+    }
+
+    // MARK: - How long
+
+    /// As told, plus jitter, never less. Nothing was applied, so the retry budget is not touched.
+    private func afterToldToWait(
+        _ wait: Duration, tried: Tried, at now: Instant, using random: inout some RandomNumberGenerator
+    ) -> RetryDecision {
+        let jitter = min(max(wait / 10, .milliseconds(50)), .seconds(5)) * Self.fraction(&random)
+        guard now + wait <= tried.deadline else { return .deadLetter }
+        return .retry(after: wait + jitter)
+    }
+
+    private mutating func afterUnknown(
+        _ tried: Tried, at now: Instant, using random: inout some RandomNumberGenerator
+    ) -> RetryDecision {
+        guard now < tried.deadline else { return .deadLetter }
+        var wait = Self.backOff(after: tried.unknownOutcomes) * Self.fraction(&random)
+        if Self.spendsBudget(tried.kind) {
+            if tried.endWaits {
+                if tried.kind == .taskProgress || tried.unknownOutcomes >= Self.deltaTriesBeforeEnd {
+                    return .deadLetter
+                }
+                wait = min(wait, LaneBounds.lastDeltaHold)
+            } else if !budget.retry() {
+                // Progress is worth no more; a delta must not leave a hole, so it waits longest instead.
+                if tried.kind == .taskProgress { return .deadLetter }
+                wait = Self.longestBackOff * (0.5 + Self.fraction(&random) / 2)
+            }
+        }
+        // The last try of all is made at the deadline.
+        return .retry(after: min(wait, tried.deadline - now))
+    }
+
+    private static func spendsBudget(_ kind: PostKind) -> Bool { kind == .text || kind == .taskProgress }
+
+    /// The ceiling of the back-off after so many unknown outcomes.
+    static func backOff(after outcomes: Int) -> Duration {
+        min(firstBackOff * (1 << min(max(outcomes - 1, 0), 10)), longestBackOff)
+    }
+
+    /// Evenly from 0 up to, not including, 1.
+    private static func fraction(_ random: inout some RandomNumberGenerator) -> Double {
+        Double(random.next() >> 11) / Double(1 << 53)
+    }
+}
+
+/// How many retries of deltas and progress an installation may spend: a tenth of the first tries, and ten at the start.
+///
+/// It keeps many lanes from multiplying the load of a relay in trouble; what must arrive does not ask it.
+package struct RetryBudget: Hashable, Sendable {
+    private static let most = 200
+
+    private var tenths = 100
+
+    package var left: Int { tenths / 10 }
+
+    mutating func firstTry() { tenths = min(tenths + 1, Self.most) }
+
+    mutating func retry() -> Bool {
+        guard tenths >= 10 else { return false }
+        tenths -= 10
         return true
     }
 }

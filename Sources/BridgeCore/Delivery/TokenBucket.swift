@@ -1,132 +1,189 @@
 package import BridgeModel
 
-/// Our view of one of the relay's token buckets, which we must never find empty (relay sheet, section 11).
-///
-/// Invariants:
-/// - The level is never above what the server can have: `Remaining` of an answer less every call sent after that one whose
-///   own answer has not been read, and the capacity less every call under way, which the server may not have taken yet. It
-///   goes down at once, and up only by refill or when the last answer shows that calls were counted twice. (A later call whose answer was read bounds the level by that answer; counting
-///   it again would lose a token each time two answers overtake one another.)
-/// - Until the first answer one call is under way at most: the server's bucket may be drained by whoever ran before us.
-/// - A clock that jumps mints nothing beyond the capacity, and a jump back mints nothing at all.
-package struct TokenBucket: Sendable {
-    /// Calls in the order they were sent; an answer names its ticket.
-    package struct Ticket: Hashable, Sendable { fileprivate let number: Int }
+/// What a bucket holds and how fast it fills.
+package struct BucketFigures: Hashable, Sendable {
+    package var capacity: Int
+    /// Tokens a second.
+    package var refill: Double
 
-    package private(set) var capacity: Double
-    package private(set) var refillPerSecond: Double
-    private var tokens: Double
-    private var asOf: Instant?
-    private var sent = 0
-    private var underWay = 0
-    /// Tickets after the newest one read whose answers have not been read, oldest first.
-    private var unread: [Int] = []
-    /// The lowest level that the answers told since nothing was unread, refilled since. When all are read it is the true
-    /// one: the call that the server took last was told it. Until then overtaken answers make us count calls twice.
-    private var lowestTold: Double?
-    private var hasAnswer = false
-    private var sleepsUntil: Instant?
-    private let planted: PlantedFault?
-
-    /// What a call needs: a token, and what two milliseconds bring, because the server counts in milliseconds by its own clock.
-    private var price: Double { 1 + refillPerSecond * 0.002 }
-
-    package init(capacity: Double, refillPerSecond: Double, planted: PlantedFault? = nil) {
+    package init(capacity: Int, refill: Double) {
         self.capacity = capacity
-        self.refillPerSecond = refillPerSecond
-        tokens = capacity
-        self.planted = planted
+        self.refill = refill
     }
 
+    /// The relay sheet's table (11.1): in force until the relay's headers say something else.
+    package static func ofSheet(_ bucket: RelayBucket) -> BucketFigures {
+        switch bucket {
+        case .msg, .default: BucketFigures(capacity: 30, refill: 10)
+        case .delta: BucketFigures(capacity: 200, refill: 100)
+        case .task: BucketFigures(capacity: 60, refill: 30)
+        case .approval: BucketFigures(capacity: 10, refill: 2)
+        }
+    }
+}
+
+/// Our picture of one of the relay's token buckets, never fuller than the real one.
+///
+/// States:
+/// - *lending* (after a start): the real bucket may be drained, so one call is lent at a time, until the relay first
+///   answers one. Can become: counting.
+/// - *counting*: a call takes a token, time gives them back. Can become: asleep.
+/// - *asleep*: a 429 said until when. Can become: whatever it was before.
+///
+/// Invariants, with the relay's real level S and the calls U that are under way, which it may not have counted yet: the
+/// level stays at or below S - U as long as nobody else draws from the bucket. So time fills it to capacity less U only
+/// (a full bucket gains nothing while our call travels). Where others draw from it too, a reading bounds the level: by
+/// what was left less the calls sent after the one that brought it. (Of those, calls that were answered already brought
+/// a reading of their own.) A reading only ever lowers the level, but for one case: answers that overtake one another
+/// make us count a call twice, and when the last call under way is answered and all of them brought a reading, the lowest
+/// of these is what the relay had after the last. A clock that jumps back gives nothing, and one that jumps forward no
+/// more than capacity.
+///
+/// A token is taken only when two milliseconds' refill is there besides, since the relay counts by a clock of its own.
+/// Levels are whole billionths of a token, so that a wait that was computed is never a hair too short.
+package struct TokenBucket: Sendable {
+    private static let token: Int64 = 1_000_000_000
+    private static let longestWaitNanoseconds = 86_400e9
+
+    package private(set) var figures: BucketFigures
+    private var billionths: Int64
+    private var stamp: Instant?
+    private var asleepUntil: Instant?
+    private var isLending = true
+    /// How many calls were ever sent; a call's number is its place in that order, from 1.
+    private var sent: UInt64 = 0
+    /// The numbers of the calls without an answer, in the order sent. At most as many as there are connections.
+    private var underWay: [UInt64] = []
+    /// The lowest level that readings told since no call was under way, and what time gave since. Nil when a call in
+    /// that time brought none.
+    private var lowestTold: Int64? = .max / 2
+    private let trustsRemaining: Bool
+
+    package init(_ figures: BucketFigures, planted: PlantedFault? = nil) {
+        self.figures = figures
+        billionths = Int64(figures.capacity) * Self.token
+        trustsRemaining = planted == .bucketTrustsRemaining
+        underWay.reserveCapacity(64)
+    }
+
+    /// The tokens that may be taken now; below zero while calls are under way that the relay has yet to count.
     package mutating func level(at now: Instant) -> Double {
-        refill(to: now)
-        return tokens
+        settle(at: now)
+        if isLending { return underWay.isEmpty ? 1 : 0 }
+        return Double(billionths) / Double(Self.token)
     }
 
-    /// Nil: a call may go now. Otherwise the moment to look again, or nil inside when only an answer can help.
-    package mutating func wait(at now: Instant) -> Wait? {
-        refill(to: now)
-        if let sleepsUntil, sleepsUntil > now { return .until(sleepsUntil) }
-        if !hasAnswer, underWay > 0 { return .forAnswer }
-        guard tokens < price else { return nil }
-        // With the cap that calls under way put on it, the level may be unable to rise enough before an answer.
-        if ceiling < price { return .forAnswer }
-        let seconds = (price - tokens) / refillPerSecond
-        return .until(now + .nanoseconds(Int64(seconds * 1e9) + 1))
+    /// When a token can be taken: `now` or later. Nil: not before a call is answered.
+    package mutating func readyAt(_ now: Instant) -> Instant? {
+        settle(at: now)
+        if let asleepUntil { return asleepUntil }
+        if isLending { return underWay.isEmpty ? now : nil }
+        let price = price
+        if billionths >= price { return now }
+        guard ceiling >= price else { return nil }
+        let wait = (Double(price - billionths) / figures.refill).rounded(.up)
+        return now + .nanoseconds(Int64(min(wait, Self.longestWaitNanoseconds)))
     }
 
-    package enum Wait: Hashable, Sendable { case until(Instant), forAnswer }
-
-    package mutating func take(at now: Instant) -> Ticket {
-        refill(to: now)
-        precondition(tokens >= 1 || !hasAnswer, "a call was sent without a token")
-        tokens = max(0, tokens - 1)
+    /// Takes a token for a call that leaves now, and gives the call its number in the order of sending.
+    package mutating func take(at now: Instant) -> UInt64 {
+        settle(at: now)
+        billionths -= Self.token
         sent += 1
-        underWay += 1
-        unread.append(sent)
-        return Ticket(number: sent)
+        underWay.append(sent)
+        return sent
     }
 
-    /// The call of this ticket is settled; `reading` is what its answer said, if it said anything.
-    package mutating func answered(_ ticket: Ticket, reading: RateReading?, at now: Instant) {
-        refill(to: now)
-        underWay = max(0, underWay - 1)
-        // Without a reading nobody knows when the server took it: it stays unread until a later one is read.
-        guard let reading else { return }
-        hasAnswer = true
-        let after = read(ticket)
-        if let limit = reading.limit, limit > 0, limit < 1_000_000 { capacity = Double(limit) }
-        guard let remaining = reading.remaining, remaining >= 0 else {
-            tokens = min(tokens, capacity)
+    /// A call of this bucket is over. `responded`: the relay itself answered, whatever it said. The reading is nil when
+    /// there was none or it spoke of another bucket.
+    package mutating func answered(_ call: UInt64, responded: Bool, reading: RateReading?, at now: Instant) {
+        settle(at: now)
+        // The newest are answered soonest: looked for from the back.
+        guard let place = underWay.lastIndex(of: call) else { return }
+        underWay.remove(at: place)
+        if isLending && responded {
+            // Without a word about what is left, the sheet's table holds.
+            isLending = false
+            billionths = ceiling
+        }
+        let wasTold = reading.map { heed($0, uncounted: Int64(underWay.count - place)) } ?? false
+        if !wasTold { lowestTold = nil }
+        guard underWay.isEmpty else { return }
+        if let lowestTold { billionths = max(billionths, min(lowestTold, ceiling)) }
+        lowestTold = .max / 2
+    }
+
+    /// A reading that a call of another bucket brought.
+    package mutating func observe(_ reading: RateReading, at now: Instant) {
+        settle(at: now)
+        _ = heed(reading, uncounted: Int64(underWay.count))
+    }
+
+    /// Nothing may be taken until then: a 429 asked for it, so what we thought was left is not there.
+    package mutating func sleep(until instant: Instant, at now: Instant) {
+        settle(at: now)
+        asleepUntil = max(instant, asleepUntil ?? instant)
+        billionths = min(billionths, 0)
+        lowestTold = nil
+    }
+
+    /// What must be there for a call to leave. A bucket of one token has no room for more.
+    private var price: Int64 {
+        min(Self.token + Int64(figures.refill * 2_000_000), Int64(figures.capacity) * Self.token)
+    }
+
+    /// The most that the real bucket can hold for us, while calls are under way.
+    private var ceiling: Int64 { (Int64(figures.capacity) - Int64(underWay.count)) * Self.token }
+
+    private mutating func settle(at now: Instant) {
+        if let asleepUntil, now >= asleepUntil { self.asleepUntil = nil }
+        guard let before = stamp, now > before else {
+            stamp = now
             return
         }
-        let exact = learn(remaining: Double(remaining), resetAfter: reading.resetAfter)
-        if planted == .bucketTrustsRemaining {
-            tokens = Double(remaining)
-            return
+        stamp = now
+        // A billionth of a token in a nanosecond is a token in a second.
+        let gained = min(Double(now.nanoseconds) - Double(before.nanoseconds), Self.longestWaitNanoseconds)
+        let filled = min(gained * figures.refill, 1e15)
+        billionths = min(billionths + Int64(filled), ceiling)
+        lowestTold = lowestTold.map { min($0 + Int64(filled), .max / 2) }
+    }
+
+    /// False when the reading says nothing that can be believed.
+    private mutating func heed(_ reading: RateReading, uncounted: Int64) -> Bool {
+        let limit = reading.limit ?? figures.capacity
+        guard let remaining = reading.remaining, (1...100_000).contains(limit), (0...limit).contains(remaining) else {
+            return false
         }
-        tokens = max(0, min(tokens, exact - Double(after)))
-        let lowest = min(lowestTold ?? exact, exact)
-        lowestTold = unread.isEmpty ? nil : lowest
-        if unread.isEmpty { tokens = max(tokens, min(lowest, ceiling)) }
+        figures.capacity = limit
+        if let reset = reading.resetAfter { learnRefill(missing: limit - remaining, resetAfter: reset) }
+        if trustsRemaining {
+            billionths = Int64(remaining) * Self.token
+        } else {
+            let left = exactly(remaining, limit: limit, resetAfter: reading.resetAfter)
+            billionths = min(billionths, left - uncounted * Self.token, ceiling)
+            lowestTold = lowestTold.map { min($0, left) }
+        }
+        return true
     }
 
-    /// An answer without any rate headers: the sheet's table holds.
-    package mutating func answeredWithoutHeaders(_ ticket: Ticket, at now: Instant) {
-        refill(to: now)
-        underWay = max(0, underWay - 1)
-        hasAnswer = true
-        _ = read(ticket)
+    /// `Remaining` is cut to whole tokens; the time until full tells the fraction.
+    private func exactly(_ remaining: Int, limit: Int, resetAfter: Duration?) -> Int64 {
+        let least = Int64(remaining) * Self.token
+        guard let resetAfter, resetAfter > .zero, resetAfter < .seconds(86_400) else { return least }
+        let missing = Int64(Double(resetAfter.nanoseconds) * figures.refill)
+        return min(max(Int64(limit) * Self.token - missing, least), least + Self.token - 1)
     }
 
-    /// How many later calls are unread. Calls settled without a reading before this one are covered by it.
-    private mutating func read(_ ticket: Ticket) -> Int {
-        unread.removeAll { $0 == ticket.number || $0 < ticket.number - underWay - 64 }
-        return unread.reduce(0) { $0 + ($1 > ticket.number ? 1 : 0) }
-    }
-
-    package mutating func sleep(until moment: Instant) {
-        sleepsUntil = max(sleepsUntil ?? moment, moment)
-    }
-
-    private var ceiling: Double { max(0, capacity - Double(underWay)) }
-
-    /// `Remaining` is rounded down; with `Reset-After` the fraction is known. The pair also tells the refill.
-    private mutating func learn(remaining: Double, resetAfter: Duration?) -> Double {
-        guard let seconds = resetAfter?.seconds, seconds > 0.001, seconds < 86_400 else { return remaining }
-        // The true level lies in [remaining, remaining + 1), so the refill lies between these two.
-        let least = max(0, capacity - remaining - 1) / seconds
-        let most = (capacity - remaining) / seconds
-        if most > 0, refillPerSecond > most * 1.02 { refillPerSecond = most }
-        if least > 0, refillPerSecond < least * 0.98 { refillPerSecond = least }
-        return min(remaining + 0.99, max(remaining, capacity - seconds * refillPerSecond))
-    }
-
-    private mutating func refill(to now: Instant) {
-        defer { asOf = now }
-        guard let asOf, now > asOf else { return }
-        let gained = (now - asOf).seconds * refillPerSecond
-        if tokens < ceiling { tokens = min(ceiling, tokens + gained) }
-        lowestTold = lowestTold.map { min(capacity, $0 + gained) }
+    /// Refill is what is missing over the time until full. `Remaining` is cut to whole tokens and the time may be
+    /// rounded, so a reading only says between what bounds the refill lies; ours moves to the nearer bound when it lies
+    /// outside.
+    private mutating func learnRefill(missing: Int, resetAfter: Duration) {
+        let seconds = resetAfter.seconds
+        guard missing > 0, seconds > 0, seconds < 86_400 else { return }
+        let rounding = 0.05
+        let least = Double(missing - 1) / (seconds + rounding)
+        let most = seconds > rounding ? Double(missing) / (seconds - rounding) : .infinity
+        figures.refill = min(max(min(max(figures.refill, least), most), 0.01), 100_000)
     }
 }

@@ -1,0 +1,130 @@
+package import BridgeModel
+
+/// A call of this process, the same over all its tries.
+package struct CallID: Hashable, Sendable {
+    /// Counts the calls of a `Delivery` from 1.
+    package let number: UInt64
+    /// The lane's place, so that an answer finds it without a search.
+    let slot: Int
+}
+
+/// One try of a relay call, to be made now.
+package struct CallAttempt: Hashable, Sendable {
+    package enum Payload: Hashable, Sendable {
+        // Indirect: attempts are passed on several times, and a call is large.
+        indirect case fresh(RelayCall)
+        /// From before the restart: the bytes that were stored under this key.
+        case stored(IdempotencyKey)
+    }
+
+    package var call: CallID
+    package var turn: TurnID
+    package var name: PostName
+    package var payload: Payload
+    /// From 1. A later try must send the very bytes of the first.
+    package var attempt: Int
+    /// To be saved with key and bytes before this try leaves; nil when it is saved already, or is not worth saving.
+    package var durability: StoredRecord.Durability?
+    /// May use the connections that are kept for opens and ends.
+    package var reserve: Bool
+}
+
+package enum DeliveryStep: Hashable, Sendable {
+    case attempt(CallAttempt)
+    /// Something came to pass without an answer: a post that cannot be carried.
+    case report(DeliveryReport)
+    /// Nothing to do before that moment (nil: before something happens). An answer or a post ends the wait early.
+    case idle(until: Instant?)
+}
+
+/// Who goes first. Within a rank the longest waiting; a lane that had its turn goes to the back.
+package enum DeliveryRank: UInt8, Hashable, Sendable, Comparable, CaseIterable {
+    case approval, bubble, taskEnd, taskStart
+    /// The first text of a turn ends the phone's waiting: it goes before other text.
+    case firstText
+    case text, progress
+
+    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+package struct DeliverySettings: Hashable, Sendable {
+    /// Calls under way at once.
+    package var connections = 64
+    /// Of these, kept for opens and ends.
+    package var reserved = 8
+    /// The share of the delta bucket's refill that text may use.
+    package var deltaShare = 0.8
+    /// An end that waits longer takes turns with the opens that are late too. A hair under the 5 s that no end may wait.
+    package var endTarget = Duration.milliseconds(4970)
+    /// An open that waits longer takes turns with the ends that are late too.
+    package var openTarget = Duration.seconds(10)
+    /// What counts until the relay's headers say something else.
+    package var figures: [RelayBucket: BucketFigures] = [:]
+
+    package init() {}
+}
+
+extension RelayBucket {
+    static let inOrder: [RelayBucket] = [.msg, .delta, .task, .approval, .default]
+
+    var index: Int {
+        switch self {
+        case .msg: 0
+        case .delta: 1
+        case .task: 2
+        case .approval: 3
+        case .default: 4
+        }
+    }
+}
+
+extension PostName {
+    package var isText: Bool { kind == .text }
+
+    package var kind: PostKind {
+        switch self {
+        case .open: .open
+        case .text: .text
+        case .taskStarted: .taskStarted
+        case .taskProgress: .taskProgress
+        case .taskEnded: .taskEnded
+        case .approval: .approval
+        case .end: .end
+        case .message: .message
+        }
+    }
+}
+
+extension PostKind {
+    package var bucket: RelayBucket {
+        switch self {
+        case .open, .end, .message: .msg
+        case .text: .delta
+        case .taskStarted, .taskProgress, .taskEnded: .task
+        case .approval: .approval
+        }
+    }
+
+    package var rank: DeliveryRank {
+        switch self {
+        case .approval: .approval
+        case .open, .end, .message: .bubble
+        case .taskEnded: .taskEnd
+        case .taskStarted: .taskStart
+        case .text: .text
+        case .taskProgress: .progress
+        }
+    }
+
+    /// The preview and its progress are free to be lost.
+    var isDroppable: Bool { self == .text || self == .taskProgress }
+
+    /// How durable a call must be before its first try (DESIGN, section 8). Progress is not stored.
+    var durability: StoredRecord.Durability? {
+        switch self {
+        case .open, .end, .message, .approval: .synced
+        case .text, .taskStarted, .taskEnded: .written
+        case .taskProgress: nil
+        }
+    }
+}

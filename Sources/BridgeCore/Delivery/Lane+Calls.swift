@@ -1,0 +1,275 @@
+import BridgeModel
+
+/// What goes out: which call is next and when, how it is frozen, and what its answer makes of the lane.
+extension Lane {
+    enum Readiness: Hashable, Sendable {
+        case nothing
+        case waits(until: Instant)
+        /// `since`: when the post came to the lane. `again`: when the lane must be looked at again even if it is not
+        /// served, because an end does not wait longer for the text before it.
+        case ready(PostKind, DeliveryRank, since: Instant, again: Instant?)
+    }
+
+    /// What the lane could send now. Text that has held back the end for too long is dropped here.
+    mutating func readiness(at now: Instant) -> Readiness {
+        switch state {
+        case .underWay, .refused, .gone: return .nothing
+        case .resting(let until):
+            guard let frozen else { return .nothing }
+            var earliest = until
+            if frozen.tried.kind == .text, let hold = holdEnds, !frozen.tried.mayHaveLanded {
+                // It was refused for the rate, so it is not there, and the end carries it.
+                if now >= hold {
+                    giveUpBeforeEnd()
+                    return readiness(at: now)
+                }
+                earliest = min(until, hold)
+            }
+            if now < until { return .waits(until: earliest) }
+            return .ready(
+                frozen.tried.kind, rank(of: frozen.tried.kind), since: frozen.since,
+                again: frozen.tried.kind == .text && !frozen.tried.mayHaveLanded ? holdEnds : nil)
+        case .idle:
+            if let hold = holdEnds, now >= hold { stopPreview() }
+            guard let (kind, since) = queue.firstKind else { return .nothing }
+            guard kind == .text else { return .ready(kind, rank(of: kind), since: since, again: nil) }
+            let ready = pace.readyAt(now)
+            if ready > now { return .waits(until: min(ready, holdEnds ?? ready)) }
+            return .ready(kind, rank(of: kind), since: since, again: holdEnds)
+        }
+    }
+
+    /// Tries the next call, or the resting one again. Only when `readiness` said that there is one.
+    mutating func begin(_ call: @autoclosure () -> CallID, number: UInt64, at now: Instant) -> CallAttempt {
+        var frozen = self.frozen ?? freeze(as: call(), at: now)
+        frozen.attempts += 1
+        frozen.number = number
+        if planted == .retryRecoalesces && frozen.attempts > 1 { recoalesce(&frozen) }
+        self.frozen = frozen
+        state = .underWay
+        return CallAttempt(
+            call: frozen.call, turn: address.turn, name: frozen.name, payload: frozen.payload,
+            attempt: frozen.attempts, durability: frozen.isStored ? nil : frozen.tried.kind.durability,
+            reserve: frozen.tried.kind.bucket == .msg)
+    }
+
+    /// The call could not be saved, so it did not leave: it is as if it had not been tried.
+    mutating func couldNotSave(until: Instant) {
+        frozen?.attempts -= 1
+        state = .resting(until: until)
+    }
+
+    /// What is asked about the call under way when its answer comes.
+    struct Returned {
+        var turn: TurnID
+        var name: PostName
+        var number: UInt64
+        var tried: RetryPolicy.Tried
+    }
+
+    /// Nil when that call is not under way. It changes nothing; `mutating` spares a copy of the lane.
+    mutating func returned(_ call: CallID) -> Returned? {
+        guard state == .underWay, let frozen, frozen.call == call else { return nil }
+        var tried = frozen.tried
+        tried.endWaits = endSince != nil
+        return Returned(turn: address.turn, name: frozen.name, number: frozen.number, tried: tried)
+    }
+
+    /// The call under way was answered, and the policy has decided.
+    mutating func answered(
+        _ decision: RetryDecision, tried: RetryPolicy.Tried, wasTold: Bool, at now: Instant,
+        into reports: inout [PostReport]
+    ) {
+        frozen?.tried = tried
+        frozen?.wasTold = wasTold
+        guard state == .underWay, let call = frozen else { return }
+        if case .retry(let wait) = decision {
+            frozen?.isStored = true
+            state = .resting(until: now + wait)
+            return
+        }
+        if case .stopConnection = decision {
+            // Nothing is sent any more; the call stays what it was, for whoever takes the lane up again.
+            state = .resting(until: now)
+            return
+        }
+        if case .askTurn(let code) = decision {
+            state = .refused
+            reports.append(.refused(call.name, code))
+            return
+        }
+        frozen = nil
+        state = .idle
+        switch decision {
+        case .delivered(let receipt):
+            if call.name == .open, let message = receipt.message, planted != .placeholderNotAwaited {
+                bubble = .known(message)
+                bubbleSince = now
+            }
+            reports.append(.delivered(call.name, message: receipt.message))
+        case .done:
+            reports.append(.delivered(call.name, message: nil))
+        case .drop(let code):
+            if call.tried.kind == .text { stopPreview() }
+            reports.append(.dropped(call.name, code))
+        case .again:
+            queue.insertFirst(
+                LaneQueue.Entry(content: .post(.open), kind: .open, since: call.since, form: call.tried.form + 1))
+        case .deadLetter where call.tried.deadline == windowEnds && !call.tried.kind.isDroppable:
+            // Tried until the window was over: nothing else of this interaction can land either.
+            interactionExpired(call, at: now)
+            reports.append(.windowClosed)
+        case .deadLetter:
+            if call.tried.kind == .text { stopPreview() }
+            reports.append(.deadLetter(call.name))
+        case .destinationGone(let code):
+            abandon()
+            reports.append(.destinationGone(code))
+        case .windowClosed:
+            interactionExpired(call, at: now)
+            reports.append(.windowClosed)
+        case .retry, .stopConnection, .askTurn:
+            preconditionFailure("handled above")
+        }
+        if isAbandoned { state = .gone }
+    }
+
+    // MARK: -
+
+    /// Until when text may hold back the end: text that waited for its bubble gets its time from then on.
+    private var holdEnds: Instant? {
+        guard let endSince, bubble != .awaited else { return nil }
+        return max(endSince, bubbleSince ?? endSince) + LaneBounds.lastDeltaHold
+    }
+
+    /// The rank of the most urgent call from the next on.
+    private func rank(of kind: PostKind) -> DeliveryRank {
+        let own: DeliveryRank = kind == .text && pace.count == 0 ? .firstText : kind.rank
+        guard let behind = queue.mostUrgent else { return own }
+        return min(own, behind)
+    }
+
+    private mutating func freeze(as call: CallID, at now: Instant) -> Frozen {
+        if queue.firstKind?.kind == .text, let text = queue.removeText(bytes: LaneBounds.deltaBytes) {
+            return freeze(text: text.text, since: text.since, as: call, at: now)
+        }
+        guard let entry = queue.removeFirst() else { preconditionFailure("a lane without a post was given a try") }
+        if entry.kind == .end { endSince = nil }
+        var tried = RetryPolicy.Tried(kind: entry.kind, deadline: deadline(of: entry))
+        switch entry.content {
+        case .stored(let stored):
+            tried.mayHaveLanded = true
+            return Frozen(
+                call: call, name: stored.name, payload: .stored(stored.key), isStored: true, since: entry.since,
+                tried: tried)
+        case .post(let post):
+            tried.form = entry.form
+            return Frozen(
+                call: call, name: post.name, payload: .fresh(relayCall(post, entry)), since: entry.since, tried: tried)
+        case .text:
+            preconditionFailure("texts are taken by their own way")
+        }
+    }
+
+    private mutating func freeze(text: String, since: Instant, as call: CallID, at now: Instant) -> Frozen {
+        streamed += text.utf8.count
+        deltas += 1
+        pace.sent(at: now)
+        let key = keys.delta(epoch: epoch, number: deltas)
+        return Frozen(
+            call: call, name: .text(endOffset: streamed),
+            payload: .fresh(.sendMessageDelta(SendMessageDelta(message: message, delta: text, key: key))),
+            since: since, tried: RetryPolicy.Tried(kind: .text, deadline: windowEnds))
+    }
+
+    /// Text, tasks and the end are taken only behind an open, and an open that fails takes them with it.
+    private var message: MessageID {
+        if planted == .placeholderNotAwaited { return MessageID(address.turn.text) }
+        guard case .known(let message) = bubble else { preconditionFailure("a post went ahead of its bubble") }
+        return message
+    }
+
+    private func deadline(of entry: LaneQueue.Entry) -> Instant {
+        switch entry.kind {
+        case .message: entry.since + LaneBounds.messageLife
+        case .approval where entry.withoutInteraction: entry.since + LaneBounds.approvalLife
+        case .open, .text, .taskStarted, .taskProgress, .taskEnded, .approval, .end: windowEnds
+        }
+    }
+
+    private mutating func relayCall(_ post: Post, _ entry: LaneQueue.Entry) -> RelayCall {
+        let session = address.session
+        let interaction = entry.withoutInteraction ? nil : address.interaction
+        switch post {
+        case .open:
+            // One space: the relay refused an empty placeholder (relay sheet 6.1).
+            return .sendMessage(
+                SendMessage(session: session, interaction: interaction, text: " ", key: keys.open(form: entry.form)))
+        case .text(let text):
+            return .sendMessageDelta(
+                SendMessageDelta(message: message, delta: text, key: keys.delta(epoch: epoch, number: deltas)))
+        case .taskStarted(let start):
+            return .createTask(
+                CreateTask(
+                    session: session, interaction: interaction, task: start.task, kind: start.kind,
+                    label: start.label, arguments: start.arguments, key: keys.taskStart(start.task)))
+        case .taskProgress(let progress):
+            updates += 1
+            return .updateTask(
+                UpdateTask(
+                    session: session, interaction: interaction, task: progress.task, label: progress.label,
+                    percent: progress.percent, partialResult: progress.partialResult,
+                    key: keys.taskUpdate(progress.task, epoch: epoch, number: updates)))
+        case .taskEnded(let end):
+            return .finishTask(
+                FinishTask(
+                    session: session, interaction: interaction, task: end.task, name: end.name, status: end.status,
+                    label: end.label, error: end.error, result: end.result, key: keys.taskEnd(end.task)))
+        case .approval(let card):
+            return .requestApproval(
+                RequestApproval(
+                    session: session, interaction: interaction, approval: card.approval, slug: card.slug,
+                    action: card.action, toolCall: card.toolCall, title: card.title, severity: card.severity,
+                    command: card.command, host: card.host, message: card.message,
+                    key: keys.approval(card.approval, form: entry.form)))
+        case .end(let end):
+            return .sendMessageEnd(
+                SendMessageEnd(
+                    message: message, text: end.text, usage: end.usage, finishReason: end.finishReason,
+                    key: keys.end(form: entry.form)))
+        case .message(let whole):
+            return .sendMessage(
+                SendMessage(
+                    session: session, interaction: nil, text: whole.text, usage: whole.usage,
+                    key: keys.message(whole.part, form: entry.form)))
+        }
+    }
+
+    /// Nothing may carry the interaction any more. An approval that was refused for it goes once more without, under
+    /// another key, because its body is another one.
+    private mutating func interactionExpired(_ call: Frozen, at now: Instant) {
+        isWindowOpen = false
+        isEnded = true
+        isPreviewOver = true
+        endSince = nil
+        queue.leaveInteraction()
+        guard case .fresh(.requestApproval(let request)) = call.payload, request.interaction != nil else { return }
+        let card = ApprovalCard(
+            approval: request.approval, action: request.action, title: request.title, message: request.message,
+            severity: request.severity, command: request.command, host: request.host, slug: request.slug,
+            toolCall: request.toolCall)
+        queue.insertFirst(
+            LaneQueue.Entry(
+                content: .post(.approval(card)), kind: .approval, since: now, withoutInteraction: true,
+                form: call.tried.form + 1))
+    }
+
+    /// Planted: the text that came meanwhile goes with the retry.
+    private mutating func recoalesce(_ frozen: inout Frozen) {
+        guard case .fresh(.sendMessageDelta(var delta)) = frozen.payload,
+            let more = queue.removeText(bytes: LaneBounds.deltaBytes)
+        else { return }
+        delta.delta += more.text
+        frozen.payload = .fresh(.sendMessageDelta(delta))
+    }
+}

@@ -1,0 +1,132 @@
+import BridgeCore
+import BridgeModel
+import BridgeTesting
+import Testing
+
+@Suite("The delivery")
+struct DeliveryTests {
+    @Test("a 429 puts its bucket to sleep as told, and no other")
+    func sleepsBucket() throws {
+        var lane = LaneConversation.opened()
+        lane.post(.text("x"))
+        let delta = try lane.nextCall()
+        lane.refuse(delta, 429, .rateLimited, after: .seconds(3))
+        let refused = lane.now
+        lane.post(.card("a"))
+        let level = lane.delivery.level(of: .msg, at: lane.now)
+        #expect(level >= 1)
+        let again = try lane.nextCall()
+        #expect(again.name == delta.name)
+        #expect(lane.now - refused >= .seconds(3))
+        #expect(lane.delivery.tally.rateLimited == 1)
+    }
+
+    @Test("a 429 that names no bucket puts all to sleep")
+    func sleepsAll() throws {
+        var lane = LaneConversation.opened()
+        lane.delivery.openLane(
+            LaneAddress(turn: TurnID("int_2"), session: SessionID("ses_2"), interaction: nil),
+            windowEnds: lane.now + .seconds(1800))
+        lane.post(.text("x"))
+        let delta = try lane.nextCall()
+        let refusal = RelayRefusal(status: 429, code: .rateLimited, retryAfter: .seconds(3))
+        _ = lane.delivery.answered(delta.call, with: RelayAnswer(.refused(refusal)), at: lane.now, using: &lane.random)
+        let refused = lane.now
+        lane.delivery.post(.open, on: TurnID("int_2"), at: lane.now)
+        _ = lane.call()
+        #expect(lane.now - refused >= .seconds(3))
+    }
+
+    @Test("when the relay refuses the installation nothing is sent any more")
+    func stops() throws {
+        var lane = LaneConversation()
+        lane.post(.open)
+        let open = try lane.nextCall()
+        let refusal = RelayRefusal(status: 401, code: .invalidToken)
+        let reports = lane.delivery.answered(
+            open.call, with: RelayAnswer(.refused(refusal)), at: lane.now, using: &lane.random)
+        #expect(reports == [.connectionStopped(.invalidToken)])
+        lane.post(.text("x"))
+        #expect(lane.step() == .idle(until: nil))
+        #expect(lane.delivery.stopped == .invalidToken)
+    }
+
+    @Test("a dropped call is noted with what the relay found wrong")
+    func notes() throws {
+        var lane = LaneConversation.opened()
+        lane.post(.start("t"))
+        let task = try lane.nextCall()
+        let refusal = RelayRefusal(status: 400, code: .invalidRequest, fields: ["args"])
+        let answer = RelayAnswer(.refused(refusal), request: RequestID("req_1"))
+        let reports = lane.delivery.answered(task.call, with: answer, at: lane.now, using: &lane.random)
+        let note = DeliveryNote(code: .invalidRequest, fields: ["args"], request: RequestID("req_1"))
+        #expect(
+            reports == [
+                .post(LaneConversation.turn, .dropped(task.name, .invalidRequest)),
+                .note(note, LaneConversation.turn, task.name),
+            ])
+        lane.post(.text("the lane goes on"))
+        #expect(lane.call()?.delta == "the lane goes on")
+    }
+
+    @Test("a call takes the rank of the most urgent call behind it in its own lane")
+    func ranks() throws {
+        var lane = LaneConversation.opened()
+        let other = TurnID("int_2")
+        lane.delivery.openLane(
+            LaneAddress(turn: other, session: SessionID("ses_2"), interaction: nil),
+            windowEnds: lane.now + .seconds(1800))
+        lane.delivery.post(.open, on: other, at: lane.now)
+        lane.deliver()
+        // A first text goes before others: both have sent theirs.
+        lane.post(.text("a"))
+        lane.deliver()
+        lane.delivery.post(.text("b"), on: other, at: lane.now)
+        lane.deliver()
+        lane.wait(.seconds(1))
+        lane.delivery.post(.text("waits longer"), on: other, at: lane.now)
+        lane.wait(.milliseconds(1))
+        lane.post(.text("before the card"))
+        lane.post(.card("a"))
+        #expect(lane.call()?.delta == "before the card")
+        #expect(lane.call()?.delta == "waits longer")
+    }
+
+    @Test(
+        "a clock that jumps back or far forward holds nothing up and sends nothing twice",
+        arguments: [
+            -7200, -1, 7200, 315_360_000,
+        ])
+    func jumps(seconds: Int64) throws {
+        var lane = LaneConversation.opened()
+        lane.post(.text("one"))
+        lane.lose(try lane.nextCall())
+        lane.wait(.seconds(seconds))
+        let jumped = lane.now
+        let again = try lane.nextCall()
+        #expect(again.delta == "one")
+        #expect(lane.now - jumped <= .milliseconds(200))
+        lane.deliver(again)
+        lane.post(.text("two"))
+        #expect(lane.deliver()?.delta == "two")
+        #expect(lane.delivery.level(of: .delta, at: lane.now) <= 200)
+    }
+
+    @Test("the backlog is told by rank, with the oldest wait")
+    func backlog() {
+        var lane = LaneConversation()
+        for post in [.open, .text("x"), .start("t"), .ending()] as [Post] { lane.post(post) }
+        lane.wait(.seconds(2))
+        let backlog = lane.delivery.backlog(at: lane.now)
+        #expect(backlog.posts == [.bubble: 2, .text: 1, .taskStart: 1])
+        #expect(backlog.oldest == .seconds(2))
+    }
+
+    @Test("posts for a turn without a lane are counted, not carried")
+    func stray() {
+        var delivery = Delivery()
+        delivery.post(.open, on: TurnID("nobody"), at: .zero)
+        #expect(delivery.tally.notTaken == 1)
+        #expect(delivery.next(at: .zero) == .idle(until: nil))
+    }
+}

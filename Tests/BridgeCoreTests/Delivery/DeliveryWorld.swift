@@ -1,0 +1,177 @@
+import BridgeCore
+import BridgeModel
+import BridgeTesting
+
+/// A `Delivery` and a `VirtualRelay` on one virtual clock.
+struct DeliveryWorld {
+    enum Happening {
+        case act((inout DeliveryWorld) -> Void)
+        case arrives(CallAttempt, RelayCall, life: Int)
+        case answered(CallAttempt, RelayAnswer, life: Int)
+    }
+
+    private struct Moment: Hashable, Comparable {
+        var at: Instant
+        var order: Int
+
+        static func < (left: Moment, right: Moment) -> Bool {
+            left.at == right.at ? left.order < right.order : left.at < right.at
+        }
+    }
+
+    var delivery: Delivery
+    var relay = VirtualRelay()
+    var random: SeededGenerator
+    private(set) var now = Instant.zero
+    private(set) var reports: [TurnID: [PostReport]] = [:]
+    private(set) var attempts: [(at: Instant, attempt: CallAttempt)] = []
+    /// How long opens and ends took from the post to the relay's answer.
+    private(set) var openWaits: [Duration] = []
+    private(set) var endWaits: [TurnID: Duration] = [:]
+    /// While some lane waited for a token of the delta bucket or for the shared pace.
+    private(set) var secondsOfWaitingText = 0.0
+    private(set) var mostUnderWay = 0
+    private var since: [TurnID: [PostName: Instant]] = [:]
+    private var bodies: [IdempotencyKey: RelayCall] = [:]
+    private var timeline = Timeline()
+    private var wake: Instant?
+    private var life = 0
+
+    init(seed: UInt64 = 1, settings: DeliverySettings = DeliverySettings()) {
+        delivery = Delivery(settings: settings)
+        random = SeededGenerator(seed: seed)
+    }
+
+    // MARK: - Script
+
+    mutating func at(_ time: Duration, _ body: @escaping (inout DeliveryWorld) -> Void) {
+        timeline.add(.act(body), at: Instant.zero + time)
+    }
+
+    mutating func open(_ name: String, window: Duration = .seconds(1800)) {
+        let turn = TurnID(name)
+        delivery.openLane(
+            LaneAddress(turn: turn, session: SessionID("ses-\(name)"), interaction: InteractionID(name)),
+            windowEnds: now + window)
+        post(.open, on: name)
+    }
+
+    mutating func post(_ post: Post, on name: String) {
+        let turn = TurnID(name)
+        if post == .open { since[turn, default: [:]][.open] = now }
+        if case .end = post { since[turn, default: [:]][.end] = now }
+        delivery.post(post, on: turn, at: now)
+    }
+
+    mutating func end(_ name: String) { post(.end(EndOfTurn(text: "end of \(name)")), on: name) }
+
+    mutating func restart() {
+        life += 1
+        delivery.restart()
+    }
+
+    func reports(of name: String) -> [PostReport] { reports[TurnID(name)] ?? [] }
+
+    // MARK: - Time
+
+    /// Lets things happen until nothing is left to happen, or until that time.
+    mutating func run(until limit: Duration = .seconds(7200)) {
+        drain()
+        while true {
+            let next = timeline.first
+            guard let moment = [next, wake].compactMap({ $0 }).min(), moment <= Instant.zero + limit else { return }
+            pass(to: max(moment, now))
+            if let next, next <= moment, let happening = timeline.removeFirst() { perform(happening) }
+            drain()
+        }
+    }
+
+    private mutating func pass(to moment: Instant) {
+        if delivery.lanesWaiting(for: .delta) > 0 { secondsOfWaitingText += (moment - now).seconds }
+        now = moment
+    }
+
+    private mutating func perform(_ happening: Happening) {
+        switch happening {
+        case .act(let body): body(&self)
+        case .arrives(let attempt, let call, let life):
+            let answer = relay.answer(to: attempt, call, at: now, using: &random)
+            timeline.add(.answered(attempt, answer, life: life), at: now + oneWay())
+        case .answered(let attempt, let answer, let life):
+            // A killed process hears no answer any more.
+            guard life == self.life else { return }
+            for report in delivery.answered(attempt.call, with: answer, at: now, using: &random) { keep(report) }
+        }
+    }
+
+    private mutating func drain() {
+        while true {
+            switch delivery.next(at: now) {
+            case .attempt(let attempt): send(attempt)
+            case .report(let report): keep(report)
+            case .idle(let until):
+                wake = until
+                return
+            }
+        }
+    }
+
+    private mutating func send(_ attempt: CallAttempt) {
+        attempts.append((now, attempt))
+        mostUnderWay = max(mostUnderWay, delivery.callsUnderWay)
+        let call: RelayCall?
+        switch attempt.payload {
+        case .fresh(let fresh):
+            if attempt.durability != nil, let key = fresh.key { bodies[key] = fresh }
+            call = fresh
+        case .stored(let key): call = bodies[key]
+        }
+        guard let call else { return }
+        timeline.add(.arrives(attempt, call, life: life), at: now + oneWay())
+    }
+
+    private mutating func oneWay() -> Duration {
+        .microseconds(Int64.random(in: relay.latency, using: &random))
+    }
+
+    private mutating func keep(_ report: DeliveryReport) {
+        guard case .post(let turn, let report) = report else { return }
+        reports[turn, default: []].append(report)
+        guard case .delivered(let name, _) = report, let posted = since[turn]?[name] else { return }
+        if name == .open { openWaits.append(now - posted) }
+        if name == .end { endWaits[turn] = now - posted }
+    }
+
+    private struct Timeline {
+        private var entries: [(moment: Moment, happening: Happening)] = []
+        private var order = 0
+
+        var first: Instant? { entries.first?.moment.at }
+
+        mutating func add(_ happening: Happening, at instant: Instant) {
+            order += 1
+            entries.append((Moment(at: instant, order: order), happening))
+            var place = entries.count - 1
+            while place > 0, entries[place].moment < entries[(place - 1) / 2].moment {
+                entries.swapAt(place, (place - 1) / 2)
+                place = (place - 1) / 2
+            }
+        }
+
+        mutating func removeFirst() -> Happening? {
+            guard !entries.isEmpty else { return nil }
+            entries.swapAt(0, entries.count - 1)
+            let first = entries.removeLast()
+            var place = 0
+            while true {
+                var least = place
+                for child in [2 * place + 1, 2 * place + 2] where child < entries.count {
+                    if entries[child].moment < entries[least].moment { least = child }
+                }
+                guard least != place else { return first.happening }
+                entries.swapAt(place, least)
+                place = least
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import BridgeCore
+import BridgeModel
+import BridgeTesting
+
+/// A relay on virtual time that judges every call, and the network before it.
+///
+/// `breaches` collects what a real relay would have refused by our fault.
+struct VirtualRelay {
+    var buckets: [RelayBucket: ExactBucket] = [:]
+    /// One way, in microseconds.
+    var latency: ClosedRange<Int64> = 1_000...4_000
+    /// What happens to a call instead of being carried out; the relay may still have applied it.
+    var fault: (CallAttempt, inout SeededGenerator) -> (answer: RelayAnswer, applied: Bool)? = { _, _ in nil }
+    var sendsHeaders = true
+    private(set) var breaches: [String] = []
+    private(set) var rateLimited = 0
+    private var bodies: [IdempotencyKey: RelayCall] = [:]
+    private var answers: [IdempotencyKey: RelayAnswer.Outcome] = [:]
+    private(set) var streamed: [MessageID: String] = [:]
+    private(set) var ended: [MessageID: String] = [:]
+    private(set) var finishedTasks: Set<TaskID> = []
+
+    init() {
+        for bucket in RelayBucket.allCases { buckets[bucket] = .ofSheet(bucket) }
+    }
+
+    mutating func answer(
+        to attempt: CallAttempt, _ call: RelayCall, at now: Instant, using random: inout SeededGenerator
+    ) -> RelayAnswer {
+        let misfortune = fault(attempt, &random)
+        if let misfortune, !misfortune.applied { return misfortune.answer }
+        let bucket = call.bucket
+        guard buckets[bucket]?.take(at: now) == true else {
+            rateLimited += 1
+            let refusal = RelayRefusal(status: 429, code: .rateLimited, retryAfter: .milliseconds(500))
+            return RelayAnswer(.refused(refusal), rate: reading(of: bucket))
+        }
+        let outcome = apply(call)
+        if let misfortune { return misfortune.answer }
+        return RelayAnswer(outcome, rate: reading(of: bucket))
+    }
+
+    private func reading(of bucket: RelayBucket) -> RateReading? {
+        guard sendsHeaders, let told = buckets[bucket]?.reading else { return nil }
+        return RateReading(
+            bucket: bucket, limit: told.limit, remaining: told.remaining, resetAfter: told.resetAfter)
+    }
+
+    private mutating func apply(_ call: RelayCall) -> RelayAnswer.Outcome {
+        guard let key = call.key else { return .delivered(RelayReceipt()) }
+        if let body = bodies[key] {
+            if body != call {
+                breaches.append("\(key) came with another body")
+                return refused(409, .idempotencyConflict)
+            }
+            return answers[key] ?? refused(500, .internalError)
+        }
+        let outcome = judge(call, key)
+        bodies[key] = call
+        answers[key] = outcome
+        return outcome
+    }
+
+    private mutating func judge(_ call: RelayCall, _ key: IdempotencyKey) -> RelayAnswer.Outcome {
+        switch call {
+        case .sendMessage(let message):
+            let id = MessageID("msg-\(key)")
+            if message.text == " " { streamed[id] = "" } else { ended[id] = message.text }
+            return .delivered(RelayReceipt(message: id))
+        case .sendMessageDelta(let delta):
+            guard streamed[delta.message] != nil else {
+                return breach("delta for no bubble", 404, .other("no_message"))
+            }
+            guard ended[delta.message] == nil else { return breach("delta after the end", 409, .messageFinalized) }
+            streamed[delta.message]? += delta.delta
+        case .sendMessageEnd(let end):
+            guard streamed[end.message] != nil else { return breach("end for no bubble", 404, .other("no_message")) }
+            guard ended[end.message] == nil else { return breach("a second end", 409, .messageFinalized) }
+            ended[end.message] = end.text
+        case .finishTask(let task):
+            if !finishedTasks.insert(task.task).inserted { return breach("a task finished twice", 409, .other("")) }
+        case .createTask, .updateTask, .requestApproval, .createSession:
+            break
+        }
+        return .delivered(RelayReceipt())
+    }
+
+    private mutating func breach(_ sentence: String, _ status: Int, _ code: RelayErrorCode) -> RelayAnswer.Outcome {
+        breaches.append(sentence)
+        return refused(status, code)
+    }
+
+    private func refused(_ status: Int, _ code: RelayErrorCode) -> RelayAnswer.Outcome {
+        .refused(RelayRefusal(status: status, code: code))
+    }
+}
