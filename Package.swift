@@ -49,7 +49,7 @@ let package = Package(
 
         // Protocols and formats.
         room("AgentProtocols", ["BridgeModel", "CSimdjson"]),
-        room("RelayProtocol", ["BridgeModel", "CSimdjson"]),
+        room("RelayProtocol", ["BridgeModel", "CSimdjson", "Locking"]),
         room("Recording", ["BridgeModel", "CSimdjson"]),
 
         // Edges.

@@ -23,12 +23,14 @@ static void answer(int socket_, const char *head) {
     }
     if (delay_ms) usleep(delay_ms * 1000);
     // So many tokens that no bucket is ever empty, told on each answer as the relay does.
+    const char *bucket = strstr(head, "Task ") ? "task" : strstr(head, "Delta ") ? "delta" : "msg";
     static const char body[] = "{\"ok\":true,\"result\":{\"message_id\":\"msg_1\",\"session_id\":\"ses_1\"}}";
     char reply[512];
     int count = snprintf(reply, sizeof reply,
                          "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nX-Request-ID: req_0123456789abcdef\r\n"
-                         "X-RateLimit-Limit: 900000\r\nX-RateLimit-Remaining: 890000\r\nContent-Length: %zu\r\n\r\n%s",
-                         sizeof body - 1, body);
+                         "X-RateLimit-Limit: 90000\r\nX-RateLimit-Remaining: 89000\r\nX-RateLimit-Bucket: %s\r\n"
+                         "Content-Length: %zu\r\n\r\n%s",
+                         bucket, sizeof body - 1, body);
     if (write(socket_, reply, count) < 0) return;
 }
 

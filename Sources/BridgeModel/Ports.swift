@@ -60,25 +60,74 @@ package struct HTTPHeader: Hashable, Sendable {
 
 package struct HTTPResponse: Sendable {
     package var status: Int
-    package var headers: [HTTPHeader]
+    /// The header lines as they came. A call of the bridge looks at five of them: making strings of all would cost more than
+    /// reading the rest of the answer.
+    private let head: [UInt8]
     package var body: [UInt8]
 
-    package init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
+    package init(status: Int, head: [UInt8], body: [UInt8]) {
         self.status = status
-        self.headers = headers
+        self.head = head
         self.body = body
+    }
+
+    package init(status: Int, headers: [HTTPHeader] = [], body: [UInt8] = []) {
+        self.init(status: status, head: headers.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }, body: body)
     }
 
     /// The last value of a header, whatever the case of its name.
     package func header(_ name: String) -> String? {
-        headers.last { $0.name.utf8.count == name.utf8.count && $0.name.utf8.elementsEqual(name.utf8, by: sameLetter) }?
-            .value
+        var found: String?
+        let wanted = Array(name.utf8)
+        forEachHeader { line in if line.isNamed(wanted) { found = line.text } }
+        return found
+    }
+
+    /// One pass over all lines that have a name.
+    package func forEachHeader(_ body: (HeaderLine) -> Void) {
+        var start = 0
+        while let end = head[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = head[start..<end]
+            if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+                body(HeaderLine(name: line[..<colon], value: line[(colon + 1)...]))
+            }
+            start = end + 1
+        }
     }
 }
 
-private func sameLetter(_ left: UInt8, _ right: UInt8) -> Bool {
-    func lower(_ byte: UInt8) -> UInt8 { (65...90).contains(byte) ? byte + 32 : byte }
-    return lower(left) == lower(right)
+/// A header where it lies in the head of a response.
+package struct HeaderLine {
+    package let name: ArraySlice<UInt8>
+    private let value: ArraySlice<UInt8>
+
+    init(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
+        self.name = name
+        self.value = value
+    }
+
+    package var text: String { String(decoding: Self.trimmed(value), as: UTF8.self) }
+
+    /// Whatever the case.
+    package func isNamed(_ wanted: [UInt8]) -> Bool {
+        name.count == wanted.count && name.elementsEqual(wanted, by: Self.isSameLetter)
+    }
+
+    /// `wanted` in lower case.
+    package func isNamed(_ wanted: StaticString) -> Bool {
+        guard name.count == wanted.utf8CodeUnitCount else { return false }
+        return wanted.withUTF8Buffer { unsafe name.elementsEqual($0, by: Self.isSameLetter) }
+    }
+
+    private static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let beginning = value.drop { $0 == 32 || $0 == 9 }
+        return beginning[..<(beginning.lastIndex { $0 > 32 }.map { $0 + 1 } ?? beginning.startIndex)]
+    }
+
+    private static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool {
+        func lower(_ byte: UInt8) -> UInt8 { (65...90).contains(byte) ? byte + 32 : byte }
+        return lower(left) == lower(right)
+    }
 }
 
 package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {

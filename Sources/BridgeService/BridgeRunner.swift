@@ -30,6 +30,8 @@ package final class BridgeRunner: Sendable {
         var bridge: Bridge
         var orders: [BridgeOrder] = []
         var isPerforming = false
+        /// What the alarm was set to last.
+        var wake: Instant?
 
         init(_ bridge: consuming sending Bridge) { self.bridge = bridge }
     }
@@ -80,19 +82,27 @@ package final class BridgeRunner: Sendable {
 
     private func perform() {
         while true {
-            let (orders, wake) = state.withLock { state in
+            let orders = state.withLock { state in
                 let orders = state.orders
                 state.orders = []
-                if orders.isEmpty { state.isPerforming = false }
-                return (orders, state.bridge.nextWake)
+                if orders.isEmpty {
+                    state.isPerforming = false
+                    // Set while the lock is held: else an older moment could take the place of a newer one.
+                    setAlarm(state)
+                }
+                return orders
             }
-            guard !orders.isEmpty else { return setAlarm(wake) }
+            guard !orders.isEmpty else { return }
             for order in orders { carryOut(order) }
         }
     }
 
-    private func setAlarm(_ moment: Instant?) {
+    private func setAlarm(_ state: State) {
+        let moment = state.bridge.nextWake
+        guard moment != state.wake else { return }
+        state.wake = moment
         edges.alarm.set(moment) { [weak self] in
+            self?.state.withLock { $0.wake = nil }
             self?.tell { bridge, now in bridge.timePassed(at: now) }
         }
     }
@@ -111,7 +121,7 @@ package final class BridgeRunner: Sendable {
             }
         }
         let request = HTTPRequest(
-            method: "POST", url: relay.baseURL + RelayEncoder.path(of: call), headers: relay.headers, body: body)
+            method: "POST", url: relay.url(of: call), headers: relay.headers, body: body)
         let expected = RelayDecoder.expected(of: call)
         edges.http.send(request) { [self] result in
             let answer = RelayDecoder.answer(to: result, expecting: expected, wall: edges.clock.wallMilliseconds)
@@ -137,6 +147,8 @@ package struct RelayAddress: Sendable, Hashable {
             HTTPHeader("Authorization", "Bearer \(token)"), HTTPHeader("Content-Type", "application/json"),
         ]
     }
+
+    func url(of call: RelayCall) -> String { baseURL + RelayEncoder.path(of: call) }
 }
 
 private struct RandomAdapter: RandomNumberGenerator {
@@ -146,15 +158,16 @@ private struct RandomAdapter: RandomNumberGenerator {
 
 /// Records for as long as the process lives: what replays need, since a replay is simply begun again.
 package final class MemoryStore: Store {
-    private let records = Locked<[TurnID: [String: StoredRecord]]>([:])
+    private let records = Locked<[TurnID: [StoredRecord]]>([:])
 
     package init() {}
 
-    package func save(_ record: StoredRecord) {
-        records.withLock { $0[record.turn, default: [:]][record.name] = record }
-    }
+    package func save(_ record: StoredRecord) { records.withLock { $0[record.turn, default: []].append(record) } }
+
     package func load() -> [StoredRecord] {
-        records.withLock { $0.values.flatMap(\.values).sorted { ($0.turn, $0.name) < ($1.turn, $1.name) } }
+        records.withLock { $0.values.flatMap { Dictionary($0.map { ($0.name, $0) }) { $1 }.values } }
+            .sorted { ($0.turn, $0.name) < ($1.turn, $1.name) }
     }
+
     package func remove(turn: TurnID) { records.withLock { $0[turn] = nil } }
 }

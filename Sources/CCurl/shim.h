@@ -26,6 +26,14 @@ static inline CURLcode sb_curl_set_data_function(CURL *handle, CURLoption option
     return curl_easy_setopt(handle, option, function);
 }
 
+/// Called before each sending of a request, the silent second one of libcurl included.
+typedef int (*sb_curl_before_request)(
+    void *context, char *remote_address, char *local_address, int remote_port, int local_port);
+
+static inline CURLcode sb_curl_set_before_request(CURL *handle, sb_curl_before_request function) {
+    return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, function);
+}
+
 static inline CURLcode sb_curl_get_long(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }

@@ -1,8 +1,10 @@
 import CSimdjson
+import Locking
 
 /// The envelope of a reply (relay sheet 1.4), read with simdjson: with `JSONDecoder` the reply cost more than all the rest of a
 /// call.
 struct Envelope {
+    private static let parsers = ParserShelf()
     private(set) var ok: Bool?
     private(set) var message: String?
     private(set) var session: String?
@@ -14,8 +16,8 @@ struct Envelope {
 
     /// Nil when it is no JSON object.
     init?(_ body: [UInt8]) {
-        guard !body.isEmpty, let json = sb_json_make() else { return nil }
-        defer { sb_json_free(json) }
+        guard !body.isEmpty, let json = Self.parsers.take() else { return nil }
+        defer { Self.parsers.giveBack(json) }
         let isObject = body.withUnsafeBytes { bytes -> Bool in
             var root = sb_node()
             let text = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -39,6 +41,29 @@ struct Envelope {
         words = error["message"]?.string
         retryAfterMilliseconds = error["retry_after_ms"]?.integer
         fields = (error["errors"]?.elements(atMost: 20) ?? []).compactMap { $0["path"]?.string }
+    }
+}
+
+/// Parsers that wait for the next reply: making one costs more than reading with it.
+private final class ParserShelf: Sendable {
+    private struct Parser: @unchecked Sendable {
+        // Unchecked: whoever took it from the shelf is the only one that uses it.
+        let pointer: OpaquePointer
+    }
+
+    private let idle = Locked<[Parser]>([])
+    private static let limit = 4
+
+    func take() -> OpaquePointer? { idle.withLock { $0.popLast() }?.pointer ?? sb_json_make() }
+
+    func giveBack(_ pointer: OpaquePointer) {
+        let parser = Parser(pointer: pointer)
+        let isKept = idle.withLock { idle in
+            guard idle.count < Self.limit else { return false }
+            idle.append(parser)
+            return true
+        }
+        if !isKept { sb_json_free(pointer) }
     }
 }
 

@@ -26,11 +26,12 @@ package enum RelayDecoder {
     }
 
     private static func answer(to response: HTTPResponse, expecting expected: Expected, wall: Int64) -> RelayAnswer {
-        let rate = RateHeaders.reading(of: response)
-        let request = response.header("X-Request-ID").map { RequestID(String($0.prefix(64))) }
-        func made(_ outcome: RelayAnswer.Outcome) -> RelayAnswer { RelayAnswer(outcome, rate: rate, request: request) }
+        let headers = RelayHeaders(response)
+        func made(_ outcome: RelayAnswer.Outcome) -> RelayAnswer {
+            RelayAnswer(outcome, rate: headers.rate, request: headers.request)
+        }
         guard let envelope = Envelope(response.body) else {
-            return made(withoutEnvelope(response, wall: wall))
+            return made(withoutEnvelope(response, headers, wall: wall))
         }
         if (200..<300).contains(response.status), envelope.ok == true {
             return made(delivered(envelope, expecting: expected))
@@ -39,7 +40,7 @@ package enum RelayDecoder {
             return made(
                 .unknown(reason: "the relay answered \(response.status) without saying whether it took the call"))
         }
-        return made(refused(response, envelope, wall: wall))
+        return made(refused(response, envelope, headers, wall: wall))
     }
 
     private static func delivered(_ envelope: Envelope, expecting expected: Expected) -> RelayAnswer.Outcome {
@@ -53,11 +54,13 @@ package enum RelayDecoder {
         }
     }
 
-    private static func refused(_ response: HTTPResponse, _ envelope: Envelope?, wall: Int64) -> RelayAnswer.Outcome {
+    private static func refused(
+        _ response: HTTPResponse, _ envelope: Envelope?, _ headers: RelayHeaders, wall: Int64
+    ) -> RelayAnswer.Outcome {
         let hint = envelope?.retryAfterMilliseconds.flatMap { milliseconds -> Duration? in
             (0...3_600_000).contains(milliseconds) ? .milliseconds(milliseconds) : nil
         }
-        let wait = hint ?? response.header("Retry-After").flatMap { RetryAfter.parse($0, nowWallMilliseconds: wall) }
+        let wait = hint ?? headers.retryAfter.flatMap { RetryAfter.parse($0, nowWallMilliseconds: wall) }
         let code = envelope?.code.map(RelayErrorCode.init(name:)) ?? RelayErrorCode(status: response.status)
         return .refused(
             RelayRefusal(
@@ -66,14 +69,16 @@ package enum RelayDecoder {
     }
 
     /// Something between us and the relay answered, or the reply was cut: only the status is left to go by.
-    private static func withoutEnvelope(_ response: HTTPResponse, wall: Int64) -> RelayAnswer.Outcome {
+    private static func withoutEnvelope(
+        _ response: HTTPResponse, _ headers: RelayHeaders, wall: Int64
+    ) -> RelayAnswer.Outcome {
         let looksLikeHTML = response.body.first { !($0 == 32 || (9...13).contains($0)) } == UInt8(ascii: "<")
         let what = looksLikeHTML ? "a web page" : response.body.isEmpty ? "nothing" : "no JSON"
         let reason =
             "the relay's address answered \(response.status) with \(what); check that base_url is the relay's and no proxy stands in between"
         switch response.status {
-        case 429, 503: return refused(response, nil, wall: wall)
-        case 400..<500: return refused(response, nil, wall: wall)
+        case 429, 503: return refused(response, nil, headers, wall: wall)
+        case 400..<500: return refused(response, nil, headers, wall: wall)
         default: return .unknown(reason: reason)
         }
     }

@@ -6,7 +6,7 @@ import Locking
 /// HTTP over libcurl: one thread of its own drives all transfers over a pool of keep-alive connections.
 ///
 /// - Nothing is repeated by libcurl. It would send a POST again by itself when a reused connection dies before the first
-///   byte of the answer; a body that cannot be rewound forbids it (`Transfer`). Every attempt is ours, and counted.
+///   byte of the answer; it is asked before each sending and forbids the second (`Transfer`). Every attempt is ours, and counted.
 /// - Completions are called on the loop's thread. A completion that begins the next exchange does so without waking anybody:
 ///   a lane whose calls follow one another never leaves the thread.
 /// - No redirect is followed, so that a token goes nowhere it was not meant for. TLS is always verified.

@@ -121,12 +121,20 @@ final class CurlLoop: @unchecked Sendable {
 /// The header lists of requests, kept as long as they are asked for again: a bridge sends the same few on every call.
 final class HeaderLists {
     private var lists: [[HTTPHeader]: UnsafeMutablePointer<curl_slist>] = [:]
+    /// Most calls carry the headers of the one before: comparing one array with itself costs nothing.
+    private var last: (headers: [HTTPHeader], list: UnsafeMutablePointer<curl_slist>)?
     private static let limit = 16
     /// Lists that were replaced, freed with everything else: a transfer under way may still use one.
     private var retired: [UnsafeMutablePointer<curl_slist>] = []
 
     func list(for headers: [HTTPHeader]) -> UnsafeMutablePointer<curl_slist>? {
-        if let known = lists[headers] { return known }
+        if let last, last.headers == headers { return last.list }
+        let list = lists[headers] ?? make(for: headers)
+        last = list.map { (headers, $0) }
+        return list
+    }
+
+    private func make(for headers: [HTTPHeader]) -> UnsafeMutablePointer<curl_slist>? {
         // No `Expect: 100-continue`: it would cost a round trip on larger bodies.
         var list = curl_slist_append(nil, "Expect:")
         for header in headers {

@@ -6,14 +6,21 @@ import Glibc
 final class Transfer {
     let handle: UnsafeMutableRawPointer
     private var completion: CurlClient.Completion?
-    private var body: [UInt8] = []
-    private var sent = 0
-    private var bodyWasAsked = false
+    /// How often the request was about to leave: more than once only when libcurl wanted to repeat it.
+    private var sendings = 0
     private var responseLimit = 0
     private var isTooLarge = false
-    private var headers: [HTTPHeader] = []
+    private var head: [UInt8] = []
     private var headerBytes = 0
     private var response: [UInt8] = []
+    private var form: Form?
+
+    private struct Form: Equatable {
+        var method: String
+        var headers: UnsafeMutablePointer<curl_slist>?
+        var timeout: Duration
+    }
+
     private static let headerLimit = 65_536
 
     init?(settings: CurlClient.Settings) {
@@ -31,10 +38,10 @@ final class Transfer {
         if let file = settings.authorityFile { _ = sb_curl_set_text(handle, CURLOPT_CAINFO, file) }
         _ = sb_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
         let context = Unmanaged.passUnretained(self).toOpaque()
-        _ = sb_curl_set_pointer(handle, CURLOPT_READDATA, context)
+        _ = sb_curl_set_pointer(handle, CURLOPT_PREREQDATA, context)
         _ = sb_curl_set_pointer(handle, CURLOPT_WRITEDATA, context)
         _ = sb_curl_set_pointer(handle, CURLOPT_HEADERDATA, context)
-        _ = sb_curl_set_data_function(handle, CURLOPT_READFUNCTION, readBody)
+        _ = sb_curl_set_before_request(handle, beforeRequest)
         _ = sb_curl_set_data_function(handle, CURLOPT_WRITEFUNCTION, writeBody)
         _ = sb_curl_set_data_function(handle, CURLOPT_HEADERFUNCTION, writeHeader)
     }
@@ -46,24 +53,36 @@ final class Transfer {
         completion: @escaping CurlClient.Completion
     ) {
         self.completion = completion
-        body = request.body
-        sent = 0
-        bodyWasAsked = false
+        sendings = 0
         responseLimit = request.responseLimit
         isTooLarge = false
-        headers.removeAll(keepingCapacity: true)
+        head = []
+        head.reserveCapacity(512)
         headerBytes = 0
         response = []
+        setForm(request, headers: list)
         _ = sb_curl_set_text(handle, CURLOPT_URL, request.url)
+        guard request.method != "GET" else { return }
+        // Copied, so that it leaves together with the head: a body that is asked for costs a send of its own.
+        _ = sb_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, request.body.count)
+        request.body.withUnsafeBytes {
+            let bytes = UnsafeMutableRawPointer(mutating: $0.baseAddress) ?? handle
+            _ = sb_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, bytes)
+        }
+    }
+
+    /// What is mostly the same as for the request before.
+    private func setForm(_ request: HTTPRequest, headers list: UnsafeMutablePointer<curl_slist>?) {
+        let next = Form(method: request.method, headers: list, timeout: request.timeout)
+        guard form != next else { return }
+        form = next
         _ = sb_curl_set_list(handle, CURLOPT_HTTPHEADER, list)
         _ = sb_curl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(max(1, request.timeout.nanoseconds / 1_000_000)))
         if request.method == "GET" {
             _ = sb_curl_set_long(handle, CURLOPT_HTTPGET, 1)
         } else {
-            // The body comes from a function that cannot be rewound: libcurl then fails where it would repeat the POST.
             _ = sb_curl_set_long(handle, CURLOPT_POST, 1)
             _ = sb_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method == "POST" ? nil : request.method)
-            _ = sb_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, body.count)
         }
     }
 
@@ -78,14 +97,13 @@ final class Transfer {
         guard code == CURLE_OK else { return (completion, .failure(failure(code))) }
         var status = 0
         _ = sb_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
-        let answer = HTTPResponse(status: status, headers: headers, body: response)
+        let answer = HTTPResponse(status: status, head: head, body: response)
         response = []
         return (completion, .success(answer))
     }
 
     private func take() -> CurlClient.Completion? {
         defer { completion = nil }
-        body = []
         return completion
     }
 
@@ -103,11 +121,14 @@ final class Transfer {
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
             return HTTPFailure(.tlsFailed, "TLS failed: \(text)", mayHaveBeenApplied: false)
         case CURLE_OPERATION_TIMEDOUT:
-            return HTTPFailure(.timedOut, "no answer in time", mayHaveBeenApplied: bodyWasAsked)
+            return HTTPFailure(.timedOut, "no answer in time", mayHaveBeenApplied: sendings > 0)
         case CURLE_WRITE_ERROR where isTooLarge, CURLE_FILESIZE_EXCEEDED:
             return HTTPFailure(
                 .tooLarge, "the answer is larger than \(responseLimit) bytes", mayHaveBeenApplied: true)
-        case CURLE_SEND_FAIL_REWIND, CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_PARTIAL_FILE:
+        case CURLE_ABORTED_BY_CALLBACK:
+            return HTTPFailure(
+                .connectionLost, "the connection was lost before the answer came", mayHaveBeenApplied: true)
+        case CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_PARTIAL_FILE:
             return HTTPFailure(.connectionLost, "the connection was lost: \(text)", mayHaveBeenApplied: true)
         default: return HTTPFailure(.other, text, mayHaveBeenApplied: true)
         }
@@ -115,16 +136,11 @@ final class Transfer {
 
     // MARK: Called by libcurl, on the loop's thread
 
-    fileprivate func give(_ buffer: UnsafeMutablePointer<CChar>, _ room: Int) -> Int {
-        bodyWasAsked = true
-        let count = min(room, body.count - sent)
-        guard count > 0 else { return 0 }
-        body.withUnsafeBytes { bytes in
-            guard let base = bytes.baseAddress else { return }
-            memcpy(buffer, base + sent, count)
-        }
-        sent += count
-        return count
+    /// Whether the request may leave. When a reused connection dies before the first byte of an answer, libcurl would send
+    /// the POST again in silence; that is for our own retry to decide, with the same key.
+    fileprivate func maySend() -> Bool {
+        sendings += 1
+        return sendings == 1
     }
 
     fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -143,24 +159,19 @@ final class Transfer {
             return 0
         }
         // A new status line begins: what came before was an interim answer or a proxy's.
-        if bytes.starts(with: Array("HTTP/".utf8)) {
-            headers.removeAll(keepingCapacity: true)
-            return bytes.count
+        if bytes.count >= 5, let start = bytes.baseAddress, memcmp(start, "HTTP/", 5) == 0 {
+            head.removeAll(keepingCapacity: true)
+        } else {
+            head.append(contentsOf: bytes)
         }
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return bytes.count }
-        let value = bytes[(colon + 1)...].drop { $0 == 32 || $0 == 9 }
-        let end = value.lastIndex { $0 > 32 }.map { $0 + 1 } ?? value.startIndex
-        headers.append(
-            HTTPHeader(
-                String(decoding: bytes[..<colon], as: UTF8.self),
-                String(decoding: value[value.startIndex..<end], as: UTF8.self)))
         return bytes.count
     }
 }
 
-private let readBody: sb_curl_data_function = { buffer, size, count, context in
-    guard let buffer, let context else { return 0 }
-    return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().give(buffer, size * count)
+private let beforeRequest: sb_curl_before_request = { context, _, _, _, _ in
+    guard let context else { return CURL_PREREQFUNC_ABORT }
+    return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().maySend()
+        ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
 private let writeBody: sb_curl_data_function = { bytes, size, count, context in

@@ -9,39 +9,56 @@ import Transport
 
 /// One lane through the whole delivery, buckets and all.
 enum LaneBench {
-    private static let run = RunID("run")
+    /// A lane holds 512 posts.
+    private static let tools = 250
+    private static let lanes = 8
 
-    /// Calls per second of one lane: the cards of two thousand tools, which nothing paces. Writes the bodies it sent, so that
-    /// the bare loop can send the same.
+    /// Calls per second of one lane: the cards of tools, which nothing paces, told at once. A first pass, not measured,
+    /// writes the bodies, so that the bare loop can send the same.
     static func calls(url: String, bodies: String) throws {
-        let sent = Locked<[RelayCall]>([])
-        let runner = runner(url) { call in sent.withLock { $0.append(call) } }
+        let lines = Locked<[UInt8]>([])
+        _ = seconds(url) { call in lines.withLock { $0 += RelayEncoder.body(of: call) + [10] } }
+        try Data(lines.withLock { $0 }).write(to: URL(filePath: bodies))
+        print(Double(lanes * 2 * tools) / seconds(url) { _ in })
+    }
+
+    /// Lane after lane, each from its first card to its last answer.
+    private static func seconds(_ url: String, sent: @escaping @Sendable (RelayCall) -> Void) -> Double {
+        let runner = runner(url, sending: sent)
         defer { runner.stop() }
-        open(runner)
-        runner.tell { bridge, now in
-            for number in 0..<2_000 {
-                let call = ToolCallID("call_\(number)")
-                let arguments = JSONText(unchecked: #"{"command":"ls -l /var/log | tail -n 20"}"#)
-                let start = ToolStart(call: call, name: "exec", title: "exec command=ls", arguments: arguments)
-                bridge.agentSays(RunSignal(run: run, session: nil, event: .tool(.started(start))), at: now)
-                let result = ToolResult(call: call, status: .completed, result: .string("twenty lines of text"))
-                bridge.agentSays(RunSignal(run: run, session: nil, event: .tool(.finished(result))), at: now)
+        var seconds = 0.0
+        for lane in 0..<lanes {
+            open(lane, runner)
+            var delivered = lane * (2 * tools + 1) + 1
+            while runner.ask({ $0.tally.delivered }) < delivered { usleep(500) }
+            var begin = Instant.zero
+            runner.tell { bridge, now in
+                for tool in 0..<tools { use(tool: tool, of: lane, bridge: &bridge, at: now) }
+                begin = SystemClock().now
             }
+            delivered += 2 * tools
+            while runner.ask({ $0.tally.delivered }) < delivered { usleep(500) }
+            seconds += (SystemClock().now - begin).seconds
         }
-        let begin = SystemClock().now
-        while runner.ask({ $0.tally.delivered }) < 4_001 { usleep(500) }
-        let seconds = (SystemClock().now - begin).seconds
-        var lines: [UInt8] = []
-        for call in sent.withLock({ $0 }) { lines += RelayEncoder.body(of: call) + [10] }
-        try Data(lines).write(to: URL(filePath: bodies))
-        print(4_000 / seconds)
+        return seconds
+    }
+
+    private static func use(tool number: Int, of lane: Int, bridge: inout Bridge, at now: Instant) {
+        let run = RunID("run_\(lane)")
+        let call = ToolCallID("call_\(lane)_\(number)")
+        let arguments = JSONText(unchecked: #"{"command":"ls -l /var/log | tail -n 20"}"#)
+        let start = ToolStart(call: call, name: "exec", title: "exec command=ls", arguments: arguments)
+        bridge.agentSays(RunSignal(run: run, session: nil, event: .tool(.started(start))), at: now)
+        let result = ToolResult(call: call, status: .completed, result: .string("twenty lines of text"))
+        bridge.agentSays(RunSignal(run: run, session: nil, event: .tool(.finished(result))), at: now)
     }
 
     /// 25 tokens a second, evenly, a hundred of them: the moments at which they were told, for comparison with the relay's.
     static func latency(url: String, log: String) throws {
         let runner = runner(url) { _ in }
         defer { runner.stop() }
-        open(runner)
+        open(0, runner)
+        let run = RunID("run_0")
         while runner.ask({ $0.tally.delivered }) < 1 { usleep(500) }
         var moments = ""
         for number in 0..<100 {
@@ -65,12 +82,13 @@ enum LaneBench {
             answered: { attempt, _ in if case .fresh(let call) = attempt.payload { sending(call) } })
     }
 
-    private static func open(_ runner: BridgeRunner) {
+    private static func open(_ lane: Int, _ runner: BridgeRunner) {
         runner.tell { bridge, now in
             bridge.turnBegins(
                 TurnOpening(
-                    id: TurnID("turn"), session: SessionID("ses_1"), interaction: InteractionID("int_1"),
-                    agentSession: AgentSession("agent"), run: run, message: nil, receivedAt: now,
+                    id: TurnID("turn_\(lane)"), session: SessionID("ses_1"),
+                    interaction: InteractionID("int_\(lane)"), agentSession: AgentSession("agent_\(lane)"),
+                    run: RunID("run_\(lane)"), message: nil, receivedAt: now,
                     windowEnds: now + .seconds(1_800)), at: now)
         }
     }

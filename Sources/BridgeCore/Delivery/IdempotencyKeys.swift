@@ -29,9 +29,9 @@ package struct IdempotencyKeys: Hashable, Sendable {
         planted == .keyWithoutEpoch ? key("-d\(number)") : key("-d\(epoch)-\(number)")
     }
 
-    package func taskStart(_ task: TaskID) -> IdempotencyKey { key("-t-\(Self.short(task.text))-start") }
+    package func taskStart(_ task: TaskID) -> IdempotencyKey { key("-t-" + Self.short(task.text) + "-start") }
 
-    package func taskEnd(_ task: TaskID) -> IdempotencyKey { key("-t-\(Self.short(task.text))-end") }
+    package func taskEnd(_ task: TaskID) -> IdempotencyKey { key("-t-" + Self.short(task.text) + "-end") }
 
     /// Updates are not stored, so the epoch keeps those of an earlier life apart.
     package func taskUpdate(_ task: TaskID, epoch: Int, number: Int) -> IdempotencyKey {
@@ -62,7 +62,7 @@ package struct IdempotencyKeys: Hashable, Sendable {
     }
 
     /// Enough to keep the tasks and approvals of one turn apart.
-    private static func short(_ name: String) -> Substring { StableHash.text(of: name).prefix(16) }
+    private static func short(_ name: String) -> String { StableHash.text(of: name, length: 16) }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {

@@ -1,0 +1,47 @@
+import BridgeModel
+
+/// What a bridge wants to know of a response's headers (relay sheet 1.5, 11.2), read in one pass.
+struct RelayHeaders {
+    private(set) var request: RequestID?
+    private(set) var retryAfter: String?
+    private var namesBucket = false
+    private var bucket: RelayBucket?
+    private var limit: Int?
+    private var remaining: Int?
+    private var resetAfter: Duration?
+
+    init(_ response: HTTPResponse) {
+        response.forEachHeader { read($0) }
+    }
+
+    /// Nil when the response says nothing of a bucket.
+    var rate: RateReading? {
+        guard namesBucket || remaining != nil || limit != nil else { return nil }
+        return RateReading(bucket: bucket, limit: limit, remaining: remaining, resetAfter: resetAfter)
+    }
+
+    /// The length tells most names apart; the last line of a name counts.
+    private mutating func read(_ line: HeaderLine) {
+        switch line.name.count {
+        case 11 where line.isNamed("retry-after"): retryAfter = line.text
+        case 12 where line.isNamed("x-request-id"): request = RequestID(String(line.text.prefix(64)))
+        case 17 where line.isNamed("x-ratelimit-limit"): limit = Self.count(line.text)
+        case 18 where line.isNamed("x-ratelimit-bucket"):
+            namesBucket = true
+            bucket = RelayBucket(rawValue: line.text)
+        case 21 where line.isNamed("x-ratelimit-remaining"): remaining = Self.count(line.text)
+        case 23 where line.isNamed("x-ratelimit-reset-after"): resetAfter = Self.seconds(line.text)
+        default: break
+        }
+    }
+
+    private static func count(_ text: String) -> Int? {
+        guard let value = Int(text), value >= 0, value < 1_000_000_000 else { return nil }
+        return value
+    }
+
+    private static func seconds(_ text: String) -> Duration? {
+        guard let value = Double(text), value.isFinite, value >= 0, value < 1e9 else { return nil }
+        return .nanoseconds(Int64(value * 1e9))
+    }
+}
