@@ -25,6 +25,14 @@ struct PrefixScan {
         return false
     }
 
+    /// The frame holds what was no JSON, as a string.
+    var frameIsRaw: Bool {
+        guard let frame else { return false }
+        let mark: StaticString = "{\"_raw\":"
+        let end = min(bytes.count, frame + mark.utf8CodeUnitCount)
+        return matches(frame..<end, mark)
+    }
+
     private mutating func value(of name: Range<Int>) -> Bool {
         if matches(name, "at_ms") || matches(name, "stream") {
             guard let number = number() else { return false }

@@ -18,4 +18,6 @@ package struct RecordingHeader: Sendable, Hashable {
 
     package var version: Int
     package var agent: String?
+    /// When it was recorded, as in RFC 3339.
+    package var date: String?
 }

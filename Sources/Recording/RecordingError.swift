@@ -2,6 +2,7 @@
 package struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         case unreadable, lineTooLong, notJSON, wrongShape, truncated, unknownAgent, timeGoesBack, empty, unknownVersion
+        case unwritable, tooLarge
     }
 
     package var code: Code

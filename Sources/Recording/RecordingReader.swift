@@ -147,7 +147,8 @@ package final class RecordingReader {
     private func entry(_ bytes: UnsafeRawBufferPointer) throws(RecordingError) -> RecordedEntry? {
         guard let base = bytes.baseAddress else { return nil }
         let capacity = size - (base - UnsafeRawPointer(buffer))
-        if let quick = quickEntry(bytes, capacity: capacity) { return try checked(quick) }
+        // A line that was cut off may by chance end like a whole one: the parser decides.
+        if !lacksLineFeed, let quick = quickEntry(bytes, capacity: capacity) { return try checked(quick) }
         var root = sb_node()
         guard sb_json_parse(json, base.assumingMemoryBound(to: CChar.self), bytes.count, capacity, &root) else {
             if lacksLineFeed {
@@ -180,7 +181,8 @@ package final class RecordingReader {
                 .unknownVersion,
                 "the format's version is not \(RecordingHeader.version); record it anew, or use a newer program")
         }
-        header = RecordingHeader(version: Int(number), agent: member(root, "agent").flatMap(text))
+        header = RecordingHeader(
+            version: Int(number), agent: member(root, "agent").flatMap(text), date: member(root, "date").flatMap(text))
         return nil
     }
 
@@ -216,7 +218,10 @@ package final class RecordingReader {
         else {
             throw fault(.wrongShape, "\"frame\" is missing or no object")
         }
-        let compact = sb_node_compact(json, frame)
+        // What was no JSON comes back as it came.
+        var raw = sb_bytes()
+        let isRaw = member(frame, "_raw").map { sb_node_string($0, &raw) } ?? false
+        let compact = isRaw ? raw : sb_node_compact(json, frame)
         let bytes = UnsafeRawBufferPointer(start: compact.start, count: compact.count)
         return RecordedEntry(
             milliseconds: milliseconds, link: link, direction: direction, frame: bytes, capacity: bytes.count,
@@ -231,7 +236,7 @@ package final class RecordingReader {
         var last = bytes.count - 1
         while last > at, bytes[last] == 13 || bytes[last] == 32 { last -= 1 }
         guard bytes[last] == UInt8(ascii: "}"), bytes[last - 1] == UInt8(ascii: "}"), bytes[at] == UInt8(ascii: "{"),
-            let milliseconds = scan.milliseconds, let direction = scan.direction
+            let milliseconds = scan.milliseconds, let direction = scan.direction, !scan.frameIsRaw
         else { return nil }
         return RecordedEntry(
             milliseconds: milliseconds, link: scan.isRelay ? .relay : .agent, direction: direction,
