@@ -15,6 +15,7 @@ struct sb_json {
     simdjson::dom::parser parser{256u << 20};
     std::string compact;
     const char *fault = "";
+    bool was_too_deep = false;
 };
 
 static simdjson::dom::element element(sb_node node) {
@@ -44,6 +45,7 @@ bool sb_json_parse(sb_json *json, const char *start, size_t count, size_t capaci
         json->parser.parse(reinterpret_cast<const uint8_t *>(start), count, !padded).get(document);
     if (error) {
         json->fault = simdjson::error_message(error);
+        json->was_too_deep = error == simdjson::DEPTH_ERROR;
         return false;
     }
     *root = node(document);
@@ -51,6 +53,8 @@ bool sb_json_parse(sb_json *json, const char *start, size_t count, size_t capaci
 }
 
 const char *sb_json_fault(const sb_json *json) { return json->fault; }
+
+bool sb_json_was_too_deep(const sb_json *json) { return json->was_too_deep; }
 
 sb_kind sb_node_kind(sb_node value) {
     switch (element(value).type()) {

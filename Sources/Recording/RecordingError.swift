@@ -1,7 +1,8 @@
 /// What is wrong with a recording: where, what was found, what was expected.
 package struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
-        case unreadable, lineTooLong, notJSON, wrongShape, truncated, unknownAgent, timeGoesBack, empty, unknownVersion
+        case unreadable, lineTooLong, notJSON, tooDeep, wrongShape, truncated, unknownAgent, timeGoesBack, empty,
+            unknownVersion
         case unwritable, tooLarge
     }
 

@@ -9,6 +9,8 @@ package final class RecordingReader {
     /// pi's lines may be very long (pi sheet 2); beyond this a file is no recording.
     package static let lineLimit = 64 << 20
     private static let readSize = 1 << 20
+    /// Thirty years: more is no time since a beginning, and what reckons with nanoseconds could not hold much more.
+    private static let timeLimit: Int64 = 1_000_000_000_000
 
     private let file: String
     private let descriptor: Int32
@@ -74,6 +76,7 @@ package final class RecordingReader {
     package func next() throws(RecordingError) -> RecordedEntry? {
         while let bytes = try nextLine() {
             line += 1
+            guard bytes.count <= Self.lineLimit else { throw tooLong(line) }
             if bytes.allSatisfy({ $0 == 32 || $0 == 9 || $0 == 13 }) { continue }
             if let entry = try entry(bytes) { return entry }
         }
@@ -125,17 +128,18 @@ package final class RecordingReader {
     }
 
     private func grow() throws(RecordingError) {
-        guard end < Self.lineLimit else {
-            throw RecordingError(
-                .lineTooLong, file: file, line: line + 1,
-                "the line is longer than 64 MB; a recording has one frame a line, so this is probably another kind of file"
-            )
-        }
+        guard end <= Self.lineLimit else { throw tooLong(line + 1) }
         let larger = UnsafeMutableRawPointer.allocate(byteCount: size * 2, alignment: 64)
         larger.copyMemory(from: buffer, byteCount: end)
         buffer.deallocate()
         buffer = larger
         size *= 2
+    }
+
+    private func tooLong(_ line: Int) -> RecordingError {
+        RecordingError(
+            .lineTooLong, file: file, line: line,
+            "the line is longer than 64 MB; expected one frame a line, so this is probably another kind of file")
     }
 
     // MARK: One line
@@ -154,6 +158,10 @@ package final class RecordingReader {
             if lacksLineFeed {
                 throw fault(.truncated, "the last line is cut off; the recording ends before it was written whole")
             }
+            if sb_json_was_too_deep(json) {
+                throw fault(
+                    .tooDeep, "nests more than 1,024 deep; expected a frame as an agent or a relay would send it")
+            }
             throw fault(.notJSON, "no JSON (\(String(cString: sb_json_fault(json)))); expected one object a line")
         }
         guard sb_node_kind(root) == sb_object else {
@@ -164,6 +172,10 @@ package final class RecordingReader {
     }
 
     private func checked(_ entry: RecordedEntry) throws(RecordingError) -> RecordedEntry {
+        guard entry.milliseconds <= Self.timeLimit else {
+            throw fault(
+                .wrongShape, "\"at_ms\" is \(entry.milliseconds); expected milliseconds since the recording began")
+        }
         guard entry.milliseconds >= lastMilliseconds else {
             throw fault(
                 .timeGoesBack,

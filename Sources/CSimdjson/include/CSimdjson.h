@@ -34,6 +34,8 @@ void sb_json_free(sb_json *json);
 /// little, the document is copied. False: no JSON, and `sb_json_fault` says why.
 bool sb_json_parse(sb_json *json, const char *start, size_t count, size_t capacity, sb_node *root);
 const char *sb_json_fault(const sb_json *json);
+/// Whether it nests deeper than the parser goes (1,024).
+bool sb_json_was_too_deep(const sb_json *json);
 
 sb_kind sb_node_kind(sb_node node);
 /// The first member of this name. False: no object, or no such member.
