@@ -1,0 +1,87 @@
+/// An IPv4 or IPv6 address written in figures. Names are no addresses: what they lead to is for the network to say.
+package enum NumericAddress: Hashable, Sendable {
+    case version4([UInt8])
+    /// Eight groups of sixteen bits.
+    case version6([UInt16])
+
+    package init?(_ text: String) {
+        if let bytes = Self.version4Bytes(text[...]) {
+            self = .version4(bytes)
+        } else if let groups = Self.version6Groups(text) {
+            self = .version6(groups)
+        } else {
+            return nil
+        }
+    }
+
+    /// Leads to this machine, or to a network that is not routed in public (RFC 1918, 3927, 4193, 4291).
+    package var isPrivate: Bool {
+        switch self {
+        case .version4(let bytes): Self.isPrivate(bytes)
+        case .version6(let groups): Self.isPrivate(groups)
+        }
+    }
+
+    private static func isPrivate(_ bytes: [UInt8]) -> Bool {
+        switch (bytes[0], bytes[1]) {
+        case (127, _), (10, _), (192, 168), (169, 254), (172, 16...31): true
+        default: false
+        }
+    }
+
+    private static func isPrivate(_ groups: [UInt16]) -> Bool {
+        if groups.dropLast().allSatisfy({ $0 == 0 }) { return groups[7] == 1 }
+        if groups.prefix(5).allSatisfy({ $0 == 0 }), groups[5] == 0xFFFF {
+            return isPrivate([UInt8(groups[6] >> 8), UInt8(groups[6] & 255), UInt8(groups[7] >> 8), 0])
+        }
+        return groups[0] & 0xFE00 == 0xFC00 || groups[0] & 0xFFC0 == 0xFE80
+    }
+
+    /// Four figures without leading zeros, which some read as octal.
+    private static func version4Bytes(_ text: Substring) -> [UInt8]? {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        let bytes = parts.compactMap { part in
+            UInt8(part).flatMap { String($0) == part ? $0 : nil }
+        }
+        return parts.count == 4 && bytes.count == 4 ? bytes : nil
+    }
+
+    private static func version6Groups(_ text: String) -> [UInt16]? {
+        guard text.utf8.count <= 45, let gap = text.firstGap else {
+            return groups(text[...]).flatMap { $0.count == 8 ? $0 : nil }
+        }
+        guard let left = groups(text[..<gap.lowerBound]), let right = groups(text[gap.upperBound...]),
+            left.count + right.count <= 7
+        else { return nil }
+        return left + Array(repeating: 0, count: 8 - left.count - right.count) + right
+    }
+
+    /// Groups between colons; the last may be an IPv4 address, which makes two.
+    private static func groups(_ text: Substring) -> [UInt16]? {
+        if text.isEmpty { return [] }
+        var parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count <= 8 else { return nil }
+        var tail: [UInt16] = []
+        if let last = parts.last, let bytes = version4Bytes(last) {
+            parts.removeLast()
+            tail = [UInt16(bytes[0]) << 8 | UInt16(bytes[1]), UInt16(bytes[2]) << 8 | UInt16(bytes[3])]
+        }
+        let groups = parts.compactMap { part in
+            (1...4).contains(part.utf8.count) && part.allSatisfy(\.isHexDigit) ? UInt16(part, radix: 16) : nil
+        }
+        return groups.count == parts.count ? groups + tail : nil
+    }
+}
+
+extension String {
+    /// Where the one `::` stands.
+    fileprivate var firstGap: Range<Index>? {
+        var index = startIndex
+        while index < endIndex {
+            let next = self.index(after: index)
+            if next < endIndex, self[index] == ":", self[next] == ":" { return index..<self.index(after: next) }
+            index = next
+        }
+        return nil
+    }
+}

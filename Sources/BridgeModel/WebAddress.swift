@@ -1,0 +1,84 @@
+/// The address of a relay or an agent: `scheme://host[:port][/path]`, and nothing that would carry a secret.
+package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
+    package enum Scheme: String, Hashable, Sendable, CaseIterable {
+        case https, http, wss, ws
+
+        package var isEncrypted: Bool { self == .https || self == .wss }
+    }
+
+    package enum Fault: Error, Hashable, Sendable {
+        case scheme, host, port
+        /// A name and password before the host, a query or a fragment: places where secrets end up in logs.
+        case credentials, query
+    }
+
+    package let scheme: Scheme
+    /// Lower case; an IPv6 address without its brackets.
+    package let host: String
+    package let port: UInt16?
+    /// Empty, or begins with a slash and does not end with one.
+    package let path: String
+
+    /// An address of our own, known to be good.
+    package init(_ scheme: Scheme, _ host: String, _ port: UInt16? = nil) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        path = ""
+    }
+
+    package init(_ text: String) throws(Fault) {
+        guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://"),
+            let scheme = Scheme(rawValue: text[..<colon].lowercased())
+        else { throw .scheme }
+        let rest = text[text.index(colon, offsetBy: 3)...]
+        // A password may hold a slash, a question mark or a number sign: no address of ours has an at sign anywhere.
+        guard !rest.contains("@") else { throw .credentials }
+        guard !rest.contains(where: { $0 == "?" || $0 == "#" }) else { throw .query }
+        let authority = rest.prefix { $0 != "/" }
+        var path = String(rest[authority.endIndex...])
+        while path.hasSuffix("/") { path.removeLast() }
+        let (host, port) = try Self.parts(authority)
+        guard path.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw .host }
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.path = path
+    }
+
+    private static func parts(_ authority: Substring) throws(Fault) -> (host: String, port: UInt16?) {
+        let host: Substring
+        let rest: Substring
+        if authority.hasPrefix("[") {
+            guard let close = authority.firstIndex(of: "]") else { throw .host }
+            host = authority[authority.index(after: authority.startIndex)..<close]
+            rest = authority[authority.index(after: close)...]
+            guard case .version6 = NumericAddress(String(host)) else { throw .host }
+        } else {
+            host = authority.prefix { $0 != ":" }
+            rest = authority[host.endIndex...]
+            let letters = host.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+            guard letters, (1...253).contains(host.utf8.count) else { throw .host }
+        }
+        if rest.isEmpty { return (host.lowercased(), nil) }
+        guard rest.hasPrefix(":"), let port = UInt16(rest.dropFirst()), port > 0 else { throw .port }
+        return (host.lowercased(), port)
+    }
+
+    /// Leads to this machine or to a private network. Of names, `localhost` alone does (RFC 6761).
+    package var isPrivate: Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || NumericAddress(host)?.isPrivate == true
+    }
+
+    package var description: String {
+        let authority = host.contains(":") ? "[\(host)]" : host
+        return "\(scheme.rawValue)://\(authority)\(port.map { ":\($0)" } ?? "")\(path)"
+    }
+}
