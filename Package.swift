@@ -66,7 +66,7 @@ let package = Package(
             ["BridgeModel", "BridgeCore", "RelayRules", "RelayProtocol", "Recording", "Locking"]),
         // A bare HTTP client and a signal, for the tests of what is served.
         room("WireTesting", []),
-        pureRoom("Commands"),
+        pureRoom("Commands", ["BridgeModel"]),
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
@@ -107,6 +107,7 @@ let package = Package(
         tests("TransportTests", ["BridgeModel", "Locking", "Transport"]),
         tests("LocalServerTests", ["LocalServer", "Locking", "WireTesting"]),
         tests("SimulatorTests", ["Simulator", "RelayRules", "LocalServer", "Locking", "WireTesting"]),
+        tests("BridgeServiceTests", ["BridgeModel", "BridgeService"]),
     ],
     cxxLanguageStandard: .cxx17
 )

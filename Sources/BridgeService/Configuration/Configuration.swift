@@ -1,0 +1,94 @@
+package import AgentProtocols
+package import BridgeCore
+package import BridgeModel
+
+/// All that a user can set, with what holds when nothing is set.
+///
+/// A value comes from a flag, else from the environment, else from the file, else it is the one written here. Everything
+/// is checked at once by `ConfigurationLoader`; a bridge never begins with a configuration that has a fault.
+package struct Configuration: Hashable, Sendable {
+    package var connections = [Connection()]
+    /// Where the durable state lies.
+    package var stateDirectory: String
+    /// What this machine is called when it is paired; nil: its own name.
+    package var hostLabel: String?
+    package var log = Log()
+    package var onStop = OnStop.resume
+    /// Hosts outside private networks that may be spoken to without encryption.
+    package var allowPlain: [String] = []
+    package var limits = Limits()
+
+    package init(stateDirectory: String) { self.stateDirectory = stateDirectory }
+
+    /// An installation token and an agent.
+    package struct Connection: Hashable, Sendable {
+        package var name = ConnectionName("default")
+        package var relay = Relay()
+        package var agent = Agent.openClaw(Agent.OpenClaw())
+        package var whenBusy = WhenBusy.wait
+        package var mirror = Mirror.cron
+
+        package init() {}
+    }
+
+    package struct Relay: Hashable, Sendable {
+        package var address = WebAddress(.https, "api.sophon.at")
+        /// Nil: the one that pairing has saved.
+        package var token: String?
+        /// The certificates of a private authority; nil: the system's.
+        package var authorityFile: String?
+        package var http2 = false
+    }
+
+    package enum Agent: Hashable, Sendable {
+        case openClaw(OpenClaw)
+        case oppi(Oppi)
+        case pi(command: [String])
+
+        package struct OpenClaw: Hashable, Sendable {
+            package var address = WebAddress(.ws, "127.0.0.1", 18789)
+            /// Nil: the one that is found in OpenClaw's own files.
+            package var token: String?
+            package var authorityFile: String?
+        }
+
+        package struct Oppi: Hashable, Sendable {
+            package var address = WebAddress(.http, "127.0.0.1", 7749)
+            package var token: String?
+            package var authorityFile: String?
+            /// Nil: the only one there is.
+            package var workspace: String?
+        }
+
+        package var kind: AgentKind {
+            switch self {
+            case .openClaw: .openclaw
+            case .oppi: .oppi
+            case .pi: .pi
+            }
+        }
+    }
+
+    /// Which of the runs that no phone message began are shown on the phone.
+    package enum Mirror: String, Hashable, Sendable, CaseIterable { case all, cron, none }
+
+    /// What becomes of running turns when the bridge is stopped.
+    package enum OnStop: String, Hashable, Sendable, CaseIterable { case resume, close }
+
+    package struct Log: Hashable, Sendable {
+        package enum Level: String, Hashable, Sendable, CaseIterable { case error, warning, info, debug }
+        package enum Format: String, Hashable, Sendable, CaseIterable { case text, json }
+
+        package var level = Level.info
+        package var format = Format.text
+    }
+
+    package struct Limits: Hashable, Sendable {
+        /// To one relay; eight of them are kept for the opens and ends of bubbles.
+        package var relayConnections = 64
+        /// For one whole call.
+        package var relayCall = Duration.seconds(10)
+        /// How long a stop waits for calls that are under way.
+        package var stopFlush = Duration.seconds(5)
+    }
+}

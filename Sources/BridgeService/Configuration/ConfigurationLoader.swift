@@ -1,0 +1,249 @@
+import AgentProtocols
+import BridgeCore
+import BridgeModel
+
+/// A configuration without a fault, and where each value of it came from.
+package struct LoadedConfiguration: Sendable {
+    package var configuration: Configuration
+    package var settings: [SettingInForce]
+}
+
+/// The one place where the sources are merged and where every key of the file is named.
+package struct ConfigurationLoader {
+    private static let connectionLimit = 64
+    private let sources: ConfigurationSources
+    private var reader: ConfigurationReader
+    private let certificates: ValueForm<String>
+    private var allowPlain: [String] = []
+
+    private init(_ sources: ConfigurationSources) {
+        self.sources = sources
+        reader = ConfigurationReader(sources)
+        certificates = .readableFile(home: sources.environment["HOME"])
+    }
+
+    package static func load(_ sources: ConfigurationSources) throws(ConfigurationError) -> LoadedConfiguration {
+        var loader = ConfigurationLoader(sources)
+        let root = try loader.parsedFile()
+        let configuration = loader.configuration(root)
+        guard loader.reader.faults.isEmpty else { throw ConfigurationError(faults: loader.reader.faults) }
+        return LoadedConfiguration(configuration: configuration, settings: loader.reader.settings)
+    }
+
+    private func parsedFile() throws(ConfigurationError) -> ConfigurationValue? {
+        guard let file = sources.file else { return nil }
+        do { return try ConfigurationParser.parse(file.bytes) } catch {
+            throw ConfigurationError(faults: [
+                ConfigurationFault(
+                    path: "", found: "no JSON: \(error.found)", expected: error.expected,
+                    remedy: "look at line \(error.line), column \(error.column) of \(file.name)")
+            ])
+        }
+    }
+
+    private mutating func configuration(_ root: ConfigurationValue?) -> Configuration {
+        let top = reader.section(
+            root, at: "",
+            keys: ["connections", "state_dir", "host_label", "log", "on_stop", "allow_plain", "limits"])
+        var result = Configuration(stateDirectory: stateDirectory(top))
+        result.hostLabel = reader.optional(
+            "host_label", of: top, as: .label, environment: ["SOPHON_HOST_LABEL"])
+        result.onStop = reader.value("on_stop", of: top, as: .choice, else: result.onStop)
+        result.log = log(top)
+        result.limits = limits(top)
+        allowPlain = reader.value(
+            "allow_plain", of: top,
+            as: .words(atMost: 64, "a list of at most 64 host names", mayBeEmpty: true), else: []
+        ).map { $0.lowercased() }
+        result.allowPlain = allowPlain
+        result.connections = connections(top["connections"])
+        return result
+    }
+
+    private mutating func stateDirectory(_ top: ConfigurationSection) -> String {
+        let home = sources.environment["HOME"]
+        let form = ValueForm<String>.path("the path of a directory, from / or ~", home: home)
+        let usual =
+            sources.environment["XDG_STATE_HOME"].map { $0 + "/sophon" } ?? home.map { $0 + "/.local/state/sophon" }
+        let path = reader.value(
+            "state_dir", of: top, as: form, environment: ["SOPHON_STATE_DIR"], else: usual ?? "")
+        if path.isEmpty, reader.faults.allSatisfy({ $0.path != "state_dir" }) {
+            reader.complain(
+                "state_dir", found: "not set, and neither is HOME", expected: "the path of a directory",
+                origin: .fallback, also: "set SOPHON_STATE_DIR")
+        }
+        return path
+    }
+
+    private mutating func log(_ top: ConfigurationSection) -> Configuration.Log {
+        var log = Configuration.Log()
+        let section = reader.section(top["log"], at: "log", keys: ["level", "format"])
+        log.level = reader.value("level", of: section, as: .choice, else: log.level)
+        log.format = reader.value("format", of: section, as: .choice, else: log.format)
+        return log
+    }
+
+    private mutating func limits(_ top: ConfigurationSection) -> Configuration.Limits {
+        var limits = Configuration.Limits()
+        let section = reader.section(
+            top["limits"], at: "limits", keys: ["relay_connections", "relay_call", "stop_flush"])
+        limits.relayConnections = reader.value(
+            "relay_connections", of: section, as: .whole(16...256), else: limits.relayConnections)
+        limits.relayCall = reader.value(
+            "relay_call", of: section, as: .duration(.seconds(1)...(.seconds(60))), else: limits.relayCall)
+        limits.stopFlush = reader.value(
+            "stop_flush", of: section, as: .duration(.zero...(.seconds(60))), else: limits.stopFlush)
+        return limits
+    }
+
+    // MARK: Connections
+
+    private mutating func connections(_ value: ConfigurationValue?) -> [Configuration.Connection] {
+        guard let value else { return [connection(nil, 0, isOnly: true)] }
+        guard case .list(let values) = value.content, (1...Self.connectionLimit).contains(values.count) else {
+            let found =
+                if case .list(let values) = value.content { "a list of \(values.count)" } else { value.content.shown }
+            reader.complain(
+                "connections", found: found, expected: "a list of 1 to \(Self.connectionLimit) connections",
+                origin: reader.origin(value))
+            return []
+        }
+        let connections = values.enumerated().map { connection($1, $0, isOnly: values.count == 1) }
+        refuseRepeats(connections, values)
+        if values.count > 1 { refuseAmbiguousVariables(connections, value) }
+        return connections
+    }
+
+    private mutating func connection(
+        _ value: ConfigurationValue?, _ index: Int, isOnly: Bool
+    ) -> Configuration.Connection {
+        var connection = Configuration.Connection()
+        let section = reader.section(
+            value, at: "connections[\(index)]", keys: ["name", "relay", "agent", "when_busy", "mirror"])
+        connection.name = ConnectionName(
+            reader.value("name", of: section, as: .connectionName, else: connection.name.text))
+        connection.relay = relay(section, isOnly: isOnly)
+        connection.agent = agent(section, isOnly: isOnly)
+        connection.whenBusy = reader.value("when_busy", of: section, as: .choice, else: connection.whenBusy)
+        connection.mirror = reader.value("mirror", of: section, as: .choice, else: connection.mirror)
+        return connection
+    }
+
+    private mutating func relay(_ connection: ConfigurationSection, isOnly: Bool) -> Configuration.Relay {
+        var relay = Configuration.Relay()
+        let section = reader.section(
+            connection["relay"], at: connection.path(of: "relay"), keys: ["base_url", "token", "ca_file", "http2"])
+        // One relay for all is what the variable means; a token is one installation's.
+        relay.address = reader.value(
+            "base_url", of: section, as: .address([.https, .http], plain: allowPlain),
+            environment: ["SOPHON_BASE_URL"], else: relay.address)
+        relay.token = reader.optional(
+            "token", of: section, as: .token, environment: isOnly ? Self.tokenVariables : [])
+        relay.authorityFile = reader.optional("ca_file", of: section, as: certificates)
+        relay.http2 = reader.value("http2", of: section, as: .bool, else: relay.http2)
+        return relay
+    }
+
+    private mutating func agent(_ connection: ConfigurationSection, isOnly: Bool) -> Configuration.Agent {
+        let keys = ["kind", "url", "token", "ca_file", "workspace", "command"]
+        let section = reader.section(connection["agent"], at: connection.path(of: "agent"), keys: keys)
+        let kind = reader.value(
+            "kind", of: section, as: ValueForm<AgentKind>.choice, environment: isOnly ? ["SOPHON_AGENT"] : [],
+            else: .openclaw)
+        let agent: Configuration.Agent
+        let used: [String]
+        switch kind {
+        case .openclaw:
+            (agent, used) = (.openClaw(openClaw(section, isOnly: isOnly)), ["url", "token", "ca_file"])
+        case .oppi:
+            (agent, used) = (.oppi(oppi(section, isOnly: isOnly)), ["url", "token", "ca_file", "workspace"])
+        case .pi:
+            let form = ValueForm<[String]>.words(atMost: 64, "a program and its arguments, as a list of texts")
+            let command = reader.value(
+                "command", of: section, as: form, environment: isOnly ? ["PI_COMMAND"] : [],
+                else: ["pi", "--mode", "rpc"])
+            (agent, used) = (.pi(command: command), ["command"])
+        }
+        for key in keys.dropFirst() where !used.contains(key) {
+            guard let value = section[key] else { continue }
+            reader.complain(
+                section.path(of: key), found: "set", expected: "nothing for the agent \(kind.rawValue)",
+                origin: reader.origin(value))
+        }
+        return agent
+    }
+
+    private mutating func openClaw(
+        _ section: ConfigurationSection, isOnly: Bool
+    ) -> Configuration.Agent.OpenClaw {
+        var agent = Configuration.Agent.OpenClaw()
+        agent.address = reader.value(
+            "url", of: section, as: .address([.wss, .ws], plain: allowPlain),
+            environment: isOnly ? ["OPENCLAW_URL"] : [], else: agent.address)
+        agent.token = reader.optional(
+            "token", of: section, as: .token, environment: isOnly ? ["OPENCLAW_TOKEN"] : [])
+        agent.authorityFile = reader.optional("ca_file", of: section, as: certificates)
+        return agent
+    }
+
+    private mutating func oppi(_ section: ConfigurationSection, isOnly: Bool) -> Configuration.Agent.Oppi {
+        var agent = Configuration.Agent.Oppi()
+        agent.address = reader.value(
+            "url", of: section, as: .address([.https, .http], plain: allowPlain),
+            environment: isOnly ? ["OPPI_URL"] : [], else: agent.address)
+        agent.token = reader.optional(
+            "token", of: section, as: .token, environment: isOnly ? ["OPPI_TOKEN"] : [])
+        agent.authorityFile = reader.optional("ca_file", of: section, as: certificates)
+        agent.workspace = reader.optional(
+            "workspace", of: section, as: .label, environment: isOnly ? ["OPPI_WORKSPACE"] : [])
+        return agent
+    }
+
+    // MARK: What only shows when all are seen
+
+    private static let tokenVariables = ["SOPHON_BOT_TOKEN", "SOPHON_TOKEN"]
+
+    /// Two connections under one name or one token would each take the other's messages.
+    private mutating func refuseRepeats(
+        _ connections: [Configuration.Connection], _ values: [ConfigurationValue]
+    ) {
+        for (index, connection) in connections.enumerated() {
+            let earlier = connections.prefix(index)
+            let origin = reader.origin(values[index])
+            if earlier.contains(where: { $0.name == connection.name }) {
+                reader.complain(
+                    "connections[\(index)].name", found: "\"\(connection.name)\" once more",
+                    expected: "a name of its own for each connection", origin: origin)
+            }
+            if let token = connection.relay.token, earlier.contains(where: { $0.relay.token == token }) {
+                reader.complain(
+                    "connections[\(index)].relay.token", found: "the token of another connection",
+                    expected: "a token of its own for each connection", origin: origin)
+            }
+        }
+    }
+
+    /// With several connections a variable that belongs to one says not to which; it must be named where it is meant.
+    private mutating func refuseAmbiguousVariables(
+        _ connections: [Configuration.Connection], _ value: ConfigurationValue
+    ) {
+        let named = Set(value.strings.compactMap(\.variableName))
+        let kinds = Set(connections.map(\.agent.kind))
+        let variables =
+            Self.tokenVariables + ["SOPHON_AGENT"] + AgentKind.allCases.filter(kinds.contains).flatMap(Self.variables)
+        for name in variables where sources.environment[name] != nil && !named.contains(name) {
+            reader.complain(
+                "connections", found: "a list of \(connections.count), and \(name) is set",
+                expected: "\"${\(name)}\" in the connection that it is meant for", origin: reader.origin(value),
+                also: "unset \(name)")
+        }
+    }
+
+    private static func variables(_ kind: AgentKind) -> [String] {
+        switch kind {
+        case .openclaw: ["OPENCLAW_URL", "OPENCLAW_TOKEN"]
+        case .oppi: ["OPPI_URL", "OPPI_TOKEN", "OPPI_WORKSPACE"]
+        case .pi: ["PI_COMMAND"]
+        }
+    }
+}

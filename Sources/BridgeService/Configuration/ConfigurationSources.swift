@@ -1,0 +1,71 @@
+import Glibc
+
+/// What the configuration is made from.
+package struct ConfigurationSources: Sendable {
+    package struct File: Hashable, Sendable {
+        package var name: String
+        package var bytes: [UInt8]
+
+        package init(name: String, bytes: [UInt8]) {
+            self.name = name
+            self.bytes = bytes
+        }
+    }
+
+    /// The option's name and its text, by the path it sets.
+    package var flags: [String: (name: String, text: String)]
+    package var environment: [String: String]
+    package var file: File?
+
+    package init(
+        flags: [String: (name: String, text: String)] = [:], environment: [String: String] = [:], file: File? = nil
+    ) {
+        self.flags = flags
+        self.environment = environment.filter { !$0.value.isEmpty }
+        self.file = file
+    }
+
+    /// The most bytes of a configuration file, and of a file that one of its values stands in.
+    static let fileLimit = 1 << 20
+    static let valueLimit = 1 << 16
+
+    /// Reads the file: the one that is named, else `bridge.json` in the configuration directory, which may be absent.
+    package mutating func readFile(named name: String?) throws(ConfigurationError) {
+        guard let path = name ?? standardFile else { return }
+        if name == nil, access(path, F_OK) != 0 { return }
+        do { file = File(name: path, bytes: try Self.read(path, limit: Self.fileLimit)) } catch {
+            throw ConfigurationError(faults: [
+                ConfigurationFault(
+                    path: "", found: "\(path), which \(error.reason)", expected: "a JSON file",
+                    remedy: "give --config another file, or write one with: sophon-bridge config example > \(path)")
+            ])
+        }
+    }
+
+    private var standardFile: String? {
+        if let directory = environment["SOPHON_CONFIG_DIR"] { return directory + "/bridge.json" }
+        return environment["HOME"].map { $0 + "/.config/sophon/bridge.json" }
+    }
+
+    struct Unreadable: Error { var reason: String }
+
+    static func read(_ path: String, limit: Int) throws(Unreadable) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Unreadable(reason: reason(errno)) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 14)
+        while true {
+            let count = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Unreadable(reason: reason(errno)) }
+            if count == 0 { return bytes }
+            bytes += piece.prefix(count)
+            guard bytes.count <= limit else { throw Unreadable(reason: "is over \(limit) bytes") }
+        }
+    }
+
+    private static func reason(_ code: Int32) -> String {
+        code == ENOENT ? "does not exist" : "cannot be read (\(String(cString: strerror(code))))"
+    }
+}

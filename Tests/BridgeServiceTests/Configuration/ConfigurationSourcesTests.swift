@@ -1,0 +1,42 @@
+import BridgeService
+import FoundationEssentials
+import Testing
+
+@Suite("Where the configuration is looked for")
+struct ConfigurationSourcesTests {
+    @Test("a file that is named must be there")
+    func named() throws {
+        var sources = ConfigurationSources(environment: ["HOME": "/nowhere"])
+        #expect(throws: ConfigurationError.self) { try sources.readFile(named: "/nowhere/bridge.json") }
+        #expect(throws: ConfigurationError.self) { try sources.readFile(named: "/") }
+        try withFile("{}") { path in
+            try sources.readFile(named: path)
+            #expect(sources.file == .init(name: path, bytes: Array("{}".utf8)))
+        }
+    }
+
+    @Test("the usual file may be absent")
+    func absent() throws {
+        var sources = ConfigurationSources(environment: ["HOME": "/nowhere"])
+        try sources.readFile(named: nil)
+        #expect(sources.file == nil)
+    }
+
+    @Test("the configuration directory goes over the home directory")
+    func directory() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "config-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try Data("{}".utf8).write(to: directory.appending(path: "bridge.json"))
+        var sources = ConfigurationSources(environment: ["HOME": "/nowhere", "SOPHON_CONFIG_DIR": directory.path])
+        try sources.readFile(named: nil)
+        #expect(sources.file?.bytes == Array("{}".utf8))
+    }
+
+    @Test("a file without an end is not read to it")
+    func endless() {
+        var sources = ConfigurationSources()
+        let error = #expect(throws: ConfigurationError.self) { try sources.readFile(named: "/dev/zero") }
+        #expect(error?.faults.first?.found.contains("over") == true)
+    }
+}

@@ -1,0 +1,31 @@
+import BridgeService
+import FoundationEssentials
+import Testing
+
+/// A configuration from a file's text and the environment; `HOME` is there as everywhere.
+func load(
+    _ text: String? = nil, environment: [String: String] = [:], flags: [String: (name: String, text: String)] = [:]
+) throws(ConfigurationError) -> LoadedConfiguration {
+    try ConfigurationLoader.load(
+        ConfigurationSources(
+            flags: flags, environment: ["HOME": "/home/ada"].merging(environment) { $1 },
+            file: text.map { .init(name: "bridge.json", bytes: Array($0.utf8)) }))
+}
+
+func faults(_ text: String?, environment: [String: String] = [:]) -> [ConfigurationFault] {
+    do throws(ConfigurationError) {
+        _ = try load(text, environment: environment)
+        return []
+    } catch { return error.faults }
+}
+
+/// A file that is gone after the test.
+func withFile(_ text: String, body: (String) throws -> Void) throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "config-\(UUID().uuidString)").path
+    try Data(text.utf8).write(to: URL(filePath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try body(path)
+}
+
+/// One connection with this inside.
+func connection(_ members: String) -> String { #"{"connections": [{\#(members)}]}"# }
