@@ -17,11 +17,18 @@ package struct CommandDeclaration: Sendable {
     package var summary: String
     /// What stands for itself on the command line, such as `FILE…`; nil: nothing may.
     package var operands: String?
+    /// The words that may stand there, where they are few; exactly one must.
+    package var actions: [String] = []
     package var options: [Option]
     package var examples: [String]
 
     package static let json = Option("json", nil, "events as JSON lines on standard output")
     package static let help = Option("help", nil, "this text")
+
+    /// Commands that people know of and this version does not have: they are told so instead of being taken for a slip.
+    package static let absent: Set = [
+        "run", "record", "pair", "logout", "doctor", "status", "explain", "journal", "service", "completion",
+    ]
 
     package static let all: [CommandDeclaration] = [
         CommandDeclaration(
@@ -53,5 +60,14 @@ package struct CommandDeclaration: Sendable {
                 Option("token", "TOKEN", "the bridge's token (one is given)"),
             ],
             examples: ["sophon-bridge simulate", "sophon-bridge simulate --listen 127.0.0.1:0 --json"]),
+        CommandDeclaration(
+            name: "config", summary: "check the configuration, show what is in force, or print an example",
+            operands: "check|show|example", actions: ["check", "show", "example"],
+            options: [
+                Option("config", "FILE", "the file ($SOPHON_CONFIG_DIR/bridge.json or ~/.config/sophon/bridge.json)"),
+                Option("state-dir", "DIR", "where the durable state lies (~/.local/state/sophon)"),
+                Option("log-level", "error|warning|info|debug", "how much is logged (info)"),
+            ],
+            examples: ["sophon-bridge config check --config bridge.json", "sophon-bridge config show --json"]),
     ]
 }

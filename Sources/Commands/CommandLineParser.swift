@@ -1,3 +1,5 @@
+import BridgeModel
+
 /// What was asked for on the command line.
 package enum Invocation: Sendable, Equatable {
     /// Nil: the program as a whole.
@@ -44,7 +46,12 @@ package enum CommandLineParser {
 
     private static func unknownCommand(_ name: String) -> UsageError {
         let names = CommandDeclaration.all.map(\.name)
-        let near = nearest(to: name, among: names).map { "; did you mean \($0)?" } ?? ""
+        if CommandDeclaration.absent.contains(name) {
+            return UsageError(
+                "\(name) is not in this version, which has \(names.joined(separator: ", "))",
+                try: "sophon-bridge --help")
+        }
+        let near = NearestName.to(name, among: names).map { "; did you mean \($0)?" } ?? ""
         let kind = name.hasPrefix("-") ? "option" : "command"
         return UsageError(
             "there is no \(kind) \(name)\(near)\ncommands: \(names.joined(separator: ", "))",
@@ -71,7 +78,7 @@ package enum CommandLineParser {
             let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts.first ?? "")
             guard let option = options.first(where: { $0.name == name }) else {
-                let near = nearest(to: name, among: options.map(\.name)).map { "; did you mean --\($0)?" } ?? ""
+                let near = NearestName.to(name, among: options.map(\.name)).map { "; did you mean --\($0)?" } ?? ""
                 throw UsageError("\(declaration.name) has no option --\(name)\(near)", try: advice)
             }
             guard parsed.values[name] == nil, !parsed.switches.contains(name) else {
@@ -89,35 +96,26 @@ package enum CommandLineParser {
             if parts.count == 1 { rest = rest.dropFirst() }
             parsed.values[name] = value
         }
+        if !declaration.actions.isEmpty { try checkAction(of: parsed, declaration) }
         if declaration.operands == nil, let extra = parsed.operands.first {
             throw UsageError("\(declaration.name) takes no \(extra)", try: advice)
         }
         return .command(parsed)
     }
 
-    /// The name that takes the fewest changes, if it takes few.
-    package static func nearest(to name: String, among names: [String]) -> String? {
-        let ranked = names.map { (name: $0, distance: distance(Array(name), Array($0))) }.min {
-            $0.distance < $1.distance
+    private static func checkAction(of parsed: ParsedCommand, _ declaration: CommandDeclaration) throws(UsageError) {
+        let advice = declaration.examples.first ?? "sophon-bridge \(declaration.name) --help"
+        let actions = declaration.actions
+        guard let action = parsed.operands.first else {
+            throw UsageError("\(declaration.name) needs one of \(actions.joined(separator: ", "))", try: advice)
         }
-        guard let ranked, ranked.distance <= max(1, ranked.name.count / 3) else { return nil }
-        return ranked.name
-    }
-
-    /// Letters added, left out, changed, or swapped with their neighbour.
-    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
-        var rows = [Array(0...right.count)]
-        for i in 0..<left.count {
-            var row = [i + 1]
-            for j in 0..<right.count {
-                var best = min(rows[i][j + 1] + 1, row[j] + 1, rows[i][j] + (left[i] == right[j] ? 0 : 1))
-                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
-                    best = min(best, rows[i - 1][j - 1] + 1)
-                }
-                row.append(best)
-            }
-            rows.append(row)
+        guard actions.contains(action) else {
+            let near = NearestName.to(action, among: actions).map { "; did you mean \($0)?" } ?? ""
+            throw UsageError(
+                "\(declaration.name) has no \(action)\(near)\nit has: \(actions.joined(separator: ", "))", try: advice)
         }
-        return rows[left.count][right.count]
+        if let extra = parsed.operands.dropFirst().first {
+            throw UsageError("\(declaration.name) \(action) takes no \(extra)", try: advice)
+        }
     }
 }

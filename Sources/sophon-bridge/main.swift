@@ -16,6 +16,7 @@ do {
         switch command.name {
         case "replay": try ReplayCommand(command, output).run()
         case "demo": try DemoCommand(command, output).run()
+        case "config": try ConfigCommand(command, output).run()
         case "simulate": try SimulateCommand(command, output).run()
         default: break
         }

@@ -36,18 +36,14 @@ struct CommandLineParserTests {
         arguments: [
             (["reply"], "replay"), (["demo", "--sped", "1"], "--speed"), (["replay", "--speed"], "1|10|max"),
             (["replay", "--speed", "--json"], "1|10|max"), (["demo", "--once", "--once"], "twice"),
+            (["config"], "check, show, example"), (["config", "chekc"], "did you mean check?"),
+            (["config", "show", "check"], "takes no check"), (["pair"], "not in this version"),
             (["demo", "--once=yes"], "no value"), (["demo", "extra"], "extra"), (["--spede"], "no option"),
         ])
     func mistakes(arguments: [String], mentions: String) {
         let error = #expect(throws: UsageError.self) { try CommandLineParser.parse(arguments) }
         #expect(error?.description.contains(mentions) == true)
         #expect(error?.description.contains("try: sophon-bridge") == true)
-    }
-
-    @Test("a name that is far from all others suggests none")
-    func noSuggestion() {
-        #expect(CommandLineParser.nearest(to: "xyzzy", among: ["demo", "replay"]) == nil)
-        #expect(CommandLineParser.nearest(to: "dmeo", among: ["demo", "replay"]) == "demo")
     }
 
     @Test("the help names every command, option and exit code")
