@@ -1,10 +1,13 @@
 import BridgeModel
+import BridgeService
 import Commands
+import FoundationEssentials
 import Glibc
 
 // Decides nothing: makes the edges, hands them to the service.
 let arguments = Array(CommandLine.arguments.dropFirst())
-let output = Output(json: arguments.contains("--json"))
+let environment = ConfigurationSources(environment: ProcessInfo.processInfo.environment)
+let output = Output(json: arguments.contains("--json") || environment.wantsJSON)
 do {
     switch try CommandLineParser.parse(arguments) {
     case .help(let name):

@@ -8,8 +8,12 @@ package import BridgeModel
 /// is checked at once by `ConfigurationLoader`; a bridge never begins with a configuration that has a fault.
 package struct Configuration: Hashable, Sendable {
     package var connections = [Connection()]
+    /// Where pairing keeps its token, and where the file is looked for; nil: there is no home either.
+    package var configDirectory: String?
     /// Where the durable state lies.
     package var stateDirectory: String
+    /// Where frames and updates are recorded; nil: nowhere.
+    package var recordDirectory: String?
     /// What this machine is called when it is paired; nil: its own name.
     package var hostLabel: String?
     package var log = Log()
@@ -17,6 +21,7 @@ package struct Configuration: Hashable, Sendable {
     /// Hosts outside private networks that may be spoken to without encryption.
     package var allowPlain: [String] = []
     package var limits = Limits()
+    package var terminal = Terminal()
 
     package init(stateDirectory: String) { self.stateDirectory = stateDirectory }
 
@@ -34,10 +39,12 @@ package struct Configuration: Hashable, Sendable {
     package struct Relay: Hashable, Sendable {
         package var address = WebAddress(.https, "api.sophon.at")
         /// Nil: the one that pairing has saved.
-        package var token: String?
+        package var token: Secret?
         /// The certificates of a private authority; nil: the system's.
         package var authorityFile: String?
         package var http2 = false
+
+        package init() {}
     }
 
     package enum Agent: Hashable, Sendable {
@@ -48,16 +55,22 @@ package struct Configuration: Hashable, Sendable {
         package struct OpenClaw: Hashable, Sendable {
             package var address = WebAddress(.ws, "127.0.0.1", 18789)
             /// Nil: the one that is found in OpenClaw's own files.
-            package var token: String?
+            package var token: Secret?
             package var authorityFile: String?
+            /// Where OpenClaw keeps its own files; nil: not known, for want of a home.
+            package var stateDirectory: String?
+
+            package init() {}
         }
 
         package struct Oppi: Hashable, Sendable {
             package var address = WebAddress(.http, "127.0.0.1", 7749)
-            package var token: String?
+            package var token: Secret?
             package var authorityFile: String?
             /// Nil: the only one there is.
             package var workspace: String?
+
+            package init() {}
         }
 
         package var kind: AgentKind {
@@ -81,6 +94,20 @@ package struct Configuration: Hashable, Sendable {
 
         package var level = Level.info
         package var format = Format.text
+
+        package init() {}
+    }
+
+    /// How the one who started the program is spoken to: from flags and the environment, never from the file.
+    package struct Terminal: Hashable, Sendable {
+        package var json = false
+        package var color = true
+        /// Every question is answered with yes.
+        package var assumeYes = false
+        /// Pairing shows its code instead of opening a browser.
+        package var manualPair = false
+
+        package init() {}
     }
 
     package struct Limits: Hashable, Sendable {
@@ -90,5 +117,7 @@ package struct Configuration: Hashable, Sendable {
         package var relayCall = Duration.seconds(10)
         /// How long a stop waits for calls that are under way.
         package var stopFlush = Duration.seconds(5)
+
+        package init() {}
     }
 }

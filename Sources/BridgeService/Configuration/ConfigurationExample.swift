@@ -12,7 +12,7 @@ package enum ConfigurationExample {
               "relay": {
                 "// base_url": "https://, or http:// to this machine and private networks. SOPHON_BASE_URL",
                 "base_url": "https://api.sophon.at",
-                "// token": "The one from pairing when it is null. SOPHON_BOT_TOKEN",
+                "// token": "The one from pairing when it is null. SOPHON_BOT_TOKEN or SOPHON_TOKEN",
                 "token": null,
                 "// ca_file": "Certificates of a private authority, PEM; null means: the system's.",
                 "ca_file": null,
@@ -27,6 +27,8 @@ package enum ConfigurationExample {
                 "token": null,
                 "// ca_file": "openclaw and oppi.",
                 "ca_file": null,
+                "// state_dir": "openclaw alone: its own files, ~/.openclaw when null. OPENCLAW_STATE_DIR",
+                "state_dir": null,
                 "// workspace": "oppi alone. OPPI_WORKSPACE",
                 "workspace": null,
                 "// command": "pi alone: program and arguments, [\"pi\", \"--mode\", \"rpc\"] when null. PI_COMMAND",
@@ -40,6 +42,8 @@ package enum ConfigurationExample {
           ],
           "// state_dir": "$XDG_STATE_HOME/sophon or ~/.local/state/sophon when null. SOPHON_STATE_DIR, --state-dir",
           "state_dir": null,
+          "// record_dir": "Where frames and updates are recorded, without secrets; null means: nowhere. --record",
+          "record_dir": null,
           "// host_label": "What this machine is called when it is paired; null means: its host name. SOPHON_HOST_LABEL",
           "host_label": null,
           "log": {

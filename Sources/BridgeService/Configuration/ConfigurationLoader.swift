@@ -14,12 +14,14 @@ package struct ConfigurationLoader {
     private let sources: ConfigurationSources
     private var reader: ConfigurationReader
     private let certificates: ValueForm<String>
+    private let directory: ValueForm<String>
     private var allowPlain: [String] = []
 
     private init(_ sources: ConfigurationSources) {
         self.sources = sources
         reader = ConfigurationReader(sources)
         certificates = .readableFile(home: sources.environment["HOME"])
+        directory = .path("the path of a directory, from / or ~", home: sources.environment["HOME"])
     }
 
     package static func load(_ sources: ConfigurationSources) throws(ConfigurationError) -> LoadedConfiguration {
@@ -35,7 +37,7 @@ package struct ConfigurationLoader {
         do { return try ConfigurationParser.parse(file.bytes) } catch {
             throw ConfigurationError(faults: [
                 ConfigurationFault(
-                    path: "", found: "no JSON: \(error.found)", expected: error.expected,
+                    path: "", found: "\(file.name) is no JSON, since it has \(error.found)", expected: error.expected,
                     remedy: "look at line \(error.line), column \(error.column) of \(file.name)")
             ])
         }
@@ -44,8 +46,13 @@ package struct ConfigurationLoader {
     private mutating func configuration(_ root: ConfigurationValue?) -> Configuration {
         let top = reader.section(
             root, at: "",
-            keys: ["connections", "state_dir", "host_label", "log", "on_stop", "allow_plain", "limits"])
+            keys: [
+                "connections", "state_dir", "record_dir", "host_label", "log", "on_stop", "allow_plain", "limits",
+            ])
         var result = Configuration(stateDirectory: stateDirectory(top))
+        result.configDirectory = configDirectory()
+        result.recordDirectory = reader.optional("record_dir", of: top, as: directory)
+        result.terminal = terminal()
         result.hostLabel = reader.optional(
             "host_label", of: top, as: .label, environment: ["SOPHON_HOST_LABEL"])
         result.onStop = reader.value("on_stop", of: top, as: .choice, else: result.onStop)
@@ -61,12 +68,13 @@ package struct ConfigurationLoader {
     }
 
     private mutating func stateDirectory(_ top: ConfigurationSection) -> String {
-        let home = sources.environment["HOME"]
-        let form = ValueForm<String>.path("the path of a directory, from / or ~", home: home)
-        let usual =
-            sources.environment["XDG_STATE_HOME"].map { $0 + "/sophon" } ?? home.map { $0 + "/.local/state/sophon" }
+        // The XDG base directory specification: "all paths must be absolute", others are to be ignored.
+        let states = sources.environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let usual = states ?? home(".local/state")
         let path = reader.value(
-            "state_dir", of: top, as: form, environment: ["SOPHON_STATE_DIR"], else: usual ?? "")
+            "state_dir", of: top, as: directory, environment: ["SOPHON_STATE_DIR"],
+            else: usual.map { $0 + "/sophon" } ?? "",
+            from: states == nil ? .fallback : .environment("XDG_STATE_HOME"))
         if path.isEmpty, reader.faults.allSatisfy({ $0.path != "state_dir" }) {
             reader.complain(
                 "state_dir", found: "not set, and neither is HOME", expected: "the path of a directory",
@@ -74,6 +82,37 @@ package struct ConfigurationLoader {
         }
         return path
     }
+
+    private func home(_ path: String) -> String? { sources.environment["HOME"].map { $0 + "/" + path } }
+
+    // MARK: What is never in the file
+
+    /// The keys of values in force that only flags and the environment can set: they decide how the file is found, or belong
+    /// to the one who types the command.
+    package static let keysOutsideTheFile = ["config_dir", "json", "no_color", "yes", "manual_pair"]
+
+    private mutating func configDirectory() -> String? {
+        reader.value(
+            "config_dir", of: ConfigurationSection(path: ""), as: directory.optional,
+            environment: ["SOPHON_CONFIG_DIR"], else: home(".config/sophon"))
+    }
+
+    private mutating func terminal() -> Configuration.Terminal {
+        var terminal = Configuration.Terminal()
+        let section = ConfigurationSection(path: "")
+        terminal.json = reader.value(
+            "json", of: section, as: .switchWord, environment: ["SOPHON_JSON"], else: terminal.json)
+        terminal.color = !reader.value(
+            "no_color", of: section, as: .presence, environment: ["NO_COLOR"], else: !terminal.color)
+        terminal.assumeYes = reader.value(
+            "yes", of: section, as: .switchWord, environment: ["SOPHON_YES"], else: terminal.assumeYes)
+        terminal.manualPair = reader.value(
+            "manual_pair", of: section, as: .switchWord, environment: ["SOPHON_MANUAL_PAIR"],
+            else: terminal.manualPair)
+        return terminal
+    }
+
+    // MARK: The rest of the file
 
     private mutating func log(_ top: ConfigurationSection) -> Configuration.Log {
         var log = Configuration.Log()
@@ -145,7 +184,7 @@ package struct ConfigurationLoader {
     }
 
     private mutating func agent(_ connection: ConfigurationSection, isOnly: Bool) -> Configuration.Agent {
-        let keys = ["kind", "url", "token", "ca_file", "workspace", "command"]
+        let keys = ["kind", "url", "token", "ca_file", "state_dir", "workspace", "command"]
         let section = reader.section(connection["agent"], at: connection.path(of: "agent"), keys: keys)
         let kind = reader.value(
             "kind", of: section, as: ValueForm<AgentKind>.choice, environment: isOnly ? ["SOPHON_AGENT"] : [],
@@ -154,7 +193,8 @@ package struct ConfigurationLoader {
         let used: [String]
         switch kind {
         case .openclaw:
-            (agent, used) = (.openClaw(openClaw(section, isOnly: isOnly)), ["url", "token", "ca_file"])
+            agent = .openClaw(openClaw(section, isOnly: isOnly))
+            used = ["url", "token", "ca_file", "state_dir"]
         case .oppi:
             (agent, used) = (.oppi(oppi(section, isOnly: isOnly)), ["url", "token", "ca_file", "workspace"])
         case .pi:
@@ -183,6 +223,10 @@ package struct ConfigurationLoader {
         agent.token = reader.optional(
             "token", of: section, as: .token, environment: isOnly ? ["OPENCLAW_TOKEN"] : [])
         agent.authorityFile = reader.optional("ca_file", of: section, as: certificates)
+        // OpenClaw has one on a machine, so that the variable says enough with several connections too.
+        agent.stateDirectory = reader.value(
+            "state_dir", of: section, as: directory.optional, environment: ["OPENCLAW_STATE_DIR"],
+            else: home(".openclaw"))
         return agent
     }
 

@@ -27,7 +27,9 @@ struct ConfigurationReader {
     ) -> ConfigurationSection {
         guard let value else { return ConfigurationSection(path: path) }
         guard case .members(let members) = value.content else {
-            complain(path, found: value.content.shown, expected: "an object in braces", origin: origin(value))
+            let subject = path.isEmpty ? "\(sources.file?.name ?? "bridge.json") is " : ""
+            complain(
+                path, found: subject + value.content.shown, expected: "an object in braces", origin: origin(value))
             return ConfigurationSection(path: path)
         }
         let section = ConfigurationSection(path: path, members: members.filter { !$0.name.hasPrefix("//") })
@@ -43,11 +45,11 @@ struct ConfigurationReader {
     /// The value in force: from a flag, else from the environment, else from the file, else the fallback.
     mutating func value<Value>(
         _ key: String, of section: ConfigurationSection, as form: ValueForm<Value>, environment names: [String] = [],
-        else fallback: Value
+        else fallback: Value, from fallbackOrigin: ConfigurationOrigin = .fallback
     ) -> Value {
         let path = section.path(of: key)
         guard let (content, origin) = candidate(path, section[key], names) else {
-            remember(path, fallback, form, .fallback)
+            remember(path, fallback, form, fallbackOrigin)
             return fallback
         }
         do {
@@ -55,7 +57,9 @@ struct ConfigurationReader {
             remember(path, value, form, origin)
             return value
         } catch {
-            let found = error.found ?? (form.isSecret ? "a value that is not shown" : content.shown)
+            // What comes from elsewhere may be a secret that was put under the wrong key.
+            let isHidden = form.isSecret || origin.isReference
+            let found = error.found ?? (isHidden ? "a value that is not shown" : content.shown)
             let also = names.isEmpty || !origin.isFile ? nil : "set \(names[0])"
             complain(path, found: found, expected: error.expected, origin: origin, also: error.remedy ?? also)
             return fallback
@@ -108,6 +112,12 @@ struct ConfigurationReader {
         _ path: String, _ value: ConfigurationValue
     ) -> (ConfigurationValue.Content, ConfigurationOrigin)? {
         let written = origin(value)
+        if case .list = value.content, value.strings.contains(where: \.isReference) {
+            complain(
+                path, found: "a list with \"${NAME}\" or \"@/path\" in it",
+                expected: "texts as they are; such a text can stand for the whole list", origin: written)
+            return nil
+        }
         guard case .file(let file, let line) = written, case .string(let text) = value.content else {
             return (value.content, written)
         }
@@ -155,6 +165,9 @@ extension String {
         return isName ? String(name) : nil
     }
 
+    /// Means a value from elsewhere, or was meant to.
+    fileprivate var isReference: Bool { contains("${") || hasPrefix("@/") }
+
     private static var nameBytes: [UInt8] {
         Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     }
@@ -165,6 +178,13 @@ extension ConfigurationOrigin {
         switch self {
         case .file, .variable, .contents: true
         case .fallback, .environment, .flag: false
+        }
+    }
+
+    fileprivate var isReference: Bool {
+        switch self {
+        case .variable, .contents: true
+        case .fallback, .file, .environment, .flag: false
         }
     }
 }

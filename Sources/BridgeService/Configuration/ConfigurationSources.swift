@@ -36,36 +36,52 @@ package struct ConfigurationSources: Sendable {
         do { file = File(name: path, bytes: try Self.read(path, limit: Self.fileLimit)) } catch {
             throw ConfigurationError(faults: [
                 ConfigurationFault(
-                    path: "", found: "\(path), which \(error.reason)", expected: "a JSON file",
-                    remedy: "give --config another file, or write one with: sophon-bridge config example > \(path)")
+                    path: "", found: "\(path) \(error.reason)", expected: "a JSON file that can be read",
+                    remedy: error.isAbsent
+                        ? "write one with: sophon-bridge config example > \(path)"
+                        : "let this user read it, or name another file with --config")
             ])
         }
     }
 
     private var standardFile: String? {
-        if let directory = environment["SOPHON_CONFIG_DIR"] { return directory + "/bridge.json" }
-        return environment["HOME"].map { $0 + "/.config/sophon/bridge.json" }
+        configDirectory.map { $0 + "/bridge.json" }
     }
 
-    struct Unreadable: Error { var reason: String }
+    private var configDirectory: String? {
+        let home = environment["HOME"]
+        guard let directory = environment["SOPHON_CONFIG_DIR"] else { return home.map { $0 + "/.config/sophon" } }
+        guard directory.hasPrefix("~/"), let home else { return directory }
+        return home + directory.dropFirst()
+    }
+
+    /// Whether programs read along, which must be known before anything is read that could be at fault.
+    package var wantsJSON: Bool { environment["SOPHON_JSON"].flatMap(SwitchWord.meaning) ?? false }
+
+    struct Unreadable: Error {
+        var reason: String
+        var isAbsent = false
+    }
 
     static func read(_ path: String, limit: Int) throws(Unreadable) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Unreadable(reason: reason(errno)) }
+        guard descriptor >= 0 else { throw unreadable(errno) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 1 << 14)
         while true {
             let count = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Unreadable(reason: reason(errno)) }
+            guard count >= 0 else { throw unreadable(errno) }
             if count == 0 { return bytes }
             bytes += piece.prefix(count)
             guard bytes.count <= limit else { throw Unreadable(reason: "is over \(limit) bytes") }
         }
     }
 
-    private static func reason(_ code: Int32) -> String {
-        code == ENOENT ? "does not exist" : "cannot be read (\(String(cString: strerror(code))))"
+    private static func unreadable(_ code: Int32) -> Unreadable {
+        code == ENOENT
+            ? Unreadable(reason: "does not exist", isAbsent: true)
+            : Unreadable(reason: "cannot be read (\(String(cString: strerror(code))))")
     }
 }

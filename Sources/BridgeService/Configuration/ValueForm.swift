@@ -33,8 +33,10 @@ struct ValueForm<Value: Sendable>: Sendable {
     }
 }
 
+/// The longest text that any value may be.
+private let textLimit = 4096
+
 extension ValueForm where Value == String {
-    static let textLimit = 4096
 
     private static func line(_ expected: String) -> Self {
         Self { content throws(Complaint) in
@@ -74,22 +76,6 @@ extension ValueForm where Value == String {
         }
     }
 
-    /// Goes into a header as it is.
-    static var token: Self {
-        Self(isSecret: true) { content throws(Complaint) in
-            guard case .string(let text) = content else { throw Complaint("a token as text") }
-            guard !text.isEmpty, text.utf8.count <= textLimit, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-            else {
-                throw Complaint(
-                    "visible ASCII letters without spaces",
-                    found: text.isEmpty ? "an empty text" : "a text that can be no token (not shown)")
-            }
-            return text
-        } show: { _ in
-            nil
-        }
-    }
-
     static var connectionName: Self {
         Self { content throws(Complaint) in
             guard case .string(let text) = content, (1...64).contains(text.utf8.count),
@@ -102,7 +88,56 @@ extension ValueForm where Value == String {
     }
 }
 
+extension ValueForm where Value == Secret {
+    /// Goes into a header as it is.
+    static var token: Self {
+        Self(isSecret: true) { content throws(Complaint) in
+            guard case .string(let text) = content else { throw Complaint("a token as text") }
+            guard !text.isEmpty, text.utf8.count <= textLimit, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+            else {
+                throw Complaint(
+                    "visible ASCII letters without spaces",
+                    found: text.isEmpty ? "an empty text" : "a text that can be no token (not shown)")
+            }
+            return Secret(text)
+        } show: { _ in
+            nil
+        }
+    }
+}
+
+/// Yes or no as a variable of the environment says it.
+enum SwitchWord {
+    static func meaning(_ word: String) -> Bool? {
+        switch word.lowercased() {
+        case "1", "true", "yes", "on": true
+        case "0", "false", "no", "off": false
+        default: nil
+        }
+    }
+}
+
 extension ValueForm where Value == Bool {
+    static var switchWord: Self {
+        Self { content throws(Complaint) in
+            guard case .string(let text) = content, let value = SwitchWord.meaning(text) else {
+                throw Complaint("1 or 0, true or false, yes or no, on or off")
+            }
+            return value
+        } show: {
+            JSONText(unchecked: "\($0)")
+        }
+    }
+
+    /// On as soon as there is anything (no-color.org).
+    static var presence: Self {
+        Self { _ throws(Complaint) in
+            true
+        } show: {
+            JSONText(unchecked: "\($0)")
+        }
+    }
+
     static var bool: Self {
         Self { content throws(Complaint) in
             guard case .bool(let value) = content else { throw Complaint("true or false") }
@@ -172,7 +207,7 @@ extension ValueForm where Value == [String] {
                 }
             let texts = words.compactMap(\.self)
             guard texts.count == words.count, texts.count <= limit, mayBeEmpty || !texts.isEmpty,
-                texts.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 4096 && !$0.utf8.contains(0) })
+                texts.allSatisfy({ !$0.isEmpty && $0.utf8.count <= textLimit && !$0.utf8.contains(0) })
             else { throw Complaint(expected) }
             return texts
         } show: {
@@ -186,7 +221,8 @@ extension ValueForm where Value: RawRepresentable<String> & CaseIterable {
         Self { content throws(Complaint) in
             let names = Value.allCases.map(\.rawValue)
             guard case .string(let text) = content, let value = Value(rawValue: text) else {
-                throw Complaint(names.joined(separator: ", "))
+                let first = names.dropLast().joined(separator: ", ")
+                throw Complaint([first, names.last ?? ""].filter { !$0.isEmpty }.joined(separator: " or "))
             }
             return value
         } show: {

@@ -34,6 +34,7 @@ struct ConfigCommand {
         for (path, name) in [("state_dir", "state-dir"), ("log.level", "log-level")] {
             if let text = command.values[name] { flags[path] = (name, text) }
         }
+        if command.json { flags["json"] = ("json", "true") }
         var sources = ConfigurationSources(flags: flags, environment: ProcessInfo.processInfo.environment)
         do throws(ConfigurationError) {
             try sources.readFile(named: command.values["config"])

@@ -123,7 +123,9 @@ struct ReplayCommand {
         guard target.hasPrefix("http://") || target.hasPrefix("https://") else {
             throw UsageError("--to is \"\(target)\", expected simulator, http://… or https://…", try: Self.advice)
         }
-        guard let token = command.values["token"] ?? ProcessInfo.processInfo.environment["SOPHON_BOT_TOKEN"] else {
+        let environment = ProcessInfo.processInfo.environment
+        guard let token = command.values["token"] ?? environment["SOPHON_BOT_TOKEN"] ?? environment["SOPHON_TOKEN"]
+        else {
             throw UsageError("a relay needs a token: give --token or set SOPHON_BOT_TOKEN", try: Self.advice)
         }
         let session = ReplaySession(relay: RelayAddress(baseURL: target, token: token), output: output)

@@ -14,13 +14,13 @@ struct ConfigurationLoaderTests {
         let configuration = try load(environment: environment).configuration
         #expect(configuration.connections.count == 1)
         #expect(configuration.connections[0].relay.address.description == "https://relay.example.com")
-        #expect(configuration.connections[0].relay.token == "t-1")
+        #expect(configuration.connections[0].relay.token?.text == "t-1")
         guard case .oppi(let oppi) = configuration.connections[0].agent else {
             Issue.record("\(configuration.connections[0].agent)")
             return
         }
         #expect(oppi.address.description == "http://10.0.0.2:7749")
-        #expect(oppi.token == "o-1")
+        #expect(oppi.token?.text == "o-1")
         #expect(oppi.workspace == "garden")
         #expect(configuration.stateDirectory == "/var/lib/sophon")
         #expect(configuration.hostLabel == "shed")
@@ -71,12 +71,58 @@ struct ConfigurationLoaderTests {
             #expect(setting("connections[0].mirror")?.shown == .value(.string("all")))
             #expect(setting("log.level")?.origin == .flag("log-level"))
             #expect(setting("host_label")?.shown == .unset)
-            #expect(loaded.configuration.connections[0].relay.token == "t-9")
+            #expect(loaded.configuration.connections[0].relay.token?.text == "t-9")
             guard case .openClaw(let agent) = loaded.configuration.connections[0].agent else { return }
-            #expect(agent.token == "s3cret")
-            #expect(!"\(loaded.settings)".contains("t-9"))
-            #expect(!"\(loaded.settings)".contains("s3cret"))
+            #expect(agent.token?.text == "s3cret")
+            #expect(!"\(loaded)".contains("t-9"))
+            #expect(!"\(loaded)".contains("s3cret"))
         }
+    }
+
+    @Test("the environment alone says how the one who types is spoken to")
+    func terminal() throws {
+        let usual = try load().configuration
+        #expect(usual.terminal == Configuration.Terminal())
+        #expect(usual.configDirectory == "/home/ada/.config/sophon")
+        let environment = [
+            "SOPHON_JSON": "1", "NO_COLOR": "0", "SOPHON_YES": "true", "SOPHON_MANUAL_PAIR": "no",
+            "SOPHON_CONFIG_DIR": "~/sophon",
+        ]
+        let found = try load(environment: environment).configuration
+        #expect(found.terminal.json && !found.terminal.color && found.terminal.assumeYes)
+        #expect(!found.terminal.manualPair)
+        #expect(found.configDirectory == "/home/ada/sophon")
+        #expect(
+            Set(faults(nil, environment: ["SOPHON_JSON": "maybe", "SOPHON_CONFIG_DIR": "here"]).map(\.path))
+                == ["json", "config_dir"])
+        #expect(faults(#"{"json": true}"#).map(\.path) == ["json"])
+    }
+
+    @Test("OpenClaw's own files are where it says they are")
+    func openClawFiles() throws {
+        func directory(_ environment: [String: String]) throws -> String? {
+            guard case .openClaw(let agent) = try load(environment: environment).configuration.connections[0].agent
+            else { return nil }
+            return agent.stateDirectory
+        }
+        #expect(try directory([:]) == "/home/ada/.openclaw")
+        #expect(try directory(["OPENCLAW_STATE_DIR": "/srv/openclaw"]) == "/srv/openclaw")
+    }
+
+    @Test("a state directory from XDG_STATE_HOME says so, and a relative one is ignored")
+    func baseDirectory() throws {
+        let settings = try load(environment: ["XDG_STATE_HOME": "/x"]).settings
+        #expect(settings.first { $0.path == "state_dir" }?.origin == .environment("XDG_STATE_HOME"))
+        #expect(
+            try load(environment: ["XDG_STATE_HOME": "x"]).configuration.stateDirectory
+                == "/home/ada/.local/state/sophon")
+    }
+
+    @Test("a secret under the wrong key is not shown in the fault")
+    func misplaced() {
+        let found = faults(#"{"on_stop": "${MY_TOKEN}"}"#, environment: ["MY_TOKEN": "t-9"])
+        #expect(found.map(\.path) == ["on_stop"])
+        #expect(!"\(found)".contains("t-9"))
     }
 
     @Test("all faults are told together, each with its place")
@@ -125,6 +171,9 @@ struct ConfigurationLoaderTests {
             (connection(#""relay": {"base_url": "wss://c"}"#), "connections[0].relay.base_url"),
             (connection(#""agent": {"workspace": "w"}"#), "connections[0].agent.workspace"),
             (connection(#""agent": {"kind": "pi", "url": "ws://127.0.0.1"}"#), "connections[0].agent.url"),
+            (connection(#""agent": {"kind": "pi", "command": ["pi", "${KEY}"]}"#), "connections[0].agent.command"),
+            (#"{"allow_plain": ["@/etc/hostname"]}"#, "allow_plain"), (#"{"record_dir": "here"}"#, "record_dir"),
+            (connection(#""agent": {"kind": "oppi", "state_dir": "/x"}"#), "connections[0].agent.state_dir"),
             (connection(#""agent": {"kind": "pi", "command": []}"#), "connections[0].agent.command"),
         ])
     func single(text: String, path: String) {
@@ -150,7 +199,13 @@ struct ConfigurationLoaderTests {
     func noJSON() {
         let found = faults("{\n  \"log\": {]\n}")
         #expect(found.count == 1)
-        #expect(found.first?.remedy == "look at line 2, column 11 of bridge.json")
+        #expect(
+            found.first?.description
+                == "bridge.json is no JSON, since it has ], expected a key in double quotes; "
+                + "look at line 2, column 11 of bridge.json")
+        #expect(
+            faults("[]").first?.description
+                == "bridge.json is a list, expected an object in braces; change line 1 of bridge.json")
     }
 
     // MARK: Plain text on the wire
@@ -192,7 +247,7 @@ struct ConfigurationLoaderTests {
         ]
         #expect(faults(file("null"), environment: environment).map(\.path) == ["connections"])
         let named = try load(file(#""${SOPHON_BOT_TOKEN}""#), environment: environment).configuration
-        #expect(named.connections.map(\.relay.token) == ["t-1", "t-2"])
+        #expect(named.connections.map(\.relay.token?.text) == ["t-1", "t-2"])
         #expect(named.connections.map(\.relay.address.host) == ["r.example", "r.example"])
     }
 }
