@@ -108,6 +108,9 @@ let package = Package(
         tests("LocalServerTests", ["LocalServer", "Locking", "WireTesting"]),
         tests("SimulatorTests", ["Simulator", "RelayRules", "LocalServer", "Locking", "WireTesting"]),
         tests("BridgeServiceTests", ["BridgeModel", "BridgeService"]),
+
+        // The project as a whole: bans, links, sizes, files in no target.
+        tests("TidyTests", []),
     ],
     cxxLanguageStandard: .cxx17
 )

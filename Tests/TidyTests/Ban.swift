@@ -1,0 +1,132 @@
+/// Something that may not be written, where it may not be written, and what stands in its place.
+struct Ban: CustomStringConvertible {
+    var what: String
+    /// What to write instead.
+    var instead: String
+    var rooms: Rooms
+    /// One of these is in every line that breaks it.
+    var words: [String]
+    /// Lines that break it and lines that only look like it: the ban is tried on both.
+    var bad: [String]
+    var good: [String]
+    /// Other bans let comments speak of what code may not do.
+    var holdsInComments = false
+    private let pattern: @Sendable () -> Regex<Substring>
+
+    var description: String { what }
+
+    enum Rooms {
+        case all
+        case only(Set<String>)
+        case except(Set<String>)
+    }
+
+    /// No I/O, no clock, no randomness: the rooms that `Package.swift` calls pure.
+    static let pure: Set = ["BridgeModel", "BridgeCore", "RelayRules", "Commands"]
+
+    init(
+        _ what: String, instead: String, in rooms: Rooms, words: [String], bad: [String], good: [String] = [],
+        holdsInComments: Bool = false,
+        _ pattern: @escaping @Sendable () -> Regex<Substring>
+    ) {
+        self.what = what
+        self.instead = instead
+        self.rooms = rooms
+        self.words = words
+        self.bad = bad
+        self.good = good
+        self.holdsInComments = holdsInComments
+        self.pattern = pattern
+    }
+
+    func found(in source: SourceText) -> [Untidiness] {
+        guard holds(in: source) else { return [] }
+        // By Unicode's own rules there is no boundary at the point of `Foundation.Date`.
+        let expression = pattern().wordBoundaryKind(.simple)
+        let lines = source.lines(with: words).filter { holdsInComments || !$0.text.drop { $0 == " " }.hasPrefix("//") }
+        return lines.filter { $0.text.firstMatch(of: expression) != nil }.map {
+            Untidiness(path: source.path, line: $0.number, what: "\(what) is not allowed here: \(instead)")
+        }
+    }
+
+    private func holds(in source: SourceText) -> Bool {
+        switch rooms {
+        case .all: true
+        case .only(let rooms): source.room.map(rooms.contains) ?? false
+        case .except(let rooms): source.room.map { !rooms.contains($0) } ?? true
+        }
+    }
+
+    private static let programs: Set = ["sophon-bridge", "simulate-seeds", "bridge-bench"]
+
+    static let all: [Ban] = [
+        Ban(
+            "Date()", instead: "take the moment as an argument, `now:`; at an edge, ask SystemClock", in: .all,
+            words: ["Date("], bad: ["let a = Date()", "Date( )", "Foundation.Date()"],
+            good: ["let a: Date", "update()", "lastDate()"]
+        ) { /\bDate\( *\)/ },
+        Ban(
+            "the clock of the machine", instead: "take the moment as an argument, `now:`", in: .only(pure),
+            words: [".now", "Clock", "gettime"],
+            bad: ["let a = clock.now", "ContinuousClock()", "Date.now", "clock_gettime(1, &t)", ".now + 3"],
+            good: ["now: now", "let now = a", "self.nowhere", "state.nowadays"]
+        ) { /\.now\b|\b(?:Continuous|Suspending)Clock\b|\bclock_gettime\b|\bgettimeofday\b/ },
+        Ban(
+            "sleeping", instead: "set a timer of the Alarm, and in tests move the clock by hand",
+            in: .except(["sophon-bridge", "bridge-bench"]),
+            words: ["sleep"],
+            bad: ["try await Task.sleep(for: a)", "usleep(5)", "nanosleep(&a, &b)", "sleep(3)", "Thread.sleep(1)"],
+            good: ["bucket.sleep(until: a, at: b)", "func sleep(until: Instant)", "asleep(1)"]
+        ) { /\b(?:Task|Thread)\.sleep\b|\b(?:usleep|nanosleep)\(|(?:^|[^.\w])sleep\((?!until)/ },
+        Ban(
+            "randomness of its own", instead: "take the generator as an argument, `using: &random`",
+            in: .only(pure),
+            words: [".random", ".shuffle", "SystemRandom", "UUID"],
+            bad: ["Int.random(in: 1...3)", "list.shuffled()", "list.randomElement()", "SystemRandomNumberGenerator()"],
+            good: ["Int.random(in: 1...3, using: &random)", "list.shuffled(using: &random)", "randomly()"]
+        ) {
+            /\.random\((?!.*using:)|\.shuffled?\( *\)|\.randomElement\( *\)|\bSystemRandomNumberGenerator\b|\bUUID\( *\)/
+        },
+        Ban(
+            "print(", instead: "return the text; the programs write it, through Output", in: .except(programs),
+            words: ["rint("], bad: ["print(1)", "    print(\"x\")", "debugPrint(a)"],
+            good: ["reprint(a)", "self.fingerprint(a)"]
+        ) { /(?:^|[^.\w])(?:debugPrint|print)\(/ },
+        Ban(
+            "whole Foundation", instead: "import FoundationEssentials, or the C library", in: .all,
+            words: ["Foundation"],
+            bad: ["import Foundation", "internal import Foundation", "import FoundationNetworking"],
+            good: ["import FoundationEssentials", "package import FoundationEssentials"]
+        ) { /\bimport +Foundation(?!Essentials\b)/ },
+        Ban(
+            "the outside in a pure room", instead: "make it a port of BridgeModel, and do it at an edge",
+            in: .only(pure),
+            words: ["import"], bad: ["import Glibc", "import Dispatch", "package import FoundationEssentials"],
+            good: ["import BridgeModel", "importGlibc()"]
+        ) { /\bimport +(?:Glibc|Musl|Darwin|Dispatch|Synchronization|Foundation\w*)\b/ },
+        Ban(
+            "a forced try", instead: "throw on, or handle the error", in: .all,
+            words: ["try!"], bad: ["let a = try" + "! b()"], good: ["try? b()", "try b()"]
+        ) { /\btry\!/ },
+        Ban(
+            "a forced cast", instead: "use `as?` and handle nil", in: .all,
+            words: ["as!"], bad: ["a as" + "! Int"], good: ["a as? Int", "#expect(!alas)"]
+        ) { /\bas\!/ },
+        Ban(
+            "public", instead: "write `package`: nothing of this package is for others", in: .all,
+            words: ["public", "open"], bad: ["public func a()", "    public let b = 1", "open class C"],
+            good: ["publicly()", "let a = \"public \""]
+        ) { /^ *(?:@\w+ +)*(?:public|open) +(?:\w+ +)*(?:func|let|var|struct|class|enum|init|protocol|import)\b/ },
+        Ban(
+            "a task that nobody waits for", instead: "add it to a task group", in: .all,
+            words: ["Task"], bad: ["Task {", "Task.detached {", "let a = Task { b() }"],
+            good: ["group.addTask {", "finishTask {"]
+        ) { /(?:^|[^.\w])Task(?:\.detached)? *\{/ },
+        Ban(
+            "an intention without an issue", instead: "do it, or open an issue and name it", in: .all,
+            words: ["TODO", "FIXME", "XXX"], bad: ["let a = 1 // TO" + "DO later", "/* FIX" + "ME */", "// TO" + "DO"],
+            good: ["mastodon", "todo()"],
+            holdsInComments: true
+        ) { /\b(?:TODO|FIXME|XXX)\b/ },
+    ]
+}

@@ -1,0 +1,71 @@
+import FoundationEssentials
+import Glibc
+
+/// A text of the project, by its path from the root.
+struct SourceText: Hashable, CustomStringConvertible {
+    var path: String
+    var text: String
+
+    var description: String { path }
+
+    /// With their numbers from 1.
+    var lines: [(number: Int, text: Substring)] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map { ($0 + 1, $1) }
+    }
+
+    /// The lines with one of these words: an expression tried on every line of the project would take half a minute.
+    func lines(with words: [String]) -> [(number: Int, text: Substring)] {
+        func isIn(_ text: String) -> Bool { words.contains { strstr(text, $0) != nil } }
+        return isIn(text) ? lines.filter { isIn(String($0.text)) } : []
+    }
+
+    /// `Sources/BridgeCore/Turn/Turn.swift` is in `BridgeCore`.
+    var room: String? {
+        let parts = path.split(separator: "/")
+        return parts.count > 2 && parts[0] == "Sources" ? String(parts[1]) : nil
+    }
+}
+
+/// Something untidy, with what to do about it.
+struct Untidiness: Hashable, CustomStringConvertible {
+    var path: String
+    var line: Int?
+    var what: String
+
+    var description: String { "\(path)\(line.map { ":\($0)" } ?? ""): \(what)" }
+}
+
+/// What is read from the disk: the files of the project, without what was built.
+enum Project {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// Every file, by its path from the root.
+    static func paths() throws -> [String] { try paths(in: "") }
+
+    static func text(_ path: String) throws -> SourceText {
+        SourceText(path: path, text: try String(contentsOf: root.appending(path: path), encoding: .utf8))
+    }
+
+    static func texts(ending suffixes: String...) throws -> [SourceText] {
+        try paths().filter { path in suffixes.contains { path.hasSuffix($0) } }.map(text)
+    }
+
+    /// All Swift files, read once.
+    static let swift = Result { try texts(ending: ".swift") }
+
+    private static func paths(in folder: String) throws -> [String] {
+        let directory = folder.isEmpty ? root.path : root.appending(path: folder).path
+        return try FileManager.default.contentsOfDirectory(atPath: directory).sorted().flatMap { name in
+            // `.build`, `.git` and their like; `build` is where scripts put what they make.
+            if name.hasPrefix(".") && name != ".github" && name != ".swift-format" || name == "build" {
+                return [String]()
+            }
+            let path = folder.isEmpty ? name : "\(folder)/\(name)"
+            var isDirectory = false
+            guard FileManager.default.fileExists(atPath: root.appending(path: path).path, isDirectory: &isDirectory)
+            else { return [] }
+            return isDirectory ? try paths(in: path) : [path]
+        }
+    }
+}

@@ -1,0 +1,92 @@
+/// Rules over whole files. Each is given what it judges, so that a test can plant a bad one.
+enum Rules {
+    // MARK: Size
+
+    static let lineLimit = 400
+
+    /// Files that are longer, each with the reason.
+    static let longFiles = [
+        "Sources/BridgeTesting/Simulation/Simulation.swift":
+            "one world whose parts all speak with one another; to be cut when the journal joins it",
+        "Sources/RelayRules/Calls/BridgeCalls.swift":
+            "one call after another, each short, as the relay's sheet lists them",
+    ]
+
+    /// Too long without a reason, or excused without need.
+    static func tooLong(_ sources: [SourceText], excused: [String: String]) -> [Untidiness] {
+        let long = sources.filter { $0.lines.count - 1 > lineLimit }
+        let unexcused = long.filter { excused[$0.path] == nil }.map {
+            Untidiness(
+                path: $0.path, line: nil,
+                what:
+                    "\($0.lines.count - 1) lines, over \(lineLimit): are these two things? If not, say why in Rules.longFiles"
+            )
+        }
+        let needless = excused.keys.filter { path in !long.contains { $0.path == path } }.sorted().map {
+            Untidiness(path: $0, line: nil, what: "is not over \(lineLimit) lines: take it out of Rules.longFiles")
+        }
+        return unexcused + needless
+    }
+
+    // MARK: Links
+
+    /// Relative links of a document that lead to no file of the project.
+    static func brokenLinks(_ document: SourceText, among paths: [String]) -> [Untidiness] {
+        var isCode = false
+        return document.lines.flatMap { number, line -> [Untidiness] in
+            if line.hasPrefix("```") { isCode.toggle() }
+            guard !isCode else { return [] }
+            guard line.utf8.contains(UInt8(ascii: "]")) else { return [] }
+            return line.matches(of: /\]\(<?([^)#\s>]+)/).map { String($0.output.1) }
+                .filter { !$0.contains("://") && !$0.hasPrefix("mailto:") }
+                .filter { !leads(from: document.path, to: $0, among: paths) }
+                .map {
+                    Untidiness(
+                        path: document.path, line: number, what: "leads to \($0), which is not there: mend the link")
+                }
+        }
+    }
+
+    private static func leads(from document: String, to link: String, among paths: [String]) -> Bool {
+        var parts = document.split(separator: "/").dropLast().map(String.init)
+        for part in link.split(separator: "/") where part != "." {
+            if part != ".." {
+                parts.append(String(part))
+            } else if parts.popLast() == nil {
+                return false
+            }
+        }
+        let target = parts.joined(separator: "/")
+        return paths.contains { $0 == target || target.isEmpty || $0.hasPrefix(target + "/") }
+    }
+
+    // MARK: Targets
+
+    /// Swift files that no target of the package builds, and so nobody checks.
+    static func homeless(_ paths: [String], package: String) -> [Untidiness] {
+        let targets = Set(package.matches(of: /"([\w-]+)"/).map { String($0.output.1) })
+        return paths.filter { $0.hasSuffix(".swift") && $0 != "Package.swift" }.filter { path in
+            let parts = path.split(separator: "/").map(String.init)
+            return !(parts.count > 2 && ["Sources", "Tests"].contains(parts[0]) && targets.contains(parts[1]))
+        }.map {
+            Untidiness(path: $0, line: nil, what: "is in no target of Package.swift: move it into one, or remove it")
+        }
+    }
+
+    // MARK: Machine paths
+
+    /// A path that only one machine has.
+    static func machinePaths(_ source: SourceText) -> [Untidiness] {
+        source.lines(with: ["/home/", "/Users/", "/root/", "/work/", "/tmp/", "/private/var/"]).flatMap {
+            number, line in
+            line.matches(of: /(?:^|[^\w.~$}])(\/(?:home|Users|root|work|tmp|private\/var)\/[\w.-]+)/)
+                .map { String($0.output.1) }
+                .filter { !$0.hasPrefix("/home/ada") }
+                .map {
+                    Untidiness(
+                        path: source.path, line: number,
+                        what: "\($0) is of one machine: use a relative path, #filePath or the temporary directory")
+                }
+        }
+    }
+}

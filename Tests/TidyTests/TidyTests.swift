@@ -1,0 +1,78 @@
+import Testing
+
+@Suite("The project as a whole")
+struct TidyTests {
+    private func text(_ path: String, lines: Int) -> SourceText {
+        SourceText(path: path, text: String(repeating: "x\n", count: lines))
+    }
+
+    @Test("no Swift file is over 400 lines without a reason")
+    func sizes() throws {
+        let found = Rules.tooLong(try Project.swift.get(), excused: Rules.longFiles)
+        #expect(found.isEmpty, "\(found)")
+        #expect(Rules.longFiles.values.allSatisfy { !$0.isEmpty })
+    }
+
+    @Test("a file that grew too long is found, and so is an excuse that is not needed")
+    func plantedSizes() {
+        let sources = [text("a", lines: 400), text("b", lines: 401), text("c", lines: 401)]
+        #expect(Rules.tooLong(sources, excused: ["c": "why", "d": "gone"]).map(\.path) == ["b", "d"])
+    }
+
+    @Test("every relative link of a document leads somewhere")
+    func links() throws {
+        let paths = try Project.paths()
+        let documents = try Project.texts(ending: ".md")
+        #expect(documents.contains { $0.path == "README.md" })
+        let found = documents.flatMap { Rules.brokenLinks($0, among: paths) }
+        #expect(found.isEmpty, "\(found)")
+    }
+
+    @Test(
+        "a broken link is found, and others are let be",
+        arguments: [
+            ("[a](b.md)", 0), ("[a](../README.md#top)", 0), ("![a](pictures)", 0), ("[a](https://x.y/z)", 0),
+            ("[a](#here)", 0), ("`a[0](b)` and [a](mailto:a@b)", 1), ("[a](gone.md)", 1), ("[a](../../README.md)", 1),
+            ("[a](b.md) [c](<gone.md>)", 1), ("```\n[a](gone.md)\n```", 0), ("[a](picture)", 1),
+        ])
+    func plantedLinks(text: String, count: Int) {
+        let paths = ["README.md", "docs/b.md", "docs/pictures/p.png"]
+        #expect(Rules.brokenLinks(SourceText(path: "docs/a.md", text: text), among: paths).count == count)
+    }
+
+    @Test("every Swift file is in a target")
+    func targets() throws {
+        let found = Rules.homeless(try Project.paths(), package: try Project.text("Package.swift").text)
+        #expect(found.isEmpty, "\(found)")
+    }
+
+    @Test("a Swift file without a target is found")
+    func plantedTargets() {
+        let paths = [
+            "Package.swift", "Sources/A/a.swift", "Tests/ATests/B/a.swift", "Sources/B/b.swift", "Sources/c.swift",
+            "scripts/d.swift", "Sources/B/b.h",
+        ]
+        #expect(
+            Rules.homeless(paths, package: #"room("A", []), tests("ATests", [])"#).map(\.path)
+                == ["Sources/B/b.swift", "Sources/c.swift", "scripts/d.swift"])
+    }
+
+    @Test("no file names a path of one machine")
+    func machinePaths() throws {
+        let texts = try Project.texts(
+            ending: ".swift", ".md", ".json", ".h", ".cpp", ".c", ".py", ".yml", ".yaml", "Makefile")
+        let found = texts.filter { !$0.path.hasPrefix("Tests/TidyTests/") }.flatMap(Rules.machinePaths)
+        #expect(found.isEmpty, "\(found)")
+    }
+
+    @Test(
+        "a path of one machine is found",
+        arguments: [
+            ("let a = \"/home/somebody/x\"", 1), ("/work/main", 1), ("cd /root/a", 1), ("(/tmp/x)", 1),
+            ("\"/Users/b\"", 1), ("~/.config", 0), ("/v1/home/x", 0), ("a/work/b", 0), ("$HOME/work/x", 0),
+            ("/etc/passwd", 0), ("/home/ada/x", 0),
+        ])
+    func plantedMachinePaths(text: String, count: Int) {
+        #expect(Rules.machinePaths(SourceText(path: "a", text: text)).count == count)
+    }
+}
