@@ -46,6 +46,9 @@ struct CommandLineParserTests {
         #expect(error?.description.contains("try: sophon-bridge") == true)
     }
 
+    @Test("a command is not said to be absent when it is there")
+    func present() { #expect(CommandDeclaration.absent.isDisjoint(with: CommandDeclaration.all.map(\.name))) }
+
     @Test("the help names every command, option and exit code")
     func complete() {
         for declaration in CommandDeclaration.all {

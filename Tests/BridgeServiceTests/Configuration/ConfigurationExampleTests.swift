@@ -4,20 +4,36 @@ import Testing
 
 @Suite("The example of a configuration")
 struct ConfigurationExampleTests {
-    private var file: String {
-        get throws {
-            let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().deletingLastPathComponent()
-            return try String(contentsOf: root.appending(path: "bridge.example.json"), encoding: .utf8)
-        }
+    private func text(of file: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return try String(contentsOf: root.appending(path: file), encoding: .utf8)
     }
 
     @Test("the file and the text in the binary are the same")
-    func same() throws { #expect(try file == ConfigurationExample.text) }
+    func same() throws { #expect(try text(of: "bridge.example.json") == ConfigurationExample.text) }
 
     @Test("it sets everything to what holds without it")
     func defaults() throws {
         #expect(try load(ConfigurationExample.text).configuration == load().configuration)
+    }
+
+    @Test("the table in the README names every key and every variable", arguments: ["openclaw", "oppi", "pi"])
+    func table(kind: String) throws {
+        let readme = try text(of: "README.md")
+        for setting in try load(environment: ["SOPHON_AGENT": kind]).settings
+        where !ConfigurationLoader.keysOutsideTheFile.contains(setting.path) {
+            let key = setting.path.split(separator: ".").last.map(String.init) ?? ""
+            #expect(readme.contains("\(key)`"), "\(setting.path)")
+        }
+        for name in [
+            "SOPHON_BASE_URL", "SOPHON_BOT_TOKEN", "SOPHON_TOKEN", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR",
+            "SOPHON_HOST_LABEL", "SOPHON_AGENT", "SOPHON_MANUAL_PAIR", "SOPHON_YES", "SOPHON_JSON", "NO_COLOR",
+            "OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR", "OPPI_URL", "OPPI_TOKEN", "OPPI_WORKSPACE",
+            "PI_COMMAND",
+        ] {
+            #expect(readme.contains("`\(name)`"))
+        }
     }
 
     @Test("it names every key that any agent has", arguments: ["openclaw", "oppi", "pi"])

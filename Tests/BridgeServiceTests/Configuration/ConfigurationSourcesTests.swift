@@ -33,6 +33,26 @@ struct ConfigurationSourcesTests {
         #expect(sources.file?.bytes == Array("{}".utf8))
     }
 
+    @Test(
+        "SOPHON_JSON is known before anything is read",
+        arguments: [("1", true), ("yes", true), ("0", false), ("", false), ("x", false)])
+    func json(word: String, means: Bool) {
+        #expect(ConfigurationSources(environment: ["SOPHON_JSON": word]).wantsJSON == means)
+    }
+
+    @Test("only a file that is not there is to be written")
+    func remedies() {
+        func remedy(_ name: String) -> String? {
+            var sources = ConfigurationSources()
+            do throws(ConfigurationError) { try sources.readFile(named: name) } catch {
+                return error.faults.first?.remedy
+            }
+            return nil
+        }
+        #expect(remedy("/not/there.json")?.contains("config example >") == true)
+        #expect(remedy("/")?.contains("config example >") == false)
+    }
+
     @Test("a file without an end is not read to it")
     func endless() {
         var sources = ConfigurationSources()
