@@ -34,6 +34,9 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(
             name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CPosix"),
         .target(
             name: "CSimdjson",
             cxxSettings: [.unsafeFlags(["-O2", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"])],
@@ -52,9 +55,13 @@ let package = Package(
         room("RelayProtocol", ["BridgeModel", "CSimdjson", "Locking"]),
         room("Recording", ["BridgeModel", "CSimdjson"]),
 
+        // WebSocket: the protocol without I/O, and the thread that carries one open connection over any pipe.
+        room("WebSocketCodec", ["BridgeModel", "CWslay", "CSimdjson", "COpenSSL"]),
+        room("WebSocketLoop", ["BridgeModel", "Locking", "WebSocketCodec", "CPosix"]),
+
         // Edges.
-        room("Transport", ["BridgeModel", "Locking", "CCurl"]),
-        room("LocalServer", ["Locking", "CMicrohttpd"]),
+        room("Transport", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CCurl"]),
+        room("LocalServer", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
 
         // The service, the relay to develop against, the doubles.
         room(
@@ -64,8 +71,8 @@ let package = Package(
         room(
             "BridgeTesting",
             ["BridgeModel", "BridgeCore", "RelayRules", "RelayProtocol", "Recording", "Locking"]),
-        // A bare HTTP client and a signal, for the tests of what is served.
-        room("WireTesting", []),
+        // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
+        room("WireTesting", ["Locking"]),
         pureRoom("Commands", ["BridgeModel"]),
         .executableTarget(
             name: "sophon-bridge",
@@ -104,8 +111,9 @@ let package = Package(
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"]),
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
-        tests("TransportTests", ["BridgeModel", "Locking", "Transport"]),
-        tests("LocalServerTests", ["LocalServer", "Locking", "WireTesting"]),
+        tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
+        tests("TransportTests", ["BridgeModel", "Locking", "Transport", "WireTesting"]),
+        tests("LocalServerTests", ["BridgeModel", "LocalServer", "Locking", "Transport", "WireTesting"]),
         tests("SimulatorTests", ["Simulator", "RelayRules", "LocalServer", "Locking", "WireTesting"]),
         tests("BridgeServiceTests", ["BridgeModel", "BridgeService"]),
 

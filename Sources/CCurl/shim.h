@@ -42,6 +42,14 @@ static inline CURLcode sb_curl_get_pointer(CURL *handle, CURLINFO info, char **v
     return curl_easy_getinfo(handle, info, value);
 }
 
+/// The socket of a `CONNECT_ONLY` handle.
+static inline CURLcode sb_curl_get_socket(CURL *handle, long *value) {
+    curl_socket_t socket = CURL_SOCKET_BAD;
+    CURLcode code = curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &socket);
+    *value = socket;
+    return code;
+}
+
 static inline CURLMcode sb_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }

@@ -109,4 +109,8 @@ sb_bytes sb_node_compact(sb_json *json, sb_node value) {
     json->compact = simdjson::minify(element(value));
     return {json->compact.data(), json->compact.size()};
 }
+
+bool sb_utf8_is_valid(const void *start, size_t count) {
+    return simdjson::validate_utf8(static_cast<const char *>(start), count);
+}
 }

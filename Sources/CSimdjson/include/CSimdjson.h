@@ -49,6 +49,9 @@ bool sb_node_element(sb_node node, size_t index, sb_node *element);
 /// The value as compact JSON, in a buffer that the next call overwrites.
 sb_bytes sb_node_compact(sb_json *json, sb_node node);
 
+/// Whether the bytes are UTF-8 throughout.
+bool sb_utf8_is_valid(const void *start, size_t count);
+
 #ifdef __cplusplus
 }
 #endif

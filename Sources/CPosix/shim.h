@@ -1,0 +1,21 @@
+#pragma once
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+// What Swift's Glibc module leaves out.
+
+/// A descriptor that wakes a thread which polls it, or -1.
+static inline int sb_eventfd_make(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+static inline void sb_eventfd_raise(int descriptor) {
+  uint64_t one = 1;
+  ssize_t ignored = write(descriptor, &one, sizeof one);
+  (void)ignored;
+}
+
+static inline void sb_eventfd_clear(int descriptor) {
+  uint64_t count;
+  ssize_t ignored = read(descriptor, &count, sizeof count);
+  (void)ignored;
+}

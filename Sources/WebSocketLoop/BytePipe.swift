@@ -1,0 +1,90 @@
+import Glibc
+
+/// What carries the bytes of one connection: a socket, with TLS or without. Used by its connection's thread alone.
+package protocol BytePipe: AnyObject {
+    /// For waiting; nothing is read or written past the pipe.
+    var descriptor: Int32 { get }
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> PipeRead
+    /// After `.blocked` the same bytes come again, at the same address: TLS insists on it.
+    func write(_ bytes: UnsafeRawBufferPointer) -> PipeWrite
+}
+
+package enum PipeRead: Hashable, Sendable {
+    /// At least one byte.
+    case bytes(Int)
+    /// Nothing is there. Only after this may one wait: TLS keeps bytes that no `poll` tells of.
+    case blocked
+    case ended
+    case failed(String)
+}
+
+package enum PipeWrite: Hashable, Sendable {
+    case taken(Int)
+    case blocked
+    case failed(String)
+}
+
+/// A moment on the monotonic clock, in milliseconds.
+package struct Deadline: Hashable, Sendable {
+    private let milliseconds: Int64
+
+    package init(after duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        milliseconds = Self.now + seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+    }
+
+    private static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    /// For `poll`; 0 when it has passed.
+    package var millisecondsLeft: Int32 { Int32(clamping: max(0, milliseconds - Self.now)) }
+    package var hasPassed: Bool { millisecondsLeft == 0 }
+}
+
+/// What a wait ended with; several may be true, none when the time was up.
+package struct Readiness: Sendable {
+    package var isReadable = false
+    package var isWritable = false
+    /// The connection is broken. Told whether it was asked for or not.
+    package var isBroken = false
+}
+
+/// Waits until the pipe is ready, an order comes, or the time is up.
+package func wait(
+    for descriptor: Int32, reading: Bool, writing: Bool, orders: LinkControl, until deadline: Deadline?
+) -> Readiness {
+    var polled = [
+        pollfd(fd: descriptor, events: Int16((reading ? POLLIN : 0) | (writing ? POLLOUT : 0)), revents: 0),
+        pollfd(fd: orders.wakeUp.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    guard poll(&polled, 2, deadline?.millisecondsLeft ?? -1) > 0 else { return Readiness() }
+    if polled[1].revents != 0 { orders.wakeUp.clear() }
+    let seen = Int32(polled[0].revents)
+    return Readiness(
+        isReadable: seen & POLLIN != 0, isWritable: seen & POLLOUT != 0, isBroken: seen & (POLLERR | POLLHUP) != 0)
+}
+
+/// Runs `body` on a thread of its own. False when the system has none left.
+package func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+    final class Box {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let box = Unmanaged.passRetained(Box(body))
+    var thread = pthread_t()
+    let status = pthread_create(
+        &thread, nil,
+        { @Sendable pointer in
+            if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body() }
+            return nil
+        }, box.toOpaque())
+    guard status == 0 else {
+        box.release()
+        return false
+    }
+    pthread_detach(thread)
+    return true
+}

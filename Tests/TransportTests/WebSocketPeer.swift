@@ -1,0 +1,61 @@
+import BridgeModel
+import Transport
+import WireTesting
+
+/// The Python server of Tests/Peers, and a connection to it.
+struct WebSocketPeer {
+    let peer: Peer
+    let plain: String
+    let secure: String
+    let raw: String
+    let authorityFile: String
+
+    init() throws {
+        let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+        peer = try Peer("websocket_server.py", root: root)
+        let words = try peer.line().split(separator: " ").map(String.init)
+        guard words.count == 5, words[0] == "ready" else {
+            throw Peer.Failure.cannotStart(words.joined(separator: " "))
+        }
+        plain = "ws://127.0.0.1:\(words[1])"
+        secure = "wss://127.0.0.1:\(words[2])"
+        raw = "ws://127.0.0.1:\(words[3])"
+        authorityFile = words[4]
+    }
+
+    func request(_ url: String) -> WebSocketRequest {
+        WebSocketRequest(url: url, authorityFile: url.hasPrefix("wss") ? authorityFile : nil)
+    }
+}
+
+/// A connection and what it has told.
+final class Line: Sendable {
+    let events = Queue<WebSocketEvent>()
+    let link: any WebSocketLink
+
+    init(_ request: WebSocketRequest, _ onEvent: @escaping @Sendable (WebSocketEvent) -> Void = { _ in }) {
+        let events = events
+        link = CurlWebSocketClient().open(request) {
+            events.put($0)
+            onEvent($0)
+        }
+    }
+
+    /// The next event that is not `opened`.
+    func next() throws -> WebSocketEvent {
+        while true {
+            let event = try events.next()
+            if case .opened = event { continue }
+            return event
+        }
+    }
+
+    func failure() throws -> WebSocketFailure.Code? {
+        if case .failed(let failure) = try next() { return failure.code }
+        return nil
+    }
+}
+
+extension WebSocketEvent {
+    static func text(_ string: String) -> Self { .text(Array(string.utf8)) }
+}
