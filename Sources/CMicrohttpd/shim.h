@@ -71,6 +71,17 @@ static inline int cmicrohttpd_is_loopback(struct MHD_Connection *connection) {
   return IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
 }
 
+/// Gives an upgraded connection back to the library, which closes its socket.
+static inline enum MHD_Result cmicrohttpd_close_upgraded(struct MHD_UpgradeResponseHandle *handle) {
+  return MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+}
+
+/// An upgraded socket arrives without TCP_NODELAY: the library switches it while it writes answers.
+static inline void cmicrohttpd_send_at_once(int descriptor) {
+  int on = 1;
+  (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
 static inline uint64_t cmicrohttpd_size_unknown(void) { return MHD_SIZE_UNKNOWN; }
 static inline ssize_t cmicrohttpd_end_of_stream(void) { return MHD_CONTENT_READER_END_OF_STREAM; }
 static inline ssize_t cmicrohttpd_end_with_error(void) { return MHD_CONTENT_READER_END_WITH_ERROR; }

@@ -48,6 +48,19 @@ func streamResponse(_ head: LocalResponse, _ stream: EventStream, on connection:
     return queue(made, head, on: connection)
 }
 
+/// The library adds `Connection: Upgrade`, sends the head, and then hands the socket over, unless the client has gone
+/// before, of which it tells nobody: so the request keeps `upgrade` alive, and nothing is retained here.
+func upgradeResponse(_ head: LocalResponse, _ upgrade: PendingUpgrade, on connection: Connection) -> MHD_Result {
+    let made = MHD_create_response_for_upgrade(
+        { upgrade, _, _, early, earlySize, socket, handle in
+            guard let upgrade, let handle else { return }
+            let early = UnsafeRawBufferPointer(start: early, count: earlySize)
+            Unmanaged<PendingUpgrade>.fromOpaque(upgrade).takeUnretainedValue()
+                .begin(socket, early: Array(early), handle: handle)
+        }, Unmanaged.passUnretained(upgrade).toOpaque())
+    return queue(made, head, on: connection)
+}
+
 private let ownHeaders: Set<String> = ["content-length", "transfer-encoding", "date", "keep-alive"]
 
 private func queue(_ made: OpaquePointer?, _ head: LocalResponse, on connection: Connection) -> MHD_Result {

@@ -5,7 +5,8 @@ import Locking
 /// HTTP/1.1 for programs on the same machine, over libmicrohttpd: the simulator, and later metrics and health.
 ///
 /// One thread, the library's own, carries all connections and calls the handler; so the handler must not block. What takes
-/// time is answered by a ticket, what goes on and on by an event stream; both may be fed from any thread.
+/// time is answered by a ticket, what goes on and on by an event stream; both may be fed from any thread. A WebSocket
+/// connection leaves the library and gets a thread of its own.
 ///
 /// States: *idle*, *running*, *stopped*. Can transition to: idle to running by `start`; idle and running to stopped by
 /// `stop`. A stopped server stays stopped.
@@ -90,7 +91,7 @@ package final class LocalServer: Sendable {
     }
 
     /// Takes no new connection, wakes all that waits, and returns when every connection is closed. Not to be called from
-    /// the handler: it waits for the handler's thread. Calling it again does nothing.
+    /// the handler or from a WebSocket's: it waits for their threads. Calling it again does nothing.
     package func stop() {
         let library: Daemon? = state.withLock { state in
             defer { state = .stopped }
@@ -101,6 +102,7 @@ package final class LocalServer: Sendable {
         let listening = MHD_quiesce_daemon(library.pointer)
         if listening >= 0 { close(listening) }
         engine.wakeAll()
+        engine.sockets.waitUntilAllAreClosed()
         MHD_stop_daemon(library.pointer)
     }
 }

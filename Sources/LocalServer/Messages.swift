@@ -65,6 +65,8 @@ package enum LocalAnswer: Sendable {
     case stream(LocalResponse, EventStream)
     /// Later, by the ticket, without holding up anybody else.
     case deferred(ResponseTicket)
+    /// The connection becomes a WebSocket. A request that does not ask for one properly is refused by the server itself.
+    case webSocket(WebSocketAcceptance)
     /// The connection is reset (RST), and nothing is sent.
     case reset
 }

@@ -1,4 +1,6 @@
+import BridgeModel
 import CMicrohttpd
+import WebSocketCodec
 
 /// One request from its first line to its end, as the library's callbacks go through it. Only the library's thread
 /// touches it; what other threads may do to it lies behind the locks of `EventStream` and `PendingAnswer`.
@@ -19,6 +21,8 @@ final class OpenRequest {
     private var body: [UInt8] = []
     private var received = 0
     private var wakeable: (any Wakeable)?
+    /// Kept until the request completes: the library holds a bare pointer to it.
+    private var pendingUpgrade: PendingUpgrade?
 
     init(target: String) { self.target = target }
 
@@ -36,7 +40,7 @@ final class OpenRequest {
                 method: method, target: target, headers: headers, body: body,
                 isFromThisMachine: cmicrohttpd_is_loopback(connection.pointer) != 0)
             body = []
-            return perform(engine.handler(request), on: connection, engine)
+            return perform(engine.handler(request), to: method, on: connection, engine)
         case .waiting(let pending):
             return settle(pending, on: connection)
         case .answered:
@@ -89,7 +93,7 @@ final class OpenRequest {
     // MARK: - Answering
 
     private func perform(
-        _ answer: LocalAnswer, on connection: Connection, _ engine: ServerEngine
+        _ answer: LocalAnswer, to method: String, on connection: Connection, _ engine: ServerEngine
     ) -> MHD_Result {
         switch answer {
         case .whole(let response):
@@ -104,8 +108,32 @@ final class OpenRequest {
             keep(pending, engine)
             phase = .waiting(pending)
             return settle(pending, on: connection)
+        case .webSocket(let acceptance):
+            return upgrade(acceptance, method: method, on: connection, engine)
         case .reset:
             return reset(connection)
+        }
+    }
+
+    private func upgrade(
+        _ acceptance: WebSocketAcceptance, method: String, on connection: Connection, _ engine: ServerEngine
+    ) -> MHD_Result {
+        switch UpgradeHandshake.judge(method: method, headers: headers.map { HTTPHeader($0.name, $0.value) }) {
+        case .refuse(let status, let sentence):
+            var response = LocalResponse.text(status, sentence)
+            if status == 426 {
+                response.headers += [LocalHeader("Upgrade", "websocket"), LocalHeader("Sec-WebSocket-Version", "13")]
+            }
+            return send(response, on: connection)
+        case .accept(let value):
+            phase = .answered
+            let head = LocalResponse(
+                status: 101,
+                headers: [LocalHeader("Upgrade", "websocket"), LocalHeader("Sec-WebSocket-Accept", value)]
+                    + acceptance.headers)
+            let upgrade = PendingUpgrade(acceptance, engine)
+            pendingUpgrade = upgrade
+            return upgradeResponse(head, upgrade, on: connection)
         }
     }
 

@@ -9,6 +9,8 @@ final class ServerEngine: Sendable {
     /// Up to here a body over the limit is read away; beyond it the connection is closed.
     var discardLimit: Int { bodyLimit * 4 }
 
+    let sockets = ServedSockets()
+
     private struct Wakeables {
         var stops = false
         var waiting: [ObjectIdentifier: any Wakeable] = [:]
@@ -24,13 +26,15 @@ final class ServerEngine: Sendable {
         self.handler = handler
     }
 
-    /// Once the server stops, nothing may be suspended any more: it is woken before it could.
-    func remember(_ wakeable: any Wakeable) {
+    /// Once the server stops, nothing may be suspended any more: it is woken before it could. False then.
+    @discardableResult
+    func remember(_ wakeable: any Wakeable) -> Bool {
         let stops = wakeables.withLock { wakeables in
             wakeables.waiting[ObjectIdentifier(wakeable)] = wakeable
             return wakeables.stops
         }
         if stops { wakeable.serverStops() }
+        return !stops
     }
 
     func forget(_ wakeable: any Wakeable) {
