@@ -62,6 +62,7 @@ let package = Package(
         // Edges.
         room("Transport", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CCurl"]),
         room("LocalServer", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
+        room("Crypto", ["BridgeModel", "COpenSSL"]),
 
         // The service, the relay to develop against, the doubles.
         room(
@@ -111,6 +112,7 @@ let package = Package(
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"]),
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
+        tests("CryptoTests", ["BridgeModel", "Crypto"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
         tests("TransportTests", ["BridgeModel", "Locking", "Transport", "WireTesting"]),
         tests("LocalServerTests", ["BridgeModel", "LocalServer", "Locking", "Transport", "WireTesting"]),

@@ -25,6 +25,13 @@ package protocol IdentifierSource: Sendable {
     func next() -> String
 }
 
+/// Proves who we are with a key that nobody else has.
+package protocol Signer: Sendable {
+    /// As the far side knows it: raw bytes.
+    var publicKey: [UInt8] { get }
+    func sign(_ text: [UInt8]) -> [UInt8]
+}
+
 package struct HTTPRequest: Sendable {
     package var method: String
     package var url: String

@@ -1,5 +1,3 @@
-package import BridgeModel
-
 /// One JSON object, member by member, in the order they are given; nil members are left out.
 package struct JSONObjectWriter {
     private var bytes: [UInt8] = []
@@ -47,7 +45,7 @@ package struct JSONObjectWriter {
     private mutating func member(_ name: StaticString) {
         if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
         bytes.append(UInt8(ascii: "\""))
-        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        name.withUTF8Buffer { unsafe bytes.append(contentsOf: $0) }
         bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
     }

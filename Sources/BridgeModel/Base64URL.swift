@@ -1,0 +1,21 @@
+/// Base64 with the letters of URLs and without padding (RFC 4648, section 5).
+package enum Base64URL {
+    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 4 / 3 + 3)
+        var index = 0
+        while index < bytes.count {
+            let rest = bytes.count - index
+            let second = rest > 1 ? bytes[index + 1] : 0
+            let third = rest > 2 ? bytes[index + 2] : 0
+            text.append(letters[Int(bytes[index] >> 2)])
+            text.append(letters[Int((bytes[index] & 3) << 4 | second >> 4)])
+            if rest > 1 { text.append(letters[Int((second & 15) << 2 | third >> 6)]) }
+            if rest > 2 { text.append(letters[Int(third & 63)]) }
+            index += 3
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
