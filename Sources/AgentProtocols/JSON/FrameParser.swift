@@ -36,6 +36,7 @@ struct FrameNode {
     }
 
     var isObject: Bool { sb_node_kind(node) == sb_object }
+    var isArray: Bool { sb_node_kind(node) == sb_array }
 
     /// The bytes of a string, unescaped, in the parser's memory.
     var bytes: UnsafeRawBufferPointer? {
@@ -77,6 +78,11 @@ struct FrameNode {
     func holds(_ text: StaticString) -> Bool {
         guard let bytes, bytes.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { $0.elementsEqual(bytes) }
+    }
+
+    func equals(_ text: String) -> Bool {
+        guard let bytes else { return false }
+        return bytes.elementsEqual(text.utf8)
     }
 
     /// The text of a `content`: a string, or the `text` of its blocks of type text, joined without separators.

@@ -5,7 +5,8 @@ package import BridgeModel
 /// - Text comes from `chat` frames alone: using `agent` text as well doubles it unless every step is reconciled.
 /// - `lifecycle` end is not the end: `chat` final is (sheet 8.1). `lifecycle` error is not final for 15 s (8.2).
 /// - Era E1 tells the newest segment only: recognised by protocol 3 and a server of before April 2026 (sheet 0).
-/// - A second challenge is a new socket: all texts are forgotten, the next frame of a run carries its whole text.
+/// - A second challenge is a new socket: all texts are forgotten, the next frame of a run carries its whole text. In a
+///   recording it is told as a lost link; on a live link `OpenClawSession` knows better and calls `socketLost`.
 package struct OpenClawDecoder: AgentDecoder {
     private enum Asked {
         case connect
@@ -18,7 +19,11 @@ package struct OpenClawDecoder: AgentDecoder {
     private var kept = KeptTexts()
     private var asked: [String: Asked] = [:]
     private var hasSocket = false
-    private var tellsNewestSegment = false
+    private let isRecorded: Bool
+    /// Era E1 (sheet 6.2): a text is that of the newest segment.
+    private(set) var tellsNewestSegment = false
+    /// The gateway's wall clock, told by the challenge: what approvals expire by.
+    private(set) var gatewayClock: (milliseconds: Int, at: Instant)?
     /// Runs that began and have not ended, by session: what a history is asked about.
     private var open: [RunID: AgentSession] = [:]
     private var lastSequence: [RunID: Int] = [:]
@@ -26,7 +31,10 @@ package struct OpenClawDecoder: AgentDecoder {
     package let nextDeadline: Instant? = nil
     private static let askedLimit = 1_000
 
-    package init() {}
+    package init() { isRecorded = true }
+
+    /// For a session that follows its sockets and reads the history by itself.
+    init(live: Void) { isRecorded = false }
 
     package mutating func deadlineHit(at now: Instant) -> [Observation] { [] }
 
@@ -38,10 +46,24 @@ package struct OpenClawDecoder: AgentDecoder {
             unknown.countMalformed()
             return []
         }
+        return read(root, type, at: now)
+    }
+
+    /// A frame that was parsed already.
+    mutating func read(_ root: FrameNode, _ type: FrameNode, at now: Instant) -> [Observation] {
         if type.holds("event") { return event(root, at: now) }
         if type.holds("res") { return response(root, at: now) }
         unknown.count("frame", type.string ?? "?")
         return []
+    }
+
+    mutating func countMalformed() { unknown.countMalformed() }
+
+    /// Answers to what was asked on the lost socket will not come, and the next text of each run is whole.
+    mutating func socketLost() {
+        asked.removeAll()
+        kept.forgetAll()
+        lastSequence.removeAll()
     }
 
     package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
@@ -69,7 +91,8 @@ package struct OpenClawDecoder: AgentDecoder {
                     session: params?["sessionKey"]?.string.map { AgentSession($0) },
                     run: params?["runId"]?.string.map { RunID($0) })
             ]
-        case "chat.history": asked[id] = (params?["sessionKey"]?.string).map { .history(AgentSession($0)) }
+        case "chat.history" where isRecorded:
+            asked[id] = (params?["sessionKey"]?.string).map { .history(AgentSession($0)) }
         case "exec.approval.list", "plugin.approval.list": asked[id] = .approvals
         case "exec.approval.resolve", "plugin.approval.resolve", "approval.resolve":
             guard let approval = params?["id"]?.string, let decision = Self.decision(params?["decision"]) else {
@@ -101,7 +124,7 @@ package struct OpenClawDecoder: AgentDecoder {
             guard let taken = payload?["runId"]?.string else { return [.sendAnswered(asked: run, .noRun)] }
             return [.sendAnswered(asked: run, .accepted(run: RunID(taken)))]
         case .history(let session): return isGood ? history(payload, session) : []
-        case .approvals: return (payload?.elements ?? []).compactMap { approvalRequested($0, plugin: false, at: now) }
+        case .approvals: return approvals(payload, at: now)
         }
     }
 
@@ -113,34 +136,15 @@ package struct OpenClawDecoder: AgentDecoder {
 
     /// What became of the open runs of a session (sheet 9.2, 9.4).
     private mutating func history(_ payload: FrameNode?, _ session: AgentSession) -> [Observation] {
-        let running = payload?["inFlightRun"]
-        let active = payload?["sessionInfo"]?["activeRunIds"]?.elements.compactMap(\.string) ?? []
-        return open.filter { $0.value == session }.keys.sorted().map { run in
-            if running?["runId"]?.string == run.text || active.contains(run.text) {
-                return .lookedUp(run, .running(text: running?["text"]?.string))
-            }
-            return .lookedUp(run, answer(to: run, in: payload?["messages"]?.elements ?? []))
+        open.filter { $0.value == session }.keys.sorted().map { run in
+            let finding = OpenClawHistory.finding(of: .init(run: run), in: payload)
+            if case .running(let text) = finding.course { return .lookedUp(run, .running(text: text)) }
+            return .lookedUp(run, finding.hasText ? .ended(finding.end(joinedBy: separator)) : .unknown)
         }
     }
 
-    private func answer(to run: RunID, in rows: [FrameNode]) -> RunLookup {
-        func key(_ row: FrameNode) -> String? {
-            (row["__openclaw"]?["idempotencyKey"] ?? row["idempotencyKey"])?.string
-        }
-        guard let question = rows.lastIndex(where: { $0["role"]?.holds("user") == true && key($0) == run.text }) else {
-            return .unknown
-        }
-        var text = ""
-        var truncated = false
-        for row in rows[(question + 1)...] {
-            if row["role"]?.holds("user") == true { break }
-            guard row["role"]?.holds("assistant") == true else { continue }
-            truncated = truncated || row["__openclaw"]?["truncated"]?.flag == true
-            text += row["content"]?.contentText ?? ""
-        }
-        truncated = truncated || text.hasSuffix("...(truncated)...")
-        return text.isEmpty ? .unknown : .ended(RunEnd(text: text, truncated: truncated))
-    }
+    /// Between the rows of one run: what the live `final` has there (sheet 7.3), or a blank line between E1's segments.
+    var separator: String { tellsNewestSegment ? "\n\n" : "" }
 
     // MARK: Events
 
@@ -150,11 +154,14 @@ package struct OpenClawDecoder: AgentDecoder {
         if name.holds("agent") { return agent(payload) }
         switch name.string ?? "" {
         case "connect.challenge":
+            gatewayClock = (payload["ts"]?.integer).map { ($0, now) }
             defer { hasSocket = true }
-            guard hasSocket else { return [] }
+            guard hasSocket, isRecorded else { return [] }
             kept.forgetAll()
             lastSequence.removeAll()
             return [.linkLost, .linkBack]
+        // The mirror of a tool frame, for runs that were begun on another socket (sheet 4.3).
+        case "session.tool": return agent(payload)
         case "exec.approval.requested": return approvalRequested(payload, plugin: false, at: now).map { [$0] } ?? []
         case "plugin.approval.requested": return approvalRequested(payload, plugin: true, at: now).map { [$0] } ?? []
         case "exec.approval.resolved", "plugin.approval.resolved":
@@ -163,7 +170,7 @@ package struct OpenClawDecoder: AgentDecoder {
                 id: ApprovalID(id), outcome: .decided(decision), by: payload["resolvedBy"]?.string)
             return [signal(nil, payload["request"] ?? payload, .approvalSettled(settlement))]
         case "tick", "health", "presence", "heartbeat", "shutdown", "cron", "sessions.changed", "session.message",
-            "session.tool", "session.operation", "session.approval", "chat.side_result", "update.available",
+            "session.operation", "session.approval", "chat.side_result", "update.available",
             "device.pair.requested", "device.pair.resolved":
             return []
         case let other:
@@ -172,41 +179,9 @@ package struct OpenClawDecoder: AgentDecoder {
         }
     }
 
-    private func signal(_ run: RunID?, _ payload: FrameNode, _ event: RunEvent) -> Observation {
+    func signal(_ run: RunID?, _ payload: FrameNode, _ event: RunEvent) -> Observation {
         .signal(
             RunSignal(run: run, session: payload["sessionKey"]?.string.map { AgentSession($0) }, event: event))
-    }
-
-    static func decision(_ node: FrameNode?) -> ApprovalDecision? {
-        switch node?.string {
-        case "allow-once": .approve
-        case "allow-always": .approveAlways
-        case "deny": .deny
-        default: nil
-        }
-    }
-
-    private func approvalRequested(_ payload: FrameNode, plugin: Bool, at now: Instant) -> Observation? {
-        guard let id = payload["id"]?.string else { return nil }
-        let request = payload["request"]
-        let isPlugin = plugin || id.hasPrefix("plugin:")
-        let command = request?["command"]?.string
-        let life = (payload["expiresAtMs"]?.integer).flatMap { end in payload["createdAtMs"]?.integer.map { end - $0 } }
-        let allowed = request?["allowedDecisions"]?.elements.compactMap { Self.decision($0) }
-        let severity: ApprovalRequest.Severity =
-            switch request?["severity"]?.string {
-            case "critical": .critical
-            case "info": .low
-            default: .medium
-            }
-        let made = ApprovalRequest(
-            id: ApprovalID(id), subject: isPlugin ? .plugin : .exec,
-            title: request?["title"]?.string ?? (isPlugin ? "Plugin approval" : "Run a command"),
-            message: request?["description"]?.string ?? request?["warningText"]?.string ?? "", command: command,
-            host: request?["host"]?.string, call: request?["toolCallId"]?.string.map { ToolCallID($0) },
-            severity: severity, expiresAt: life.map { now + .milliseconds(Int64(min(max($0, 0), 86_400_000))) },
-            allowed: allowed.flatMap { $0.isEmpty ? nil : Set($0) })
-        return signal(nil, request ?? payload, .approvalRequested(made))
     }
 
     // MARK: chat

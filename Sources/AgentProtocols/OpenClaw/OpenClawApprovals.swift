@@ -1,0 +1,57 @@
+import BridgeModel
+
+// Approvals as a gateway tells of them, in events and in lists (OpenClaw sheet 6.4).
+extension OpenClawDecoder {
+    static func decision(_ node: FrameNode?) -> ApprovalDecision? {
+        switch node?.string {
+        case "allow-once": .approve
+        case "allow-always": .approveAlways
+        case "deny": .deny
+        default: nil
+        }
+    }
+
+    func approvalRequested(_ payload: FrameNode, plugin: Bool, at now: Instant) -> Observation? {
+        guard let id = payload["id"]?.string else { return nil }
+        let request = payload["request"]
+        let isPlugin = plugin || id.hasPrefix("plugin:")
+        let command = request?["command"]?.string
+        let allowed = request?["allowedDecisions"]?.elements.compactMap { Self.decision($0) }
+        let severity: ApprovalRequest.Severity =
+            switch request?["severity"]?.string {
+            case "critical": .critical
+            case "info": .low
+            default: .medium
+            }
+        let made = ApprovalRequest(
+            id: ApprovalID(id), subject: isPlugin ? .plugin : .exec,
+            title: request?["title"]?.string ?? (isPlugin ? "Plugin approval" : "Run a command"),
+            message: request?["description"]?.string ?? request?["warningText"]?.string ?? "", command: command,
+            host: request?["host"]?.string, call: request?["toolCallId"]?.string.map { ToolCallID($0) },
+            severity: severity, expiresAt: expiry(payload, at: now),
+            allowed: allowed.flatMap { $0.isEmpty ? nil : Set($0) })
+        return signal(nil, request ?? payload, .approvalRequested(made))
+    }
+
+    /// Those that wait. What has expired by the gateway's clock is left out (sheet 9.5).
+    func approvals(_ list: FrameNode?, at now: Instant) -> [Observation] {
+        (list?.elements ?? []).compactMap { entry in
+            if let expiry = expiry(entry, at: now), expiry <= now { return nil }
+            return approvalRequested(entry, plugin: false, at: now)
+        }
+    }
+
+    /// By the gateway's clock, as its challenge told it; without that by how long the approval was made to live.
+    private func expiry(_ payload: FrameNode, at now: Instant) -> Instant? {
+        guard let end = payload["expiresAtMs"]?.integer else { return nil }
+        let day = 86_400_000
+        if let gatewayClock {
+            let left = end.subtractingReportingOverflow(gatewayClock.milliseconds)
+            guard !left.overflow else { return nil }
+            return gatewayClock.at + .milliseconds(Int64(min(max(left.partialValue, 0), 366 * day)))
+        }
+        guard let begin = payload["createdAtMs"]?.integer else { return nil }
+        let life = end.subtractingReportingOverflow(begin)
+        return life.overflow ? nil : now + .milliseconds(Int64(min(max(life.partialValue, 0), day)))
+    }
+}

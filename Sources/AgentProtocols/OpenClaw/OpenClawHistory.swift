@@ -1,0 +1,128 @@
+import BridgeModel
+
+/// What a `chat.history` answer says of one run (OpenClaw sheet 7.3, 9.2 and 9.4): is it over, and what is its text.
+enum OpenClawHistory {
+    /// What is known of the message that began the run.
+    struct Question {
+        var run: RunID
+        /// Where the gateway keeps no key with its rows, the message is known by its text and time.
+        var text: String?
+        var sentAtMilliseconds: Int64?
+    }
+
+    /// The text of one row of the assistant.
+    struct Piece: Hashable {
+        var text: String
+        var messageID: String?
+        var isTruncated: Bool
+    }
+
+    enum Course: Hashable {
+        case running(text: String?)
+        case over
+        /// The gateway (E1 to E3) does not say; the rows alone cannot tell a pause between tools from the end.
+        case undecided
+    }
+
+    struct Finding {
+        var course: Course
+        var isQuestionThere = false
+        var pieces: [Piece] = []
+        var isAborted = false
+        var includesFollowUp = false
+
+        var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
+
+        func end(joinedBy separator: String) -> RunEnd {
+            let texts = pieces.map(\.text).filter { !$0.isEmpty }
+            return RunEnd(
+                text: texts.isEmpty ? nil : texts.joined(separator: separator), reason: isAborted ? .aborted : .stop,
+                truncated: pieces.contains(where: \.isTruncated), includesFollowUp: includesFollowUp)
+        }
+    }
+
+    static let cutMark = "...(truncated)..."
+    static let omitted = "[chat.history omitted: message too large]"
+    /// The clocks of bridge and gateway may differ by this much when a row is known by its text.
+    private static let clockTolerance: Int64 = 120_000
+
+    static func finding(of question: Question, in payload: FrameNode?) -> Finding {
+        var finding = Finding(course: course(of: question.run, in: payload))
+        var isComplete = false
+        for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
+            isComplete = false
+            guard row["role"]?.holds("assistant") == true else { continue }
+            let isOurAbort = key(row) == "\(question.run.text):assistant"
+            let reason = row["stopReason"]?.string
+            isComplete = isOurAbort || reason.map { !toolReasons.contains($0) } ?? false
+            finding.isAborted = finding.isAborted || isOurAbort || reason == "aborted"
+            if row["__openclaw"]?["runId"]?.string?.hasPrefix("exec-approval-followup:") == true,
+                !question.run.text.hasPrefix("exec-approval-followup:")
+            {
+                finding.includesFollowUp = true
+            }
+            finding.pieces.append(piece(row["content"]?.contentText ?? "", row))
+        }
+        if finding.course == .undecided, isComplete { finding.course = .over }
+        return finding
+    }
+
+    /// A row, or one fetched in full.
+    static func piece(_ text: String, _ row: FrameNode) -> Piece {
+        let isOmitted = text == omitted
+        return Piece(
+            text: isOmitted ? "" : text, messageID: row["__openclaw"]?["id"]?.string,
+            isTruncated: isOmitted || text.hasSuffix(cutMark) || row["__openclaw"]?["truncated"]?.flag == true)
+    }
+
+    private static let toolReasons: Set<String> = ["toolUse", "tool_use", "tool_call", "tool_calls", "toolCalls"]
+
+    private static func course(of run: RunID, in payload: FrameNode?) -> Course {
+        let running = payload?["inFlightRun"]
+        let active = payload?["sessionInfo"]?["activeRunIds"]
+        if running?["runId"]?.equals(run.text) == true { return .running(text: running?["text"]?.string) }
+        if let active, active.isArray {
+            return active.elements.contains { $0.equals(run.text) } ? .running(text: nil) : .over
+        }
+        return payload?["sessionInfo"]?["hasActiveRun"]?.flag == false ? .over : .undecided
+    }
+
+    /// The rows after the question, up to the next one of a user; without a question those that name the run.
+    private static func rows(of question: Question, in rows: [FrameNode], _ finding: inout Finding) -> [FrameNode] {
+        func isUser(_ row: FrameNode) -> Bool { row["role"]?.holds("user") == true }
+        let start =
+            rows.lastIndex { isUser($0) && key($0) == question.run.text }
+            ?? rows.lastIndex { isUser($0) && key($0) == nil && isSame($0, question) }
+        guard let start else {
+            let named = rows.filter {
+                !isUser($0)
+                    && ($0["__openclaw"]?["runId"]?.equals(question.run.text) == true
+                        || key($0) == "\(question.run.text):assistant")
+            }
+            finding.isQuestionThere = !named.isEmpty
+            return named
+        }
+        finding.isQuestionThere = true
+        return Array(rows[(start + 1)...].prefix { !isUser($0) })
+    }
+
+    private static func isSame(_ row: FrameNode, _ question: Question) -> Bool {
+        guard let asked = question.text, let said = row["content"]?.contentText else { return false }
+        guard asked.trimmed == said.trimmed else { return false }
+        guard let time = row["timestamp"]?.integer, let sent = question.sentAtMilliseconds else { return true }
+        return Int64(time) >= sent - clockTolerance
+    }
+
+    private static func key(_ row: FrameNode) -> String? {
+        (row["__openclaw"]?["idempotencyKey"] ?? row["idempotencyKey"])?.string
+    }
+}
+
+extension StringProtocol {
+    /// Without white space at either end.
+    var trimmed: SubSequence {
+        guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
+        else { return self[startIndex..<startIndex] }
+        return self[first...last]
+    }
+}

@@ -1,0 +1,134 @@
+import BridgeModel
+
+/// What to do about a refused introduction (OpenClaw sheet 3.5).
+enum ConnectVerdict: Hashable {
+    case again(Retry, remedy: String?)
+    /// Gateways of early 2026 do not know the newer signed text.
+    case signTheOldWay
+    case showDeviceToken
+    case stop(OpenClawSession.Stop)
+
+    /// What was tried already, so that nothing is tried for ever.
+    struct Tried {
+        var proof: DeviceProof.Version?
+        var hasKeptToken: Bool
+        var usedKeptToken: Bool
+        var mayShowDeviceToken: Bool
+    }
+
+    init(_ refusal: ConnectRefusal, tried: Tried) {
+        if refusal.code == "UNAVAILABLE", refusal.detail == nil {
+            self = .again(refusal.retryAfter.map { .after($0) } ?? .byBackOff, remedy: nil)
+            return
+        }
+        switch refusal.detail {
+        case "PROTOCOL_MISMATCH": self = .stop(Self.versions(refusal))
+        case "PAIRING_REQUIRED": self = Self.pairing(refusal)
+        case "AUTH_TOKEN_MISMATCH":
+            let may = tried.mayShowDeviceToken && tried.hasKeptToken && !tried.usedKeptToken
+            self = may && refusal.mayRetryWithDeviceToken != false ? .showDeviceToken : .stop(Self.token(refusal))
+        case "DEVICE_AUTH_SIGNATURE_INVALID":
+            self = tried.proof == .v3 ? .signTheOldWay : .stop(Self.device(refusal))
+        case let detail?:
+            if let stop = Self.stops[detail] {
+                self = .stop(
+                    OpenClawSession.Stop(
+                        kind: stop.kind, message: "The gateway refused this bridge: \(refusal.message)",
+                        remedy: stop.remedy))
+            } else {
+                self = .again(Self.delay(refusal), remedy: Self.remedies[detail] ?? Self.remedy(refusal))
+            }
+        case nil: self = .again(Self.delay(refusal), remedy: Self.remedy(refusal))
+        }
+    }
+
+    private static func delay(_ refusal: ConnectRefusal) -> Retry {
+        refusal.retryAfter.map { .after($0) } ?? .byBackOff
+    }
+
+    private static func remedy(_ refusal: ConnectRefusal) -> String {
+        "The gateway refused this bridge (\(refusal.message)). Look into the gateway's log with `openclaw logs`."
+    }
+
+    private static func versions(_ refusal: ConnectRefusal) -> OpenClawSession.Stop {
+        let theirs = refusal.expectedProtocol.map { "protocol \($0)" } ?? "another protocol version"
+        let isOlder = refusal.expectedProtocol.map { $0 < OpenClawSession.oldestProtocol } ?? false
+        return OpenClawSession.Stop(
+            kind: .version,
+            message: "The gateway speaks \(theirs), this bridge speaks "
+                + "\(OpenClawSession.oldestProtocol) to \(OpenClawSession.newestProtocol).",
+            remedy: isOlder ? "Update OpenClaw, then start the bridge again." : "Update sophon-bridge.")
+    }
+
+    private static func pairing(_ refusal: ConnectRefusal) -> ConnectVerdict {
+        let command =
+            refusal.requestID.map { "openclaw devices approve \($0)" }
+            ?? "openclaw devices list, then openclaw devices approve <request id>"
+        let what =
+            switch refusal.reason {
+            case "scope-upgrade", "role-upgrade": "more rights for this bridge"
+            case "metadata-upgrade": "the changed description of this bridge"
+            default: "this bridge"
+            }
+        let remedy = "Approve \(what) on the gateway's machine: \(command)"
+        if refusal.pausesReconnect == false || refusal.nextStep == "wait_then_retry" {
+            return .again(delay(refusal), remedy: remedy)
+        }
+        return .stop(
+            OpenClawSession.Stop(
+                kind: .pairing, message: "The gateway waits for its owner to approve \(what).",
+                remedy: remedy + ". Then start the bridge again."))
+    }
+
+    private static func token(_ refusal: ConnectRefusal) -> OpenClawSession.Stop {
+        OpenClawSession.Stop(
+            kind: .credential, message: "The gateway refused the token: \(refusal.message)", remedy: tokenRemedy)
+    }
+
+    private static func device(_ refusal: ConnectRefusal) -> OpenClawSession.Stop {
+        OpenClawSession.Stop(
+            kind: .device, message: "The gateway refused this device's signature: \(refusal.message)",
+            remedy: deviceRemedy)
+    }
+
+    private static let tokenRemedy =
+        "Set OPENCLAW_TOKEN to the value of gateway.auth.token (`openclaw config get gateway.auth.token`)."
+    private static let passwordRemedy = "Set the gateway's password in the bridge's configuration."
+    private static let deviceRemedy =
+        "Delete the bridge's device key, so that a new one is made, and approve it with `openclaw devices approve`."
+
+    /// Only a person can help; the rest of the sheet's list is handled above.
+    private static let stops: [String: (kind: OpenClawSession.Stop.Kind, remedy: String)] = [
+        "AUTH_TOKEN_MISSING": (.credential, tokenRemedy),
+        "AUTH_BOOTSTRAP_TOKEN_INVALID": (.credential, tokenRemedy),
+        "AUTH_PASSWORD_MISSING": (.credential, passwordRemedy),
+        "AUTH_PASSWORD_MISMATCH": (.credential, passwordRemedy),
+        "AUTH_RATE_LIMITED": (
+            .credential, "Wait until the gateway takes attempts again, check the token, then start the bridge again."
+        ),
+        "AUTH_DEVICE_TOKEN_MISMATCH": (
+            .credential, "Set OPENCLAW_TOKEN, or approve the bridge anew with `openclaw devices approve`."
+        ),
+        "AUTH_SCOPE_MISMATCH": (.pairing, "Approve the bridge's scopes with `openclaw devices approve`."),
+        "CONTROL_UI_DEVICE_IDENTITY_REQUIRED": (
+            .device, "Let the bridge have a device key: it needs a state directory."
+        ),
+        "DEVICE_IDENTITY_REQUIRED": (.device, "Let the bridge have a device key: it needs a state directory."),
+        "DEVICE_AUTH_DEVICE_ID_MISMATCH": (.device, deviceRemedy),
+        "DEVICE_AUTH_PUBLIC_KEY_INVALID": (.device, deviceRemedy),
+        "DEVICE_AUTH_INVALID": (.device, deviceRemedy),
+        "PAIRING_REJECTED": (.pairing, "The owner rejected this bridge: approve it with `openclaw devices approve`."),
+        "CLIENT_VERSION_MISMATCH": (.version, "Update sophon-bridge and OpenClaw to matching versions."),
+    ]
+
+    /// The gateway may be set right while we go on trying.
+    private static let remedies: [String: String] = [
+        "AUTH_REQUIRED": tokenRemedy,
+        "AUTH_UNAUTHORIZED": tokenRemedy,
+        "AUTH_TOKEN_NOT_CONFIGURED": "The gateway has no token: set gateway.auth.token in openclaw.json.",
+        "AUTH_PASSWORD_NOT_CONFIGURED": "The gateway has no password: set gateway.auth.password in openclaw.json.",
+        "DEVICE_AUTH_SIGNATURE_EXPIRED": "Set the clocks of this machine and of the gateway's.",
+        "OPERATOR_ACCESS_DENIED": "Give this bridge operator access on the gateway.",
+        "PAIRING_EXPIRED": "The request to pair has expired: approve the new one with `openclaw devices approve`.",
+    ]
+}

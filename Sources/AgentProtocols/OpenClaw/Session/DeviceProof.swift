@@ -1,0 +1,36 @@
+import BridgeModel
+
+/// The text a device signs to prove itself (OpenClaw sheet 3.3).
+struct DeviceProof {
+    enum Version: String, Hashable, Sendable { case v2, v3 }
+
+    var deviceID: String
+    var clientID: String
+    var clientMode: String
+    var role: String
+    /// As they are sent, in the same order.
+    var scopes: [String]
+    /// The challenge's own time, so that clocks need not agree.
+    var signedAtMilliseconds: Int
+    /// The token that is sent, or none. A password is never part of it.
+    var token: String?
+    var nonce: String
+    var platform: String
+    var deviceFamily: String?
+
+    func text(_ version: Version) -> String {
+        var fields = [
+            version.rawValue, deviceID, clientID, clientMode, role, scopes.joined(separator: ","),
+            String(signedAtMilliseconds), token ?? "", nonce,
+        ]
+        if version == .v3 { fields += [Self.normal(platform), Self.normal(deviceFamily ?? "")] }
+        return fields.joined(separator: "|")
+    }
+
+    /// Trimmed, and A to Z lowered; other letters stay as they are.
+    private static func normal(_ text: String) -> String {
+        String(
+            decoding: text.trimmed.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 + 32 : $0 },
+            as: UTF8.self)
+    }
+}

@@ -1,0 +1,54 @@
+import BridgeModel
+
+/// What the gateway's greeting told (OpenClaw sheet 3.4).
+struct Gateway {
+    var version: String
+    var protocolVersion: Int
+    var methods: Set<String>
+    /// The scopes this socket really has; nil where the gateway does not say (E1, E2).
+    var scopes: [String]?
+    var tickInterval: Duration
+    /// The largest frame it takes.
+    var maxPayload: Int
+    /// When its process began, on our clock; nil: it did not say.
+    var startedAt: Instant?
+    var deviceToken: (token: String, role: String, scopes: [String])?
+
+    /// Nil when it is no greeting.
+    init?(_ payload: FrameNode?, at now: Instant) {
+        guard let payload, payload["type"]?.holds("hello-ok") == true,
+            let protocolVersion = payload["protocol"]?.integer
+        else { return nil }
+        self.protocolVersion = protocolVersion
+        version = payload["server"]?["version"]?.string ?? "unknown"
+        methods = Set(payload["features"]?["methods"]?.elements.compactMap(\.string) ?? [])
+        let policy = payload["policy"]
+        tickInterval = .milliseconds(Int64(min(max(policy?["tickIntervalMs"]?.integer ?? 30_000, 1_000), 600_000)))
+        maxPayload = max(policy?["maxPayload"]?.integer ?? 524_288, 65_536)
+        startedAt = (payload["snapshot"]?["uptimeMs"]?.integer).map {
+            now - .milliseconds(Int64(min(max($0, 0), 1 << 50)))
+        }
+        let auth = payload["auth"]
+        scopes = (auth?["scopes"]).map { $0.elements.compactMap(\.string) }
+        if let token = auth?["deviceToken"]?.string {
+            deviceToken = (token, auth?["role"]?.string ?? "operator", scopes ?? [])
+        }
+    }
+
+    /// The list of methods is a cautious one: a method that is not in it may exist all the same (sheet 3.4).
+    func offers(_ method: String) -> Bool { methods.contains(method) }
+
+    /// Nil: nobody knows.
+    func grants(_ scope: String) -> Bool? {
+        guard let scopes else { return nil }
+        if scopes.contains(scope) || scopes.contains("operator.admin") { return true }
+        return scope == "operator.read" && scopes.contains("operator.write")
+    }
+
+    /// The process is another one than the one that greeted us before: its memory of our messages is gone.
+    func hasRestarted(since earlier: Gateway?) -> Bool {
+        guard let earlier else { return false }
+        guard let startedAt, let before = earlier.startedAt else { return true }
+        return startedAt - before > .seconds(5)
+    }
+}

@@ -1,0 +1,111 @@
+import BridgeModel
+
+// Decisions on their way to the gateway (OpenClaw sheet 6.4, 7.4).
+extension OpenClawSession {
+    struct KeptDecision {
+        var subject: ApprovalRequest.Subject
+        var decision: ApprovalDecision
+        var expiresAt: Instant
+        var isAsked = false
+        var tries = 0
+        var resendAt: Instant?
+    }
+
+    /// Where the gateway does not say when an approval expires: its longest life by default (sheet 6.4).
+    private static var approvalLife: Duration { .seconds(1_800) }
+
+    mutating func resolve(
+        _ approval: ApprovalID, _ subject: ApprovalRequest.Subject, _ decision: ApprovalDecision, at now: Instant
+    ) {
+        // A later decision about the same question (a stop denies) replaces the one that was not sent yet.
+        guard decisions[approval] != nil || decisions.count < Self.runsLimit else { return settle(approval, .unknown) }
+        decisions[approval] = KeptDecision(
+            subject: subject, decision: decision, expiresAt: approvalExpiry[approval] ?? now + Self.approvalLife)
+        if isLive { sendDecision(approval, at: now) }
+    }
+
+    mutating func sendDecision(_ approval: ApprovalID, at now: Instant) {
+        guard let kept = decisions[approval], let gateway else { return }
+        if kept.expiresAt <= now { return settle(approval, .expired) }
+        if gateway.grants("operator.approvals") == false {
+            orders.append(
+                .note(.missingScopes(["operator.approvals"], remedy: scopeRemedy(["operator.approvals"]))))
+            return settle(approval, .unknown)
+        }
+        decisions[approval]?.isAsked = true
+        decisions[approval]?.resendAt = nil
+        decisions[approval]?.tries += 1
+        let isPlugin = kept.subject == .plugin || approval.text.hasPrefix("plugin:")
+        var params = JSONObjectWriter()
+        params.string("id", approval.text)
+        // The newer method knows what was decided before, and says so; the schemas are closed, so `kind` goes to it alone.
+        if gateway.offers("approval.resolve") {
+            params.string("kind", isPlugin ? "plugin" : "exec")
+            params.string("decision", Self.word(kept.decision))
+            return ask(.resolve(approval), "approval.resolve", params.finish(), at: now)
+        }
+        params.string("decision", Self.word(kept.decision))
+        ask(
+            .resolve(approval), isPlugin ? "plugin.approval.resolve" : "exec.approval.resolve", params.finish(),
+            at: now)
+    }
+
+    mutating func resolveAnswered(_ approval: ApprovalID, _ payload: FrameNode?, _ error: Refusal?, at now: Instant) {
+        guard let kept = decisions[approval] else { return }
+        if let error {
+            if error.isRetryable, error.code == "UNAVAILABLE", kept.tries < Self.triesLimit + 2 {
+                decisions[approval]?.resendAt = now + (error.retryAfter ?? .seconds(2))
+                return
+            }
+            return settle(approval, Self.outcome(of: error, isLate: kept.expiresAt <= now))
+        }
+        if payload?["applied"]?.flag == false {
+            return settle(approval, Self.outcome(recorded: payload?["approval"]))
+        }
+        // The broadcast that says so may be dropped for a slow socket; told twice, it is one.
+        settle(approval, .decided(kept.decision))
+    }
+
+    mutating func resolveUnanswered(_ approval: ApprovalID, at now: Instant) {
+        guard let kept = decisions[approval] else { return }
+        if kept.tries < Self.triesLimit { return sendDecision(approval, at: now) }
+        settle(approval, .unknown)
+    }
+
+    mutating func settle(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) {
+        decisions[approval] = nil
+        approvalExpiry[approval] = nil
+        observed([
+            .signal(
+                RunSignal(
+                    run: nil, session: nil, event: .approvalSettled(ApprovalSettlement(id: approval, outcome: outcome)))
+            )
+        ])
+    }
+
+    static func word(_ decision: ApprovalDecision) -> String {
+        switch decision {
+        case .approve: "allow-once"
+        case .approveAlways: "allow-always"
+        case .deny: "deny"
+        }
+    }
+
+    /// Old gateways say "unknown or expired" for both; then our own clock decides which.
+    private static func outcome(of error: Refusal, isLate: Bool) -> ApprovalSettlement.Outcome {
+        let why = [error.detail, error.reason].compactMap { $0?.lowercased() }.joined(separator: " ")
+        return isLate || why.contains("expired") ? .expired : .unknown
+    }
+
+    /// The first answer won; this is what it was.
+    private static func outcome(recorded approval: FrameNode?) -> ApprovalSettlement.Outcome {
+        if let decision = OpenClawDecoder.decision(approval?["decision"]) { return .decided(decision) }
+        return switch approval?["status"]?.string {
+        case "allowed": .decided(.approve)
+        case "denied": approval?["reason"]?.holds("timeout") == true ? .expired : .decided(.deny)
+        case "expired": .expired
+        case "cancelled": .cancelled
+        default: .unknown
+        }
+    }
+}

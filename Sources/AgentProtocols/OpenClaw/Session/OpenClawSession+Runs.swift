@@ -1,0 +1,250 @@
+import BridgeModel
+
+// Messages on their way, the runs they begin, and stops (OpenClaw sheet 7.1, 7.2, 9.3).
+extension OpenClawSession {
+    struct OpenRun {
+        enum Stage: Hashable {
+            /// Not a byte has left.
+            case held(since: Instant)
+            /// It left, and the gateway has not answered. `since` is the first time.
+            case asked(since: Instant, tries: Int)
+            case accepted
+        }
+
+        var session: AgentSession
+        /// Nil for a run that was not begun by this session.
+        var text: String?
+        var stage: Stage
+        var lastHeard: Instant
+        /// A frame of it was seen.
+        var isHeard = false
+        /// The gateway asked for a pause.
+        var resendAt: Instant?
+        /// Look-ups in a row that found nothing.
+        var misses = 0
+
+        var isFollowed: Bool { stage == .accepted }
+
+        /// The core explains a message that never left after 2 minutes (DESIGN, section 6.4), and closes a turn after 30.
+        var givenUpAt: Instant? {
+            switch stage {
+            case .held(let since): since + .seconds(120)
+            case .asked(let since, _): since + .seconds(1_800)
+            case .accepted: nil
+            }
+        }
+    }
+
+    /// What is known of the message that began a run, also after its end: a history may be asked about it.
+    struct Asked {
+        var question: OpenClawHistory.Question
+        var at: Instant
+    }
+
+    struct KeptStop {
+        var session: AgentSession
+        var until: Instant
+        var tries = 0
+    }
+
+    static var runsLimit: Int { 256 }
+    private static var stopLife: Duration { .seconds(1_800) }
+    /// The gateway knows a key this long (sheet 7.1).
+    static var keyLife: Duration { .seconds(300) }
+    private static var missesLimit: Int { 30 }
+    static var followUpPrefix: String { "exec-approval-followup:" }
+
+    // MARK: Send
+
+    mutating func send(
+        _ message: UserMessage, in session: AgentSession, as run: RunID, at now: Instant, wallMilliseconds: Int64
+    ) {
+        // The same message again: its answer is still to come, or came.
+        guard runs[run] == nil else { return }
+        if case .stopped(let stop) = state { return answer(run, .refused(message: "\(stop.message) \(stop.remedy)")) }
+        guard runs.count < Self.runsLimit else {
+            return answer(run, .refused(message: "Too many runs are open. Try again when some have ended."))
+        }
+        if !message.attachments.isEmpty {
+            orders.append(.note(.attachmentsLeftOut(run, count: message.attachments.count)))
+        }
+        runs[run] = OpenRun(session: session, text: message.text, stage: .held(since: now), lastHeard: now)
+        if questions.count >= 2 * Self.runsLimit { questions = questions.filter { runs[$0.key] != nil } }
+        questions[run] = Asked(
+            question: .init(run: run, text: message.text, sentAtMilliseconds: wallMilliseconds), at: now)
+        if isLive { handOver(run, at: now) }
+    }
+
+    /// Also again, under the same key.
+    mutating func handOver(_ run: RunID, at now: Instant) {
+        guard let known = runs[run], let text = known.text, let gateway else { return }
+        if gateway.grants("operator.write") == false {
+            return refuse(run, because: scopeRemedy(["operator.write"]))
+        }
+        var params = JSONObjectWriter()
+        params.string("sessionKey", known.session.text)
+        params.string("message", text)
+        params.string("idempotencyKey", run.text)
+        let body = params.finish()
+        guard body.count + 256 <= gateway.maxPayload else {
+            return refuse(run, because: "The message is larger than the gateway takes (\(gateway.maxPayload) bytes).")
+        }
+        follow(known.session, at: now)
+        switch known.stage {
+        case .held, .accepted: runs[run]?.stage = .asked(since: now, tries: 1)
+        case .asked(let since, let tries): runs[run]?.stage = .asked(since: since, tries: tries + 1)
+        }
+        runs[run]?.resendAt = nil
+        runs[run]?.lastHeard = now
+        ask(.send(run), "chat.send", body, at: now)
+    }
+
+    mutating func sendAnswered(
+        _ run: RunID, _ payload: FrameNode?, _ error: Refusal?, _ said: [Observation], at now: Instant
+    ) {
+        guard let known = runs[run], case .asked(_, let tries) = known.stage else { return take(said, at: now) }
+        let status = payload?["status"]?.string
+        if let error {
+            if error.isRetryable, status != "error", tries < Self.triesLimit + 2 {
+                runs[run]?.resendAt = now + (error.retryAfter ?? .seconds(2))
+                return
+            }
+            return refuse(run, because: error.missingScope.map { scopeRemedy([$0]) } ?? error.message)
+        }
+        guard let taken = payload?["runId"]?.string.map({ RunID($0) }) else {
+            runs[run] = nil
+            return take(said, at: now)
+        }
+        accept(run, as: taken, at: now)
+        take(said, at: now)
+        // The same key had finished already: its terminal frames are over (sheet 7.1).
+        if status == "ok" || status == "timeout" { lookUp(taken, in: known.session, isAsked: false, at: now) }
+    }
+
+    /// The gateway may have put the message into a run of another name: that one is followed.
+    private mutating func accept(_ run: RunID, as taken: RunID, at now: Instant) {
+        runs[run]?.stage = .accepted
+        runs[run]?.lastHeard = now
+        guard taken != run, let known = runs.removeValue(forKey: run) else { return }
+        if runs[taken] == nil { runs[taken] = known }
+        if let stop = stops.removeValue(forKey: run) { stops[taken] = stop }
+    }
+
+    /// No answer in time: whatever happened, the same key is safe.
+    mutating func sendUnanswered(_ run: RunID, at now: Instant) {
+        guard let known = runs[run], case .asked(_, let tries) = known.stage else { return }
+        if known.isHeard {
+            runs[run]?.stage = .accepted
+            return answer(run, .accepted(run: run))
+        }
+        if tries < Self.triesLimit { return handOver(run, at: now) }
+        lookUpSend(run, in: known.session, at: now)
+    }
+
+    /// The history was asked for a message whose key the gateway may have forgotten.
+    mutating func sendLookedUp(_ run: RunID, isThere: Bool, at now: Instant) {
+        guard let known = runs[run], case .asked(let since, let tries) = known.stage else { return }
+        if isThere {
+            runs[run]?.stage = .accepted
+            return answer(run, .accepted(run: run))
+        }
+        if stops[run] != nil { return refuse(run, because: "The message was stopped before the agent had it.") }
+        // On a link that was asked three times already, once more would be no help.
+        if now - since < Self.keyLife, tries >= Self.triesLimit {
+            return refuse(run, because: "The agent's gateway did not answer.")
+        }
+        runs[run]?.stage = .held(since: now)
+        handOver(run, at: now)
+    }
+
+    mutating func refuse(_ run: RunID, because message: String) {
+        runs[run] = nil
+        stops[run] = nil
+        answer(run, .refused(message: message))
+    }
+
+    mutating func refuseHeld(because message: String) {
+        for (run, known) in runs.sorted(by: { $0.key < $1.key }) {
+            if case .held = known.stage { refuse(run, because: message) }
+        }
+    }
+
+    private mutating func answer(_ run: RunID, _ answer: SendAnswer) {
+        observed([.sendAnswered(asked: run, answer)])
+    }
+
+    // MARK: Stop
+
+    mutating func abort(_ run: RunID, in session: AgentSession, at now: Instant) {
+        if case .held = runs[run]?.stage {
+            runs[run] = nil
+            return answer(run, .noRun)
+        }
+        guard stops[run] != nil || stops.count < Self.runsLimit else { return }
+        stops[run] = KeptStop(session: session, until: now + Self.stopLife)
+        if isLive { sendStop(run, at: now) }
+    }
+
+    mutating func sendStop(_ run: RunID, at now: Instant) {
+        guard let stop = stops[run] else { return }
+        stops[run]?.tries += 1
+        var params = JSONObjectWriter()
+        params.string("sessionKey", stop.session.text)
+        params.string("runId", run.text)
+        ask(.abort(run), "chat.abort", params.finish(), at: now)
+    }
+
+    /// Taken or refused, it is done; where nothing was stopped the run must have ended, or never was.
+    mutating func stopAnswered(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
+        guard let stop = stops.removeValue(forKey: run), payload?["aborted"]?.flag != true else { return }
+        lookUp(run, in: stop.session, isAsked: false, at: now)
+    }
+
+    /// After three tries it waits for the next link, if it comes in time.
+    mutating func stopUnanswered(_ run: RunID, at now: Instant) {
+        if let stop = stops[run], stop.tries < Self.triesLimit { sendStop(run, at: now) }
+    }
+
+    // MARK: Frames of runs
+
+    /// Any frame of a run shows that it lives, also one that tells the core nothing.
+    mutating func noticeRun(_ payload: FrameNode?, at now: Instant) {
+        guard !runs.isEmpty, let name = payload?["runId"]?.string else { return }
+        runs[RunID(name)]?.lastHeard = now
+    }
+
+    mutating func notice(_ signal: RunSignal, at now: Instant) {
+        switch signal.event {
+        case .approvalRequested(let request):
+            if approvalExpiry.count >= 1_000 { approvalExpiry.removeAll() }
+            approvalExpiry[request.id] = request.expiresAt
+        case .approvalSettled(let settlement):
+            approvalExpiry[settlement.id] = nil
+            decisions[settlement.id] = nil
+        case .finished, .failed:
+            if let run = signal.run { ended(run) }
+            return
+        case .started, .text, .tool, .paused, .retrying: break
+        }
+        guard let run = signal.run else { return }
+        if runs[run] == nil, run.text.hasPrefix(Self.followUpPrefix), let session = signal.session,
+            runs.count < Self.runsLimit
+        {
+            runs[run] = OpenRun(session: session, stage: .accepted, lastHeard: now)
+        }
+        runs[run]?.isHeard = true
+        runs[run]?.misses = 0
+    }
+
+    mutating func ended(_ run: RunID) {
+        runs[run] = nil
+        stops[run] = nil
+        if lookUps[run]?.isAsked == false { lookUps[run] = nil }
+    }
+
+    /// A run that nobody finds is not looked for for ever; the core has its own patience.
+    mutating func missed(_ run: RunID) {
+        runs[run]?.misses += 1
+        if let misses = runs[run]?.misses, misses >= Self.missesLimit, runs[run]?.isFollowed == true { runs[run] = nil }
+    }
+}

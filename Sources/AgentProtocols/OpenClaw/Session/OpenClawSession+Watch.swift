@@ -1,0 +1,151 @@
+package import BridgeModel
+
+// Losing the link, waiting, and noticing that it is dead (DESIGN, section 10).
+extension OpenClawSession {
+    /// A timer that is this late means that the machine slept.
+    private static var tooLate: Duration { .seconds(10) }
+    private static var quietLimit: Duration { .seconds(60) }
+    private static var unknownInterval: Duration { .seconds(60) }
+
+    /// When `timePassed` is due, if nothing else comes.
+    package var nextDeadline: Instant? {
+        var next: Instant?
+        func add(_ moment: Instant?) {
+            if let moment { next = next.map { min($0, moment) } ?? moment }
+        }
+        switch state {
+        case .idle, .stopped, .lost: break
+        case .dialling(let until), .greeting(let until), .introducing(_, let until), .waiting(let until): add(until)
+        case .live:
+            add(silenceEnds)
+            for request in pending.values { add(request.deadline) }
+            for run in runs.values {
+                add(run.resendAt)
+                if run.isFollowed { add(run.lastHeard + Self.quietLimit) }
+            }
+            for decision in decisions.values { add(decision.resendAt) }
+        }
+        for run in runs.values { add(run.givenUpAt) }
+        for stop in stops.values { add(stop.until) }
+        for decision in decisions.values where !decision.isAsked { add(decision.expiresAt) }
+        return next
+    }
+
+    private var silenceEnds: Instant {
+        let interval = gateway?.tickInterval ?? .seconds(30)
+        return lastFrame + interval + interval
+    }
+
+    // MARK: Loss
+
+    /// The link is gone; when to try again is drawn by `settle`.
+    mutating func lose(_ reason: String, _ retry: Retry, at now: Instant) {
+        leaveSocket(at: now)
+        state = .lost(reason: reason, retry)
+    }
+
+    mutating func halt(_ stop: Stop, at now: Instant) {
+        leaveSocket(at: now)
+        state = .stopped(stop)
+        orders.append(.stop(stop))
+        refuseHeld(because: "\(stop.message) \(stop.remedy)")
+    }
+
+    /// Everything that belongs to the socket, and nothing that outlives it.
+    mutating func leaveSocket(at now: Instant) {
+        if case .live(let since) = state {
+            backOff.linkHeld(for: now - since)
+            formerGateway = gateway
+            observed([.linkLost])
+        }
+        gateway = nil
+        decoder.socketLost()
+        pending.removeAll()
+        subscribed.removeAll()
+        lastOuterSequence = nil
+        leaveRequests()
+    }
+
+    /// Draws the delay of a loss that was decided in this event.
+    mutating func settle(at now: Instant, using random: inout some RandomNumberGenerator) {
+        guard case .lost(let reason, let retry) = state else { return }
+        let delay: Duration
+        switch retry {
+        case .atOnce: return dial(at: now)
+        // Never at once, whatever the far side says.
+        case .after(let told): delay = max(told, .milliseconds(250))
+        case .byBackOff: delay = backOff.next(using: &random)
+        }
+        state = .waiting(until: now + delay)
+        orders.append(.note(.waiting(reason: reason, retryAt: now + delay)))
+    }
+
+    // MARK: Time
+
+    mutating func watch(at now: Instant) {
+        switch state {
+        case .dialling(let until) where until <= now: giveUp("the gateway did not answer the call", at: now)
+        case .greeting(let until) where until <= now: giveUp("the gateway sent no challenge", at: now)
+        case .introducing(_, let until) where until <= now: giveUp("the gateway did not greet", at: now)
+        case .live where silenceEnds <= now:
+            orders.append(.close(code: 4000, reason: "tick timeout"))
+            lose("the gateway fell silent", .byBackOff, at: now)
+        case .waiting(let until) where until <= now: dial(at: now)
+        case .idle, .dialling, .greeting, .introducing, .live, .lost, .waiting, .stopped: return
+        }
+    }
+
+    private mutating func giveUp(_ reason: String, at now: Instant) {
+        orders.append(.close(code: 1000, reason: "handshake timeout"))
+        lose(reason, .byBackOff, at: now)
+    }
+
+    /// Either this call is far behind its deadline, or the wall clock moved on while ours, which may stand still in sleep, did
+    /// not.
+    func hasSlept(at now: Instant, wallMilliseconds: Int64) -> Bool {
+        if let due = nextDeadline, now - due > Self.tooLate { return true }
+        guard let lastMoment else { return false }
+        let wall = Duration.milliseconds(wallMilliseconds - lastMoment.wallMilliseconds)
+        return wall - (now - lastMoment.now) > Self.tooLate
+    }
+
+    mutating func wokeUp(at now: Instant) {
+        switch state {
+        case .greeting, .introducing, .live, .dialling:
+            orders.append(.close(code: 4000, reason: "machine slept"))
+            lose("the machine slept", .atOnce, at: now)
+        case .waiting: state = .lost(reason: "the machine slept", .atOnce)
+        case .idle, .lost, .stopped: return
+        }
+    }
+
+    // MARK: Gaps
+
+    /// A hole in the numbers of broadcasts means lost frames: the runs are asked for (sheet 9.6). E1 has one counter for all
+    /// its clients, where holes mean nothing (sheet 5).
+    mutating func noticeSequence(_ root: FrameNode, at now: Instant) {
+        guard isLive, let sequence = root["seq"]?.integer else { return }
+        defer { lastOuterSequence = max(sequence, lastOuterSequence ?? 0) }
+        guard !decoder.tellsNewestSegment, let last = lastOuterSequence, sequence > last + 1 else { return }
+        orders.append(.note(.framesLost(sequence - last - 1)))
+        for run in runs.keys.sorted() where runs[run]?.isFollowed == true {
+            if let session = runs[run]?.session { lookUp(run, in: session, isAsked: false, at: now) }
+        }
+    }
+
+    mutating func lookUpQuietRuns(at now: Instant) {
+        let quiet = runs.filter { $0.value.isFollowed && $0.value.lastHeard + Self.quietLimit <= now }
+        for (run, known) in quiet.sorted(by: { $0.key < $1.key }) {
+            runs[run]?.lastHeard = now
+            lookUp(run, in: known.session, isAsked: false, at: now)
+        }
+    }
+
+    /// Counted by name, told once a minute.
+    mutating func tellUnknown(at now: Instant) {
+        guard now >= unknownDue, decoder.unknown != toldUnknown else { return }
+        toldUnknown = decoder.unknown
+        unknownDue = now + Self.unknownInterval
+        orders.append(.note(.unknown(toldUnknown)))
+    }
+}
