@@ -1,0 +1,1 @@
+"""Two scripted peers for the bridge: an OpenClaw gateway and a relay, both on real sockets."""

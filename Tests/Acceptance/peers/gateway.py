@@ -1,0 +1,412 @@
+"""A scripted OpenClaw gateway, protocol 3 and 4, four eras. `python3 -m peers.gateway --era E3` prints its address."""
+
+import argparse
+import asyncio
+import collections
+import hashlib
+import json
+import time
+import uuid
+
+from .eras import ERAS
+from .handshake import Refusal, check_connect, hello_ok
+from .methods import HANDLERS, ApprovalRecord, MethodError
+from .runs import Run, Session, milliseconds
+from .schema import METHODS, fields_of, violation
+from .steps import Plan, Say, plan_from_json
+from .wire import Response, Server
+
+NEEDS = {"chat": "operator.read", "agent": "operator.read", "cron": "operator.read",
+         "exec.approval.requested": "operator.approvals", "exec.approval.resolved": "operator.approvals",
+         "plugin.approval.requested": "operator.approvals", "plugin.approval.resolved": "operator.approvals"}
+IMPLIED = {"operator.read": {"operator.read", "operator.write", "operator.admin"},
+           "operator.write": {"operator.write", "operator.admin"}}
+
+
+class Connection:
+    """One client's socket after the challenge."""
+
+    def __init__(self, gateway, socket, number):
+        self.gateway, self.socket, self.number = gateway, socket, number
+        self.nonce = str(uuid.uuid4())
+        self.scopes, self.caps = [], []
+        self.device_id, self.display_name = None, None
+        self.ready = False
+        self.seq = 0
+        self.follows_sessions, self.followed = False, set()
+
+    def has(self, scope):
+        return scope is None or bool(IMPLIED.get(scope, {scope, "operator.admin"}) & set(self.scopes))
+
+    def send(self, frame):
+        self.gateway.record(self, "in", frame)
+        self.socket.send(frame)
+
+    def event(self, name, payload, numbered=True):
+        frame = {"type": "event", "event": name, "payload": payload}
+        if numbered:
+            frame["seq"] = self.gateway.next_seq(self)
+        droppable = name not in ("chat", "agent") or payload.get("state") == "delta"
+        if self.socket.buffered_bytes > self.gateway.era.max_buffered:
+            if not droppable:
+                self.socket.close(1008, "slow consumer")
+            return
+        self.send(frame)
+
+
+class Gateway:
+    def __init__(self, era="E3", token="gw-shared-secret", port=0, recording=True):
+        self.era = ERAS[era]
+        self.token, self.protocol = token, self.era.protocol
+        self.tick_milliseconds = self.era.tick_milliseconds
+        self.hold_back_seconds = 1.0      # 15 s in the real one.
+        self.instant = None               # "after" or "before": the run's first frames in one write with the answer.
+        self.pairs_silently = True
+        self.paired = set()
+        self.refusals = []                # Refusal values for the next connects.
+        self.connects = []                # Parameters of every connect.
+        self.plans = []
+        self.default_plan = lambda text: Plan("", [Say([f"You said: {text}"])])
+        self.frames = collections.deque(maxlen=200_000) if recording else None
+        self.sends, self.aborts, self.patches = [], [], []
+        self.starts = collections.Counter()
+        self.commands, self.resolve_calls = [], []
+        self.violations = []
+        self.hooks = []                   # Each is called with (what, run=…) as it happens.
+        self.sessions, self.runs, self.dedupe, self.approvals = {}, {}, {}, {}
+        self.connections = []
+        self.connections_made = 0
+        self._gates = collections.defaultdict(asyncio.Event)
+        self._global_seq = 0
+        self._tasks = set()
+        self.started = time.monotonic()
+        self.server = Server(self._http, self._upgrade, self._socket, port)
+
+    async def __aenter__(self):
+        await self.server.listen()
+        self._spawn(self._ticks())
+        return self
+
+    async def __aexit__(self, *_):
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.server.close()
+
+    # What a test reads and does
+
+    @property
+    def port(self):
+        return self.server.port
+
+    @property
+    def url(self):
+        return f"ws://127.0.0.1:{self.port}"
+
+    def plan(self, match, *steps, **options):
+        self.plans.append(Plan(match, list(steps), **options))
+
+    def release(self, name):
+        self._gates[name].set()
+
+    def gate(self, name):
+        return self._gates[name]
+
+    def cut(self):
+        """Every client's socket ends hard; the runs go on."""
+        for connection in list(self.connections):
+            connection.socket.cut()
+
+    def close_all(self, code, reason=""):
+        for connection in list(self.connections):
+            connection.socket.close(code, reason)
+
+    async def restart(self, down_seconds=0.5, runs_survive=False):
+        """An orderly restart: `shutdown`, 1012, away for a while, back on the same port with an empty memory."""
+        self.broadcast("shutdown", {"reason": "service restart", "restartExpectedMs": int(down_seconds * 1000)})
+        self.close_all(1012, "service restart")
+        await self.go_away()
+        if not runs_survive:
+            for run in list(self.runs.values()):
+                if run.state == "running":
+                    run.task.cancel()
+            self.approvals.clear()
+        self.dedupe.clear()
+        await asyncio.sleep(down_seconds)
+        await self.come_back()
+
+    async def go_away(self):
+        await self.server.stop_listening()
+        await asyncio.sleep(0.1)
+        self.cut()
+
+    async def come_back(self):
+        self.started = time.monotonic()
+        await self.server.listen()
+
+    def send_raw(self, data):
+        for connection in list(self.connections):
+            connection.socket.send_raw(data)
+
+    def send_text(self, text):
+        for connection in list(self.connections):
+            connection.socket.send(text)
+
+    # Recording
+
+    def record(self, connection, direction, frame):
+        if self.frames is not None:
+            self.frames.append((time.monotonic(), connection.number, direction, frame))
+
+    def happened(self, what, run=None):
+        for hook in list(self.hooks):
+            hook(what, run)
+
+    # Events
+
+    def next_seq(self, connection):
+        if self.era.seq_per_client:
+            connection.seq += 1
+            return connection.seq
+        return self._global_seq
+
+    def broadcast(self, name, payload):
+        self.broadcast_each(name, lambda _: payload)
+
+    def broadcast_each(self, name, payload_for):
+        self._global_seq += 1
+        for connection in list(self.connections):
+            if connection.ready and connection.has(NEEDS.get(name)):
+                connection.event(name, payload_for(connection))
+
+    def send_tool_frame(self, run, payload):
+        for connection in list(self.connections):
+            if connection in run.tool_recipients and "tool-events" in connection.caps:
+                connection.event("agent", payload, numbered=False)
+            elif connection.follows_sessions and self.era.has_items and connection.has("operator.read"):
+                connection.event("session.tool", payload | {"kind": "direct"}, numbered=False)
+
+    def session_message(self, session, row):
+        payload = {"sessionKey": session.key, "agentId": "main", "message": row, "messageId": row["__openclaw"]["id"],
+                   "messageSeq": row["__openclaw"]["seq"]}
+        for connection in list(self.connections):
+            if connection.follows_sessions or session.key in connection.followed:
+                connection.event("session.message", payload, numbered=False)
+
+    def sessions_changed(self, run, phase):
+        active = [name for name in run.session.active if phase == "start" or name != run.id]
+        payload = {"sessionKey": run.session.key, "agentId": "main", "phase": phase, "runId": run.id, "ts": milliseconds(),
+                   "status": "running" if active else "done", "hasActiveRun": bool(active), "activeRunIds": active}
+        for connection in list(self.connections):
+            if connection.follows_sessions:
+                connection.event("sessions.changed", payload, numbered=False)
+
+    async def _ticks(self):
+        while True:
+            await asyncio.sleep(self.tick_milliseconds / 1000)
+            self.broadcast("tick", {"ts": milliseconds()})
+
+    # Runs
+
+    def session(self, key):
+        return self.sessions.setdefault(key, Session(key))
+
+    def begin(self, session, params, connection):
+        """A new run for this message; the answer to chat.send."""
+        text, key = params["message"], params["idempotencyKey"]
+        plan = next((plan for plan in self.plans if plan.match in text), None) or self.default_plan(text)
+        run_id = plan.foreign_run_id or key
+        run = Run(self, run_id, session, params["sessionKey"], plan, connection, text, key)
+        self.starts[key] += 1
+        self.dedupe[key] = run
+        self._start(run)
+        return {"runId": run_id, "status": "in_flight" if plan.foreign_run_id else "started"}
+
+    def _start(self, run):
+        self.runs[run.id] = run
+        run.task = self._spawn(run.execute())
+
+    def _spawn(self, coroutine):
+        task = asyncio.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def remember(self, run):
+        self.runs[run.id] = run
+
+    def run_aborted(self, run):
+        """E4 settles a stopped run's approvals; before that they stay open, and an Allow still runs the command."""
+        for approval in self.approvals.values():
+            if approval.run is run and approval.is_pending:
+                if self.era.name == "E4":
+                    approval.expire("cancelled")
+                else:
+                    approval.on_decision = lambda decision, approval=approval: self._late_decision(approval, decision)
+
+    def _late_decision(self, approval, decision):
+        if decision in ("allow-once", "allow-always"):
+            self.commands.append((approval.id, approval.command))
+
+    # Approvals
+
+    def request_approval(self, run, step, call):
+        approval = ApprovalRecord(self, run, step, call)
+        self.approvals[approval.id] = approval
+        kind = "plugin" if step.plugin else "exec"
+        self.broadcast(f"{kind}.approval.requested", approval.entry())
+        listeners = any(connection.ready and connection.has("operator.approvals") for connection in self.connections)
+        if self.era.protocol == 3 and not listeners:
+            approval.expire()
+        self.happened("approval", run)
+        return approval
+
+    def follow_up(self, run, step, approval, decision):
+        """The run that OpenClaw starts after a detached approval; its id can be predicted."""
+        if decision in ("allow-once", "allow-always"):
+            self.commands.append((approval.id, step.command))
+        nonce = f":nonce:{uuid.uuid4().hex[:8]}" if self.era.followup_nonce else ""
+        steps = step.followup if decision in ("allow-once", "allow-always") else [Say(["I was not allowed to do that."])]
+        follow = Run(self, f"exec-approval-followup:{approval.id}{nonce}", run.session, run.raw_key, Plan("", steps))
+        follow.owner_device = run.owner_device
+        asyncio.get_running_loop().call_later(0.1, lambda: self._start(follow))
+
+    # Serving
+
+    async def _http(self, request):
+        return Response(200, {"ok": True})
+
+    async def _upgrade(self, request):
+        return None
+
+    async def _socket(self, socket):
+        self.connections_made += 1
+        connection = Connection(self, socket, self.connections_made)
+        connection.send({"type": "event", "event": "connect.challenge",
+                         "payload": {"nonce": connection.nonce, "ts": milliseconds()}})
+        timer = asyncio.get_running_loop().call_later(
+            3 if self.era.name == "E1" else 10, lambda: connection.ready or socket.close(1000))
+        try:
+            async for text in socket:
+                await self._received(connection, text)
+        finally:
+            timer.cancel()
+            if connection in self.connections:
+                self.connections.remove(connection)
+
+    async def _received(self, connection, text):
+        try:
+            frame = json.loads(text)
+        except ValueError:
+            frame = None
+        self.record(connection, "out", frame if frame is not None else text)
+        problem = None
+        if not isinstance(frame, dict) or frame.get("type") != "req":
+            problem = "expected a req frame"
+        elif set(frame) - {"type", "id", "method", "params"} or not frame.get("id") or not frame.get("method"):
+            problem = "invalid request frame"
+        if problem:
+            self.violations.append((problem, frame))
+            known = frame.get("id") if isinstance(frame, dict) else None
+            self._answer(connection, known or "invalid", error={"code": "INVALID_REQUEST", "message": problem})
+        elif not connection.ready:
+            self._handshake(connection, frame)
+        elif self.instant and frame["method"] == "chat.send":
+            await self._in_one_write(connection, frame)
+        else:
+            self._spawn(self._call(connection, frame))
+
+    def _handshake(self, connection, frame):
+        params = frame.get("params") or {}
+        self.connects.append(params)
+        try:
+            if frame["method"] != "connect":
+                raise Refusal("INVALID_REQUEST", "first request must be connect")
+            scopes = check_connect(self, params, connection.nonce)
+        except Refusal as refusal:
+            error = {"code": refusal.code, "message": refusal.message}
+            keeps = self.era.error_details or refusal.fields.pop("keep_details", False) or refusal.close == 1002
+            if refusal.details and keeps:
+                error["details"] = refusal.details
+            refusal.fields.pop("keep_details", None)
+            self._answer(connection, frame["id"], error=error | refusal.fields)
+            connection.socket.close(refusal.close, refusal.message[:100])
+            return
+        connection.scopes, connection.caps = list(scopes), params.get("caps", [])
+        connection.device_id = (params.get("device") or {}).get("id")
+        connection.display_name = params["client"].get("displayName")
+        connection.ready = True
+        self._answer(connection, frame["id"], hello_ok(self, connection, params))
+        self.connections.append(connection)
+        self.happened("connected")
+
+    async def _in_one_write(self, connection, frame):
+        """The answer and whatever the run says without waiting, glued together; or the answer last."""
+        connection.socket.cork()
+        if self.instant == "before":
+            answer = await self._run_method(connection, frame)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            self._answer(connection, frame["id"], **answer)
+        else:
+            await self._call(connection, frame)
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        connection.socket.uncork()
+
+    async def _call(self, connection, frame):
+        self._answer(connection, frame["id"], **await self._run_method(connection, frame))
+
+    async def _run_method(self, connection, frame):
+        method, params = frame["method"], frame.get("params", {})
+        number = int(self.era.name[1])
+        if method not in METHODS or METHODS[method][2] > number:
+            return {"error": {"code": "INVALID_REQUEST", "message": f"unknown method: {method}"}}
+        scope = METHODS[method][0]
+        if not connection.has(scope):
+            error = {"code": self.era.forbidden_code, "message": f"missing scope: {scope}"}
+            if self.era.protocol >= 4:
+                error["details"] = {"code": "MISSING_SCOPE", "missingScope": scope, "requiredScopes": [scope]}
+            return {"error": error}
+        if problem := violation(params, fields_of(method, number), f"{method} params"):
+            self.violations.append((problem, frame))
+            return {"error": {"code": "INVALID_REQUEST", "message": problem}}
+        try:
+            return {"payload": await HANDLERS[method](self, connection, params)}
+        except MethodError as failure:
+            error = {"code": failure.code, "message": failure.message}
+            error |= {"details": failure.details} if failure.details else {}
+            return {"error": error, "payload": failure.payload}
+
+    def _answer(self, connection, request_id, payload=None, error=None):
+        frame = {"type": "res", "id": request_id, "ok": error is None}
+        if payload is not None:
+            frame["payload"] = payload
+        if error is not None:
+            frame["error"] = error
+        connection.send(frame)
+
+    def device_token(self, device_id):
+        return "device-" + hashlib.sha256(f"{self.token}|{device_id}".encode()).hexdigest()[:32]
+
+
+async def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--era", choices=ERAS, default="E3")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--token", default="gw-shared-secret")
+    parser.add_argument("--plans", help="a JSON file: a list of plans, see peers/steps.py")
+    options = parser.parse_args()
+    async with Gateway(options.era, options.token, options.port) as gateway:
+        if options.plans:
+            with open(options.plans, encoding="utf-8") as file:
+                gateway.plans = [plan_from_json(value) for value in json.load(file)]
+        print(json.dumps({"event": "listening", "url": gateway.url, "token": gateway.token, "era": options.era}), flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        pass

@@ -1,0 +1,107 @@
+"""The words in which a test scripts an agent's run."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Say:
+    """Text increments in the current segment; the first after a tool begins a new segment."""
+    chunks: list
+    every: float = 0.02
+
+
+@dataclass
+class Tool:
+    """A tool call that needs nobody's word: frames on `tool` and, from E2, on `item` and `command_output`."""
+    name: str = "exec"
+    arguments: dict = field(default_factory=lambda: {"command": "df -h /"})
+    output: str = "61%"
+    failed: bool = False
+    seconds: float = 0.02
+
+
+@dataclass
+class Approval:
+    """An exec that asks first. `detached` None: what the era does."""
+    command: str = "systemctl restart devserver"
+    output: str = "restarted"
+    detached: bool | None = None
+    followup: list = field(default_factory=list)
+    expires_seconds: float | None = None
+    plugin: bool = False
+
+
+@dataclass
+class Retry:
+    """This attempt fails, another begins under the same run id; what was said is forgotten."""
+    message: str = "The model service is overloaded."
+    after: float = 0.2
+
+
+@dataclass
+class Fail:
+    """Lifecycle error now; the `chat` error only after the gateway's hold-back."""
+    message: str = "rate limit reached for this account"
+    kind: str = "rate_limit"
+
+
+@dataclass
+class Hold:
+    """Waits until the test calls `gateway.release(name)`."""
+    name: str
+
+
+@dataclass
+class Wait:
+    seconds: float
+
+
+@dataclass
+class Broadcast:
+    """Any event in the middle of a run: unknown names and streams, mostly."""
+    event: str
+    payload: dict
+
+
+@dataclass
+class Plan:
+    """What happens when a message comes that contains `match`."""
+    match: str
+    steps: list
+    foreign_run_id: str | None = None
+    """The answer adopts this run (E3 and later): the text comes under it."""
+    text_only_in_history: bool = False
+    """The `final` has no message; the rows are there."""
+    deltas: bool = True
+    """False: no `chat` delta at all, only the final (or nothing, with the above)."""
+
+
+def segments(steps):
+    """The texts of the last attempt, one for each stretch between tools."""
+    parts = [""]
+    for step in steps:
+        if isinstance(step, Say):
+            parts[-1] += "".join(step.chunks)
+        elif isinstance(step, (Tool, Approval)):
+            parts.append("")
+        elif isinstance(step, Retry):
+            parts = [""]
+    return [part for part in parts if part]
+
+
+_WORDS = {"say": Say, "tool": Tool, "approval": Approval, "retry": Retry, "fail": Fail, "hold": Hold, "wait": Wait}
+
+
+def plan_from_json(value):
+    """`{"match": "disk", "steps": [{"say": {"chunks": ["a", "b"]}}, {"tool": {}}]}`"""
+    steps = [_step_from_json(entry) for entry in value["steps"]]
+    extra = {name: value[name] for name in ("foreign_run_id", "text_only_in_history", "deltas") if name in value}
+    return Plan(value.get("match", ""), steps, **extra)
+
+
+def _step_from_json(entry):
+    (word, fields), = entry.items()
+    fields = dict(fields)
+    if "followup" in fields:
+        fields["followup"] = [_step_from_json(inner) for inner in fields["followup"]]
+    return _WORDS[word](**fields)
