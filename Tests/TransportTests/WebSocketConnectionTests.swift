@@ -162,6 +162,38 @@ import WireTesting
         link.withLock { $0 = nil }
     }
 
+    @Test(arguments: ["/abort", "/close?code=4001&reason=x"])
+    func anEndDuringAPauseIsToldOnResuming(path: String) throws {
+        let line = Line(peer.request(url(path)))
+        line.link.pauseReading()
+        guard case .opened = try line.events.next() else { Issue.record("not opened"); return }
+        // The server closes only after the client's answer, which the pause delays; an abort is complete by now.
+        if path == "/abort" { #expect(try peer.peer.line() == "closed 1006 ") }
+        #expect(line.events.isEmpty)
+        line.link.resumeReading()
+        var last = try line.next()
+        if last == .text("last words") { last = try line.next() }
+        switch last {
+        case .failed(let failure): #expect(failure.code == .connectionLost && path == "/abort")
+        default: #expect(last == .closed(code: 4001, reason: "x", byPeer: true))
+        }
+    }
+
+    @Test func aCutReachesAConnectionThatIsPaused() throws {
+        let line = Line(peer.request(url("/echo")))
+        line.link.pauseReading()
+        guard case .opened = try line.events.next() else { Issue.record("not opened"); return }
+        line.link.cut()
+        #expect(try line.next() == .closed(code: nil, reason: "", byPeer: false))
+    }
+
+    @Test func aCloseDuringAPauseIsAnsweredAllTheSame() throws {
+        let line = Line(peer.request(url("/echo")))
+        line.link.pauseReading()
+        line.link.close(code: 1000, reason: "")
+        #expect(try line.next() == .closed(code: 1000, reason: "", byPeer: false))
+    }
+
     @Test func aCutEndsAtOnceWithoutAClosingFrame() throws {
         let line = Line(peer.request(url("/echo")))
         line.link.send(text: [97])
