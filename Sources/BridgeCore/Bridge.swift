@@ -4,6 +4,8 @@ package import BridgeModel
 package enum BridgeOrder: Sendable, Hashable {
     /// Send this call, after saving it where it says so.
     case attempt(CallAttempt)
+    /// The turn's record (`Bridge.record`) is to be kept before anything that follows leaves the bridge.
+    case keep(TurnID, StoredRecord.Durability)
     case command(AgentCommand)
     case turnOpened(TurnOpening)
     case turnClosed(TurnID, TurnOutcome)
@@ -34,27 +36,35 @@ package struct BridgeSettings: Sendable, Hashable {
 /// called at the latest. It holds no thread, no clock and no socket, so that the service, the golden traces and the seeded
 /// simulation all drive the same machine.
 package struct Bridge: ~Copyable {
-    private struct Entry {
+    struct Entry {
         var turn: Turn
         /// Cards whose id another turn had already used.
         var renamed: [TaskID: TaskID] = [:]
     }
 
-    private let settings: BridgeSettings
-    private let planted: PlantedFault?
-    private var delivery: Delivery
-    private var entries: [TurnID: Entry] = [:]
-    private var queues: [AgentSession: SessionQueue] = [:]
-    private var turnOfRun: [RunID: TurnID] = [:]
-    private var turnOfTask: [TaskID: TurnID] = [:]
-    private var deadlines = DeadlineHeap<TurnID>()
+    let settings: BridgeSettings
+    let planted: PlantedFault?
+    var delivery: Delivery
+    var entries: [TurnID: Entry] = [:]
+    var queues: [AgentSession: SessionQueue] = [:]
+    var turnOfRun: [RunID: TurnID] = [:]
+    var turnOfTask: [TaskID: TurnID] = [:]
+    var deadlines = DeadlineHeap<TurnID>()
     private var rememberedStops: [InteractionID: Instant] = [:]
-    private var orders: [BridgeOrder] = []
+    var orders: [BridgeOrder] = []
     private var deliveryWake: Instant?
     private var agentPresent: Bool
+    let isJournaled: Bool
+    /// Turns of which more than the text has changed since they were kept.
+    var unkept: Set<TurnID> = []
 
-    package init(settings: BridgeSettings = BridgeSettings(), agentPresent: Bool = true, planted: PlantedFault? = nil) {
+    /// `isJournaled`: orders to keep records come out too.
+    package init(
+        settings: BridgeSettings = BridgeSettings(), agentPresent: Bool = true, isJournaled: Bool = false,
+        planted: PlantedFault? = nil
+    ) {
         self.settings = settings
+        self.isJournaled = isJournaled
         self.planted = planted
         self.agentPresent = agentPresent
         delivery = Delivery(settings: settings.delivery, planted: planted)
@@ -96,6 +106,7 @@ package struct Bridge: ~Copyable {
             windowEnds: opening.windowEnds)
         let first = turn.begin(at: now)
         entries[opening.id] = Entry(turn: turn)
+        if isJournaled { unkept.insert(opening.id) }
         turnOfRun[opening.run] = opening.id
         orders.append(.turnOpened(opening))
         let queue = SessionQueue(whenBusy: settings.whenBusy)
@@ -108,6 +119,7 @@ package struct Bridge: ~Copyable {
         }
         handOverNext(of: opening.agentSession, at: now)
         deliver(at: now)
+        keepChanged()
     }
 
     /// Nil for the interaction: everything of the session that is open.
@@ -122,6 +134,7 @@ package struct Bridge: ~Copyable {
         }
         if known.isEmpty, let interaction { remember(stop: interaction, at: now) }
         deliver(at: now)
+        keepChanged(.synced)
     }
 
     package mutating func decided(
@@ -131,6 +144,7 @@ package struct Bridge: ~Copyable {
         guard let owner else { return orders.append(.turnNote(TurnID(""), .unknownApproval)) }
         change(owner, at: now) { $0.decided(approval, decision, reason: reason, at: now) }
         deliver(at: now)
+        keepChanged(.synced)
     }
 
     package mutating func answered(
@@ -149,8 +163,11 @@ package struct Bridge: ~Copyable {
         let run = signal.run ?? entries[id]?.turn.opening.run
         guard let run else { return }
         if turnOfRun[run] == nil { turnOfRun[run] = id }
-        change(id, at: now) { $0.runEvent(signal.event, of: run, at: now) }
+        let form = entries[id]?.turn.textForm
+        change(id, at: now, isText: signal.event.isTransient) { $0.runEvent(signal.event, of: run, at: now) }
+        if isJournaled, entries[id]?.turn.textForm != form { unkept.insert(id) }
         deliver(at: now)
+        if signal.event.changesCourse { keepChanged() }
     }
 
     package mutating func sendAnswered(_ answer: SendAnswer, for turn: TurnID, at now: Instant) {
@@ -164,18 +181,21 @@ package struct Bridge: ~Copyable {
         }
         change(turn, at: now) { $0.sendAnswered(answer, at: now) }
         deliver(at: now)
+        keepChanged()
     }
 
     package mutating func lookedUp(_ lookup: RunLookup, of run: RunID, at now: Instant) {
         guard let id = turnOfRun[run] else { return }
         change(id, at: now) { $0.lookedUp(lookup, at: now) }
         deliver(at: now)
+        keepChanged()
     }
 
     package mutating func agentLost(at now: Instant) {
         agentPresent = false
         for id in entries.keys.sorted() { change(id, at: now) { $0.agentLost(at: now) } }
         deliver(at: now)
+        keepChanged()
     }
 
     package mutating func agentBack(at now: Instant) {
@@ -183,13 +203,7 @@ package struct Bridge: ~Copyable {
         for id in entries.keys.sorted() { change(id, at: now) { $0.agentBack(at: now) } }
         for session in queues.keys.sorted() { handOverNext(of: session, at: now) }
         deliver(at: now)
-    }
-
-    /// The process died and came back with what the journal holds; the agent is looked for anew.
-    package mutating func restarted(at now: Instant) {
-        delivery.restart()
-        orders = []
-        agentLost(at: now)
+        keepChanged()
     }
 
     // MARK: Time
@@ -197,6 +211,7 @@ package struct Bridge: ~Copyable {
     package mutating func timePassed(at now: Instant) {
         while let id = deadlines.popDue(at: now) { change(id, at: now) { $0.deadlineHit(at: now) } }
         deliver(at: now)
+        keepChanged()
     }
 
     // MARK: Within
@@ -219,8 +234,12 @@ package struct Bridge: ~Copyable {
         return signal.session.flatMap { queues[$0]?.active } ?? turns.first
     }
 
-    private mutating func change(_ id: TurnID, at now: Instant, _ body: (inout Turn) -> [TurnOrder]) {
+    /// `isText`: nothing that the deltas do not say as well.
+    mutating func change(
+        _ id: TurnID, at now: Instant, isText: Bool = false, _ body: (inout Turn) -> [TurnOrder]
+    ) {
         guard let index = entries.index(forKey: id) else { return }
+        if isJournaled, !isText { unkept.insert(id) }
         let turnOrders = body(&entries.values[index].turn)
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
         guard let left = entries.index(forKey: id) else { return }
@@ -236,7 +255,10 @@ package struct Bridge: ~Copyable {
             case .stopPreview: delivery.stopPreview(of: id)
             case .closeWindow: delivery.closeWindow(of: id)
             case .abandonLane: delivery.abandon(id)
-            case .command(let command): orders.append(.command(command))
+            case .command(let command):
+                // Handed over is written down before the first byte leaves.
+                if isJournaled, case .send = command { orders.append(.keep(id, .synced)) }
+                orders.append(.command(command))
             case .agentFree: free(id, at: now)
             case .closed: close(id, at: now)
             case .note(let note): orders.append(.turnNote(id, note))
@@ -264,6 +286,7 @@ package struct Bridge: ~Copyable {
         queues[entry.turn.opening.agentSession]?.left(id)
         deadlines.forget(id)
         delivery.closeLane(id)
+        unkept.remove(id)
         orders.append(.turnClosed(id, entry.turn.outcome ?? .gone))
         handOverNext(of: entry.turn.opening.agentSession, at: now)
     }
@@ -306,7 +329,9 @@ package struct Bridge: ~Copyable {
     private mutating func deliver(at now: Instant) {
         while true {
             switch delivery.next(at: now) {
-            case .attempt(let attempt): orders.append(.attempt(attempt))
+            case .attempt(let attempt):
+                keepBefore(attempt)
+                orders.append(.attempt(attempt))
             case .report(let report): told(report, at: now)
             case .idle(let until):
                 deliveryWake = until

@@ -9,7 +9,7 @@ package enum AgentCommand: Hashable, Sendable {
 }
 
 /// A message of the user, on its way to the agent.
-package struct UserMessage: Hashable, Sendable {
+package struct UserMessage: Hashable, Sendable, Codable {
     package var id: MessageID
     package var session: SessionID
     package var interaction: InteractionID?
@@ -32,7 +32,7 @@ package struct UserMessage: Hashable, Sendable {
     }
 }
 
-package struct Attachment: Hashable, Sendable {
+package struct Attachment: Hashable, Sendable, Codable {
     package var url: String?
     package var key: String?
     package var mimeType: String?

@@ -11,6 +11,15 @@ package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringCon
     package static func < (left: Self, right: Self) -> Bool { left.text < right.text }
 }
 
+extension Identifier: Codable {
+    package init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}
+
 // The kinds are empty on purpose: they exist for the compiler alone.
 package enum RelaySessionKind: Sendable {}
 package enum InteractionKind: Sendable {}

@@ -25,6 +25,26 @@ package struct Instant: Hashable, Sendable, Comparable {
     }
 }
 
+/// In a record an instant is the nanoseconds of the clock that wrote it. Whoever reads it with another clock says how much
+/// later that clock shows the same moment.
+extension Instant: Codable {
+    package static let shiftKey: CodingUserInfoKey = {
+        guard let key = CodingUserInfoKey(rawValue: "Instant.shift") else { preconditionFailure("any name will do") }
+        return key
+    }()
+
+    package init(from decoder: any Decoder) throws {
+        let written = try decoder.singleValueContainer().decode(Int64.self)
+        let shift = decoder.userInfo[Self.shiftKey] as? Int64 ?? 0
+        nanoseconds = written.addingReportingOverflow(shift).partialValue
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(nanoseconds)
+    }
+}
+
 extension Duration {
     /// The whole duration in nanoseconds. Saturates beyond 292 years, which only a hostile peer asks for.
     package var nanoseconds: Int64 {

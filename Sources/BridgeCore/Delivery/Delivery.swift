@@ -57,7 +57,9 @@ package struct Delivery: Sendable {
         underWay = 0
         ordinaryUnderWay = 0
         for slot in lanes.indices {
-            lanes[slot].restart(at: time.latest)
+            let lane = lanes[slot]
+            lanes[slot] = Lane(
+                restoring: lane.record, windowEnds: lane.windowEnds, at: time.latest, planted: planted)
             refile(slot, at: time.latest)
         }
     }
@@ -219,6 +221,8 @@ package struct Delivery: Sendable {
 
     /// What a restart would know of this lane, were it to happen now.
     package func record(of turn: TurnID) -> LaneRecord? { slots[turn].map { lanes[$0].record } }
+
+    func isBetweenRecords(_ turn: TurnID) -> Bool { slots[turn].map { lanes[$0].isBetweenRecords } ?? false }
 
     // MARK: - Lanes and lines
 

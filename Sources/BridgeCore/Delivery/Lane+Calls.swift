@@ -35,7 +35,8 @@ extension Lane {
             guard kind == .text else { return .ready(kind, rank(of: kind), since: since, again: nil) }
             let ready = pace.readyAt(now)
             if ready > now { return .waits(until: min(ready, holdEnds ?? ready)) }
-            return .ready(kind, rank(of: kind), since: since, again: holdEnds)
+            // A delta from before a restart may be there already: it is not given up for the end's sake.
+            return .ready(kind, rank(of: kind), since: since, again: holdEnds.flatMap { $0 > now ? $0 : nil })
         }
     }
 
@@ -159,6 +160,7 @@ extension Lane {
         switch entry.content {
         case .stored(let stored):
             tried.mayHaveLanded = true
+            tried.form = stored.form
             return Frozen(
                 call: call, name: stored.name, payload: .stored(stored.key), isStored: true, since: entry.since,
                 tried: tried)
@@ -184,7 +186,8 @@ extension Lane {
 
     /// Text, tasks and the end are taken only behind an open, and an open that fails takes them with it.
     private var message: MessageID {
-        if planted == .placeholderNotAwaited { return MessageID(address.turn.text) }
+        // A planted fault is to be caught by the relay, not here.
+        if planted != nil, case .awaited = bubble { return MessageID(address.turn.text) }
         guard case .known(let message) = bubble else { preconditionFailure("a post went ahead of its bubble") }
         return message
     }

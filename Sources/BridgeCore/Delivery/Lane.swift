@@ -70,7 +70,7 @@ struct Lane: Sendable {
     let windowEnds: Instant
     let keys: IdempotencyKeys
     /// One life of the process.
-    var epoch: Int
+    let epoch: Int
     let planted: PlantedFault?
     var state = State.idle
     var bubble = Bubble.none
@@ -78,15 +78,15 @@ struct Lane: Sendable {
     var bubbleSince: Instant?
     var frozen: Frozen?
     var queue = LaneQueue()
-    var pace: LanePace
+    var pace = LanePace()
     /// Bytes of text that were tried.
-    var streamed: Int
+    var streamed = 0
     /// Deltas and progress of this epoch.
     var deltas = 0
     var updates = 0
     /// When the end was posted, while it was not tried.
     var endSince: Instant?
-    var isEnded: Bool
+    var isEnded = false
     var isPreviewOver = false
     var isWindowOpen = true
     /// Takes no post any more, and tries none that was not tried.
@@ -105,34 +105,12 @@ struct Lane: Sendable {
         return lane
     }()
 
-    init(_ address: LaneAddress, windowEnds: Instant, planted: PlantedFault? = nil) {
-        self.init(
-            restoring: LaneRecord(address: address, message: nil, epoch: 1), windowEnds: windowEnds, at: .zero,
-            planted: planted)
-    }
-
-    /// What was stored and not answered goes first, as it was; only then the new epoch begins.
-    init(restoring record: LaneRecord, windowEnds: Instant, at now: Instant, planted: PlantedFault? = nil) {
-        address = record.address
+    init(_ address: LaneAddress, windowEnds: Instant, epoch: Int = 1, planted: PlantedFault? = nil) {
+        self.address = address
         self.windowEnds = windowEnds
+        self.epoch = epoch
         self.planted = planted
-        keys = IdempotencyKeys(turn: record.address.turn, planted: planted)
-        epoch = record.epoch
-        pace = LanePace(count: record.deltas)
-        streamed = record.streamed
-        isEnded = record.ended
-        if let message = record.message { bubble = .known(message) }
-        for call in record.unanswered {
-            queue.append(LaneQueue.Entry(content: .stored(call), kind: call.name.kind, since: now))
-            switch call.name {
-            case .open: if bubble == .none { bubble = .awaited }
-            case .text(let endOffset): streamed = max(streamed, endOffset)
-            case .end:
-                isEnded = true
-                endSince = now
-            case .taskStarted, .taskProgress, .taskEnded, .approval, .message: break
-            }
-        }
+        keys = IdempotencyKeys(turn: address.turn, planted: planted)
     }
 
     /// Closed, and nothing of it is left to be said.

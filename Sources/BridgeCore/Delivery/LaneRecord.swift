@@ -1,16 +1,27 @@
 package import BridgeModel
 
 /// What is known of a lane after a restart.
-package struct LaneRecord: Hashable, Sendable {
+package struct LaneRecord: Hashable, Sendable, Codable {
     /// A call that was stored, perhaps tried, and never answered.
-    package struct UnansweredCall: Hashable, Sendable {
+    package struct UnansweredCall: Hashable, Sendable, Codable {
         package var name: PostName
         package var key: IdempotencyKey
+        /// Which body this is in its place, from 1.
+        package var form: Int
 
-        package init(name: PostName, key: IdempotencyKey) {
+        package init(name: PostName, key: IdempotencyKey, form: Int = 1) {
             self.name = name
             self.key = key
+            self.form = form
         }
+    }
+
+    /// A post that was never tried.
+    package struct WaitingPost: Hashable, Sendable, Codable {
+        package var post: Post
+        package var since: Instant
+        package var withoutInteraction: Bool
+        package var form: Int
     }
 
     package var address: LaneAddress
@@ -25,6 +36,13 @@ package struct LaneRecord: Hashable, Sendable {
     package var unanswered: [UnansweredCall]
     /// Nothing goes out any more but whole messages.
     package var ended: Bool
+    /// In order, after those that are unanswered. Progress is not among them.
+    package var waiting: [WaitingPost] = []
+    package var bubbleIsLost = false
+    package var previewIsOver = false
+    package var windowIsOpen = true
+    package var isAbandoned = false
+    package var isClosing = false
 
     package init(
         address: LaneAddress, message: MessageID?, epoch: Int, deltas: Int = 0, streamed: Int = 0,
@@ -38,6 +56,61 @@ package struct LaneRecord: Hashable, Sendable {
         self.unanswered = unanswered
         self.ended = ended
     }
+
+    /// The text that waits, never tried.
+    package var waitingText: String {
+        waiting.reduce(into: "") { text, entry in if case .text(let piece) = entry.post { text += piece } }
+    }
+}
+
+/// A delta as it was stored before its first try.
+package struct StoredDelta: Hashable, Sendable {
+    package var key: IdempotencyKey
+    package var text: String
+    /// In the streamed text, in UTF-8 bytes.
+    package var endOffset: Int
+    package var isAnswered: Bool
+
+    package init(key: IdempotencyKey, text: String, endOffset: Int, isAnswered: Bool) {
+        self.key = key
+        self.text = text
+        self.endOffset = endOffset
+        self.isAnswered = isAnswered
+    }
+}
+
+extension LaneRecord {
+    /// Deltas are stored by themselves, so this record may be older than the last of them. A lane has one call in flight: a
+    /// later delta shows that what was unanswered when the record was made has been answered.
+    package mutating func catchUp(with stored: [StoredDelta]) {
+        for delta in stored where delta.endOffset > streamed {
+            unanswered = []
+            take(delta.endOffset - streamed)
+            streamed = delta.endOffset
+            deltas += 1
+        }
+        let answered = Set(stored.filter(\.isAnswered).map(\.key))
+        unanswered.removeAll { $0.name.isText && answered.contains($0.key) }
+        if let last = stored.last, !last.isAnswered, last.endOffset == streamed, !ended || !unanswered.isEmpty,
+            !unanswered.contains(where: { $0.key == last.key }), unanswered.isEmpty
+        {
+            unanswered.append(UnansweredCall(name: .text(endOffset: last.endOffset), key: last.key))
+        }
+    }
+
+    /// These bytes of the text that waited were tried since.
+    private mutating func take(_ bytes: Int) {
+        var left = bytes
+        while left > 0, let index = waiting.firstIndex(where: { $0.post.kind == .text }) {
+            guard case .text(let text) = waiting[index].post else { return }
+            if text.utf8.count > left {
+                waiting[index].post = .text(String(text.utf8.dropFirst(left)) ?? "")
+                return
+            }
+            left -= text.utf8.count
+            waiting.remove(at: index)
+        }
+    }
 }
 
 extension Lane {
@@ -47,35 +120,88 @@ extension Lane {
         if let frozen, frozen.attempts > 0, frozen.tried.kind.durability != nil {
             switch frozen.payload {
             case .fresh(let value):
-                if let key = value.key { unanswered.append(.init(name: frozen.name, key: key)) }
-            case .stored(let key): unanswered.append(.init(name: frozen.name, key: key))
+                if let key = value.key {
+                    unanswered.append(.init(name: frozen.name, key: key, form: frozen.tried.form))
+                }
+            case .stored(let key): unanswered.append(.init(name: frozen.name, key: key, form: frozen.tried.form))
             }
         }
-        queue.forEach { if case .stored(let call) = $0.content { unanswered.append(call) } }
-        var message: MessageID?
-        if case .known(let known) = bubble { message = known }
-        return LaneRecord(
-            address: address, message: message, epoch: epoch + 1, deltas: pace.count, streamed: streamed,
-            unanswered: unanswered, ended: isEnded && endSince == nil)
+        var record = LaneRecord(
+            address: address, message: nil, epoch: epoch + 1, deltas: pace.count, streamed: streamed)
+        if case .known(let known) = bubble { record.message = known }
+        queue.forEach { entry in
+            switch entry.content {
+            case .stored(let call): unanswered.append(call)
+            case .text: record.wait(.text(entry.text), entry)
+            case .post(.taskProgress): break
+            case .post(let post): record.wait(post, entry)
+            }
+        }
+        record.unanswered = unanswered
+        record.ended = isEnded && endSince == nil
+        record.bubbleIsLost = bubble == .lost
+        record.previewIsOver = isPreviewOver
+        record.windowIsOpen = isWindowOpen
+        record.isAbandoned = isAbandoned || state == .gone
+        record.isClosing = isClosing
+        return record
     }
 
-    /// The process died, and all that the turn had posted comes back from the journal: what was tried and stored goes
-    /// again as it was, and only then the new epoch begins. Progress is not stored.
-    mutating func restart(at now: Instant) {
-        let unanswered = record.unanswered
-        frozen = nil
-        if state != .gone { state = isAbandoned ? .gone : .idle }
-        queue.removeAll { entry in
-            if case .stored = entry.content { return true }
-            return entry.kind == .taskProgress
+    /// Something is about to be tried for the first time that could not be stored: a record made now would miss it.
+    var isBetweenRecords: Bool {
+        guard let frozen else { return false }
+        return frozen.attempts == 0 && frozen.tried.kind.durability != nil
+    }
+
+    /// What was stored and not answered goes first, as it was; only then the new epoch begins.
+    init(restoring record: LaneRecord, windowEnds: Instant, at now: Instant, planted: PlantedFault? = nil) {
+        self.init(record.address, windowEnds: windowEnds, epoch: record.epoch, planted: planted)
+        pace = LanePace(count: record.deltas)
+        streamed = record.streamed
+        isEnded = record.ended
+        isPreviewOver = record.previewIsOver
+        isWindowOpen = record.windowIsOpen
+        isClosing = record.isClosing
+        if let message = record.message { bubble = .known(message) }
+        if record.bubbleIsLost { bubble = .lost }
+        for call in record.unanswered {
+            queue.append(
+                LaneQueue.Entry(content: .stored(call), kind: call.name.kind, since: now, form: call.form))
+            switch call.name {
+            case .open: if bubble == .none { bubble = .awaited }
+            case .text(let endOffset): streamed = max(streamed, endOffset)
+            case .end:
+                isEnded = true
+                endSince = now
+            case .taskStarted, .taskProgress, .taskEnded, .approval, .message: break
+            }
         }
-        for call in unanswered.reversed() where state != .gone {
-            queue.insertFirst(LaneQueue.Entry(content: .stored(call), kind: call.name.kind, since: now))
-            if call.name == .end { endSince = now }
+        for entry in record.waiting { wait(entry, at: now) }
+        if record.isAbandoned { abandon() }
+    }
+
+    private mutating func wait(_ entry: LaneRecord.WaitingPost, at now: Instant) {
+        switch entry.post {
+        case .text(let text):
+            _ = queue.append(text: text, since: now)
+            return
+        case .open: if bubble == .none { bubble = .awaited }
+        case .end:
+            isEnded = true
+            endSince = now
+        case .taskStarted, .taskProgress, .taskEnded, .approval, .message: break
         }
-        epoch += 1
-        deltas = 0
-        updates = 0
-        pace = LanePace(count: pace.count)
+        queue.append(
+            LaneQueue.Entry(
+                content: .post(entry.post), kind: entry.post.kind, since: now,
+                withoutInteraction: entry.withoutInteraction, form: entry.form))
+    }
+}
+
+extension LaneRecord {
+    fileprivate mutating func wait(_ post: Post, _ entry: LaneQueue.Entry) {
+        waiting.append(
+            WaitingPost(
+                post: post, since: entry.since, withoutInteraction: entry.withoutInteraction, form: entry.form))
     }
 }

@@ -12,10 +12,10 @@ import BridgeModel
 /// Invariants:
 /// - Nothing is approved but by a person's decision, and never more than the person said.
 /// - A decision leaves once; one that was made while the agent was away leaves when it is back.
-struct ApprovalLedger: Sendable, Hashable {
-    private enum State: Hashable { case open, decided(ApprovalDecision), settled }
+struct ApprovalLedger: Sendable, Hashable, Codable {
+    private enum State: Hashable, Codable { case open, decided(ApprovalDecision), settled }
 
-    private struct Approval: Hashable {
+    private struct Approval: Hashable, Codable {
         var card: ApprovalCard
         var subject: ApprovalRequest.Subject
         var expiresAt: Instant?
@@ -159,6 +159,13 @@ struct ApprovalLedger: Sendable, Hashable {
     static func within(_ allowed: Set<ApprovalDecision>?, _ decision: ApprovalDecision) -> ApprovalDecision {
         guard let allowed, !allowed.contains(decision) else { return decision }
         return decision == .approveAlways && allowed.contains(.approve) ? .approve : .deny
+    }
+
+    /// The process that knew what had reached the agent is gone: all that was decided and not confirmed is told again.
+    mutating func oweAll() {
+        for id in order {
+            if case .decided = approvals[id]?.state { approvals[id]?.owed = true }
+        }
     }
 
     /// The agent is back: what was decided meanwhile.

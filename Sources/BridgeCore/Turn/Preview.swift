@@ -7,18 +7,26 @@
 /// - `over`: the limit is reached, the preview was stopped, or the bubble has ended. Nothing goes out any more.
 ///
 /// Invariant: what was streamed only grows, in order, and nothing in it stands twice.
-struct Preview: Sendable, Hashable {
-    private enum State: Hashable { case inStep, ahead, apart, over }
+struct Preview: Sendable, Hashable, Codable {
+    /// What was streamed is not kept here: it stands in the deltas (`resume`).
+    private enum CodingKeys: String, CodingKey { case limit, state }
+    enum State: String, Hashable, Codable { case inStep, ahead, apart, over }
 
-    private(set) var streamed: String
+    private(set) var streamed = ""
     private let limit: Int
-    private var state: State
+    private(set) var state: State
 
     init(limit: Int, streamed: String = "") {
         self.limit = limit
         self.streamed = streamed
         // What was streamed by an earlier process is compared before anything is added to it.
         state = streamed.isEmpty ? .inStep : .ahead
+    }
+
+    /// After a restart: it is compared before anything is added to it.
+    mutating func resume(after streamed: String) {
+        self.streamed = streamed
+        if state == .inStep, !streamed.isEmpty { state = .ahead }
     }
 
     var isPaused: Bool { state == .apart }

@@ -9,7 +9,10 @@ import BridgeModel
 /// - A snapshot replaces everything but `base`; a failed attempt leaves nothing behind (`restart`).
 /// - After a gap, an addition cannot be placed: it is left out until the bus says what the whole (or the segment) is.
 /// - No text is longer than `limit`; what goes beyond it is left out.
-struct RunText: Sendable, Hashable {
+struct RunText: Sendable, Hashable, Codable {
+    /// The newest segment is not kept: what was streamed of it stands in the deltas (`resume`).
+    private enum CodingKeys: String, CodingKey { case base, ended, hasGap, isIncomplete }
+
     static let joint = "\n\n"
     /// UTF-8 bytes. Eight times what the most talkative gateway gives out (OpenClaw sheet 6.2).
     static let limit = 4_000_000
@@ -27,8 +30,12 @@ struct RunText: Sendable, Hashable {
     private var newest = ""
     /// A piece of the newest segment is missing.
     private(set) var hasGap = false
+    /// A whole segment may be missing: an end that tells only its own does not make up for it.
+    private(set) var isIncomplete = false
 
     var isEmpty: Bool { ended.isEmpty && newest.isEmpty }
+    /// Grows whenever a segment ends.
+    var endedLength: Int { base.utf8.count + ended.utf8.count }
 
     var whole: String {
         if base.isEmpty, ended.isEmpty { return newest }
@@ -50,6 +57,7 @@ struct RunText: Sendable, Hashable {
         case .snapshot(let text):
             if planted == .snapshotAppended { return apply(.append(text)) }
             hasGap = false
+            isIncomplete = false
             ended = ""
             newest = Self.limited(text)
             return .changed
@@ -77,6 +85,23 @@ struct RunText: Sendable, Hashable {
         ended = ""
         newest = ""
         hasGap = false
+        isIncomplete = false
+    }
+
+    /// After a restart: what was streamed tells how far the newest segment had come, unless it was streamed by a failed
+    /// attempt.
+    mutating func resume(after streamed: String, inStep: Bool) {
+        hasGap = true
+        isIncomplete = true
+        guard inStep else { return }
+        let known = whole
+        guard extends(streamed, known) else { return }
+        var rest = streamed.utf8.dropFirst(known.utf8.count)
+        if !known.isEmpty {
+            guard rest.starts(with: Self.joint.utf8) else { return }
+            rest = rest.dropFirst(Self.joint.utf8.count)
+        }
+        newest = String(rest) ?? ""
     }
 
     /// The bus was away: what it adds now has no place until it says the whole.

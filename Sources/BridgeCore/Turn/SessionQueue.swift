@@ -28,6 +28,11 @@ package struct SessionQueue: Sendable, Hashable {
 
     package mutating func arrived(_ turn: TurnID) { waiting.append(turn) }
 
+    /// From before a restart. Turns come in the order their messages came.
+    package mutating func resumed(_ turn: TurnID, isWithAgent: Bool) {
+        if isWithAgent { running.append(turn) } else { waiting.append(turn) }
+    }
+
     /// The turn is over or gone, wherever it stands.
     package mutating func left(_ turn: TurnID) {
         running.removeAll { $0 == turn }

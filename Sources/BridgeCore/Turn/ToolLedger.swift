@@ -10,7 +10,7 @@ import BridgeModel
 ///   either seen and finished, or began out of sight.
 /// - `item` of kind tool that ends says only that the call returned: while a `command` item of the same call is open, that
 ///   one decides (OpenClaw sheet 6.3).
-struct ToolLedger: Sendable, Hashable {
+struct ToolLedger: Sendable, Hashable, Codable {
     static let payloadLimit = 100_000
     /// Of running output a card shows the end.
     static let progressLimit = 16_000
@@ -19,7 +19,12 @@ struct ToolLedger: Sendable, Hashable {
     /// More calls than this in one turn get no cards; their text still counts.
     static let callLimit = 2_000
 
-    fileprivate struct Call: Hashable {
+    fileprivate struct Call: Hashable, Codable {
+        /// Running output is not kept: its card shows what was sent, and its end replaces it.
+        private enum CodingKeys: String, CodingKey {
+            case task, name, label, shownLabel, outputChannel, percent, commandOpen, approval, held, finished
+        }
+
         var task: TaskID
         var name: String
         /// The best title known: the one of the command was made for people.
@@ -41,6 +46,7 @@ struct ToolLedger: Sendable, Hashable {
     private var open: [ToolCallID] = []
 
     var hasOpen: Bool { !open.isEmpty }
+    var tasks: [TaskID] { calls.values.map(\.task) }
 
     mutating func started(_ start: ToolStart) -> Post? {
         guard calls[start.call] == nil else {

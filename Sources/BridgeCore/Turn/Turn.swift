@@ -26,8 +26,14 @@ package import BridgeModel
 /// - What is streamed is never out of order and never doubled (`Preview`); the end carries the full canonical text.
 /// - Every state but `closed` has a way out that needs nobody's help: a deadline, or the lane's own.
 /// - Nothing is handed over after a stop; no decision is forwarded after a stop; nothing is approved by default.
-package struct Turn: Sendable {
-    enum Phase: Hashable {
+package struct Turn: Sendable, Codable {
+    private enum CodingKeys: String, CodingKey {
+        case opening, phase, text, preview, tools, approvals, runs, endedRuns, closingLines, usage, usageOfEarlierRuns
+        case heldAtWindowClose, bubbleIsOver, retrying, stopping, agentAway, agentIsFree, unconfirmed, sentEnd, names
+        case deadlines
+    }
+
+    enum Phase: Hashable, Codable {
         case waiting, handedOver, running, holding
         case asking, searching(since: Instant)
         case over(TurnOutcome)
@@ -35,8 +41,8 @@ package struct Turn: Sendable {
     }
 
     package let opening: TurnOpening
-    let settings: TurnSettings
-    let planted: PlantedFault?
+    private(set) var settings = TurnSettings()
+    private(set) var planted: PlantedFault?
 
     var phase = Phase.waiting
     var text = RunText()
@@ -75,7 +81,23 @@ package struct Turn: Sendable {
         runs = [opening.run]
     }
 
+    /// As the journal had it when the process began: what was under way between us and the agent then is lost.
+    mutating func resume(after streamed: String, settings: TurnSettings, planted: PlantedFault?) {
+        self.settings = settings
+        self.planted = planted
+        if occupiesAgent { text.resume(after: streamed, inStep: preview.state == .inStep) }
+        preview.resume(after: streamed)
+        approvals.oweAll()
+    }
+
     // MARK: What others may ask
+
+    /// Changes when more than the growing of the text has happened to it.
+    var textForm: TextForm { TextForm(state: preview.state, ended: text.endedLength) }
+    struct TextForm: Equatable {
+        var state: Preview.State
+        var ended: Int
+    }
 
     /// When `deadlineHit` is due at the latest. Asked after every event.
     package var nextDeadline: Instant? {
@@ -179,7 +201,8 @@ package struct Turn: Sendable {
         case .holding: deadlines.look = now + settings.firstLook
         case .over, .closed: return []
         }
-        return approvals.takeOwed().map(resolve)
+        // A stop that was pressed while the agent was away, or before this process began, may not have reached it.
+        return (stopping ? abortRuns() : []) + approvals.takeOwed().map(resolve)
     }
 
     func resolve(_ decision: ApprovalLedger.Decision) -> TurnOrder {

@@ -11,13 +11,19 @@ extension Turn {
         if approvals.hasDetachedOpen || (approvals.awaitsFollowUp && !coversFollowUp) {
             return hold(after: run, at: now)
         }
-        if mayAsk, !agentAway, text.isEmpty || (text.hasGap && end.text == nil) {
+        if mayAsk, !agentAway, lacksText(after: end) {
             phase = .asking
             deadlines.ask = now + settings.lookUpPatience
             return [lookUp]
         }
         guard !text.isEmpty || !text.base.isEmpty else { return concludeEmpty(at: now) }
         return conclude(.answered, reason: Self.finishReason(end.reason), at: now)
+    }
+
+    private func lacksText(after end: RunEnd) -> Bool {
+        if text.isEmpty { return true }
+        let tellsAll = end.text != nil && end.scope == .run
+        return text.hasGap && end.text == nil || text.isIncomplete && !tellsAll
     }
 
     /// The run is over, and an approval is not: what comes of it follows in another run (OpenClaw sheet 6.4).

@@ -1,5 +1,6 @@
 package import BridgeCore
 import BridgeModel
+import FoundationEssentials
 import RelayProtocol
 import RelayRules
 
@@ -45,7 +46,9 @@ package struct SimulationPlan: Sendable {
                 Message(at: .milliseconds(Int64.random(in: 0...3_000, using: &random)), chat: chat, script: script))
         }
         if !isCrowded, random.happens(0.4) {
-            plan.restarts = [.milliseconds(Int64.random(in: 100...4_000, using: &random))]
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                plan.restarts.append(.milliseconds(Int64.random(in: 0...5_000, using: &random)))
+            }
         }
         return plan
     }
@@ -111,7 +114,8 @@ package struct Simulation {
     private var progress: [Int: Progress] = [:]
     private var messageOfTurn: [TurnID: Int] = [:]
     private var chats: [Int: String] = [:]
-    private var bodies: [IdempotencyKey: RelayCall] = [:]
+    private var journal = SimulatedJournal()
+    private let planted: PlantedFault?
     private var underWay: [TurnID: Int] = [:]
     private var life = 0
     private var agentIsAway = false
@@ -120,20 +124,21 @@ package struct Simulation {
     private var result = SimulationResult()
 
     package static func run(_ plan: SimulationPlan, planted: PlantedFault? = nil) -> SimulationResult {
-        var simulation = Simulation(plan)
-        return simulation.run(planted)
+        var simulation = Simulation(plan, planted)
+        return simulation.run()
     }
 
-    private init(_ plan: SimulationPlan) {
+    private init(_ plan: SimulationPlan, _ planted: PlantedFault?) {
         self.plan = plan
+        self.planted = planted
         random = SeededGenerator(seed: plan.seed &* 31 &+ 7)
         var options = RelayOptions()
         options.seed = plan.seed
         relay = Relay(options: options)
     }
 
-    private mutating func run(_ planted: PlantedFault?) -> SimulationResult {
-        var bridge = Bridge(planted: planted)
+    private mutating func run() -> SimulationResult {
+        var bridge = Bridge(isJournaled: true, planted: planted)
         for (index, message) in plan.messages.enumerated() { schedule(.userWrites(index), after: message.at) }
         for restart in plan.restarts { schedule(.restart, after: restart) }
         while result.steps < 400_000, result.violations.count < 20 {
@@ -173,6 +178,7 @@ package struct Simulation {
         case .answered(let attempt, let answer, let life):
             underWay[attempt.turn, default: 1] -= 1
             guard life == self.life else { return }
+            if case .delivered = answer.outcome { journal.answered(attempt) }
             bridge.answered(attempt.call, with: answer, at: now, using: &random)
         case .decides(let index):
             guard let decision = plan.messages[index].script.decision else { return }
@@ -189,7 +195,8 @@ package struct Simulation {
         case .restart:
             life += 1
             agentIsAway = true
-            bridge.restarted(at: now)
+            bridge = Bridge(agentPresent: false, isJournaled: true, planted: planted)
+            do { try journal.restore(&bridge, at: now) } catch { violation("the journal cannot be read: \(error)") }
             schedule(.agentBack, after: .milliseconds(Int64.random(in: 100...3_000, using: &random)))
         case .agentBack:
             agentIsAway = false
@@ -358,7 +365,13 @@ package struct Simulation {
 
     private mutating func perform(_ bridge: inout Bridge) {
         while bridge.hasOrders {
-            for order in bridge.takeOrders() { perform(order) }
+            for order in bridge.takeOrders() {
+                if case .keep(let turn, _) = order {
+                    do { try journal.keep(bridge.record(of: turn)) } catch { violation("not kept: \(error)") }
+                } else {
+                    perform(order)
+                }
+            }
         }
     }
 
@@ -382,9 +395,10 @@ package struct Simulation {
             guard let index = progress.first(where: { $0.value.run == run })?.key else { return }
             schedule(.lookUp(index), after: .milliseconds(5))
         case .turnClosed(let turn, _):
+            journal.forget(turn)
             if !closed.insert(turn).inserted { violation("turn \(turn) was closed twice") }
         case .connectionStopped(let code): violation("the connection was stopped: \(code)")
-        case .turnOpened, .turnNote, .deliveryNote, .unknownRun: break
+        case .turnOpened, .turnNote, .deliveryNote, .unknownRun, .keep: break
         }
     }
 
@@ -397,9 +411,11 @@ package struct Simulation {
         switch attempt.payload {
         case .fresh(let fresh):
             call = fresh
-            if attempt.durability != nil, let key = fresh.key { bodies[key] = fresh }
+            if attempt.durability != nil, attempt.attempt == 1 { journal.store(attempt, fresh) }
         case .stored(let key):
-            guard let stored = bodies[key] else { return violation("nothing is stored under \(key)") }
+            guard let stored = journal.body(of: key, in: attempt.turn) else {
+                return violation("nothing is stored under \(key)")
+            }
             call = stored
         }
         underWay[attempt.turn, default: 0] += 1
@@ -445,7 +461,7 @@ package struct Simulation {
             return violation("\(name) has \(answers.count) bubbles")
         }
         guard answer.isFinal else { return violation("\(name) was never ended") }
-        if let expected = script.finalText, plan.restarts.isEmpty || script.kind != .retried {
+        if let expected = script.finalText {
             let isLong = expected.utf8.count > 60_000
             if isLong ? !expected.utf8.starts(with: answer.text.utf8) : answer.text != expected {
                 violation(

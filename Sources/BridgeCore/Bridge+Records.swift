@@ -1,0 +1,75 @@
+package import BridgeModel
+
+// What is kept of turns, and how they go on in another process (DESIGN, sections 8 and 9).
+extension Bridge {
+    /// What to keep of a turn now; nil when it is closed, or when a call of it could not be stored: then the record from
+    /// before that call still says everything.
+    package func record(of id: TurnID) -> TurnRecord? {
+        guard let entry = entries[id], let lane = delivery.record(of: id), !delivery.isBetweenRecords(id) else {
+            return nil
+        }
+        return TurnRecord(turn: entry.turn, lane: lane, renamed: entry.renamed)
+    }
+
+    /// Goes on with a turn of an earlier process, as the journal has it. All are restored before anything else happens; then
+    /// the agent is looked for anew (`agentBack`).
+    package mutating func restore(_ record: TurnRecord, deltas: [StoredDelta], at now: Instant) {
+        var record = record
+        let opening = record.opening
+        guard entries[opening.id] == nil else { return }
+        record.catchUp(with: deltas)
+        let streamed = deltas.reduce(into: "") { $0 += $1.text } + record.lane.waitingText
+        record.turn.resume(after: streamed, settings: settings.turn, planted: planted)
+        delivery.restoreLane(record.lane, windowEnds: opening.windowEnds, at: now)
+        entries[opening.id] = Entry(turn: record.turn, renamed: record.renamed)
+        name(record)
+        if !record.turn.agentIsFree, !record.turn.isClosed {
+            let queue = SessionQueue(whenBusy: settings.whenBusy)
+            queues[opening.agentSession, default: queue].resumed(opening.id, isWithAgent: record.turn.occupiesAgent)
+        }
+        change(opening.id, at: now) { $0.agentLost(at: now) }
+    }
+
+    private mutating func name(_ record: TurnRecord) {
+        for run in record.turn.runs { turnOfRun[run] = turnOfRun[run] ?? record.id }
+        for task in record.turn.tools.tasks { turnOfTask[record.renamed[task] ?? task] = record.id }
+    }
+
+    // MARK: When
+
+    /// Before the first try of a call that is stored, so that the two are stored together. Text has its own records.
+    mutating func keepBefore(_ attempt: CallAttempt) {
+        guard isJournaled, attempt.attempt == 1, let durability = attempt.durability else { return }
+        if !attempt.name.isText || unkept.contains(attempt.turn) { keep(attempt.turn, durability) }
+    }
+
+    mutating func keepChanged(_ durability: StoredRecord.Durability = .written) {
+        guard !unkept.isEmpty else { return }
+        for id in unkept.sorted() { keep(id, durability) }
+    }
+
+    private mutating func keep(_ id: TurnID, _ durability: StoredRecord.Durability) {
+        unkept.remove(id)
+        orders.append(.keep(id, durability))
+    }
+}
+
+extension RunEvent {
+    /// Text and running output: what of it must outlive the process, its calls say.
+    var isTransient: Bool {
+        switch self {
+        case .text, .tool(.progress): true
+        case .started, .tool(.started), .tool(.finished), .approvalRequested, .approvalSettled, .paused, .retrying,
+            .finished, .failed:
+            false
+        }
+    }
+
+    /// Not to wait for the next call to be kept.
+    var changesCourse: Bool {
+        switch self {
+        case .approvalRequested, .approvalSettled, .paused, .retrying, .finished, .failed: true
+        case .started, .text, .tool: false
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import BridgeCore
+import BridgeModel
+import FoundationEssentials
+
+/// What a process leaves behind: the records of its turns as bytes, and the calls that were stored. A restart has nothing
+/// else.
+struct SimulatedJournal {
+    private struct Kept {
+        var record: Data?
+        var bodies: [IdempotencyKey: RelayCall] = [:]
+        var deltas: [StoredDelta] = []
+    }
+
+    private var turns: [TurnID: Kept] = [:]
+    /// As long as a bridge remembers them, a closed turn's calls are known.
+    private var order: [TurnID] = []
+
+    mutating func keep(_ record: TurnRecord?) throws {
+        guard let record else { return }
+        if turns[record.id] == nil { order.append(record.id) }
+        turns[record.id, default: Kept()].record = try JSONEncoder().encode(record)
+    }
+
+    mutating func store(_ attempt: CallAttempt, _ call: RelayCall) {
+        guard let key = call.key else { return }
+        turns[attempt.turn]?.bodies[key] = call
+        if case .text(let end) = attempt.name, case .sendMessageDelta(let delta) = call {
+            turns[attempt.turn]?.deltas.append(
+                StoredDelta(key: key, text: delta.delta, endOffset: end, isAnswered: false))
+        }
+    }
+
+    mutating func answered(_ attempt: CallAttempt) {
+        guard attempt.name.isText, let count = turns[attempt.turn]?.deltas.count, count > 0 else { return }
+        turns[attempt.turn]?.deltas[count - 1].isAnswered = true
+    }
+
+    func body(of key: IdempotencyKey, in turn: TurnID) -> RelayCall? { turns[turn]?.bodies[key] }
+
+    mutating func forget(_ turn: TurnID) {
+        turns[turn] = nil
+        order.removeAll { $0 == turn }
+    }
+
+    func restore(_ bridge: inout Bridge, at now: Instant) throws {
+        for turn in order {
+            guard let kept = turns[turn], let bytes = kept.record else { continue }
+            let record = try JSONDecoder().decode(TurnRecord.self, from: bytes)
+            bridge.restore(record, deltas: kept.deltas, at: now)
+        }
+    }
+}
