@@ -109,7 +109,7 @@ let package = Package(
             exclude: ["Golden"]),
         tests("SimulationTests", ["BridgeCore", "BridgeTesting"]),
         tests("RelayRulesTests", ["RelayRules"]),
-        tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"]),
+        tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"], exclude: ["Golden"]),
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),

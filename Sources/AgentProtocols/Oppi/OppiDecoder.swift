@@ -21,7 +21,7 @@ package struct OppiDecoder: AgentDecoder {
         var tokens: (input: Int, output: Int)?
         var tokensAtStart: (input: Int, output: Int)?
         var held: (event: RunEvent, until: Instant)?
-        var openTools: Set<String> = []
+        var calls = OppiCalls()
     }
 
     private let parser = FrameParser()
@@ -29,6 +29,8 @@ package struct OppiDecoder: AgentDecoder {
     private var prompts: [String: (AgentSession, RunID)] = [:]
     private var tracesAsked: [AgentSession] = []
     private var isLost = false
+    /// The head dialect, told by what only it sends.
+    private var isHead = false
     package private(set) var unknown = UnknownTally()
 
     package init() {}
@@ -84,6 +86,9 @@ package struct OppiDecoder: AgentDecoder {
             if let request = root["requestId"]?.string, prompts.count < 1_000 { prompts[request] = (session, run) }
             return [.prompt(AgentPrompt(session: session, run: run, text: root["message"]?.string ?? ""))]
         case "stop", "abort": return [.stopSent(session: session, run: nil)]
+        case "extension_ui_response":
+            guard let id = root["id"]?.string else { return [] }
+            return [.decisionSent(ApprovalID(id), DialogAnswer.decision(root))]
         case "permission_response":
             guard let id = root["id"]?.string else { return [] }
             let allows = root["action"]?.holds("allow") == true
@@ -169,8 +174,7 @@ package struct OppiDecoder: AgentDecoder {
             sessions[id]?.isRunning = false
             return [signal(id, .failed(RunFailure(message: root["finalError"]?.string ?? "")))]
         case "error":
-            sessions[id]?.lastError = root["error"]?.string
-            return []
+            return failed(root, id)
         case "stop_requested":
             sessions[id]?.stopping = true
             return []
@@ -197,11 +201,14 @@ package struct OppiDecoder: AgentDecoder {
             return []
         case "permission_request", "permission_expired", "permission_cancelled":
             return permission(type, root, id, at: now)
-        case "rpc_result", "command_result": return response(root, type)
+        case "rpc_result": return response(root, type)
+        case "command_result", "queue_state", "queue_item_started":
+            isHead = true
+            return response(root, type)
+        case "extension_ui_request": return dialog(root, id, at: now)
         case "turn_start", "turn_end", "turn_ack", "thinking_delta", "compaction_start", "compaction_end",
             "stop_failed",
-            "extension_ui_request", "extension_ui_notification", "git_status", "queue_state", "queue_item_started",
-            "session_deleted", "stream_connected":
+            "extension_ui_notification", "git_status", "session_deleted", "stream_connected":
             return []
         default:
             unknown.count("frame", type)
@@ -216,6 +223,8 @@ package struct OppiDecoder: AgentDecoder {
         sessions[id]?.isRunning = true
         sessions[id]?.lacksBeginning = false
         sessions[id]?.lastError = nil
+        sessions[id]?.lastMessageWasEmpty = false
+        sessions[id]?.calls = OppiCalls()
         sessions[id]?.sawText = false
         let tokens = sessions[id]?.tokens
         sessions[id]?.tokensAtStart = tokens
@@ -230,7 +239,19 @@ package struct OppiDecoder: AgentDecoder {
         if sessions[id]?.isRunning != true { _ = begun(id) }
         // Replayed ends come before the live one of the message that was cut.
         sessions[id]?.lacksBeginning = false
-        return [signal(id, .text(.segmentEnded(text)))]
+        let calls = sessions[id]?.calls.messageEnded() ?? []
+        return [signal(id, .text(.segmentEnded(text)))] + calls.map { signal(id, .tool(.started($0))) }
+    }
+
+    private mutating func failed(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
+        let message = root["error"]?.string ?? ""
+        // Without a number it is about a frame of ours, not about the agent (sheet 5).
+        guard root["seq"] != nil else { return [] }
+        sessions[id]?.lastError = message
+        guard sessions[id]?.isRunning == false, sessions[id]?.prompted != nil else { return [] }
+        // Head refuses a prompt so, after it said success: no run follows (sheet 9.4).
+        sessions[id]?.prompted = nil
+        return [signal(id, .failed(RunFailure(message: message)))]
     }
 
     private mutating func ended(_ id: AgentSession, at now: Instant) -> [Observation] {
@@ -239,8 +260,9 @@ package struct OppiDecoder: AgentDecoder {
         if let now = session.tokens, let start = session.tokensAtStart, now.output > start.output {
             usage = Usage(inputTokens: max(0, now.input - start.input), outputTokens: now.output - start.output)
         }
-        let failed = session.lastError != nil || (session.lastMessageWasEmpty && session.openTools.isEmpty)
-        if failed {
+        let failed = session.lastError != nil || (session.lastMessageWasEmpty && session.calls.isEmpty)
+        // Of a run that was stopped nobody tries again, however little it had said.
+        if failed, !session.stopping {
             let event: RunEvent =
                 session.lastError.map { .failed(RunFailure(message: $0)) } ?? .finished(RunEnd(usage: usage))
             session.held = (event, now + .seconds(2))
@@ -254,40 +276,47 @@ package struct OppiDecoder: AgentDecoder {
 
     private mutating func tool(_ type: String, _ root: FrameNode, _ id: AgentSession) -> [Observation] {
         let name = root["tool"]?.string ?? "tool"
-        guard let call = root["toolCallId"]?.string else { return [] }
+        guard let call = root["toolCallId"]?.string.map({ ToolCallID($0) }) else { return [] }
         switch type {
         case "tool_start":
-            // Head tells of one call again and again while its arguments grow: the first tells that there is one.
-            guard sessions[id]?.openTools.insert(call).inserted == true else { return [] }
-            return [
-                signal(
-                    id,
-                    .tool(
-                        .started(
-                            ToolStart(
-                                call: ToolCallID(call), name: name,
-                                title: ToolLabel.make(name: name, arguments: root["args"]),
-                                arguments: root["args"]?.compact))))
-            ]
+            let start = ToolStart(
+                call: call, name: name, title: ToolLabel.make(name: name, arguments: root["args"]),
+                arguments: root["args"]?.compact)
+            guard let start = sessions[id]?.calls.started(start, isStillWritten: isHead) else { return [] }
+            return [signal(id, .tool(.started(start)))]
         case "tool_output":
+            let replaces = root["mode"]?.holds("replace") == true
+            // While a call is written its long arguments are mirrored as output (sheet 9.3).
+            if replaces, sessions[id]?.calls.isWritten(call) == true { return [] }
+            let begun = runs(call, id)
             let output = root["output"]?.string ?? ""
             // Images come as data URIs: nothing a card could show.
-            guard !output.hasPrefix("data:") else { return [] }
-            let appends = root["mode"]?.holds("replace") != true
-            return [signal(id, .tool(.progress(ToolProgress(call: ToolCallID(call), output: output, append: appends))))]
-        default:
-            sessions[id]?.openTools.remove(call)
-            let failed = root["isError"]?.flag == true
-            return [
-                signal(
-                    id,
-                    .tool(
-                        .finished(
-                            ToolResult(
-                                call: ToolCallID(call), name: name, status: failed ? .failed : .completed,
-                                result: root["details"]?.compact, error: failed ? "\(name) failed" : nil))))
+            guard !output.hasPrefix("data:") else { return begun }
+            return begun + [
+                signal(id, .tool(.progress(ToolProgress(call: call, output: output, append: !replaces))))
             ]
+        default:
+            let begun = runs(call, id)
+            sessions[id]?.calls.ended(call)
+            let failed = root["isError"]?.flag == true
+            let result = ToolResult(
+                call: call, name: name, status: failed ? .failed : .completed, result: root["details"]?.compact,
+                error: failed ? "\(name) failed" : nil)
+            return begun + [signal(id, .tool(.finished(result)))]
         }
+    }
+
+    private mutating func runs(_ call: ToolCallID, _ id: AgentSession) -> [Observation] {
+        sessions[id]?.calls.runs(call).map { [signal(id, .tool(.started($0)))] } ?? []
+    }
+
+    /// Only head has dialogs that go anywhere (sheet 11); those a card cannot hold are counted.
+    private mutating func dialog(_ root: FrameNode, _ id: AgentSession, at now: Instant) -> [Observation] {
+        guard let request = DialogRequest.read(root, at: now) else {
+            unknown.count("dialog", root["method"]?.string ?? "?")
+            return []
+        }
+        return [signal(id, .approvalRequested(request))]
     }
 
     private mutating func permission(_ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant)
@@ -308,7 +337,8 @@ package struct OppiDecoder: AgentDecoder {
                     .approvalRequested(
                         ApprovalRequest(
                             id: approval, subject: .permission, title: "Allow \(tool)?",
-                            message: root["reason"]?.string ?? "", command: root["displaySummary"]?.string)))
+                            message: root["reason"]?.string ?? "", command: root["displaySummary"]?.string,
+                            call: sessions[id]?.calls.asked(tool: tool, input: root["input"]?.compact))))
             ]
         }
     }

@@ -26,7 +26,9 @@ package struct PiDecoder: AgentDecoder {
     private var lastError: String?
     private var said = ""
     private var lostRun = false
-    private var dialogs: [String: Bool] = [:]
+    private var dialogs: Set<String> = []
+    /// The process says itself when nothing more will happen (`agent_settled`, sheet 11).
+    private var tellsSettled = false
     package private(set) var unknown = UnknownTally()
 
     package init() {}
@@ -66,18 +68,15 @@ package struct PiDecoder: AgentDecoder {
             if state != .idle { return [] }
             runs += 1
             prompted = run
-            if let id { prompts[id] = run }
+            if let id, prompts.count < 1_000 { prompts[id] = run }
             return [.prompt(AgentPrompt(session: Self.session, run: run, text: root["message"]?.string ?? ""))]
         case "abort": return [.stopSent(session: Self.session, run: nil)]
         case "get_messages":
             if let id, asksMessages.count < 100 { asksMessages.insert(id) }
             return []
         case "extension_ui_response":
-            guard let id, dialogs.removeValue(forKey: id) != nil else { return [] }
-            let refused =
-                root["cancelled"]?.flag == true || root["confirmed"]?.flag == false
-                || Self.meansNo(root["value"]?.string ?? "")
-            return [.decisionSent(ApprovalID(id), refused ? .deny : .approve)]
+            guard let id, dialogs.remove(id) != nil else { return [] }
+            return [.decisionSent(ApprovalID(id), DialogAnswer.decision(root))]
         default: return []
         }
     }
@@ -92,12 +91,13 @@ package struct PiDecoder: AgentDecoder {
             state = .retrying
             return [signal(.retrying(reason: root["errorMessage"]?.string ?? ""))]
         case "auto_compaction_start", "compaction_start":
-            guard root["reason"]?.holds("overflow") == true else { return end(event) }
+            guard root["reason"]?.holds("overflow") == true else { return tellsSettled ? [] : end(event) }
             state = .retrying
             return [signal(.retrying(reason: "the context overflowed"))]
-        // L says itself when nothing more will happen; dialogs and notices decide nothing.
+        // Dialogs and notices decide nothing.
         case "extension_ui_request", "queue_update", "response": return []
-        default: return end(event)
+        case "agent_settled", "agent_start": return end(event)
+        default: return tellsSettled ? [] : end(event)
         }
     }
 
@@ -139,7 +139,12 @@ package struct PiDecoder: AgentDecoder {
                         call: call, name: root["toolName"]?.string, status: failed ? .failed : .completed,
                         result: ToolLabel.result(root["result"]), error: failed ? text : nil))
             }
-        case "agent_end": return loopEnded(root["messages"]?.elements ?? [], at: now)
+        case "agent_end": return loopEnded(root, at: now)
+        case "agent_settled":
+            tellsSettled = true
+            // A retry was promised and did not come.
+            guard state == .retrying else { return [] }
+            return end(.failed(RunFailure(message: lastError ?? "")))
         case "auto_retry_end":
             guard root["success"]?.flag == false, state == .retrying else { return [] }
             return end(.failed(RunFailure(message: root["finalError"]?.string ?? lastError ?? "")))
@@ -149,7 +154,7 @@ package struct PiDecoder: AgentDecoder {
         case "extension_ui_request": return dialog(root, at: now)
         case "response": return response(root)
         case "turn_start", "turn_end", "message_start", "auto_compaction_start", "compaction_start", "auto_retry_start",
-            "agent_settled", "queue_update", "extension_error", "bash_execution_update":
+            "queue_update", "extension_error", "bash_execution_update":
             return []
         default:
             unknown.count("event", type)
@@ -162,6 +167,8 @@ package struct PiDecoder: AgentDecoder {
         case .retrying: break
         case .idle, .settling, .running:
             if prompted == nil { runs += 1 }
+            // An answer to a prompt may be taken back until its run begins, not later (sheet 4).
+            prompts = prompts.filter { $0.value != run }
             said = ""
         }
         prompted = nil
@@ -196,10 +203,14 @@ package struct PiDecoder: AgentDecoder {
         return [signal(.tool(make(ToolCallID(id))))]
     }
 
-    private mutating func loopEnded(_ messages: [FrameNode], at now: Instant) -> [Observation] {
-        let answers = messages.filter { $0["role"]?.holds("assistant") == true }
+    private mutating func loopEnded(_ root: FrameNode, at now: Instant) -> [Observation] {
+        let answers = (root["messages"]?.elements ?? []).filter { $0["role"]?.holds("assistant") == true }
         // A loop that died by exception has no `message_end`: its one message stands here alone (sheet 6.3).
         if lastStop.isEmpty, let last = answers.last { note(last) }
+        if root["willRetry"]?.flag == true {
+            state = .retrying
+            return [signal(.retrying(reason: lastError ?? ""))]
+        }
         let usage = usage(answers)
         let event: RunEvent =
             switch lastStop {
@@ -208,7 +219,7 @@ package struct PiDecoder: AgentDecoder {
             case "length": .finished(RunEnd(usage: usage, reason: .length))
             default: .finished(RunEnd(usage: usage))
             }
-        state = .settling(event, until: now + .milliseconds(250))
+        state = .settling(event, until: now + (tellsSettled ? .seconds(30) : .milliseconds(250)))
         return []
     }
 
@@ -230,25 +241,14 @@ package struct PiDecoder: AgentDecoder {
     // MARK: Dialogs, responses, the process
 
     private mutating func dialog(_ root: FrameNode, at now: Instant) -> [Observation] {
-        guard let id = root["id"]?.string, let method = root["method"]?.string, ["select", "confirm"].contains(method)
-        else {
+        guard let request = DialogRequest.read(root, at: now) else {
+            // Notices want no answer; a dialog that no card can hold is counted.
+            let method = root["method"]?.string ?? "?"
+            if !DialogRequest.notices.contains(method) { unknown.count("dialog", method) }
             return []
         }
-        if dialogs.count < 100 { dialogs[id] = true }
-        let options = root["options"]?.elements.compactMap(\.string) ?? []
-        let life = root["timeout"]?.integer
-        return [
-            signal(
-                .approvalRequested(
-                    ApprovalRequest(
-                        id: ApprovalID(id), subject: .dialog, title: root["title"]?.string ?? "The agent asks",
-                        message: root["message"]?.string ?? options.joined(separator: " / "),
-                        expiresAt: life.map { now + .milliseconds(Int64(min(max($0, 0), 86_400_000))) })))
-        ]
-    }
-
-    private static func meansNo(_ option: String) -> Bool {
-        ["block", "deny", "no", "cancel", "reject", ""].contains(option.lowercased())
+        if dialogs.count < 100 { dialogs.insert(request.id.text) }
+        return [signal(.approvalRequested(request))]
     }
 
     private mutating func response(_ root: FrameNode) -> [Observation] {
@@ -278,7 +278,7 @@ package struct PiDecoder: AgentDecoder {
         if case .settling(let event, _) = state { observations += end(event) }
         lostRun = state != .idle
         state = .idle
-        dialogs = [:]
+        dialogs = []
         return observations + [.linkLost]
     }
 }

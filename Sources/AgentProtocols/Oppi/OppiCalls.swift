@@ -1,0 +1,58 @@
+import BridgeModel
+
+/// The tool calls of one session that have begun and not ended.
+///
+/// Head tells of a call again and again while the model still writes its arguments; it runs only after the message that asks
+/// for it has ended, or at its first output (Oppi sheet 9.3). Until then it is *written*: told, with its last arguments,
+/// when it runs, so that a card neither shows half a command nor stands before the text that led to it.
+struct OppiCalls {
+    /// More calls than this at once are not held or remembered apart; they are told at once.
+    private static let limit = 1_000
+    private var open: [ToolStart] = []
+    private var written: [ToolStart] = []
+
+    var isEmpty: Bool { open.isEmpty }
+
+    /// The call if it is to be told now.
+    mutating func started(_ start: ToolStart, isStillWritten: Bool) -> ToolStart? {
+        guard !open.contains(where: { $0.call == start.call }) else { return nil }
+        guard isStillWritten, written.count < Self.limit else {
+            remember(start)
+            return start
+        }
+        if let at = written.firstIndex(where: { $0.call == start.call }) {
+            written[at] = start
+        } else {
+            written.append(start)
+        }
+        return nil
+    }
+
+    func isWritten(_ call: ToolCallID) -> Bool { written.contains { $0.call == call } }
+
+    /// The message is whole: all its calls run.
+    mutating func messageEnded() -> [ToolStart] {
+        defer { written = [] }
+        for start in written { remember(start) }
+        return written
+    }
+
+    /// Something shows that the call runs; gives it if it was not told yet.
+    mutating func runs(_ call: ToolCallID) -> ToolStart? {
+        guard let at = written.firstIndex(where: { $0.call == call }) else { return nil }
+        let start = written.remove(at: at)
+        remember(start)
+        return start
+    }
+
+    mutating func ended(_ call: ToolCallID) { open.removeAll { $0.call == call } }
+
+    /// A permission names no call: it is the newest open one of the tool with equal input (sheet 10).
+    func asked(tool: String, input: JSONText?) -> ToolCallID? {
+        open.last { $0.name == tool && $0.arguments == input }?.call
+    }
+
+    private mutating func remember(_ start: ToolStart) {
+        if open.count < Self.limit { open.append(start) }
+    }
+}
