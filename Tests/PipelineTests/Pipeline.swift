@@ -13,16 +13,18 @@ final class Pipeline {
     let simulator = RelaySimulator()
     private let http = CurlClient()
     private let log = ReplayLog()
+    let calls: CallLog
     let runner: BridgeRunner
 
     init() throws {
         try simulator.start()
         let log = log
+        calls = CallLog(http)
         runner = BridgeRunner(
             settings: BridgeSettings(),
             relay: RelayAddress(baseURL: simulator.baseURL, token: simulator.bridgeToken),
             edges: BridgeRunner.Edges(
-                http: http, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(), store: MemoryStore()),
+                http: calls, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(), store: MemoryStore()),
             observe: { log.observe($0) })
     }
 

@@ -43,4 +43,15 @@ struct TraceTests {
         let expected = String(decoding: try Data(contentsOf: golden), as: UTF8.self)
         #expect(text == expected)
     }
+
+    @Test("over sockets, as fast as it goes, a trace makes the calls of its golden file", arguments: Fixtures.traces)
+    func sameOverSockets(trace: String) async throws {
+        let pipeline = try Pipeline()
+        try pipeline.play(trace)
+        _ = await pipeline.finish()
+        let golden = String(decoding: try Data(contentsOf: Fixtures.golden(trace)), as: UTF8.self)
+        let comparison = CallComparison(
+            expected: golden.split(separator: "\n").map(String.init), found: pipeline.calls.lines)
+        #expect(comparison.differences == [])
+    }
 }

@@ -29,8 +29,8 @@ struct ReplayCommand {
         let speed = try Pace.speed(command.values["speed"], default: .unlimited, try: Self.advice)
         let agent = try agentKind()
         do {
-            if let golden = command.values["expect"] { return try compare(with: golden, agent) }
             if let target = command.values["to"], target != "simulator" { return try play(to: target, speed, agent) }
+            if let golden = command.values["expect"] { return try compare(with: golden, agent) }
             try playToSimulator(speed, agent)
         } catch let error as RecordingError {
             throw CommandFailure(code: .usage, message: "\(error)")
@@ -59,25 +59,25 @@ struct ReplayCommand {
             }
             return output.say("wrote \(lines.count) calls to \(golden)")
         }
+        let expected = try Self.read(golden)
+        try judge(CallComparison.differences(expected, lines), count: lines.count, golden)
+    }
+
+    private static func read(_ golden: String) throws -> [String] {
         guard let data = try? Data(contentsOf: URL(filePath: golden)) else {
             throw CommandFailure(
                 code: .usage, message: "\(golden) cannot be read; write it first with --expect \(golden) --rewrite")
         }
-        let expected = String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
-        for difference in Self.differences(expected, lines).prefix(20) { output.line(difference) }
-        guard expected == lines else {
-            throw CommandFailure(code: .unexpected, message: "the calls differ from \(golden)")
-        }
-        output.say("\(lines.count) calls, as expected")
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    private static func differences(_ expected: [String], _ found: [String]) -> [String] {
-        (0..<max(expected.count, found.count)).flatMap { index -> [String] in
-            let left = index < expected.count ? expected[index] : nil
-            let right = index < found.count ? found[index] : nil
-            if left == right { return [] }
-            return [left.map { "\(index + 1): - \($0)" }, right.map { "\(index + 1): + \($0)" }].compactMap(\.self)
+    private func judge(_ differences: [String], count: Int, _ golden: String) throws {
+        for difference in differences.prefix(20) { output.line(difference) }
+        guard differences.isEmpty else {
+            let more = differences.count > 20 ? " in \(differences.count) places, of which 20 are shown" : ""
+            throw CommandFailure(code: .unexpected, message: "the calls differ from \(golden)\(more)")
         }
+        output.say("\(count) calls, as expected")
     }
 
     // MARK: Relays
@@ -128,7 +128,13 @@ struct ReplayCommand {
         else {
             throw UsageError("a relay needs a token: give --token or set SOPHON_BOT_TOKEN", try: Self.advice)
         }
-        let session = ReplaySession(relay: RelayAddress(baseURL: target, token: token), output: output)
+        let golden = command.values["expect"]
+        if golden != nil, command.switches.contains("rewrite") {
+            throw UsageError("--rewrite needs no relay: leave --to out", try: Self.advice)
+        }
+        let expected = try golden.map(Self.read)
+        let session = ReplaySession(
+            relay: RelayAddress(baseURL: target, token: token), output: output, keepsCalls: expected != nil)
         let address = target.hasSuffix("/") ? String(target.dropLast()) : target
         let user = RemoteUser(http: session.http, address: address, token: token)
         for file in command.operands { try session.play(file, agent, user, speed) }
@@ -142,6 +148,10 @@ struct ReplayCommand {
         guard summary.leftOpen == 0, summary.deadLetters == 0 else {
             throw CommandFailure(
                 code: .relayUnreachable, message: "\(summary.leftOpen) turns could not be ended at \(target)")
+        }
+        if let golden, let expected, let calls = session.calls {
+            let comparison = CallComparison(expected: expected, found: calls.lines)
+            try judge(comparison.differences, count: comparison.count, golden)
         }
     }
 }

@@ -10,21 +10,25 @@ import Transport
 final class ReplaySession {
     let runner: BridgeRunner
     let http: CurlClient
+    /// What was posted, for a comparison.
+    let calls: CallLog?
     private let log = ReplayLog()
     private let output: Output
     private let begun = SystemClock().now
     /// How long the last calls may take after the last frame.
     private static let patience = Duration.seconds(60)
 
-    init(relay: RelayAddress, output: Output) {
+    init(relay: RelayAddress, output: Output, keepsCalls: Bool = false) {
         let http = CurlClient()
         let log = log
         self.http = http
+        calls = keepsCalls ? CallLog(http) : nil
         self.output = output
         runner = BridgeRunner(
             settings: BridgeSettings(), relay: relay,
             edges: BridgeRunner.Edges(
-                http: http, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(), store: MemoryStore()),
+                http: calls ?? http, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(),
+                store: MemoryStore()),
             observe: { log.observe($0) },
             answered: { attempt, answer in
                 guard case .refused(let refusal) = answer.outcome else { return }
