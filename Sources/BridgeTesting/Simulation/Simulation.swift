@@ -72,7 +72,8 @@ package struct SimulationResult: Sendable {
 /// The decisions of a whole connection on virtual time, against the relay's rules, with an invented agent and a network
 /// that loses and delays what it likes. The same plan gives the same run.
 package struct Simulation {
-    private enum Happening {
+    /// Indirect: events are swapped in a heap all the time, and the largest case holds a whole call.
+    private indirect enum Happening {
         case userWrites(Int)
         case runStep(message: Int, index: Int)
         case accepted(Int)
