@@ -114,7 +114,7 @@ let package = Package(
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
-        tests("TransportTests", ["BridgeModel", "Locking", "Transport", "WireTesting"]),
+        tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),
         tests("LocalServerTests", ["BridgeModel", "LocalServer", "Locking", "Transport", "WireTesting"]),
         tests("SimulatorTests", ["Simulator", "RelayRules", "LocalServer", "Locking", "WireTesting"]),
         tests("BridgeServiceTests", ["BridgeModel", "BridgeService"]),

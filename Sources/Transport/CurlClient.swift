@@ -18,6 +18,9 @@ package final class CurlClient: HTTPClient {
         package var authorityFile: String?
         /// Exchanges beyond this are refused at once.
         package var queueLimit = 10_000
+        /// Off, because in libcurl 7.88.1 HTTP/2 breaks when a connection is reused; for servers that speak nothing else,
+        /// and newer libraries. Over TLS only, and only if the server agrees.
+        package var http2 = false
 
         package init() {}
     }
@@ -25,14 +28,27 @@ package final class CurlClient: HTTPClient {
     typealias Completion = @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
 
     struct Job {
+        /// Nil for what nobody can cancel.
+        var exchange: UInt64?
         var request: HTTPRequest
         var completion: Completion
     }
 
+    /// All that the loop's thread and the others share.
     struct Inbox {
         var jobs: [Job] = []
-        var isClosed = false
+        /// Exchanges to be given up; whoever waits for one takes it out again.
+        var cancelled: Set<UInt64> = []
+        /// Since the loop looked last.
+        var hasNewCancellation = false
+        var lastExchange: UInt64 = 0
+        /// Why nothing is taken any more.
+        var closed: String?
         var loopIsWoken = false
+        /// Nil before the loop runs and after it has ended: there is nobody to wake.
+        var loopThread: pthread_t?
+
+        var hasNews: Bool { !jobs.isEmpty || hasNewCancellation || closed != nil }
     }
 
     private let inbox: Locked<Inbox>
@@ -51,32 +67,65 @@ package final class CurlClient: HTTPClient {
     package func send(
         _ request: HTTPRequest, completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
     ) {
-        let limit = settings.queueLimit
-        enum Entry { case wake, queued, closed, full }
-        let entry: Entry = inbox.withLock { inbox in
-            guard !inbox.isClosed else { return .closed }
-            guard inbox.jobs.count < limit else { return .full }
-            inbox.jobs.append(Job(request: request, completion: completion))
-            guard !inbox.loopIsWoken else { return .queued }
-            inbox.loopIsWoken = true
-            return .wake
+        enter(Job(exchange: nil, request: request, completion: completion))
+    }
+
+    /// One exchange, awaited. When the task is cancelled, it is given up at once and throws `.cancelled`;
+    /// `mayHaveBeenApplied` then tells whether the request was on its way already.
+    package func exchange(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPResponse {
+        let exchange = inbox.withLock { inbox in
+            inbox.lastExchange += 1
+            return inbox.lastExchange
         }
-        switch entry {
-        case .wake: if !loop.isCurrentThread { loop.wake() }
-        case .queued: break
-        case .closed: completion(.failure(HTTPFailure(.cancelled, "the client is closed", mayHaveBeenApplied: false)))
-        case .full:
-            completion(
-                .failure(HTTPFailure(.other, "more than \(limit) requests wait already", mayHaveBeenApplied: false)))
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                enter(Job(exchange: exchange, request: request) { continuation.resume(returning: $0) })
+            }
+        } onCancel: {
+            cancel(exchange)
         }
+        inbox.withLock { inbox in _ = inbox.cancelled.remove(exchange) }
+        return try result.get()
     }
 
     /// Ends the thread. What is under way completes as cancelled.
     package func close() {
-        let first = inbox.withLock { inbox in
-            defer { inbox.isClosed = true }
-            return !inbox.isClosed
+        inbox.withLock { inbox in
+            guard inbox.closed == nil else { return }
+            inbox.closed = "the client is closed"
+            loop.wake(&inbox)
         }
-        if first { loop.wake() }
     }
+
+    private func enter(_ job: Job) {
+        let limit = settings.queueLimit
+        let refusal: HTTPFailure? = inbox.withLock { inbox in
+            if let closed = inbox.closed { return HTTPFailure(.cancelled, closed, mayHaveBeenApplied: false) }
+            if let exchange = job.exchange, inbox.cancelled.contains(exchange) { return Self.cancelledBefore }
+            guard inbox.jobs.count < limit else {
+                return HTTPFailure(.other, "more than \(limit) requests wait already", mayHaveBeenApplied: false)
+            }
+            inbox.jobs.append(job)
+            loop.wake(&inbox)
+            return nil
+        }
+        if let refusal { job.completion(.failure(refusal)) }
+    }
+
+    /// Before it is entered, while it waits, or when it is under way: whoever has it then tells it, once.
+    private func cancel(_ exchange: UInt64) {
+        let waiting: Job? = inbox.withLock { inbox in
+            inbox.cancelled.insert(exchange)
+            if let index = inbox.jobs.firstIndex(where: { $0.exchange == exchange }) {
+                return inbox.jobs.remove(at: index)
+            }
+            inbox.hasNewCancellation = true
+            loop.wake(&inbox)
+            return nil
+        }
+        waiting?.completion(.failure(Self.cancelledBefore))
+    }
+
+    private static let cancelledBefore = HTTPFailure(
+        .cancelled, "the request was cancelled before it was sent", mayHaveBeenApplied: false)
 }

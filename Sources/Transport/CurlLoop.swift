@@ -5,12 +5,12 @@ import Locking
 
 /// The thread that owns the multi handle and every transfer on it.
 final class CurlLoop: @unchecked Sendable {
-    // Unchecked: `multi` is thread-safe for `curl_multi_wakeup` alone, and that is all other threads do with it; everything
-    // below it is touched by the loop's thread only, but for `thread`, which is written before the loop starts.
+    // Unchecked: `multi` is thread-safe for `curl_multi_wakeup` alone, and that is all other threads do with it, under the
+    // inbox's lock and only while the loop runs; the rest is touched by the loop's thread only.
     private let multi: OpaquePointer?
     private let settings: CurlClient.Settings
     private let inbox: Locked<CurlClient.Inbox>
-    private var thread = pthread_t()
+    private var exchanges: [UInt64: Transfer] = [:]
     private var underWay: [UnsafeMutableRawPointer: Transfer] = [:]
     private var idle: [Transfer] = []
     private let headers = HeaderLists()
@@ -27,19 +27,25 @@ final class CurlLoop: @unchecked Sendable {
         let connections = settings.maximumConnections
         _ = sb_curl_multi_set_long(raw, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
         _ = sb_curl_multi_set_long(raw, CURLMOPT_MAXCONNECTS, connections)
-        // HTTP/2 multiplexing breaks when a connection is reused in 7.88.1: HTTP/1.1 alone.
-        _ = sb_curl_multi_set_long(raw, CURLMOPT_PIPELINING, Int(CURLPIPE_NOTHING))
+        let sharing = settings.http2 ? Int(CURLPIPE_MULTIPLEX) : Int(CURLPIPE_NOTHING)
+        _ = sb_curl_multi_set_long(raw, CURLMOPT_PIPELINING, sharing)
     }
 
     private var raw: UnsafeMutableRawPointer? { multi.map { UnsafeMutableRawPointer($0) } }
 
-    var isCurrentThread: Bool { pthread_equal(thread, pthread_self()) != 0 }
-
-    func wake() { _ = curl_multi_wakeup(raw) }
+    /// Called inside the inbox's lock: the handle cannot go away meanwhile. It writes one byte and waits for nothing.
+    func wake(_ inbox: inout CurlClient.Inbox) {
+        guard !inbox.loopIsWoken else { return }
+        inbox.loopIsWoken = true
+        // The loop looks into the inbox before it sleeps: on its own thread there is nobody to wake.
+        guard let thread = inbox.loopThread, pthread_equal(thread, pthread_self()) == 0 else { return }
+        _ = curl_multi_wakeup(raw)
+    }
 
     func start() {
         // The loop holds itself until it has ended, so that closing never has to wait for it.
         let retained = Unmanaged.passRetained(self)
+        var thread = pthread_t()
         let status = pthread_create(
             &thread, nil,
             { @Sendable pointer in
@@ -47,32 +53,64 @@ final class CurlLoop: @unchecked Sendable {
                 Unmanaged<CurlLoop>.fromOpaque(pointer).takeRetainedValue().run()
                 return nil
             }, retained.toOpaque())
-        precondition(status == 0, "pthread_create failed with \(status)")
+        guard status == 0 else {
+            retained.release()
+            curl_multi_cleanup(raw)
+            return inbox.withLock {
+                $0.closed = "the system has no thread left for the client: \(String(cString: strerror(status)))"
+            }
+        }
         pthread_detach(thread)
     }
 
     private func run() {
-        thread = pthread_self()
+        inbox.withLock { $0.loopThread = pthread_self() }
         while true {
-            let (jobs, isClosed) = takeJobs()
-            if isClosed { return end(jobs) }
-            for job in jobs { begin(job) }
+            let news = takeNews()
+            if news.isClosed { return end(news.jobs) }
+            for exchange in news.cancelled { cancel(exchange) }
+            for job in news.jobs { begin(job) }
             var running: Int32 = 0
             curl_multi_perform(raw, &running)
-            // A completion may have begun the next exchange: it goes out before anybody sleeps.
-            if completeFinished() { continue }
+            completeFinished()
+            // A completion may have begun the next exchange: it goes out before anybody sleeps. What comes after this look
+            // wakes the poll.
+            if inbox.withLock({ $0.hasNews }) { continue }
             curl_multi_poll(raw, nil, 0, 1_000, nil)
         }
     }
 
-    private func takeJobs() -> ([CurlClient.Job], isClosed: Bool) {
+    private struct News {
+        var jobs: [CurlClient.Job]
+        var cancelled: [UInt64]
+        var isClosed: Bool
+    }
+
+    private func takeNews() -> News {
         inbox.withLock { inbox in
-            defer {
-                inbox.jobs = []
-                inbox.loopIsWoken = false
-            }
-            return (inbox.jobs, inbox.isClosed)
+            let cancelled = inbox.hasNewCancellation ? Array(inbox.cancelled) : []
+            let news = News(jobs: inbox.jobs, cancelled: cancelled, isClosed: inbox.closed != nil)
+            inbox.jobs = []
+            inbox.hasNewCancellation = false
+            inbox.loopIsWoken = false
+            return news
         }
+    }
+
+    /// Gives a transfer up; the handle is free again. One that has ended already, or is not here yet, is not this
+    /// loop's to tell.
+    private func cancel(_ exchange: UInt64) {
+        guard let transfer = exchanges.removeValue(forKey: exchange) else { return }
+        underWay[transfer.handle] = nil
+        curl_multi_remove_handle(raw, transfer.handle)
+        let hasLeft = transfer.mayHaveLeft
+        if idle.count < Self.idleLimit { idle.append(transfer) }
+        transfer.fail(
+            HTTPFailure(
+                .cancelled,
+                hasLeft
+                    ? "the request was cancelled on its way; nobody knows whether it was applied"
+                    : "the request was cancelled before it was sent", mayHaveBeenApplied: hasLeft))
     }
 
     private func begin(_ job: CurlClient.Job) {
@@ -80,28 +118,28 @@ final class CurlLoop: @unchecked Sendable {
             return job.completion(
                 .failure(HTTPFailure(.other, "libcurl has no memory for a request", mayHaveBeenApplied: false)))
         }
-        transfer.prepare(job.request, headers: headers.list(for: job.request.headers), completion: job.completion)
+        transfer.prepare(job, headers: headers.list(for: job.request.headers))
         underWay[transfer.handle] = transfer
+        if let exchange = job.exchange { exchanges[exchange] = transfer }
         let status = curl_multi_add_handle(raw, transfer.handle)
         guard status == CURLM_OK else {
             underWay[transfer.handle] = nil
+            if let exchange = job.exchange { exchanges[exchange] = nil }
             return transfer.fail(
                 HTTPFailure(.other, String(cString: curl_multi_strerror(status)), mayHaveBeenApplied: false))
         }
     }
 
-    private func completeFinished() -> Bool {
-        var any = false
+    private func completeFinished() {
         var code = CURLE_OK
         while let handle = sb_curl_next_done(raw, &code) {
-            any = true
             guard let transfer = underWay.removeValue(forKey: handle) else { continue }
+            if let exchange = transfer.exchange { exchanges[exchange] = nil }
             curl_multi_remove_handle(raw, handle)
             let (completion, result) = transfer.finish(code)
             if idle.count < Self.idleLimit { idle.append(transfer) }
             completion?(result)
         }
-        return any
     }
 
     private func end(_ jobs: [CurlClient.Job]) {
@@ -110,10 +148,14 @@ final class CurlLoop: @unchecked Sendable {
         }
         for transfer in underWay.values {
             curl_multi_remove_handle(raw, transfer.handle)
-            transfer.fail(HTTPFailure(.cancelled, "the client was closed", mayHaveBeenApplied: true))
+            transfer.fail(
+                HTTPFailure(.cancelled, "the client was closed", mayHaveBeenApplied: transfer.mayHaveLeft))
         }
         underWay = [:]
+        exchanges = [:]
         idle = []
+        // From here on nobody wakes the handle any more.
+        inbox.withLock { $0.loopThread = nil }
         curl_multi_cleanup(raw)
     }
 }

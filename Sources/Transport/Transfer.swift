@@ -5,6 +5,7 @@ import Glibc
 /// One exchange on one easy handle; the handle serves again when it is over. Lives on the loop's thread.
 final class Transfer {
     let handle: UnsafeMutableRawPointer
+    private(set) var exchange: UInt64?
     private var completion: CurlClient.Completion?
     /// How often the request was about to leave: more than once only when libcurl wanted to repeat it.
     private var sendings = 0
@@ -29,7 +30,7 @@ final class Transfer {
         let options: [(CURLoption, Int)] = [
             (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_TCP_NODELAY, 1), (CURLOPT_TCP_KEEPALIVE, 1),
             (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
-            (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
+            (CURLOPT_HTTP_VERSION, Int(settings.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)),
             // Without it, removing a handle waits for the resolver's thread, and every transfer with it.
             (CURLOPT_QUICK_EXIT, 1),
             (CURLOPT_CONNECTTIMEOUT_MS, Int(settings.connectTimeout.nanoseconds / 1_000_000)),
@@ -48,11 +49,13 @@ final class Transfer {
 
     deinit { curl_easy_cleanup(handle) }
 
-    func prepare(
-        _ request: HTTPRequest, headers list: UnsafeMutablePointer<curl_slist>?,
-        completion: @escaping CurlClient.Completion
-    ) {
-        self.completion = completion
+    /// Bytes of the request may have reached the other side.
+    var mayHaveLeft: Bool { sendings > 0 }
+
+    func prepare(_ job: CurlClient.Job, headers list: UnsafeMutablePointer<curl_slist>?) {
+        let request = job.request
+        exchange = job.exchange
+        completion = job.completion
         sendings = 0
         responseLimit = request.responseLimit
         isTooLarge = false

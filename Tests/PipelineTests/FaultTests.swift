@@ -10,7 +10,8 @@ struct FaultTests {
         .rateLimited(retryAfterMilliseconds: 20, namesBucket: true),
         .rateLimited(retryAfterMilliseconds: 20, namesBucket: false), .status(500, retryAfterMilliseconds: nil),
         .status(502, retryAfterMilliseconds: nil), .status(503, retryAfterMilliseconds: 20), .reset, .replyLost, .html,
-        .truncated, .huge, .oddRetryAfter("soon"), .redirect, .slow(milliseconds: 50),
+        .truncated, .huge, .oddRetryAfter("soon"),
+        .oddRetryAfter("Sun, 06 Nov 1994 08:49:37 GMT"), .redirect, .slow(milliseconds: 50),
     ]
     private static let methods = ["sendMessage", "sendMessageDelta", "sendMessageEnd", "createTask", "finishTask"]
 

@@ -1,0 +1,31 @@
+import BridgeModel
+import RelayProtocol
+import Testing
+import Transport
+
+@Suite("Retry-After, as it comes over a socket")
+struct RetryAfterWireTests {
+    @Test(
+        "seconds and an HTTP date are obeyed, anything else is left to the back-off",
+        arguments: [
+            ("7", Duration.seconds(7)), ("Sun, 06 Nov 1994 08:49:37 GMT", .seconds(7)),
+            // What is over already is no reason to wait.
+            ("Sun, 06 Nov 1994 08:49:00 GMT", .zero), ("soon", nil),
+        ] as [(String, Duration?)])
+    func forms(text: String, wait: Duration?) async throws {
+        let server = ScriptedServer([
+            ["HTTP/1.1 503 Service Unavailable\r\nRetry-After: \(text)\r\nContent-Length: 0\r\n\r\n"]
+        ])
+        let client = CurlClient()
+        defer { client.close() }
+        let response = try await client.exchange(
+            HTTPRequest(method: "POST", url: "http://127.0.0.1:\(server.port)/v1/bridge/sendMessage"))
+        // Seven seconds before 1994-11-06 08:49:37.
+        let answer = RelayDecoder.answer(to: .success(response), expecting: .message, wall: 784_111_770_000)
+        guard case .refused(let refusal) = answer.outcome else {
+            Issue.record("\(answer.outcome)")
+            return
+        }
+        #expect(refusal.retryAfter == wait)
+    }
+}
