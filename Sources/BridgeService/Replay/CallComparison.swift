@@ -89,7 +89,7 @@ package struct CallComparison {
         if let turn = turns.filter({ key.hasPrefix($0 + "-") }).max(by: { $0.count < $1.count }) {
             return (turn, String(key.dropFirst(turn.count + 1)))
         }
-        for mark in ["-open", "-end", "-more-", "-late", "-t-", "-a-", "-d"] {
+        for mark in ["-open", "-end", "-more-", "-late", "-line-", "-t-", "-a-", "-d"] {
             guard let range = key.ranges(of: mark).last else { continue }
             return (String(key[..<range.lowerBound]), String(key[range.lowerBound...].dropFirst()))
         }
