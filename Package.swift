@@ -51,8 +51,9 @@ let package = Package(
         pureRoom("RelayRules"),
 
         // Protocols and formats.
-        room("AgentProtocols", ["BridgeModel", "CSimdjson"]),
-        room("RelayProtocol", ["BridgeModel", "CSimdjson", "Locking"]),
+        room("JSONReading", ["BridgeModel", "CSimdjson"]),
+        room("AgentProtocols", ["BridgeModel", "JSONReading"]),
+        room("RelayProtocol", ["BridgeModel", "JSONReading", "Locking"]),
         room("Recording", ["BridgeModel", "CSimdjson"]),
 
         // WebSocket: the protocol without I/O, and the thread that carries one open connection over any pipe.

@@ -20,21 +20,6 @@ package struct AgentPrompt: Hashable, Sendable {
     package var text: String
 }
 
-/// What a decoder met and did not understand: counted by name, never fatal (DESIGN, section 5: "count what is unknown").
-package struct UnknownTally: Sendable, Hashable {
-    private static let limit = 100
-    package private(set) var counts: [String: Int] = [:]
-    package private(set) var malformed = 0
-
-    mutating func count(_ kind: StaticString, _ name: String) {
-        let key = "\(kind) \(name.prefix(60))"
-        // Names come from outside: a bounded number is kept apart.
-        counts[counts[key] != nil || counts.count < Self.limit ? key : "\(kind) (other)", default: 0] += 1
-    }
-
-    mutating func countMalformed() { malformed += 1 }
-}
-
 /// Frames of one agent, in order, to observations. Lives on one thread.
 package protocol AgentDecoder {
     /// A frame from the agent. `capacity` tells how many bytes from its beginning may be read.

@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 /// What a card says when the agent gives no title: the tool's name and its most telling argument (relay sheet 13.7).
 enum ToolLabel {

@@ -1,4 +1,4 @@
-import CSimdjson
+import JSONReading
 import Locking
 
 /// The envelope of a reply (relay sheet 1.4), read with simdjson: with `JSONDecoder` the reply cost more than all the rest of a
@@ -16,21 +16,18 @@ struct Envelope {
 
     /// Nil when it is no JSON object.
     init?(_ body: [UInt8]) {
-        guard !body.isEmpty, let json = Self.parsers.take() else { return nil }
-        defer { Self.parsers.giveBack(json) }
+        guard !body.isEmpty else { return nil }
+        let parser = Self.parsers.take()
+        defer { Self.parsers.giveBack(parser) }
         let isObject = body.withUnsafeBytes { bytes -> Bool in
-            var root = sb_node()
-            let text = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
-            guard sb_json_parse(json, text, bytes.count, bytes.count, &root), sb_node_kind(root) == sb_object else {
-                return false
-            }
-            read(Member(root))
+            guard let root = parser.parse(bytes, capacity: bytes.count), root.isObject else { return false }
+            read(root)
             return true
         }
         guard isObject else { return nil }
     }
 
-    private mutating func read(_ root: Member) {
+    private mutating func read(_ root: FrameNode) {
         ok = root["ok"]?.flag
         let result = root["result"]
         message = (result?["message_id"] ?? result?["id"])?.string
@@ -39,68 +36,27 @@ struct Envelope {
         guard let error = root["error"] else { return }
         code = error["code"]?.string
         words = error["message"]?.string
-        retryAfterMilliseconds = error["retry_after_ms"]?.integer
-        fields = (error["errors"]?.elements(atMost: 20) ?? []).compactMap { $0["path"]?.string }
+        retryAfterMilliseconds = (error["retry_after_ms"]?.integer).map(Int64.init)
+        fields = (error["errors"]?.elements ?? []).prefix(20).compactMap { $0["path"]?.string }
     }
 }
 
 /// Parsers that wait for the next reply: making one costs more than reading with it.
 private final class ParserShelf: Sendable {
-    private struct Parser: @unchecked Sendable {
+    private struct Idle: @unchecked Sendable {
         // Unchecked: whoever took it from the shelf is the only one that uses it.
-        let pointer: OpaquePointer
+        let parser: FrameParser
     }
 
-    private let idle = Locked<[Parser]>([])
+    private let idle = Locked<[Idle]>([])
     private static let limit = 4
 
-    func take() -> OpaquePointer? { idle.withLock { $0.popLast() }?.pointer ?? sb_json_make() }
+    func take() -> FrameParser { idle.withLock { $0.popLast() }?.parser ?? FrameParser() }
 
-    func giveBack(_ pointer: OpaquePointer) {
-        let parser = Parser(pointer: pointer)
-        let isKept = idle.withLock { idle in
-            guard idle.count < Self.limit else { return false }
-            idle.append(parser)
-            return true
-        }
-        if !isKept { sb_json_free(pointer) }
-    }
-}
-
-/// A value of the reply.
-private struct Member {
-    private let node: sb_node
-
-    init(_ node: sb_node) { self.node = node }
-
-    subscript(name: StaticString) -> Member? {
-        var member = sb_node()
-        let found = name.withUTF8Buffer { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { sb_node_member(node, $0.baseAddress, $0.count, &member) }
-        }
-        return found ? Member(member) : nil
-    }
-
-    var flag: Bool? {
-        var value = false
-        return sb_node_flag(node, &value) ? value : nil
-    }
-
-    var integer: Int64? {
-        var value: Int64 = 0
-        return sb_node_integer(node, &value) ? value : nil
-    }
-
-    var string: String? {
-        var bytes = sb_bytes()
-        guard sb_node_string(node, &bytes) else { return nil }
-        return String(decoding: UnsafeRawBufferPointer(start: bytes.start, count: bytes.count), as: UTF8.self)
-    }
-
-    func elements(atMost limit: Int) -> [Member] {
-        (0..<min(limit, sb_node_count(node))).compactMap { index in
-            var element = sb_node()
-            return sb_node_element(node, index, &element) ? Member(element) : nil
+    func giveBack(_ parser: FrameParser) {
+        let parser = Idle(parser: parser)
+        idle.withLock { idle in
+            if idle.count < Self.limit { idle.append(parser) }
         }
     }
 }

@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 // Approvals as a gateway tells of them, in events and in lists (OpenClaw sheet 6.4).
 extension OpenClawDecoder {

@@ -1,4 +1,5 @@
 package import BridgeModel
+import JSONReading
 
 /// Frames of an OpenClaw gateway, all eras (OpenClaw sheet 0), to observations.
 ///

@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 /// What a `chat.history` answer says of one run (OpenClaw sheet 7.3, 9.2 and 9.4): is it over, and what is its text.
 enum OpenClawHistory {

@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 /// The three channels that tell of a tool call (OpenClaw sheet 6.3), and of one that waits for an approval (6.4).
 enum OpenClawTools {

@@ -1,4 +1,5 @@
 package import BridgeModel
+import JSONReading
 
 /// Frames of an Oppi server, both dialects (Oppi sheet 0), to observations.
 ///

@@ -1,4 +1,5 @@
 package import BridgeModel
+import JSONReading
 
 /// Lines of `pi --mode rpc` to observations, both protocol lines (pi sheet 0, 11).
 ///

@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 /// What the gateway's greeting told (OpenClaw sheet 3.4).
 struct Gateway {

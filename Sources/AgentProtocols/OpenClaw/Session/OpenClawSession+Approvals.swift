@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 // Decisions on their way to the gateway (OpenClaw sheet 6.4, 7.4).
 extension OpenClawSession {

@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 // From the dial to the greeting (OpenClaw sheet 3).
 extension OpenClawSession {
@@ -22,7 +23,7 @@ extension OpenClawSession {
             id, "connect",
             introduction(
                 nonce: root["payload"]?["nonce"]?.string ?? "",
-                challengedAt: root["payload"]?["ts"]?.integer ?? Int(lastMoment?.wallMilliseconds ?? 0)))
+                challengedAt: root["payload"]?["ts"]?.integer ?? Int(sleepWatch.wallMilliseconds ?? 0)))
         _ = frame.withUnsafeBytes { decoder.sent($0, capacity: $0.count, at: now) }
         state = .introducing(request: id, until: now + Self.handshakeLimit)
         orders.append(.send(frame))

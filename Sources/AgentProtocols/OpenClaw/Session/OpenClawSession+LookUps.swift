@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 // What became of a run: history, and where that does not say it, a short wait (OpenClaw sheet 9.2, 9.4).
 extension OpenClawSession {

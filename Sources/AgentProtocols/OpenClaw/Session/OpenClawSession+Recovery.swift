@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 // After the greeting, in the order of sheet 9: first the events, then what is missing, then what was kept.
 extension OpenClawSession {

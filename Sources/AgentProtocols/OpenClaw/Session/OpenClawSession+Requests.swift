@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 // Requests on the socket, their answers and their time limits.
 extension OpenClawSession {

@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 // Messages on their way, the runs they begin, and stops (OpenClaw sheet 7.1, 7.2, 9.3).
 extension OpenClawSession {

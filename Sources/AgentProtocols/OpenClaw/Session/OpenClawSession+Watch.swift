@@ -1,9 +1,8 @@
 package import BridgeModel
+import JSONReading
 
 // Losing the link, waiting, and noticing that it is dead (DESIGN, section 10).
 extension OpenClawSession {
-    /// A timer that is this late means that the machine slept.
-    private static var tooLate: Duration { .seconds(10) }
     private static var quietLimit: Duration { .seconds(60) }
     private static var unknownInterval: Duration { .seconds(60) }
 
@@ -98,15 +97,6 @@ extension OpenClawSession {
     private mutating func giveUp(_ reason: String, at now: Instant) {
         orders.append(.close(code: 1000, reason: "handshake timeout"))
         lose(reason, .byBackOff, at: now)
-    }
-
-    /// Either this call is far behind its deadline, or the wall clock moved on while ours, which may stand still in sleep, did
-    /// not.
-    func hasSlept(at now: Instant, wallMilliseconds: Int64) -> Bool {
-        if let due = nextDeadline, now - due > Self.tooLate { return true }
-        guard let lastMoment else { return false }
-        let wall = Duration.milliseconds(wallMilliseconds - lastMoment.wallMilliseconds)
-        return wall - (now - lastMoment.now) > Self.tooLate
     }
 
     mutating func wokeUp(at now: Instant) {

@@ -1,4 +1,5 @@
 package import BridgeModel
+import JSONReading
 
 /// The link to one OpenClaw gateway, for ever: what arrives goes in with the time, what is to be done comes out as orders.
 ///
@@ -54,7 +55,7 @@ package struct OpenClawSession: ~Copyable {
     var restartExpected: Duration?
     var lastFrame = Instant.zero
     var lastOuterSequence: Int?
-    var lastMoment: (now: Instant, wallMilliseconds: Int64)?
+    var sleepWatch = SleepWatch()
     var toldUnknown = UnknownTally()
     var unknownDue = Instant.zero
     var subscribed: Set<AgentSession> = []
@@ -160,7 +161,7 @@ package struct OpenClawSession: ~Copyable {
 
     /// The core wants something of the agent. `wallMilliseconds` is the time since 1970.
     package mutating func command(_ command: AgentCommand, at now: Instant, wallMilliseconds: Int64) {
-        lastMoment = (now, wallMilliseconds)
+        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
         switch command {
         case .send(_, let session, let run, let message):
             send(message, in: session, as: run, at: now, wallMilliseconds: wallMilliseconds)
@@ -174,8 +175,8 @@ package struct OpenClawSession: ~Copyable {
     package mutating func timePassed(
         at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator
     ) {
-        if hasSlept(at: now, wallMilliseconds: wallMilliseconds) { wokeUp(at: now) }
-        lastMoment = (now, wallMilliseconds)
+        if sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { wokeUp(at: now) }
+        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
         watch(at: now)
         if isLive {
             expireRequests(at: now)

@@ -1,11 +1,12 @@
-import BridgeModel
-import CSimdjson
+package import BridgeModel
+package import CSimdjson
 
-/// Reads frames with simdjson. One parser serves one decoder; what it gives is valid until the next frame.
-final class FrameParser {
-    private let json: OpaquePointer
+/// Reads frames with simdjson. One parser serves one thread; what it gives is valid until the next frame, and as long as the
+/// parser itself.
+package final class FrameParser {
+    package let json: OpaquePointer
 
-    init() {
+    package init() {
         guard let json = sb_json_make() else { preconditionFailure("no memory for a JSON parser") }
         self.json = json
     }
@@ -13,7 +14,7 @@ final class FrameParser {
     deinit { sb_json_free(json) }
 
     /// Nil when it is no JSON.
-    func parse(_ frame: UnsafeRawBufferPointer, capacity: Int) -> FrameNode? {
+    @inlinable package func parse(_ frame: UnsafeRawBufferPointer, capacity: Int) -> FrameNode? {
         guard let start = frame.baseAddress else { return nil }
         var root = sb_node()
         let text = start.assumingMemoryBound(to: CChar.self)
@@ -23,11 +24,17 @@ final class FrameParser {
 }
 
 /// A value inside the frame that was read last. Only what is asked for becomes a Swift value.
-struct FrameNode {
-    fileprivate let node: sb_node
-    fileprivate let json: OpaquePointer
+package struct FrameNode {
+    // Inlinable throughout: a decoder asks for a dozen members of each frame.
+    package let node: sb_node
+    package let json: OpaquePointer
 
-    subscript(name: StaticString) -> FrameNode? {
+    @inlinable package init(node: sb_node, json: OpaquePointer) {
+        self.node = node
+        self.json = json
+    }
+
+    @inlinable package subscript(name: StaticString) -> FrameNode? {
         var member = sb_node()
         let found = name.withUTF8Buffer { bytes in
             bytes.withMemoryRebound(to: CChar.self) { sb_node_member(node, $0.baseAddress, $0.count, &member) }
@@ -35,62 +42,54 @@ struct FrameNode {
         return found ? FrameNode(node: member, json: json) : nil
     }
 
-    var isObject: Bool { sb_node_kind(node) == sb_object }
-    var isArray: Bool { sb_node_kind(node) == sb_array }
+    @inlinable package var isObject: Bool { sb_node_kind(node) == sb_object }
+    @inlinable package var isArray: Bool { sb_node_kind(node) == sb_array }
+    @inlinable package var isNumber: Bool { sb_node_kind(node) == sb_number }
 
     /// The bytes of a string, unescaped, in the parser's memory.
-    var bytes: UnsafeRawBufferPointer? {
+    @inlinable package var bytes: UnsafeRawBufferPointer? {
         var bytes = sb_bytes()
         guard sb_node_string(node, &bytes) else { return nil }
         return UnsafeRawBufferPointer(start: bytes.start, count: bytes.count)
     }
 
-    var string: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+    @inlinable package var string: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
-    var integer: Int? {
+    @inlinable package var integer: Int? {
         var value: Int64 = 0
         return sb_node_integer(node, &value) ? Int(value) : nil
     }
 
-    var double: Double? {
+    @inlinable package var double: Double? {
         var value = 0.0
         return sb_node_double(node, &value) ? value : nil
     }
 
-    var flag: Bool? {
+    @inlinable package var flag: Bool? {
         var value = false
         return sb_node_flag(node, &value) ? value : nil
     }
 
-    var elements: [FrameNode] {
+    @inlinable package var elements: [FrameNode] {
         (0..<min(sb_node_count(node), 100_000)).compactMap { index in
             var element = sb_node()
             return sb_node_element(node, index, &element) ? FrameNode(node: element, json: json) : nil
         }
     }
 
-    var compact: JSONText {
+    @inlinable package var compact: JSONText {
         let bytes = sb_node_compact(json, node)
         return JSONText(
             unchecked: String(decoding: UnsafeRawBufferPointer(start: bytes.start, count: bytes.count), as: UTF8.self))
     }
 
-    func holds(_ text: StaticString) -> Bool {
+    @inlinable package func holds(_ text: StaticString) -> Bool {
         guard let bytes, bytes.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { $0.elementsEqual(bytes) }
     }
 
-    func equals(_ text: String) -> Bool {
+    @inlinable package func equals(_ text: String) -> Bool {
         guard let bytes else { return false }
         return bytes.elementsEqual(text.utf8)
-    }
-
-    /// The text of a `content`: a string, or the `text` of its blocks of type text, joined without separators.
-    var contentText: String? {
-        if let string { return string }
-        guard sb_node_kind(node) == sb_array else { return nil }
-        return elements.reduce(into: "") { text, block in
-            if block["type"]?.holds("text") == true { text += block["text"]?.string ?? "" }
-        }
     }
 }

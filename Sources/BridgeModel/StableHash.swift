@@ -4,10 +4,12 @@
 /// cards of their own turn, since every name begins with the turn's.
 package enum StableHash {
     /// 22 characters of `[0-9A-Za-z]`, or the first of them.
-    package static func text(of name: String, length: Int = 22) -> String {
+    package static func text(of name: String, length: Int = 22) -> String { text(ofBytes: name.utf8, length: length) }
+
+    package static func text(ofBytes bytes: some Sequence<UInt8>, length: Int = 22) -> String {
         var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
         let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
-        for byte in name.utf8 {
+        for byte in bytes {
             hash ^= UInt128(byte)
             hash = hash &* prime
         }

@@ -1,0 +1,16 @@
+/// What a decoder or a link met and did not understand: counted by name, never fatal (DESIGN, section 5: "count what is unknown").
+package struct UnknownTally: Sendable, Hashable {
+    private static let limit = 100
+    package private(set) var counts: [String: Int] = [:]
+    package private(set) var malformed = 0
+
+    package init() {}
+
+    package mutating func count(_ kind: StaticString, _ name: String) {
+        let key = "\(kind) \(name.prefix(60))"
+        // Names come from outside: a bounded number is kept apart.
+        counts[counts[key] != nil || counts.count < Self.limit ? key : "\(kind) (other)", default: 0] += 1
+    }
+
+    package mutating func countMalformed() { malformed += 1 }
+}
