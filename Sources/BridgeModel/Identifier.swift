@@ -33,6 +33,7 @@ package enum AgentSessionKind: Sendable {}
 package enum RequestKind: Sendable {}
 package enum ConnectionKind: Sendable {}
 package enum KeyKind: Sendable {}
+package enum UpdateKind: Sendable {}
 
 /// A chat on the phone, as the relay names it (`ses_…`).
 package typealias SessionID = Identifier<RelaySessionKind>
@@ -58,3 +59,5 @@ package typealias RequestID = Identifier<RequestKind>
 package typealias ConnectionName = Identifier<ConnectionKind>
 /// What makes a repeated call recognisable: 1 to 64 characters of `[A-Za-z0-9_-]` (relay sheet, 7.1).
 package typealias IdempotencyKey = Identifier<KeyKind>
+/// Something the relay told us, as it names it. Never compared across sockets: relay nodes count apart (relay sheet, D3).
+package typealias UpdateID = Identifier<UpdateKind>

@@ -1,0 +1,86 @@
+import BridgeModel
+import JSONReading
+
+// What the relay says (relay sheet 3.1, 4, 5).
+extension RelayLink {
+    mutating func read(_ root: FrameNode, at now: Instant) {
+        let type = root["type"]
+        if let request = root["req_id"]?.string { return answer(request, type) }
+        if UpdateReader.isUpdate(root, type) { return took(UpdateReader(root), at: now) }
+        guard let type = type?.string else { return unknown.countMalformed() }
+        switch type {
+        case "ping": orders.append(.send(Array(#"{"type":"pong"}"#.utf8)))
+        case "pong": return
+        case "ready": ready(root, at: now)
+        default: unknown.count("frame", type)
+        }
+    }
+
+    private mutating func ready(_ root: FrameNode, at now: Instant) {
+        guard case .greeting = state else { return }
+        state = .live(since: now)
+        installation = root["installation_id"]?.string
+        orders.append(.ready(installation: installation))
+    }
+
+    // MARK: Updates
+
+    private mutating func took(_ reader: UpdateReader, at now: Instant) {
+        guard isLive else { return unknown.count("update before ready", reader.type) }
+        guard let (id, isNumber) = reader.id else { return unknown.countMalformed() }
+        switch ledger.came(id, isNumber: isNumber, at: now) {
+        case .isWaiting, .isAcknowledged: return
+        case .noRoom: return noRoom()
+        case .take: isTellingFull = false
+        }
+        guard let update = reader.read(id, at: now) else {
+            unknown.countMalformed()
+            unknown.count("malformed update", reader.type)
+            return ledger.durable(id, at: now)
+        }
+        if case .installationRevoked(let reason) = update.payload { return revoked(update, reason, at: now) }
+        if update.payload == .other {
+            unknown.count("update", update.type)
+            ledger.durable(id, at: now)
+        }
+        orders.append(.update(update))
+    }
+
+    private mutating func noRoom() {
+        unknown.count("update left for later", "")
+        guard !isTellingFull else { return }
+        isTellingFull = true
+        orders.append(.note(.full(waiting: ledger.count)))
+    }
+
+    private mutating func revoked(_ update: RelayUpdate, _ reason: String?, at now: Instant) {
+        ledger.durable(update.id, at: now)
+        // One that speaks of an installation before this one is old news.
+        if let theirs = update.installation, let ours = installation, theirs != ours { return }
+        orders.append(.update(update))
+        flushAcknowledgement()
+        orders.append(.close(code: 1000, reason: "installation revoked"))
+        halt(
+            Stop(
+                kind: .installationRevoked,
+                message: "This bridge was removed on the phone\(reason.map { " (\($0))" } ?? "").",
+                remedy: Self.pairAgain), at: now)
+    }
+
+    // MARK: Requests
+
+    /// There is no request yet that this bridge serves; the phone learns so at once instead of waiting (sheet 5).
+    private mutating func answer(_ request: String, _ type: FrameNode?) {
+        let type = String((type?.string ?? "").prefix(256))
+        unknown.count("request", type)
+        guard (1...256).contains(request.utf8.count) else { return unknown.countMalformed() }
+        var error = JSONObjectWriter()
+        error.string("code", "unknown_request")
+        error.string("type", type)
+        var reply = JSONObjectWriter()
+        reply.raw("error", error.finish())
+        reply.string("type", type.hasSuffix(".req") ? "\(type.dropLast(4)).resp" : type.isEmpty ? "rpc.resp" : type)
+        reply.string("req_id", request)
+        orders.append(.send(reply.finish()))
+    }
+}

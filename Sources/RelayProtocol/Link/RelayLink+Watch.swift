@@ -1,0 +1,130 @@
+package import BridgeModel
+
+// Dialling, losing the link, waiting, and noticing that it is dead (DESIGN, section 10).
+extension RelayLink {
+    private static var dialLimit: Duration { .seconds(30) }
+    static var readyLimit: Duration { .seconds(15) }
+    /// The relay pings every 25 to 30 s and waits 10 s for the answer (relay sheet 3.3, D4).
+    private static var silenceLimit: Duration { .seconds(45) }
+    private static var longestHint: Duration { .seconds(600) }
+    static var pairAgain: String { "Pair it again with `sophon-bridge pair`, or set SOPHON_BOT_TOKEN." }
+
+    /// When `timePassed` is due, if nothing else comes.
+    package var nextDeadline: Instant? {
+        switch state {
+        case .idle, .stopped, .lost: nil
+        case .dialling(let until), .waiting(let until): until
+        case .greeting(let until): min(until, lastFrame + Self.silenceLimit)
+        case .live: min(lastFrame + Self.silenceLimit, ledger.gapEnds ?? lastFrame + Self.silenceLimit)
+        }
+    }
+
+    mutating func dial(at now: Instant) {
+        state = .dialling(until: now + Self.dialLimit)
+        orders.append(.dial(url: settings.url, headers: settings.headers))
+    }
+
+    // MARK: Loss
+
+    /// The link is gone; when to try again is drawn by `settle`.
+    mutating func lose(_ reason: String, _ retry: Retry, at now: Instant) {
+        leaveSocket(at: now)
+        state = .lost(reason: reason, retry)
+    }
+
+    mutating func halt(_ stop: Stop, at now: Instant) {
+        leaveSocket(at: now)
+        state = .stopped
+        orders.append(.stop(stop))
+    }
+
+    mutating func leaveSocket(at now: Instant) {
+        if case .live(let since) = state { backOff.linkHeld(for: now - since) }
+        ledger.socketLost()
+        isTellingFull = false
+        installation = nil
+    }
+
+    /// Draws the delay of a loss that was decided in this event.
+    mutating func settle(at now: Instant, using random: inout some RandomNumberGenerator) {
+        guard case .lost(let reason, let retry) = state else { return }
+        let delay: Duration
+        switch retry {
+        case .atOnce:
+            orders.append(.lost(reason: reason, retryAt: now))
+            return dial(at: now)
+        case .byBackOff: delay = backOff.next(using: &random)
+        case .notBefore(let told): delay = max(min(told, Self.longestHint), backOff.next(using: &random))
+        }
+        state = .waiting(until: now + delay)
+        orders.append(.lost(reason: reason, retryAt: now + delay))
+    }
+
+    // MARK: Time
+
+    mutating func watch(at now: Instant) {
+        switch state {
+        case .dialling(let until) where until <= now: giveUp("the relay did not answer the call", at: now)
+        case .greeting(let until) where until <= now: giveUp("the relay did not say that it is ready", at: now)
+        case .live where lastFrame + Self.silenceLimit <= now: giveUp("the relay fell silent", at: now)
+        case .live where ledger.gapEnds.map({ $0 <= now }) ?? false:
+            // A new socket brings all that is not acknowledged.
+            orders.append(.close(code: 1000, reason: "asking for what was left out"))
+            lose("the relay did not send again what there was no room for", .atOnce, at: now)
+        case .waiting(let until) where until <= now: dial(at: now)
+        case .idle, .dialling, .greeting, .live, .lost, .waiting, .stopped: return
+        }
+    }
+
+    private mutating func giveUp(_ reason: String, at now: Instant) {
+        orders.append(.close(code: 1000, reason: "timeout"))
+        lose(reason, .byBackOff, at: now)
+    }
+
+    mutating func wokeUp(at now: Instant) {
+        switch state {
+        case .dialling, .greeting, .live:
+            orders.append(.close(code: 1000, reason: "machine slept"))
+            lose("the machine slept", .atOnce, at: now)
+        case .waiting: state = .lost(reason: "the machine slept", .atOnce)
+        case .idle, .lost, .stopped: return
+        }
+    }
+
+    // MARK: Refusal
+
+    /// What a status means here: relay sheet 3.5 and 10.2.
+    mutating func upgradeRefused(_ status: Int, _ envelope: Envelope?, at now: Instant) {
+        let code = envelope?.code.map(RelayErrorCode.init(name:))
+        let words = (envelope?.words).map { ": \($0.prefix(400))" } ?? ""
+        let reason = "the relay refused the connection (HTTP \(status))\(words)"
+        switch (status, code) {
+        case (_, .installationRevoked):
+            halt(
+                Stop(
+                    kind: .installationRevoked, message: "The relay says that this installation is gone\(words).",
+                    remedy: Self.pairAgain), at: now)
+        case (_, .invalidTokenLocation):
+            halt(
+                Stop(
+                    kind: .tokenLocation, message: "The relay says that the token came in the address\(words).",
+                    remedy: "Look for a proxy that rewrites requests; without one, report a fault of sophon-bridge."),
+                at: now)
+        case (401, _), (403, _), (_, .invalidToken), (_, .agentNotFound):
+            halt(
+                Stop(
+                    kind: .tokenRefused, message: "The relay refused the token (HTTP \(status))\(words).",
+                    remedy: Self.pairAgain), at: now)
+        case (400..<500, _) where ![408, 425, 429].contains(status):
+            orders.append(
+                .note(
+                    .remedy(
+                        "\(settings.url) answered with HTTP \(status), which no relay does here: check SOPHON_BASE_URL."
+                    )))
+            lose(reason, .byBackOff, at: now)
+        default:
+            let told = envelope?.retryAfterMilliseconds.map { Duration.milliseconds(max($0, 0)) }
+            lose(reason, told.map { .notBefore($0) } ?? .byBackOff, at: now)
+        }
+    }
+}

@@ -1,0 +1,198 @@
+package import BridgeModel
+import JSONReading
+
+/// The socket to the relay on which it tells what the user does (relay sheet 3), for ever: what arrives goes in with the time,
+/// what is to be done comes out as orders.
+///
+/// - No I/O, no clock, no randomness: the runner owns the socket and one timer (`nextDeadline`), and calls `takeOrders` after
+///   each event.
+/// - One socket at a time. After an order to close nothing of that socket is reported, so that a late event cannot be taken for
+///   one of the next socket.
+/// - An update is acknowledged only when it, and everything that came before it, is durable (`acknowledge`; sheet 14, W1).
+/// - No update is taken before the relay's `ready` (sheet 3.1).
+/// - Whatever comes in a frame, the link goes on: what is unknown or malformed is counted. An update that cannot be read is
+///   acknowledged all the same, or it would come every five seconds for ever.
+/// - The back-off begins anew only after a link that held for a minute (W36), and each step has its time limit (W37).
+/// - A dead token is final (W35).
+package struct RelayLink: ~Copyable {
+    /// Where the link stands.
+    enum State {
+        /// Not begun, or shut down. Can transition to: dialling (`start`).
+        case idle
+        /// The runner opens a socket. Can transition to: greeting (`opened`), lost (`refused`, `failed`, the time is over),
+        /// stopped (the token was refused).
+        case dialling(until: Instant)
+        /// The socket is open, the relay's `ready` is awaited. Can transition to: live (`ready`), lost.
+        case greeting(until: Instant)
+        /// Can transition to: lost, stopped (the installation was revoked).
+        case live(since: Instant)
+        /// The delay to the next try is not drawn yet: within one event only. Can transition to: waiting, dialling.
+        case lost(reason: String, Retry)
+        /// Can transition to: dialling (the time is over, or the machine slept).
+        case waiting(until: Instant)
+        /// Can transition to: dialling (`start`).
+        case stopped
+    }
+
+    enum Retry {
+        case atOnce
+        case byBackOff
+        /// Not before the relay asked for, and not before our own back-off.
+        case notBefore(Duration)
+    }
+
+    let settings: RelayLinkSettings
+    var state = State.idle
+    var orders: [Order] = []
+    let parser = FrameParser()
+
+    var backOff = BackOff()
+    var lastFrame = Instant.zero
+    var sleepWatch = SleepWatch()
+    var installation: String?
+    var ledger: UpdateLedger
+    var isTellingFull = false
+    package internal(set) var unknown = UnknownTally()
+    var toldUnknown = UnknownTally()
+    var unknownDue = Instant.zero
+
+    package init(_ settings: RelayLinkSettings) {
+        self.settings = settings
+        ledger = UpdateLedger(limit: settings.updateLimit)
+    }
+
+    package mutating func takeOrders() -> [Order] {
+        flushAcknowledgement()
+        defer { orders = [] }
+        return orders
+    }
+
+    var isLive: Bool { if case .live = state { true } else { false } }
+
+    // MARK: What happened
+
+    /// Begin, or try again after a stop.
+    package mutating func start(at now: Instant) {
+        switch state {
+        case .idle, .stopped, .waiting: dial(at: now)
+        case .dialling, .greeting, .live, .lost: return
+        }
+    }
+
+    /// Say goodbye. What was not acknowledged comes again after the next `start`.
+    package mutating func shutDown(at now: Instant) {
+        flushAcknowledgement()
+        switch state {
+        case .dialling, .greeting, .live: orders.append(.close(code: 1000, reason: "bridge stops"))
+        case .idle, .lost, .waiting, .stopped: break
+        }
+        leaveSocket(at: now)
+        state = .idle
+    }
+
+    /// The WebSocket is open.
+    package mutating func opened(at now: Instant) {
+        guard case .dialling = state else { return }
+        lastFrame = now
+        state = .greeting(until: now + Self.readyLimit)
+        guard let version = settings.helloVersion else { return }
+        var hello = JSONObjectWriter()
+        hello.string("type", "hello")
+        hello.string("version", version)
+        orders.append(.send(hello.finish()))
+    }
+
+    /// A frame came. `capacity` tells how many bytes from its beginning may be read.
+    package mutating func received(
+        _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        guard isOpen else { return }
+        lastFrame = now
+        if let root = parser.parse(frame, capacity: capacity), root.isObject {
+            read(root, at: now)
+        } else {
+            unknown.countMalformed()
+        }
+        tellUnknown(at: now)
+        settle(at: now, using: &random)
+    }
+
+    /// Something else came that shows that the relay lives: a ping or pong of the WebSocket itself.
+    package mutating func heard(at now: Instant) { if isOpen { lastFrame = now } }
+
+    /// The far side or the network closed the socket.
+    package mutating func closed(
+        code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        switch state {
+        case .idle, .lost, .waiting, .stopped: return
+        case .dialling, .greeting, .live: lose(Self.words(code, reason), .byBackOff, at: now)
+        }
+        settle(at: now, using: &random)
+    }
+
+    /// The upgrade to a WebSocket was answered with something else.
+    package mutating func refused(
+        status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        guard case .dialling = state else { return }
+        upgradeRefused(status, Envelope(body), at: now)
+        settle(at: now, using: &random)
+    }
+
+    /// No connection, or one that broke without a word.
+    package mutating func failed(
+        message: String, at now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        switch state {
+        case .idle, .lost, .waiting, .stopped: return
+        case .dialling, .greeting, .live: lose(message, .byBackOff, at: now)
+        }
+        settle(at: now, using: &random)
+    }
+
+    /// The update is recorded where a crash cannot reach it. In any order; one of an earlier socket does no harm.
+    package mutating func acknowledge(_ update: UpdateID, at now: Instant) { ledger.durable(update, at: now) }
+
+    /// A deadline may be due.
+    package mutating func timePassed(
+        at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator
+    ) {
+        if sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { wokeUp(at: now) }
+        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
+        watch(at: now)
+        settle(at: now, using: &random)
+    }
+
+    // MARK: Within
+
+    private var isOpen: Bool {
+        switch state {
+        case .greeting, .live: true
+        case .idle, .dialling, .lost, .waiting, .stopped: false
+        }
+    }
+
+    mutating func flushAcknowledgement() {
+        guard isLive, let frame = ledger.takeAcknowledgement() else { return }
+        orders.append(.send(frame))
+    }
+
+    private static func words(_ code: Int, _ reason: String) -> String {
+        switch code {
+        // The only code that is documented (sheet 3.3).
+        case 4001: "the relay missed our answers to its pings"
+        case 1000, 1001: "the relay closed the connection"
+        default:
+            reason.isEmpty ? "the connection was closed (\(code))" : "the connection was closed (\(code), \(reason))"
+        }
+    }
+
+    /// Counted by name, told once a minute.
+    private mutating func tellUnknown(at now: Instant) {
+        guard now >= unknownDue, unknown != toldUnknown else { return }
+        toldUnknown = unknown
+        unknownDue = now + .seconds(60)
+        orders.append(.note(.unknown(unknown)))
+    }
+}

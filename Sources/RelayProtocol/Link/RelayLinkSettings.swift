@@ -1,0 +1,74 @@
+package import BridgeModel
+
+/// What a link needs to know of its relay and of this bridge.
+package struct RelayLinkSettings: Sendable {
+    package var relay: WebAddress
+    package var token: Secret
+    /// The feature level that the phone is to believe in (relay sheet 3.2); nil: nothing is said.
+    package var helloVersion: String?
+    /// The most updates that wait to become durable.
+    package var updateLimit: Int
+
+    package init(relay: WebAddress, token: Secret, helloVersion: String? = nil, updateLimit: Int = 256) {
+        self.relay = relay
+        self.token = token
+        self.helloVersion = helloVersion
+        self.updateLimit = updateLimit
+    }
+
+    /// The token stands in a header and never in an address (sheet 2.1).
+    var url: String {
+        let text = relay.description.drop { $0 != ":" }
+        return (relay.scheme.isEncrypted ? "wss" : "ws") + text + "/v1/bridge/ws"
+    }
+
+    var headers: [HTTPHeader] { [HTTPHeader("Authorization", "Bearer \(token.text)")] }
+}
+
+extension RelayLink {
+    /// What the runner is to do, in order.
+    package enum Order: Hashable, Sendable {
+        /// Open a WebSocket. One at a time; the one before is gone or told to close.
+        case dial(url: String, headers: [HTTPHeader])
+        case send([UInt8])
+        /// Close the socket. Nothing more of it is reported after this.
+        case close(code: Int, reason: String)
+        /// To be recorded, then `acknowledge`d; it may have come before.
+        case update(RelayUpdate)
+        /// The relay took us in. Without this, no update.
+        case ready(installation: String?)
+        /// The link, or a try to have one, is gone; the next try comes then.
+        case lost(reason: String, retryAt: Instant)
+        case note(Note)
+        /// The link dials no more until `start`.
+        case stop(Stop)
+    }
+
+    /// For logs and `status`: nothing here asks for an action of the program.
+    package enum Note: Hashable, Sendable {
+        /// What a person can do, while the bridge goes on trying.
+        case remedy(String)
+        /// So many updates wait to become durable that no more are taken; the relay sends them again.
+        case full(waiting: Int)
+        case unknown(UnknownTally)
+    }
+
+    /// Why the link gave up: only a person can help.
+    package struct Stop: Error, Hashable, Sendable {
+        package enum Kind: Hashable, Sendable {
+            /// The relay does not take the token.
+            case tokenRefused
+            /// The installation is gone, and with it the token.
+            case installationRevoked
+            /// The relay says that the token came in the address: a fault of this program or of what stands in between.
+            case tokenLocation
+        }
+
+        package var kind: Kind
+        package var message: String
+        package var remedy: String
+
+        /// As the command line documents it: 23, the relay refused the token.
+        package var exitCode: Int32 { 23 }
+    }
+}

@@ -1,0 +1,152 @@
+import BridgeModel
+import JSONReading
+
+/// Reads an update from its frame (relay sheet 4).
+struct UpdateReader {
+    /// Nothing that names or describes is longer than this; the rest is cut, since it may reach logs.
+    private static let wordLimit = 400
+    private static let attachmentLimit = 100
+
+    /// The members of the update: nested under `update`, or the frame itself (sheet 4.1, D2).
+    private let update: FrameNode
+    private let payload: FrameNode?
+
+    init(_ frame: FrameNode) {
+        update = frame["update"].flatMap { $0.isObject ? $0 : nil } ?? frame
+        payload = update["payload"].flatMap { $0.isObject ? $0 : nil }
+    }
+
+    /// A frame that is an update, whatever becomes of it.
+    static func isUpdate(_ frame: FrameNode, _ type: FrameNode?) -> Bool {
+        type?.holds("update") == true || frame["update"]?.isObject == true
+            || (frame["update_id"] != nil && frame["payload"] != nil)
+    }
+
+    /// Opaque; a number is taken as it is written, and is acknowledged as a number (sheet, D3).
+    var id: (id: UpdateID, isNumber: Bool)? {
+        guard let node = update["update_id"] else { return nil }
+        let text = node.isNumber ? node.compact.text : node.string ?? ""
+        guard (1...256).contains(text.utf8.count) else { return nil }
+        return (UpdateID(text), node.isNumber)
+    }
+
+    /// Empty when it does not say.
+    var type: String {
+        let type = word(update["type"]) ?? ""
+        return type == "update" ? "" : String(type.prefix(64))
+    }
+
+    /// Nil when a member is missing that it cannot do without.
+    func read(_ id: UpdateID, at now: Instant) -> RelayUpdate? {
+        let type = type
+        guard !type.isEmpty, let payload = payload(of: type) else { return nil }
+        var fingerprint: String? = fingerprint(of: type)
+        if case .message(let message, _) = payload, message.id != unnamed { fingerprint = nil }
+        return RelayUpdate(
+            id: id, type: type, receivedAt: now,
+            createdAtWallMilliseconds: WallTime.milliseconds(update["created_at"] ?? update["ts"]), session: session,
+            interaction: interaction, installation: installation, payload: payload, fingerprint: fingerprint)
+    }
+
+    private var session: SessionID? {
+        (name(payload?["session"]?["id"]) ?? name(payload?["session_id"]) ?? name(update["session_id"]))
+            .map { SessionID($0) }
+    }
+
+    private var interaction: InteractionID? {
+        (name(payload?["interaction_id"]) ?? name(update["interaction_id"])).map { InteractionID($0) }
+    }
+
+    private var installation: String? {
+        name(payload?["installation"]?["id"]) ?? name(payload?["installation_id"]) ?? name(update["installation_id"])
+    }
+
+    private func fingerprint(of type: String) -> String {
+        StableHash.text(ofBytes: Array("\(type)\n\(payload?.compact.text ?? "")".utf8))
+    }
+
+    /// What a message without an id is called: the same each time it comes.
+    private var unnamed: MessageID { MessageID("unnamed-\(fingerprint(of: "session.message"))") }
+
+    // MARK: Payloads
+
+    private func payload(of type: String) -> RelayUpdate.Payload? {
+        switch type {
+        case "session.message": message
+        case "session.cancelled": session == nil && interaction == nil ? nil : .stop(stopReason)
+        case "session.started": session.map { _ in .sessionStarted }
+        case "session.ended": session.map { _ in .sessionEnded }
+        case "session.model.changed": session.map { _ in .model(word(payload?["model"])) }
+        case "approval.resolved": approval
+        case "task.timeout", "task.cancelled":
+            name(payload?["task_id"]).map { .taskStopped(TaskID($0), reason: word(payload?["reason"])) }
+        case "device_added": device
+        case "device_revoked": name(payload?["device_id"]).map { .deviceRevoked(device: $0) }
+        case "session_key_granted": key
+        case "installation.revoked": .installationRevoked(reason: word(payload?["reason"]))
+        default: .other
+        }
+    }
+
+    private var message: RelayUpdate.Payload? {
+        guard let message = payload?["message"], message.isObject, let session else { return nil }
+        let sealed = message["text_ct"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+        let attachments = (message["attachments"]?.elements ?? []).prefix(Self.attachmentLimit).map {
+            Attachment(
+                url: $0["url"]?.string, key: $0["key"]?.string, mimeType: word($0["mime"]), name: word($0["name"]))
+        }
+        return .message(
+            UserMessage(
+                id: name(message["id"]).map { MessageID($0) } ?? unnamed, session: session, interaction: interaction,
+                // If both are there, the sealed one holds (sheet 4.2).
+                text: sealed == nil ? message["text"]?.string ?? "" : "", attachments: Array(attachments),
+                model: word(payload?["session"]?["model"]), thoughtLevel: word(message["thought_level"])),
+            sealedText: sealed)
+    }
+
+    private var stopReason: RelayUpdate.StopReason {
+        switch payload?["reason"]?.string {
+        case "user_aborted", nil: .userAborted
+        case "session_deleted": .sessionDeleted
+        case "installation_revoked": .installationRevoked
+        case "navigation_away": .navigationAway
+        default: .other
+        }
+    }
+
+    /// A decision in unknown words is none: it must not pass for a yes.
+    private var approval: RelayUpdate.Payload? {
+        guard let id = name(payload?["approval_id"]),
+            let decision = payload?["decision"]?.string.flatMap(ApprovalDecision.init(rawValue:))
+        else { return nil }
+        return .approval(
+            ApprovalID(id), decision,
+            .init(
+                reason: word(payload?["reason"]), scope: word(payload?["scope"]),
+                scopeValue: word(payload?["scope_value"])))
+    }
+
+    private var device: RelayUpdate.Payload? {
+        guard let id = name(payload?["device_id"]), let key = payload?["pubkey"]?.string, key.utf8.count == 64,
+            key.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
+        else { return nil }
+        return .deviceAdded(
+            .init(id: id, publicKey: key, label: word(payload?["label"]), platform: word(payload?["platform"])))
+    }
+
+    private var key: RelayUpdate.Payload? {
+        guard session != nil, let device = name(payload?["device_id"]),
+            let key = payload?["wrapped_session_key"]?.string, (1...4096).contains(key.utf8.count)
+        else { return nil }
+        return .sessionKeyGranted(device: device, wrappedKey: key)
+    }
+
+    // MARK: Words
+
+    /// The name of something: taken whole or not at all.
+    private func name(_ node: FrameNode?) -> String? {
+        node?.string.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
+    }
+
+    private func word(_ node: FrameNode?) -> String? { node?.string.map { String($0.prefix(Self.wordLimit)) } }
+}

@@ -1,0 +1,28 @@
+import BridgeModel
+import FoundationEssentials
+import JSONReading
+
+/// Times of the relay: milliseconds or seconds since 1970, as a number or its digits, or ISO 8601 (relay sheet 1.3, 2.3, 4.1).
+enum WallTime {
+    /// Below this a number counts seconds (sheet 2.3).
+    private static let leastMilliseconds = 1_000_000_000_000
+
+    static func milliseconds(_ node: FrameNode?) -> Int64? {
+        guard let node else { return nil }
+        if let number = node.integer { return milliseconds(number) }
+        guard let text = node.string, text.utf8.count <= 64 else { return nil }
+        return Int(text).flatMap(milliseconds) ?? parse(text)
+    }
+
+    private static func milliseconds(_ number: Int) -> Int64? {
+        guard number > 0, number < leastMilliseconds * 1_000 else { return nil }
+        return Int64(number < leastMilliseconds ? number * 1_000 : number)
+    }
+
+    private static func parse(_ text: String) -> Int64? {
+        let plain = Date.ISO8601FormatStyle()
+        let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard let date = (try? fractional.parse(text)) ?? (try? plain.parse(text)) else { return nil }
+        return Int64((date.timeIntervalSince1970 * 1_000).rounded())
+    }
+}

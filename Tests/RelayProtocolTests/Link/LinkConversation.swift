@@ -1,0 +1,130 @@
+import BridgeModel
+import RelayProtocol
+import Testing
+
+/// Always the middle of the range, so that a back-off has no jitter.
+struct NoJitter: RandomNumberGenerator {
+    mutating func next() -> UInt64 { 1 << 63 }
+}
+
+/// One link and the runner's side of it: a line an event, and what was ordered since.
+final class LinkConversation {
+    typealias Order = RelayLink.Order
+
+    static let url = "wss://relay.example/v1/bridge/ws"
+    static let headers = [HTTPHeader("Authorization", "Bearer inst_1:s_test_1")]
+    static let dial = Order.dial(url: url, headers: headers)
+
+    var link: RelayLink
+    var now = Instant.zero
+    var wall: Int64 = 1_770_000_000_000
+    private var random = NoJitter()
+    private var collected: [Order] = []
+
+    init(helloVersion: String? = nil, updateLimit: Int = 256, relay: WebAddress = WebAddress(.https, "relay.example")) {
+        link = RelayLink(
+            RelayLinkSettings(
+                relay: relay, token: Secret("inst_1:s_test_1"), helloVersion: helloVersion, updateLimit: updateLimit))
+    }
+
+    /// A link that the relay took in, with nothing left to read.
+    static func live(updateLimit: Int = 256) -> LinkConversation {
+        let talk = LinkConversation(updateLimit: updateLimit)
+        talk.start()
+        talk.open()
+        talk.receive(#"{"type":"ready","installation_id":"inst_1"}"#)
+        _ = talk.orders
+        return talk
+    }
+
+    /// What was ordered since this was asked last.
+    var orders: [Order] {
+        defer { collected = [] }
+        return collected
+    }
+
+    /// The texts that were sent since, other orders left aside.
+    var sent: [String] {
+        orders.compactMap { if case .send(let bytes) = $0 { String(decoding: bytes, as: UTF8.self) } else { nil } }
+    }
+
+    var updates: [RelayUpdate] { orders.compactMap { if case .update(let update) = $0 { update } else { nil } } }
+
+    // MARK: What happens
+
+    func start() {
+        link.start(at: now)
+        collect()
+    }
+
+    func open() {
+        link.opened(at: now)
+        collect()
+    }
+
+    func receive(_ frames: String...) {
+        for frame in frames {
+            let bytes = Array(frame.utf8)
+            bytes.withUnsafeBytes { link.received($0, capacity: $0.count, at: now, using: &random) }
+        }
+        collect()
+    }
+
+    func receive(_ id: Int, type: String = "session.ended", payload: String = #"{"session":{"id":"ses_1"}}"#) {
+        receive(#"{"type":"update","update":{"update_id":"\#(id)","type":"\#(type)","payload":\#(payload)}}"#)
+    }
+
+    func acknowledge(_ ids: Int...) {
+        for id in ids { link.acknowledge(UpdateID("\(id)"), at: now) }
+        collect()
+    }
+
+    func close(_ code: Int, _ reason: String = "") {
+        link.closed(code: code, reason: reason, at: now, using: &random)
+        collect()
+    }
+
+    func refuse(_ status: Int, _ body: String = "") {
+        link.refused(status: status, body: Array(body.utf8), at: now, using: &random)
+        collect()
+    }
+
+    func fail(_ message: String) {
+        link.failed(message: message, at: now, using: &random)
+        collect()
+    }
+
+    func shutDown() {
+        link.shutDown(at: now)
+        collect()
+    }
+
+    func pass(_ seconds: Double, asleep: Bool = false) {
+        let end = now + .seconds(seconds)
+        // A runner calls at each deadline; one that slept does not.
+        while !asleep, let next = link.nextDeadline, next <= end {
+            move(to: max(next, now))
+            tick()
+        }
+        move(to: end)
+        if asleep { tick() }
+    }
+
+    /// The wall clock moves on while the other one stands still.
+    func standStill(_ seconds: Int64) {
+        wall += seconds * 1_000
+        tick()
+    }
+
+    func tick() {
+        link.timePassed(at: now, wallMilliseconds: wall, using: &random)
+        collect()
+    }
+
+    private func move(to moment: Instant) {
+        wall += (moment - now).nanoseconds / 1_000_000
+        now = moment
+    }
+
+    private func collect() { collected += link.takeOrders() }
+}

@@ -1,0 +1,269 @@
+import BridgeModel
+import RelayProtocol
+import Testing
+
+@Suite("The link to the relay")
+struct RelayLinkTests {
+    @Test("the token goes in a header, and the address is the relay's with its path")
+    func address() throws {
+        let talk = LinkConversation()
+        talk.start()
+        #expect(talk.orders == [LinkConversation.dial])
+        let local = LinkConversation(relay: try WebAddress("http://127.0.0.1:8787/relay/"))
+        local.start()
+        #expect(
+            local.orders == [.dial(url: "ws://127.0.0.1:8787/relay/v1/bridge/ws", headers: LinkConversation.headers)])
+    }
+
+    @Test("hello comes first and only where a feature level is set; ready makes the link live")
+    func greeting() {
+        let talk = LinkConversation(helloVersion: "0.6.0")
+        talk.start()
+        _ = talk.orders
+        talk.open()
+        #expect(talk.sent == [#"{"type":"hello","version":"0.6.0"}"#])
+        talk.receive(#"{"type":"ready","installation_id":"inst_1"}"#)
+        #expect(talk.orders == [.ready(installation: "inst_1")])
+
+        let silent = LinkConversation()
+        silent.start()
+        _ = silent.orders
+        silent.open()
+        #expect(silent.orders.isEmpty)
+    }
+
+    @Test("no update is taken before ready")
+    func updateBeforeReady() {
+        let talk = LinkConversation()
+        talk.start()
+        talk.open()
+        talk.receive(1)
+        talk.receive(#"{"type":"ready"}"#)
+        #expect(talk.updates.isEmpty)
+        talk.receive(1)
+        #expect(talk.updates.map(\.id) == [UpdateID("1")])
+    }
+
+    @Test("a ping is answered at once, before ready as well")
+    func ping() {
+        let talk = LinkConversation()
+        talk.start()
+        talk.open()
+        _ = talk.orders
+        talk.receive(#"{"type":"ping"}"#)
+        talk.receive(#"{"type":"ready"}"#, #"{"type":"pong"}"#, #"{"type":"ping"}"#)
+        #expect(talk.sent == [#"{"type":"pong"}"#, #"{"type":"pong"}"#])
+    }
+
+    @Test(
+        "a request is answered as unknown, under the name of its reply",
+        arguments: [
+            (
+                #"{"type":"file.read.req","req_id":"r1","path":"/a"}"#,
+                #"{"error":{"code":"unknown_request","type":"file.read.req"},"type":"file.read.resp","req_id":"r1"}"#
+            ),
+            (
+                #"{"req_id":"r2"}"#,
+                #"{"error":{"code":"unknown_request","type":""},"type":"rpc.resp","req_id":"r2"}"#
+            ),
+        ])
+    func request(frame: String, reply: String) {
+        let talk = LinkConversation.live()
+        talk.receive(frame)
+        #expect(talk.sent == [reply])
+    }
+
+    @Test("what is no JSON, no object or of no known type is counted and does no harm")
+    func unknownFrames() {
+        let talk = LinkConversation.live()
+        talk.receive("hello", "[]", "{}", #"{"type":7}"#, #"{"type":"weather"}"#, #"{"type":"ready"}"#)
+        #expect(talk.link.unknown.malformed == 4)
+        #expect(talk.link.unknown.counts == ["frame weather": 1])
+        #expect(talk.sent.isEmpty)
+    }
+
+    // MARK: Losing it
+
+    @Test("45 seconds without a frame end the link; any frame counts")
+    func silence() {
+        let talk = LinkConversation.live()
+        talk.pass(44)
+        talk.receive(#"{"type":"weather"}"#)
+        talk.pass(44)
+        talk.link.heard(at: talk.now)
+        _ = talk.orders
+        talk.pass(44)
+        #expect(talk.orders.isEmpty)
+        talk.pass(1)
+        #expect(
+            talk.orders == [
+                .close(code: 1000, reason: "timeout"),
+                .lost(reason: "the relay fell silent", retryAt: talk.now + .seconds(1)),
+            ])
+        talk.pass(1)
+        #expect(talk.orders == [LinkConversation.dial])
+    }
+
+    @Test("the waits double to 30 seconds, whatever the relay does in between, until a link held for a minute")
+    func backOff() {
+        let talk = LinkConversation()
+        talk.start()
+        var waits: [Double] = []
+        func wait() {
+            for case .lost(_, let at) in talk.orders {
+                waits.append((at - talk.now).seconds)
+                talk.pass((at - talk.now).seconds)
+            }
+        }
+        for _ in 0..<4 {
+            // Taken in, and closed at once (W36).
+            talk.open()
+            talk.receive(#"{"type":"ready"}"#)
+            talk.close(1000)
+            wait()
+        }
+        talk.fail("connection refused")
+        wait()
+        talk.refuse(502)
+        wait()
+        talk.fail("connection refused")
+        wait()
+        #expect(waits == [1, 2, 4, 8, 16, 30, 30])
+        talk.open()
+        talk.receive(#"{"type":"ready"}"#)
+        for _ in 0..<3 {
+            talk.pass(20)
+            talk.receive(#"{"type":"ping"}"#)
+        }
+        waits = []
+        talk.close(1006)
+        wait()
+        #expect(waits == [1])
+    }
+
+    @Test("each step to a link has its time limit")
+    func handshakeLimits() {
+        let talk = LinkConversation()
+        talk.start()
+        _ = talk.orders
+        talk.pass(30)
+        #expect(
+            talk.orders == [
+                .close(code: 1000, reason: "timeout"),
+                .lost(reason: "the relay did not answer the call", retryAt: talk.now + .seconds(1)),
+            ])
+        talk.pass(1)
+        talk.open()
+        _ = talk.orders
+        talk.pass(15)
+        #expect(
+            talk.orders == [
+                .close(code: 1000, reason: "timeout"),
+                .lost(reason: "the relay did not say that it is ready", retryAt: talk.now + .seconds(2)),
+            ])
+    }
+
+    @Test("a machine that slept dials anew at once, whichever clock tells it")
+    func slept() {
+        let talk = LinkConversation.live()
+        talk.tick()
+        talk.pass(3_600, asleep: true)
+        let anew: [RelayLink.Order] = [
+            .close(code: 1000, reason: "machine slept"), .lost(reason: "the machine slept", retryAt: talk.now),
+            LinkConversation.dial,
+        ]
+        #expect(talk.orders == anew)
+        talk.open()
+        talk.receive(#"{"type":"ready"}"#)
+        _ = talk.orders
+        talk.standStill(3_600)
+        #expect(talk.orders == anew)
+    }
+
+    @Test("a relay that asks for patience gets it")
+    func retryHint() {
+        let talk = LinkConversation()
+        talk.start()
+        _ = talk.orders
+        talk.refuse(
+            503,
+            #"{"ok":false,"error":{"code":"temporarily_unavailable","message":"later","retry_after_ms":20000}}"#)
+        #expect(
+            talk.orders == [
+                .lost(
+                    reason: "the relay refused the connection (HTTP 503): later", retryAt: talk.now + .seconds(20))
+            ])
+    }
+
+    // MARK: Giving up
+
+    @Test("a refused token is final", arguments: [401, 403])
+    func refusedToken(status: Int) {
+        let talk = LinkConversation()
+        talk.start()
+        _ = talk.orders
+        talk.refuse(status, #"{"ok":false,"error":{"code":"invalid_token","message":"no"}}"#)
+        let stop = talk.orders.compactMap { if case .stop(let stop) = $0 { stop } else { nil } }
+        #expect(stop.map(\.kind) == [.tokenRefused])
+        #expect(stop.map(\.exitCode) == [23])
+        talk.pass(3_600)
+        #expect(talk.orders.isEmpty)
+        #expect(talk.link.nextDeadline == nil)
+        talk.start()
+        #expect(talk.orders == [LinkConversation.dial])
+    }
+
+    @Test(
+        "other refusals stop only where the relay says that nothing will change",
+        arguments: [
+            (410, "installation_revoked", RelayLink.Stop.Kind.installationRevoked as RelayLink.Stop.Kind?),
+            (400, "invalid_token_location", .tokenLocation), (404, "agent_not_found", .tokenRefused),
+            (404, "weather", nil), (429, "rate_limited", nil), (500, "internal_error", nil),
+        ])
+    func refusals(status: Int, code: String, kind: RelayLink.Stop.Kind?) {
+        let talk = LinkConversation()
+        talk.start()
+        _ = talk.orders
+        talk.refuse(status, #"{"ok":false,"error":{"code":"\#(code)","message":"no"}}"#)
+        let orders = talk.orders
+        let kinds = orders.compactMap { if case .stop(let stop) = $0 { stop.kind } else { nil } }
+        #expect(kinds == (kind.map { [$0] } ?? []))
+        #expect((talk.link.nextDeadline == nil) == (kind != nil))
+    }
+
+    @Test("an installation that was revoked is told, acknowledged, and stops the link; an earlier one's is old news")
+    func revoked() {
+        let talk = LinkConversation.live()
+        talk.receive(1, type: "installation.revoked", payload: #"{"installation":{"id":"inst_0"}}"#)
+        #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"1"}"#])
+        talk.receive(
+            2, type: "installation.revoked", payload: #"{"installation":{"id":"inst_1"},"reason":"user_uninstalled"}"#)
+        let orders = talk.orders
+        #expect(orders.count == 4)
+        #expect(orders.dropFirst().first == .send(Array(#"{"type":"ack","up_to_update_id":"2"}"#.utf8)))
+        guard case .stop(let stop) = orders.last else {
+            Issue.record("no stop")
+            return
+        }
+        #expect(stop.kind == .installationRevoked)
+        #expect(talk.link.nextDeadline == nil)
+    }
+
+    @Test("after its end nothing of the old socket counts, and a stop says goodbye")
+    func shutDown() {
+        let talk = LinkConversation.live()
+        talk.receive(1)
+        _ = talk.orders
+        talk.link.acknowledge(UpdateID("1"), at: talk.now)
+        talk.shutDown()
+        #expect(
+            talk.orders == [
+                .send(Array(#"{"type":"ack","up_to_update_id":"1"}"#.utf8)),
+                .close(code: 1000, reason: "bridge stops"),
+            ])
+        talk.receive(2)
+        talk.close(1000)
+        talk.pass(100)
+        #expect(talk.orders.isEmpty)
+    }
+}

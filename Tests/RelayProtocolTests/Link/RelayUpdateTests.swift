@@ -1,0 +1,243 @@
+import BridgeModel
+import RelayProtocol
+import Testing
+
+@Suite("Updates of the relay and their acknowledgement")
+struct RelayUpdateTests {
+    // MARK: Acknowledgement
+
+    @Test("an acknowledgement goes only as far as all before it is durable, once an event")
+    func cumulative() {
+        let talk = LinkConversation.live()
+        for id in 1...4 { talk.receive(id) }
+        #expect(talk.updates.map(\.id.text) == ["1", "2", "3", "4"])
+        talk.acknowledge(3, 2)
+        #expect(talk.sent.isEmpty)
+        talk.acknowledge(1)
+        #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"3"}"#])
+        talk.acknowledge(4, 4, 9)
+        #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"4"}"#])
+    }
+
+    @Test("an update that comes again is told once; when it was acknowledged, it is so again")
+    func repeats() {
+        let talk = LinkConversation.live()
+        talk.receive(1)
+        talk.receive(1)
+        talk.receive(2)
+        #expect(talk.updates.map(\.id.text) == ["1", "2"])
+        talk.acknowledge(1, 2)
+        _ = talk.orders
+        talk.receive(1)
+        #expect(talk.orders == [.send(Array(#"{"type":"ack","up_to_update_id":"2"}"#.utf8))])
+    }
+
+    @Test("a new socket begins anew: what waited comes again and is told again")
+    func newSocket() {
+        let talk = LinkConversation.live()
+        talk.receive(1)
+        talk.receive(2)
+        talk.close(1006)
+        talk.pass(1)
+        talk.acknowledge(1, 2)
+        talk.open()
+        talk.receive(#"{"type":"ready"}"#)
+        _ = talk.orders
+        talk.receive(2)
+        talk.acknowledge(1)
+        #expect(talk.updates.map(\.id.text) == ["2"])
+        talk.acknowledge(2)
+        #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"2"}"#])
+    }
+
+    @Test("over the limit nothing is taken, and after it nothing that a later acknowledgement would swallow")
+    func limit() {
+        let talk = LinkConversation.live(updateLimit: 2)
+        for id in 1...4 { talk.receive(id) }
+        #expect(talk.orders.filter { $0 == .note(.full(waiting: 2)) }.count == 1)
+        talk.acknowledge(1, 2)
+        #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"2"}"#])
+        // Taken now, 5 would be acknowledged over 3 and 4, which were left out.
+        talk.receive(5)
+        #expect(talk.updates.isEmpty)
+        for id in 3...5 { talk.receive(id) }
+        #expect(talk.updates.map(\.id.text) == ["3", "4"])
+    }
+
+    @Test("what was left out and does not come again is asked for on a new socket")
+    func gap() {
+        let talk = LinkConversation.live(updateLimit: 1)
+        talk.receive(1)
+        talk.receive(2)
+        talk.pass(20)
+        talk.receive(#"{"type":"ping"}"#)
+        talk.acknowledge(1)
+        _ = talk.orders
+        talk.pass(30)
+        #expect(
+            talk.orders == [
+                .close(code: 1000, reason: "asking for what was left out"),
+                .lost(reason: "the relay did not send again what there was no room for", retryAt: talk.now),
+                LinkConversation.dial,
+            ])
+    }
+
+    @Test("a number is acknowledged as a number, however large")
+    func numbers() {
+        let talk = LinkConversation.live()
+        talk.receive(
+            #"{"type":"session.ended","update_id":18446744073709551615,"payload":{"session":{"id":"ses_1"}},"ts":1}"#)
+        #expect(talk.updates.map(\.id.text) == ["18446744073709551615"])
+        talk.link.acknowledge(UpdateID("18446744073709551615"), at: talk.now)
+        talk.acknowledge()
+        #expect(talk.sent == [#"{"type":"ack","up_to_update_id":18446744073709551615}"#])
+    }
+
+    @Test(
+        "a malformed update is counted and acknowledged, and nobody is told",
+        arguments: [
+            #"{"update_id":"1","type":"session.message","payload":{"session":{"id":"ses_1"}}}"#,
+            #"{"update_id":"1","type":"session.message","payload":{"message":{"id":"m","text":"hi"}}}"#,
+            #"{"update_id":"1","type":"session.message"}"#, #"{"update_id":"1"}"#, #"{"update_id":"1","type":7}"#,
+            #"{"update_id":"1","type":"approval.resolved","payload":{"approval_id":"a","decision":"yes"}}"#,
+            #"{"update_id":"1","type":"device_added","payload":{"device_id":"d","pubkey":"short"}}"#,
+        ])
+    func malformed(update: String) {
+        let talk = LinkConversation.live()
+        talk.receive(#"{"type":"update","update":\#(update)}"#)
+        #expect(talk.link.unknown.malformed == 1)
+        #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"1"}"#])
+    }
+
+    @Test("an update without an id cannot be acknowledged: it is counted")
+    func withoutID() {
+        let talk = LinkConversation.live()
+        talk.receive(#"{"type":"update","update":{"type":"session.ended","payload":{"session":{"id":"s"}}}}"#)
+        talk.receive(#"{"type":"update","update":{"update_id":"","type":"session.ended"}}"#)
+        #expect(talk.link.unknown.malformed == 2)
+        #expect(talk.sent.isEmpty)
+    }
+
+    @Test("what a bridge does not act on is told, counted and acknowledged by the link")
+    func other() {
+        let talk = LinkConversation.live()
+        talk.receive(1, type: "memory.updated", payload: #"{"user_id":"usr_1"}"#)
+        #expect(talk.link.unknown.counts == ["update memory.updated": 1])
+        let orders = talk.orders
+        #expect(orders.contains(.send(Array(#"{"type":"ack","up_to_update_id":"1"}"#.utf8))))
+        #expect(
+            orders.contains { if case .update(let update) = $0 { update.payload == .other } else { false } })
+    }
+
+    // MARK: What they say
+
+    private func read(_ type: String, _ payload: String, wrapper: String = "") -> RelayUpdate? {
+        let talk = LinkConversation.live()
+        talk.receive(
+            #"{"type":"update","update":{"update_id":"1","type":"\#(type)"\#(wrapper),"payload":\#(payload)}}"#)
+        return talk.updates.first
+    }
+
+    @Test("a message is read whole")
+    func message() {
+        let update = read(
+            "session.message",
+            """
+            {"session":{"id":"ses_1","model":"sonnet"},"message":{"id":"msg_1","text":"hi","thought_level":"max",
+            "attachments":[{"key":"u/1","url":"https://a/b","mime":"image/png","name":null}]}}
+            """,
+            wrapper: #","session_id":"ses_0","interaction_id":"int_1","created_at":"2026-02-02T02:40:00.250Z""#)
+        #expect(
+            update
+                == RelayUpdate(
+                    id: UpdateID("1"), type: "session.message", receivedAt: .zero,
+                    createdAtWallMilliseconds: 1_770_000_000_250, session: SessionID("ses_1"),
+                    interaction: InteractionID("int_1"),
+                    payload: .message(
+                        UserMessage(
+                            id: MessageID("msg_1"), session: SessionID("ses_1"), interaction: InteractionID("int_1"),
+                            text: "hi",
+                            attachments: [Attachment(url: "https://a/b", key: "u/1", mimeType: "image/png")],
+                            model: "sonnet", thoughtLevel: "max"), sealedText: nil)))
+    }
+
+    @Test("a sealed text wins over an open one and is left closed")
+    func sealedMessage() {
+        let update = read(
+            "session.message", #"{"session":{"id":"ses_1"},"message":{"id":"msg_1","text":"hi","text_ct":"AAEC"}}"#)
+        guard case .message(let message, let sealedText) = update?.payload else {
+            Issue.record("no message")
+            return
+        }
+        #expect(message.text.isEmpty)
+        #expect(sealedText == "AAEC")
+    }
+
+    @Test("a message without an id is called the same each time, whatever the update's id")
+    func unnamedMessage() {
+        let talk = LinkConversation.live()
+        for id in 1...2 {
+            talk.receive(
+                id, type: "session.message", payload: #"{"session":{"id":"ses_1"},"message":{"text":"hi"}}"#)
+        }
+        let updates = talk.updates
+        let names = updates.compactMap { update -> MessageID? in
+            guard case .message(let message, _) = update.payload else { return nil }
+            return message.id
+        }
+        #expect(names.count == 2)
+        #expect(Set(names).count == 1)
+        #expect(updates.first?.fingerprint != nil)
+        #expect(updates.first?.fingerprint == updates.last?.fingerprint)
+    }
+
+    @Test(
+        "the other updates of section 4 that carry something",
+        arguments: [
+            (
+                "session.cancelled", #"{"session":{"id":"ses_1"},"reason":"navigation_away"}"#,
+                RelayUpdate.Payload.stop(.navigationAway)
+            ),
+            ("session.cancelled", #"{"interaction_id":"int_1"}"#, .stop(.userAborted)),
+            ("session.started", #"{"session":{"id":"ses_1"}}"#, .sessionStarted),
+            ("session.ended", #"{"session":{"id":"ses_1"}}"#, .sessionEnded),
+            ("session.model.changed", #"{"session":{"id":"ses_1"},"model":"opus"}"#, .model("opus")),
+            ("session.model.changed", #"{"session":{"id":"ses_1"},"model":null}"#, .model(nil)),
+            (
+                "approval.resolved",
+                #"{"approval_id":"a1","decision":"approve_always","scope":"domain","scope_value":"x","reason":"r"}"#,
+                .approval(ApprovalID("a1"), .approveAlways, .init(reason: "r", scope: "domain", scopeValue: "x"))
+            ),
+            (
+                "task.timeout", #"{"task_id":"t1","reason":"user_cancelled"}"#,
+                .taskStopped(TaskID("t1"), reason: "user_cancelled")
+            ),
+            ("task.cancelled", #"{"task_id":"t1"}"#, .taskStopped(TaskID("t1"), reason: nil)),
+            (
+                "device_added",
+                #"{"device_id":"d1","pubkey":"\#(String(repeating: "0a", count: 32))","platform":"ios"}"#,
+                .deviceAdded(.init(id: "d1", publicKey: String(repeating: "0a", count: 32), platform: "ios"))
+            ),
+            ("device_revoked", #"{"device_id":"d1"}"#, .deviceRevoked(device: "d1")),
+            (
+                "session_key_granted", #"{"session_id":"ses_1","device_id":"d1","wrapped_session_key":"AAEC"}"#,
+                .sessionKeyGranted(device: "d1", wrappedKey: "AAEC")
+            ),
+        ])
+    func payloads(type: String, payload: String, expected: RelayUpdate.Payload) {
+        #expect(read(type, payload)?.payload == expected)
+    }
+
+    @Test("the flat form says the same as the nested one")
+    func flat() {
+        let talk = LinkConversation.live()
+        talk.receive(
+            #"{"agent_id":"agt_1","update_id":7,"type":"session.ended","ts":1770000000000,"payload":{"session":{"id":"s"}}}"#
+        )
+        let update = talk.updates.first
+        #expect(update?.id == UpdateID("7"))
+        #expect(update?.type == "session.ended")
+        #expect(update?.createdAtWallMilliseconds == 1_770_000_000_000)
+        #expect(update?.session == SessionID("s"))
+    }
+}
