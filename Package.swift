@@ -64,6 +64,7 @@ let package = Package(
         room("Transport", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CCurl"]),
         room("LocalServer", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
         room("Crypto", ["BridgeModel", "COpenSSL"]),
+        room("Files", ["BridgeModel"]),
 
         // The service, the relay to develop against, the doubles.
         room(
@@ -113,6 +114,7 @@ let package = Package(
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"], exclude: ["Golden"]),
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
+        tests("FilesTests", ["BridgeModel", "Files"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
         tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),

@@ -1,0 +1,127 @@
+import Glibc
+
+/// Files with secrets: 0600 in directories of 0700, written so that a crash leaves the old content or the new, never a torn one
+/// (relay sheet 14, W18).
+package enum PrivateFile {
+    package struct Content: Hashable, Sendable {
+        package var bytes: [UInt8]
+        /// For people, where others than the owner may read the file: it is read all the same, as the reference bridge does.
+        package var warning: String?
+    }
+
+    /// Nothing that is kept here comes near it.
+    package static let limit = 1 << 20
+
+    /// Nil when there is no such file.
+    package static func read(_ path: String) throws(FileError) -> Content? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw .ofSystem(.unreadable, "cannot read \(path)", remedy: "let this user read it")
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw FileError(.unreadable, "\(path) is no ordinary file; remove it, or name another directory")
+        }
+        let isOpen = status.st_mode & (S_IRWXG | S_IRWXO) != 0
+        return Content(
+            bytes: try bytes(of: descriptor, path),
+            warning: isOpen ? "\(path) holds secrets and others may open it; run: chmod 600 \(path)" : nil)
+    }
+
+    /// Makes the directory where it is missing, and replaces the file at once and for good.
+    package static func write(_ bytes: [UInt8], to path: String) throws(FileError) {
+        let directory = directory(of: path)
+        try makeDirectory(directory)
+        // mkstemp makes the file 0600.
+        var template = Array("\(path).XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw unwritable(path) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        let temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let isWritten = put(bytes, into: descriptor) && fsync(descriptor) == 0
+        let failure = errno
+        // A close that fails after the fsync loses nothing.
+        close(descriptor)
+        guard isWritten, rename(temporary, path) == 0 else {
+            let reason = isWritten ? errno : failure
+            unlink(temporary)
+            errno = reason
+            throw unwritable(path)
+        }
+        sync(directory)
+    }
+
+    /// Whether there was such a file.
+    @discardableResult
+    package static func remove(_ path: String) throws(FileError) -> Bool {
+        guard unlink(path) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return false }
+            throw .ofSystem(.unwritable, "cannot delete \(path)", remedy: "delete it by hand")
+        }
+        sync(directory(of: path))
+        return true
+    }
+
+    /// Those that are missing on the way are made 0700; what is there stays as it is.
+    package static func makeDirectory(_ path: String) throws(FileError) {
+        if mkdir(path, S_IRWXU) == 0 || errno == EEXIST { return }
+        let parent = directory(of: path)
+        guard errno == ENOENT, parent != path else {
+            throw .ofSystem(.unwritable, "cannot make the directory \(path)", remedy: "make it, or name another one")
+        }
+        try makeDirectory(parent)
+        if mkdir(path, S_IRWXU) == 0 || errno == EEXIST { return }
+        throw .ofSystem(.unwritable, "cannot make the directory \(path)", remedy: "make it, or name another one")
+    }
+
+    // MARK: Within
+
+    private static func directory(of path: String) -> String {
+        var trimmed = path[...]
+        while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
+        guard let slash = trimmed.lastIndex(of: "/") else { return "." }
+        return slash == trimmed.startIndex ? "/" : String(trimmed[..<slash])
+    }
+
+    private static func unwritable(_ path: String) -> FileError {
+        .ofSystem(.unwritable, "cannot write \(path)", remedy: "let this user write there, or name another directory")
+    }
+
+    /// So that the new name survives a power cut. Some file systems cannot do it and need not.
+    private static func sync(_ directory: String) {
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    private static func put(_ bytes: [UInt8], into descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    private static func bytes(of descriptor: Int32, _ path: String) throws(FileError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 14)
+        while true {
+            let count = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw .ofSystem(.unreadable, "cannot read \(path)", remedy: "let this user read it")
+            }
+            if count == 0 { return bytes }
+            bytes += piece.prefix(count)
+            guard bytes.count <= limit else {
+                throw FileError(.tooLarge, "\(path) is over \(limit) bytes; it is no file of this bridge: move it away")
+            }
+        }
+    }
+}

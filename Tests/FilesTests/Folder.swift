@@ -1,0 +1,36 @@
+import FoundationEssentials
+import Glibc
+
+/// A directory of its own that is gone with the test.
+final class Folder {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func put(_ text: String, _ name: String, mode: mode_t = 0o600) throws {
+        let url = URL(filePath: path + "/" + name)
+        try FileManager.default.createDirectory(
+            atPath: url.deletingLastPathComponent().path, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: url)
+        chmod(url.path, mode)
+    }
+
+    func text(_ name: String) -> String? {
+        guard let data = FileManager.default.contents(atPath: path + "/" + name) else { return nil }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+
+    /// The permission bits of something in it.
+    func mode(_ name: String) -> mode_t {
+        var status = stat()
+        lstat(path + "/" + name, &status)
+        return status.st_mode & 0o777
+    }
+}
