@@ -241,3 +241,35 @@ struct RelayUpdateTests {
         #expect(update?.session == SessionID("s"))
     }
 }
+
+@Suite("Damaged frames on the link to the relay")
+struct DamagedFrameTests {
+    private static let frames = [
+        #"{"type":"ready","installation_id":"inst_1"}"#, #"{"type":"ping"}"#,
+        #"{"type":"file.read.req","req_id":"r1","path":"/a"}"#,
+        #"{"type":"update","update":{"update_id":"7","type":"session.message","created_at":"2026-02-02T02:40:00Z","payload":{"session":{"id":"ses_1","model":null},"message":{"id":"msg_1","text":"hi","attachments":[{"url":"u"}]}}}}"#,
+        #"{"type":"approval.resolved","update_id":8,"ts":1770000000000,"payload":{"approval_id":"a","decision":"approve"}}"#,
+        #"{"type":"update","update":{"update_id":"9","type":"device_added","payload":{"device_id":"d","pubkey":"00"}}}"#,
+    ]
+
+    @Test("ten thousand of them crash nothing, and the link lives on")
+    func damaged() {
+        let talk = LinkConversation.live()
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<10_000 {
+            guard var bytes = Self.frames.randomElement(using: &random).map({ Array($0.utf8) }) else { return }
+            for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {
+                let index = bytes.indices.randomElement(using: &random) ?? 0
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: bytes[index] = UInt8.random(in: 0...255, using: &random)
+                case 1: bytes.remove(at: index)
+                default: bytes.removeLast(bytes.count - index)
+                }
+            }
+            talk.receive(String(decoding: bytes, as: UTF8.self))
+            for update in talk.updates { talk.link.acknowledge(update.id, at: talk.now) }
+        }
+        talk.receive(#"{"type":"ping"}"#)
+        #expect(talk.sent.last == #"{"type":"pong"}"#)
+    }
+}

@@ -1,0 +1,263 @@
+package import BridgeModel
+
+/// Gets a token for this bridge from the relay, by a person who confirms it in a browser or on the phone (relay sheet 2.2 to 2.4):
+/// what happened goes in with the time, what is to be done comes out as orders.
+///
+/// - No I/O, no clock: the runner sends one request at a time and has one timer (`nextDeadline`).
+/// - The two forms of the documents are told apart by what the relay answers, never by asking the user (sheet 15, D1).
+/// - It always ends: with `claimed` or `failed`, once.
+package struct Pairing: ~Copyable {
+    enum State {
+        /// Can transition to: starting, polling (`start`).
+        case idle
+        /// A code was asked for, or will be once `askAt` has come. Can transition to: polling, ended.
+        case starting(askAt: Instant?)
+        /// The relay was asked whether somebody confirmed, or will be once `askAt` has come. Can transition to: ended.
+        case polling(askAt: Instant?)
+        case ended
+    }
+
+    private static let startLimit = 3
+    private static let lifetime = Duration.seconds(120)
+    /// Nothing on the relay's side lasts longer; a clock that is set wrongly must not make us wait for hours.
+    private static let longestLifetime = Duration.seconds(900)
+    /// So that the relay is the one that says that the code has expired.
+    private static let grace = Duration.seconds(5)
+    /// The relay answers a poll after 25 s at most.
+    private static let pollTimeout = Duration.seconds(40)
+    /// Between the beginnings of two polls, where the relay does not hold them.
+    private static let pollInterval = Duration.seconds(2)
+    private static let longestPause = Duration.seconds(30)
+
+    private let settings: Settings
+    private var state = State.idle
+    private var orders: [Order] = []
+    private var code = ""
+    private var pollToken: String?
+    private var began = Instant.zero
+    private var asked = Instant.zero
+    private var expires = Instant.zero
+    private var nextTick = Instant.zero
+    private var failures = 0
+
+    package init(_ settings: Settings) { self.settings = settings }
+
+    package mutating func takeOrders() -> [Order] {
+        defer { orders = [] }
+        return orders
+    }
+
+    /// When `timePassed` is due, if nothing else comes.
+    package var nextDeadline: Instant? {
+        switch state {
+        case .idle, .ended: nil
+        case .starting(let askAt): askAt
+        case .polling(let askAt): min(askAt ?? expires + Self.grace, nextTick, expires + Self.grace)
+        }
+    }
+
+    // MARK: What happened
+
+    package mutating func start(at now: Instant, wallMilliseconds: Int64) {
+        guard case .idle = state else { return }
+        guard let code = settings.code else { return askForCode(at: now) }
+        guard Self.isCode(code) else {
+            return fail(.refused, "\"\(code.prefix(40))\" is no pairing code; it has letters and digits only")
+        }
+        invite(code, nil, nil, at: now, wallMilliseconds: wallMilliseconds)
+    }
+
+    /// The answer to the request that was ordered last.
+    package mutating func answered(
+        _ result: Result<HTTPResponse, HTTPFailure>, at now: Instant, wallMilliseconds: Int64
+    ) {
+        switch state {
+        case .starting(askAt: nil): startAnswered(result, at: now, wallMilliseconds: wallMilliseconds)
+        case .polling(askAt: nil): pollAnswered(result, at: now)
+        case .idle, .starting, .polling, .ended: return
+        }
+    }
+
+    /// A deadline may be due.
+    package mutating func timePassed(at now: Instant) {
+        switch state {
+        case .starting(let askAt?) where askAt <= now: askForCode(at: now)
+        case .polling(let askAt):
+            if now >= expires + Self.grace {
+                return fail(.timedOut, "nobody confirmed the pairing in time; run `sophon-bridge pair` once more")
+            }
+            if let askAt, askAt <= now { poll(at: now) }
+            if now >= nextTick { tick(at: now) }
+        case .idle, .starting, .ended: return
+        }
+    }
+
+    // MARK: Start
+
+    private mutating func askForCode(at now: Instant) {
+        state = .starting(askAt: nil)
+        var body = JSONObjectWriter()
+        // Each of the two documented forms has its own name for it (sheet 2.3).
+        body.string("connector_type_id", settings.connector)
+        body.string("connector_type", settings.connector)
+        body.string("host_label", settings.hostLabel)
+        post("/v1/pairing/start", body.finish(), timeout: .seconds(15))
+    }
+
+    private mutating func startAnswered(
+        _ result: Result<HTTPResponse, HTTPFailure>, at now: Instant, wallMilliseconds: Int64
+    ) {
+        if case .success(let response) = result, let answer = PairingAnswer(response) {
+            guard let code = answer.code, Self.isCode(code) else {
+                return fail(.refused, "the relay sent no pairing code; update sophon-bridge")
+            }
+            pollToken = answer.pollToken
+            return invite(
+                code, answer.browserURL, answer.expiresAtWallMilliseconds, at: now, wallMilliseconds: wallMilliseconds)
+        }
+        failures += 1
+        let trouble = Trouble(result)
+        if trouble.isFinal { return fail(.refused, "the relay will not pair: \(trouble.words)") }
+        guard failures < Self.startLimit else {
+            return fail(
+                .unreachable,
+                "the relay \(settings.relay) cannot be reached: \(trouble.words); check the network and SOPHON_BASE_URL"
+            )
+        }
+        state = .starting(askAt: now + pause(trouble))
+    }
+
+    private mutating func invite(
+        _ code: String, _ browserURL: String?, _ expiresAt: Int64?, at now: Instant, wallMilliseconds: Int64
+    ) {
+        let told = expiresAt.map { Duration.milliseconds($0 - wallMilliseconds) }
+        let lifetime = told.flatMap { $0 > .zero && $0 <= Self.longestLifetime ? $0 : nil } ?? Self.lifetime
+        self.code = code
+        (began, expires, nextTick, failures) = (now, now + lifetime, now + settings.tickInterval, 0)
+        orders.append(
+            .invite(
+                Invitation(
+                    code: code, browserURL: browserURL.flatMap { mayOpen($0) ? $0 : nil },
+                    expiresAtWallMilliseconds: wallMilliseconds + lifetime.nanoseconds / 1_000_000,
+                    lifetime: lifetime)))
+        poll(at: now)
+    }
+
+    /// Goes to a program as an argument and onto a terminal: a web address without anything that either could take amiss.
+    private func mayOpen(_ url: String) -> Bool {
+        let schemes = settings.relay.scheme.isEncrypted ? ["https://"] : ["https://", "http://"]
+        return schemes.contains { url.hasPrefix($0) } && url.utf8.count <= 2_048
+            && url.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") }
+    }
+
+    /// It stands in an address and on a terminal.
+    private static func isCode(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count)
+            && text.utf8.allSatisfy {
+                switch $0 {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    // MARK: Poll
+
+    private mutating func poll(at now: Instant) {
+        state = .polling(askAt: nil)
+        asked = now
+        if let pollToken {
+            var body = JSONObjectWriter()
+            body.string("poll_token", pollToken)
+            return post("/v1/pairing/poll", body.finish(), timeout: Self.pollTimeout)
+        }
+        orders.append(
+            .request(
+                HTTPRequest(
+                    method: "GET", url: "\(settings.relay)/v1/pairing/poll?code=\(code)&timeout=25",
+                    timeout: Self.pollTimeout)))
+    }
+
+    private mutating func pollAnswered(_ result: Result<HTTPResponse, HTTPFailure>, at now: Instant) {
+        guard case .success(let response) = result, let answer = PairingAnswer(response) else {
+            return pollFailed(Trouble(result), at: now)
+        }
+        failures = 0
+        switch answer.status {
+        case .claimed:
+            guard let token = answer.token, !token.isEmpty else {
+                return fail(.refused, "the relay paired this bridge without a token; update sophon-bridge")
+            }
+            state = .ended
+            orders.append(.claimed(Claim(token: Secret(token), installation: answer.installation)))
+        case .expired: expired()
+        // What a later relay says besides is no reason to give up.
+        case .pending, .none: state = .polling(askAt: max(now, asked + Self.pollInterval))
+        }
+    }
+
+    private mutating func pollFailed(_ trouble: Trouble, at now: Instant) {
+        if trouble.isGone { return expired() }
+        if trouble.isFinal { return fail(.refused, "the relay will not pair: \(trouble.words)") }
+        failures += 1
+        state = .polling(askAt: now + pause(trouble))
+    }
+
+    private mutating func expired() {
+        fail(.codeExpired, "the pairing code has expired; run `sophon-bridge pair` once more")
+    }
+
+    // MARK: Within
+
+    private mutating func tick(at now: Instant) {
+        orders.append(.waiting(elapsed: now - began, remaining: max(.zero, expires - now)))
+        while nextTick <= now { nextTick = nextTick + settings.tickInterval }
+    }
+
+    private mutating func fail(_ kind: Failure.Kind, _ message: String) {
+        state = .ended
+        orders.append(.failed(Failure(kind: kind, message: message)))
+    }
+
+    private func pause(_ trouble: Trouble) -> Duration {
+        let own = min(Duration.milliseconds(500) * (1 << min(failures - 1, 4)), .seconds(5))
+        return max(own, min(trouble.retryAfter ?? .zero, Self.longestPause))
+    }
+
+    private mutating func post(_ path: String, _ body: [UInt8], timeout: Duration) {
+        orders.append(
+            .request(
+                HTTPRequest(
+                    method: "POST", url: settings.relay.description + path,
+                    headers: [HTTPHeader("Content-Type", "application/json")], body: body, timeout: timeout)))
+    }
+}
+
+/// A call of the pairing that brought nothing.
+private struct Trouble {
+    var words: String
+    /// Asking again would bring the same.
+    var isFinal = false
+    /// The relay does not know the code (any more).
+    var isGone = false
+    var retryAfter: Duration?
+
+    init(_ result: Result<HTTPResponse, HTTPFailure>) {
+        switch result {
+        case .failure(let failure):
+            words = failure.message
+            isFinal = failure.code == .badURL
+        case .success(let response):
+            let envelope = Envelope(response.body)
+            let said = (envelope?.words).map { ", \($0.prefix(400))" } ?? ""
+            words = "it answered with HTTP \(response.status)\(said)"
+            // Without the relay's envelope it was a proxy that answered, which may mend itself.
+            let isRefusal = envelope?.ok == false && (400..<500).contains(response.status)
+            isGone = isRefusal && [404, 410].contains(response.status)
+            isFinal = isRefusal && ![408, 425, 429].contains(response.status)
+            retryAfter = (envelope?.retryAfterMilliseconds).map { .milliseconds(max($0, 0)) }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package import BridgeModel
+import JSONReading
+
+extension Pairing {
+    package struct Settings: Sendable {
+        package var relay: WebAddress
+        /// What the relay calls this kind of bridge.
+        package var connector: String
+        /// What the phone calls this machine.
+        package var hostLabel: String?
+        /// A code that the phone made; nil: the relay makes one.
+        package var code: String?
+        /// How often `waiting` is told.
+        package var tickInterval: Duration
+
+        package init(
+            relay: WebAddress, connector: String, hostLabel: String? = nil, code: String? = nil,
+            tickInterval: Duration = .seconds(15)
+        ) {
+            self.relay = relay
+            self.connector = connector
+            self.hostLabel = hostLabel
+            self.code = code
+            self.tickInterval = tickInterval
+        }
+    }
+
+    /// What the one who pairs is to be shown.
+    package struct Invitation: Hashable, Sendable {
+        package var code: String
+        /// Where the pairing can be confirmed; nil: on the phone alone.
+        package var browserURL: String?
+        package var expiresAtWallMilliseconds: Int64
+        package var lifetime: Duration
+    }
+
+    /// What pairing gives.
+    package struct Claim: Hashable, Sendable {
+        package var token: Secret
+        package var installation: String?
+    }
+
+    package struct Failure: Error, Hashable, Sendable {
+        package enum Kind: Hashable, Sendable {
+            /// Nobody confirmed in time.
+            case timedOut
+            case codeExpired
+            case unreachable
+            /// The relay answered, and will not pair.
+            case refused
+        }
+
+        package var kind: Kind
+        package var message: String
+    }
+
+    /// What the runner is to do, in order.
+    package enum Order: Sendable {
+        /// Its answer goes to `answered`. One at a time.
+        case request(HTTPRequest)
+        case invite(Invitation)
+        case waiting(elapsed: Duration, remaining: Duration)
+        /// The end, and a good one.
+        case claimed(Claim)
+        case failed(Failure)
+    }
+}
+
+/// What the relay answered to `start` or `poll`, in either documented form (relay sheet 2.2, 2.3).
+struct PairingAnswer {
+    enum Status { case pending, expired, claimed, none }
+
+    private(set) var code: String?
+    private(set) var pollToken: String?
+    private(set) var browserURL: String?
+    private(set) var expiresAtWallMilliseconds: Int64?
+    private(set) var status = Status.none
+    private(set) var token: String?
+    private(set) var installation: String?
+
+    /// Nil unless it is a success in the relay's envelope.
+    init?(_ response: HTTPResponse) {
+        guard (200..<300).contains(response.status) else { return nil }
+        let parser = FrameParser()
+        let isRead = response.body.withUnsafeBytes { bytes -> Bool in
+            guard let root = parser.parse(bytes, capacity: bytes.count), root["ok"]?.flag == true,
+                let result = root["result"], result.isObject
+            else { return false }
+            read(result)
+            return true
+        }
+        guard isRead else { return nil }
+    }
+
+    private mutating func read(_ result: FrameNode) {
+        code = result["code"]?.string
+        pollToken = result["poll_token"]?.string.flatMap { (1...1_024).contains($0.utf8.count) ? $0 : nil }
+        browserURL = result["browser_url"]?.string
+        expiresAtWallMilliseconds = WallTime.milliseconds(result["expires_at"])
+        status =
+            switch result["status"]?.string {
+            case "pending": .pending
+            case "expired": .expired
+            case "claimed", "paired": .claimed
+            default: .none
+            }
+        token = result["bot_token"]?.string ?? result["token"]?.string
+        installation = result["installation_id"]?.string
+    }
+}
