@@ -80,8 +80,8 @@ let package = Package(
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "LocalServer", "Locking",
-                "Recording", "RelayProtocol", "RelayRules", "Simulator", "Transport",
+                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "Files", "LocalServer",
+                "Locking", "Recording", "RelayProtocol", "RelayRules", "Simulator", "Transport",
             ],
             swiftSettings: strict),
 

@@ -24,10 +24,12 @@ package struct CommandDeclaration: Sendable {
 
     package static let json = Option("json", nil, "events as JSON lines on standard output")
     package static let help = Option("help", nil, "this text")
+    private static let configFile = Option(
+        "config", "FILE", "the configuration ($SOPHON_CONFIG_DIR/bridge.json or ~/.config/sophon/bridge.json)")
 
     /// Commands that people know of and this version does not have: they are told so instead of being taken for a slip.
     package static let absent: Set = [
-        "run", "record", "pair", "logout", "doctor", "status", "explain", "journal", "service", "completion",
+        "run", "record", "doctor", "status", "explain", "journal", "service", "completion",
     ]
 
     package static let all: [CommandDeclaration] = [
@@ -61,10 +63,27 @@ package struct CommandDeclaration: Sendable {
             ],
             examples: ["sophon-bridge simulate", "sophon-bridge simulate --listen 127.0.0.1:0 --json"]),
         CommandDeclaration(
+            name: "pair", summary: "get a token from the relay, confirmed in a browser or on the phone", operands: nil,
+            options: [
+                Option("code", "CODE", "a code that the phone shows (the relay makes one)"),
+                Option("manual", nil, "show the address instead of opening a browser"),
+                Option("host-label", "NAME", "what the phone calls this machine (its own name)"),
+                Option("connection", "NAME", "which connection of the configuration, where there are several"),
+                configFile,
+            ],
+            examples: ["sophon-bridge pair", "sophon-bridge pair --code 9FP9SVT"]),
+        CommandDeclaration(
+            name: "logout", summary: "delete the token that pairing has saved", operands: nil,
+            options: [
+                Option("connection", "NAME", "which connection of the configuration, where there are several"),
+                configFile,
+            ],
+            examples: ["sophon-bridge logout", "sophon-bridge logout --connection work"]),
+        CommandDeclaration(
             name: "config", summary: "check the configuration, show what is in force, or print an example",
             operands: "check|show|example", actions: ["check", "show", "example"],
             options: [
-                Option("config", "FILE", "the file ($SOPHON_CONFIG_DIR/bridge.json or ~/.config/sophon/bridge.json)"),
+                configFile,
                 Option("state-dir", "DIR", "where the durable state lies (~/.local/state/sophon)"),
                 Option("log-level", "error|warning|info|debug", "how much is logged (info)"),
             ],

@@ -34,6 +34,9 @@ final class Output: Sendable {
 
     func say(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
+    /// A line on a terminal that the next one replaces; empty clears it.
+    func progress(_ text: String) { write("\r\u{1B}[2K" + text, to: STDERR_FILENO) }
+
     private func write(_ text: String, to descriptor: Int32) {
         lock.withLock { _ in
             var bytes = Array(text.utf8)[...]

@@ -21,6 +21,8 @@ do {
         case "demo": try DemoCommand(command, output).run()
         case "config": try ConfigCommand(command, output).run()
         case "simulate": try SimulateCommand(command, output).run()
+        case "pair": try PairCommand(command, output).run()
+        case "logout": try LogoutCommand(command, output).run()
         default: break
         }
     }

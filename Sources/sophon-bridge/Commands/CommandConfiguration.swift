@@ -1,0 +1,73 @@
+import BridgeModel
+import BridgeService
+import Commands
+import FoundationEssentials
+
+/// The configuration for a command, from its options, the environment and the file.
+enum CommandConfiguration {
+    /// The options that set a value, and the value they set.
+    private static let paths = [
+        "state-dir": "state_dir", "log-level": "log.level", "host-label": "host_label",
+    ]
+    private static let switches = ["json": "json", "manual": "manual_pair"]
+
+    /// Every fault is shown before it ends in a failure.
+    static func load(_ command: ParsedCommand, _ output: Output) throws -> LoadedConfiguration {
+        var flags: [String: (name: String, text: String)] = [:]
+        for (name, path) in paths { if let text = command.values[name] { flags[path] = (name, text) } }
+        for (name, path) in switches where command.switches.contains(name) { flags[path] = (name, "true") }
+        var sources = ConfigurationSources(flags: flags, environment: ProcessInfo.processInfo.environment)
+        do throws(ConfigurationError) {
+            try sources.readFile(named: command.values["config"])
+            return try ConfigurationLoader.load(sources)
+        } catch {
+            for fault in error.faults {
+                output.event(
+                    "config_fault",
+                    [
+                        ("path", .string(fault.path)), ("found", .string(fault.found)),
+                        ("expected", .string(fault.expected)), ("remedy", .string(fault.remedy)),
+                    ])
+                output.say("config: \(fault)")
+            }
+            let count = error.faults.count
+            throw CommandFailure(
+                code: .usage,
+                message: count == 1 ? "the configuration has a fault" : "the configuration has \(count) faults")
+        }
+    }
+}
+
+/// One connection of the configuration and where its credentials are kept, for the commands that deal with them.
+struct ConnectionOfCommand {
+    let connection: Configuration.Connection
+    let directory: String
+    /// What sets a token already, in words; nil: the saved one is used.
+    let tokenOrigin: String?
+
+    init(_ command: ParsedCommand, in loaded: LoadedConfiguration) throws {
+        let connections = loaded.configuration.connections
+        let names = connections.map(\.name.text)
+        let index: Int?
+        if let name = command.values["connection"] {
+            index = names.firstIndex(of: name)
+        } else {
+            index = names.count == 1 ? 0 : nil
+        }
+        let advice = "sophon-bridge \(command.name) --connection \(names.first ?? "NAME")"
+        guard let index else {
+            let found = command.values["connection"].map { "there is no connection \($0)" }
+            throw UsageError(
+                "\(found ?? "there are several connections"); the configuration has \(names.joined(separator: ", "))",
+                try: advice)
+        }
+        guard let directory = loaded.configuration.configDirectory else {
+            throw CommandFailure(
+                code: .usage, message: "nobody knows where credentials are kept: set HOME or SOPHON_CONFIG_DIR")
+        }
+        connection = connections[index]
+        self.directory = directory
+        let setting = loaded.settings.first { $0.path == "connections[\(index)].relay.token" }
+        tokenOrigin = connection.relay.token == nil ? nil : setting?.origin.description ?? "the configuration"
+    }
+}

@@ -1,0 +1,28 @@
+import BridgeModel
+import BridgeService
+import Commands
+import Files
+
+/// `logout`
+struct LogoutCommand {
+    private let command: ParsedCommand
+    private let output: Output
+
+    init(_ command: ParsedCommand, _ output: Output) {
+        self.command = command
+        self.output = output
+    }
+
+    func run() throws {
+        let target = try ConnectionOfCommand(command, in: CommandConfiguration.load(command, output))
+        let store = CredentialStore(directory: target.directory)
+        let name = target.connection.name
+        let path = store.path(of: name)
+        let isDeleted = try store.delete(name)
+        output.event(
+            "logged_out", [("path", .string(path)), ("deleted", JSONText(unchecked: isDeleted ? "true" : "false"))])
+        output.line(isDeleted ? "deleted \(path)" : "nothing to delete: there is no \(path)")
+        if isDeleted { output.say("the phone lists this bridge until it is removed there") }
+        if let origin = target.tokenOrigin { output.say("a token is still set by \(origin)") }
+    }
+}

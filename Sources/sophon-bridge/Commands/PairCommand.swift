@@ -1,0 +1,133 @@
+import AgentProtocols
+import BridgeModel
+import BridgeService
+import Commands
+import Files
+import FoundationEssentials
+import Glibc
+import Locking
+import RelayProtocol
+import Transport
+
+/// `pair`: the edges of the machine `Pairing`, and what a person sees of it.
+struct PairCommand {
+    private let command: ParsedCommand
+    private let output: Output
+    private let clock = SystemClock()
+
+    init(_ command: ParsedCommand, _ output: Output) {
+        self.command = command
+        self.output = output
+    }
+
+    func run() throws {
+        let loaded = try CommandConfiguration.load(command, output)
+        let target = try ConnectionOfCommand(command, in: loaded)
+        let connection = target.connection
+        let store = CredentialStore(directory: target.directory)
+        // Whatever could keep the token from being saved is better found before somebody confirms.
+        try PrivateFile.makeDirectory(target.directory)
+        let former = try? store.load(connection.name, for: connection.relay.address)
+
+        let claim = try pair(connection, hostLabel: loaded.configuration.hostLabel, loaded.configuration.terminal)
+        output.event("pairing_claimed", [("installation_id", .string(claim.installation ?? ""))])
+        try store.save(
+            RelayCredentials(
+                token: claim.token, installation: claim.installation, relay: connection.relay.address.description,
+                // The same device as before, for whom sessions' keys were wrapped.
+                bridgeSecret: former?.credentials.bridgeSecret, bridgePublicKey: former?.credentials.bridgePublicKey),
+            for: connection.name, wallMilliseconds: clock.wallMilliseconds)
+        let path = store.path(of: connection.name)
+        output.event(
+            "paired_only", [("installation_id", .string(claim.installation ?? "")), ("path", .string(path))])
+        output.line("paired\(claim.installation.map { " as \($0)" } ?? ""); the token is in \(path)")
+        if let origin = target.tokenOrigin { output.say("another token is set by \(origin), and goes before this one") }
+    }
+
+    private func pair(
+        _ connection: Configuration.Connection, hostLabel: String?, _ terminal: Configuration.Terminal
+    ) throws -> Pairing.Claim {
+        var settings = CurlClient.Settings()
+        settings.authorityFile = connection.relay.authorityFile
+        let http = CurlClient(settings: settings)
+        defer { http.close() }
+        let answers = Locked<[Result<HTTPResponse, HTTPFailure>]>([])
+        let showsTicker = !output.json && isatty(STDERR_FILENO) == 1
+        let connector = connection.agent.kind.rawValue
+        var pairing = Pairing(
+            Pairing.Settings(
+                relay: connection.relay.address, connector: connector, hostLabel: hostLabel ?? machineName,
+                code: command.values["code"], tickInterval: showsTicker ? .seconds(1) : .seconds(15)))
+        defer { if showsTicker { output.progress("") } }
+        pairing.start(at: clock.now, wallMilliseconds: clock.wallMilliseconds)
+        while true {
+            for order in pairing.takeOrders() {
+                switch order {
+                case .request(let request): http.send(request) { answer in answers.withLock { $0.append(answer) } }
+                case .invite(let invitation): show(invitation, connector, terminal)
+                case .waiting(let elapsed, let remaining): tell(elapsed, remaining, showsTicker: showsTicker)
+                case .claimed(let claim): return claim
+                case .failed(let failure): throw CommandFailure(code: failure.kind.exitCode, message: failure.message)
+                }
+            }
+            let left = pairing.nextDeadline.map { max(.zero, $0 - clock.now) } ?? .seconds(1)
+            _ = Pace.wait(atMost: left) { answers.withLock { !$0.isEmpty } }
+            if let answer = answers.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) {
+                pairing.answered(answer, at: clock.now, wallMilliseconds: clock.wallMilliseconds)
+            }
+            pairing.timePassed(at: clock.now)
+        }
+    }
+
+    // MARK: What is shown
+
+    private func show(
+        _ invitation: Pairing.Invitation, _ connector: String, _ terminal: Configuration.Terminal
+    ) {
+        let seconds = Int(invitation.lifetime.seconds)
+        let opensBrowser = invitation.browserURL != nil && !terminal.manualPair
+        var members: [(String, JSONText)] = [
+            ("connector", .string(connector)), ("code", .string(invitation.code)),
+            ("expires_at", .number(Int(invitation.expiresAtWallMilliseconds))), ("ttl_sec", .number(seconds)),
+        ]
+        if let url = invitation.browserURL { members.append(("browser_url", .string(url))) }
+        output.event("pairing_started", members + [("mode", .string(opensBrowser ? "browser" : "manual"))])
+        if command.values["code"] == nil {
+            output.say("pairing code: \(invitation.code) (for \(seconds) s)")
+            output.say("enter it on the phone: Settings, Connect a bridge")
+        } else {
+            output.say("waiting for the phone, which made the code \(invitation.code)")
+        }
+        guard let url = invitation.browserURL else { return }
+        let isOpened = opensBrowser && Browser(environment: ProcessInfo.processInfo.environment).open(url)
+        if isOpened { output.event("pairing_browser_opened", [("browser_url", .string(url))]) }
+        output.say(isOpened ? "or confirm it in the browser, at \(url)" : "or open \(url)")
+    }
+
+    private func tell(_ elapsed: Duration, _ remaining: Duration, showsTicker: Bool) {
+        let left = Int(remaining.seconds.rounded())
+        if showsTicker { return output.progress("waiting for confirmation… \(left) s left") }
+        output.event(
+            "pairing_waiting", [("elapsed_sec", .number(Int(elapsed.seconds))), ("remaining_sec", .number(left))])
+        if !output.json { output.say("waiting for confirmation… \(left) s left") }
+    }
+
+    /// As the phone is to call this machine where nothing else was set.
+    private var machineName: String? {
+        var name = [CChar](repeating: 0, count: 65)
+        guard gethostname(&name, name.count - 1) == 0 else { return nil }
+        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.isEmpty ? nil : text
+    }
+}
+
+extension Pairing.Failure.Kind {
+    fileprivate var exitCode: ExitCode {
+        switch self {
+        case .timedOut: .pairingTimedOut
+        case .codeExpired: .pairingCodeExpired
+        case .unreachable: .relayUnreachable
+        case .refused: .unexpected
+        }
+    }
+}
