@@ -70,7 +70,7 @@ let package = Package(
         room(
             "BridgeService",
             ["BridgeModel", "BridgeCore", "AgentProtocols", "RelayProtocol", "Recording", "Locking"]),
-        room("Simulator", ["RelayRules", "LocalServer", "Locking"]),
+        room("Simulator", ["BridgeModel", "RelayRules", "LocalServer", "Locking"]),
         room(
             "BridgeTesting",
             ["BridgeModel", "BridgeCore", "RelayRules", "RelayProtocol", "Recording", "Locking"]),
@@ -119,7 +119,9 @@ let package = Package(
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
         tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),
         tests("LocalServerTests", ["BridgeModel", "LocalServer", "Locking", "Transport", "WireTesting"]),
-        tests("SimulatorTests", ["Simulator", "RelayRules", "LocalServer", "Locking", "WireTesting"]),
+        tests(
+            "SimulatorTests",
+            ["BridgeModel", "Simulator", "RelayRules", "LocalServer", "Locking", "Transport", "WireTesting"]),
         tests("BridgeServiceTests", ["BridgeModel", "BridgeService"]),
 
         // The project as a whole: bans, links, sizes, files in no target.

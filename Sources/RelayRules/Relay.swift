@@ -20,7 +20,17 @@ package struct Relay: Sendable {
     var ring: [PhoneEvent] = []
     var nextEvent: UInt64 = 1
     var nextUpdate = 1
+    var nextUpdateOfOtherNode = 1
     var updates: [PendingUpdate] = []
+    var tokens: [String: TokenStanding]
+    var isInstallationRevoked = false
+    var lastSocket = 0
+    var sockets: [SocketID: BridgeSocket] = [:]
+    /// Oldest first.
+    var socketOrder: [SocketID] = []
+    var socketInstructions: [SocketInstruction] = []
+    var socketFaults: [SocketFault] = []
+    var remoteRequests: [RemoteRequest] = []
     package internal(set) var breaches: [Breach] = []
     package internal(set) var tally = Tally()
 
@@ -49,6 +59,7 @@ package struct Relay: Sendable {
     package init(options: RelayOptions = RelayOptions()) {
         self.options = options
         identifiers = IdentifierSource(seed: options.seed)
+        tokens = [options.bridgeToken: .good]
         buckets = options.buckets.reduce(into: [:]) { $0[$1.key] = RateBucket(name: $1.key, shape: $1.value) }
     }
 
@@ -65,7 +76,7 @@ package struct Relay: Sendable {
         headers.value(of: "authorization") == "Bearer \(options.userToken)"
     }
 
-    /// Answers everything but SSE and sockets.
+    /// Answers everything but SSE and sockets; those have `refusesUpgrade` and what follows it.
     package mutating func respond(to request: RawRequest, at now: Moment) -> Exchange {
         tick(at: now)
         let trace = RequestTrace(request.headers, using: &identifiers)
@@ -80,29 +91,21 @@ package struct Relay: Sendable {
                 response: RawResponse(status: 200, headers: headers, body: Array(#"{"ok":true}"#.utf8)),
                 delivery: .normal)
         }
-        if target.carriesToken(options) {
-            breach(.tokenInURL, "A token stands in the URL.", request.target, trace, now)
-            return plain(
-                Refusal(
-                    status: 400, code: "invalid_token_location", message: "Tokens belong into the Authorization header."
-                ))
-        }
+        do throws(Refusal) { try checkURL(target, request, trace, at: now) } catch { return plain(error) }
         guard target.segments.count >= 3, target.segments[0] == "v1", ["bridge", "me"].contains(target.segments[1])
         else {
             return plain(Refusal(status: 404, code: "not_found", message: "There is nothing at this address."))
         }
         let isBridge = target.segments[1] == "bridge"
-        let token = isBridge ? options.bridgeToken : options.userToken
-        guard request.headers.value(of: "authorization") == "Bearer \(token)" else {
-            if isBridge {
-                breach(
-                    .badToken, "The token is missing or not the one of this installation.", target.segments[2], trace,
-                    now)
+        guard isBridge else {
+            guard authorisesPhone(request.headers) else {
+                return plain(Refusal(status: 401, code: "invalid_token", message: "This is not the user's token."))
             }
-            return plain(
-                Refusal(status: 401, code: "invalid_token", message: "The token is unknown, malformed or revoked."))
+            return phoneCall(target, request, headers: headers, at: now)
         }
-        guard isBridge else { return phoneCall(target, request, headers: headers, at: now) }
+        do throws(Refusal) { try checkBridgeToken(request, target.segments[2], trace, at: now) } catch {
+            return plain(error)
+        }
 
         let method = target.segments[2]
         tally.calls[method, default: 0] += 1

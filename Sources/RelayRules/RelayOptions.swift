@@ -9,6 +9,31 @@ package struct RelayOptions: Sendable, Hashable {
         }
     }
 
+    package struct Socket: Sendable, Hashable {
+        /// What a second connection does to the first. The sheet does not say; it only knows that both can be (3.4).
+        package enum Newcomer: Sendable, Hashable { case replaces, joins }
+
+        /// 25 s, because the reference bridge cannot live with the documented 30 s (relay sheet D4).
+        package var pingMilliseconds: Int64 = 25_000
+        package var pongMilliseconds: Int64 = 10_000
+        package var missedPongLimit = 3
+        package var resendMilliseconds: Int64 = 5_000
+        /// Of the updates that wait only so many go out at a time.
+        package var window = 256
+        package var newcomer = Newcomer.replaces
+        package var connectionLimit = 16
+        /// The sheet names 4001 only; these are ours.
+        package var replacedCode = 4000
+        package var revokedCode = 4003
+        /// A file of 1.5 MiB is 2 MiB in base64 (relay sheet 1.6); a longer message ends the connection.
+        package var messageLimit = 4 << 20
+        /// The oldest requests to the bridge beyond these are forgotten.
+        package var requestLimit = 1_000
+
+        package init() {}
+    }
+
+    package var socket = Socket()
     package var bridgeToken = "inst_Simulator0000001:s_test_0123456789abcdefghijklmnopqrstuv"
     package var installation = "inst_Simulator0000001"
     package var userToken = "usr_test_0123456789abcdefghijklmnop"
@@ -32,6 +57,8 @@ package struct RelayOptions: Sendable, Hashable {
     /// Breaches, pending updates and finished approvals beyond these are no longer kept one by one.
     package var breachLimit = 10_000
     package var updateLimit = 10_000
+    /// Updates older than this are dropped while no bridge is connected; nil: kept (relay sheet D14).
+    package var updateLifetimeMilliseconds: Int64?
 
     package init() {}
 }

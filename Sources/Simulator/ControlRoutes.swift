@@ -27,8 +27,13 @@ extension RelaySimulator {
         case ("GET", "/v1/simulator/state"): return Envelope.success(stateReport())
         case ("POST", "/v1/simulator/sessions"): return writeAsUser(request.body)
         default:
+            let now = clock.now()
+            if let answer = change({ $0.relay.controlCall(Self.raw(request), at: now) }) {
+                return Self.localResponse(answer)
+            }
+            let routes = Self.routes + Relay.controlRoutes
             return Envelope.failure(
-                404, "not_found", "No such control route; there are \(Self.routes.joined(separator: ", ")).")
+                404, "not_found", "No such control route; there are \(routes.joined(separator: ", ")).")
         }
     }
 

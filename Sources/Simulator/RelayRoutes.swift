@@ -10,6 +10,9 @@ extension RelaySimulator {
         case "/healthz":
             guard request.method == "GET" || request.method == "HEAD" else { break }
             return .whole(Envelope.success(["status": "up"]))
+        case "/v1/bridge/ws":
+            guard request.method == "GET" else { break }
+            return bridgeSocket(request)
         case "/v1/me/stream":
             guard request.method == "GET" else { break }
             return phoneStream(request)
@@ -24,9 +27,7 @@ extension RelaySimulator {
 
     private func relayAnswer(_ request: LocalRequest) -> LocalAnswer {
         let now = clock.now()
-        let raw = RawRequest(
-            method: request.method, target: request.target,
-            headers: request.headers.map { RawHeader($0.name, $0.value) }, body: request.body)
+        let raw = Self.raw(request)
         let (exchange, call) = change { state in
             let exchange = state.relay.respond(to: raw, at: now)
             return (exchange, book(request, exchange, now, &state))
@@ -59,6 +60,12 @@ extension RelaySimulator {
             ticket.answer(answer)
         }
         return .deferred(ticket)
+    }
+
+    static func raw(_ request: LocalRequest) -> RawRequest {
+        RawRequest(
+            method: request.method, target: request.target,
+            headers: request.headers.map { RawHeader($0.name, $0.value) }, body: request.body)
     }
 
     static func localResponse(_ response: RawResponse) -> LocalResponse {

@@ -42,6 +42,7 @@ struct StateReport: Encodable {
     let pending_approvals: [String]
     let pending_updates: Int
     let phones: Int
+    let bridges: Int
     let breaches: Int
 }
 
@@ -64,6 +65,7 @@ extension RelaySimulator {
                     replays: tally.replays, faults: tally.faults),
                 pending_approvals: state.relay.pendingApprovals.map(\.id),
                 pending_updates: state.relay.pendingUpdates().count, phones: state.readerCount,
+                bridges: state.relay.socketReports.count,
                 breaches: state.relay.breaches.count)
         }
     }

@@ -1,3 +1,4 @@
+import BridgeModel
 import LocalServer
 import RelayRules
 
@@ -20,6 +21,8 @@ struct SimulatorState {
     var relay: Relay
     var lanes = LaneWatch()
     var isRunning = false
+    /// The open sockets of bridges. Letting go of a link cuts it.
+    var links: [SocketID: any WebSocketLink] = [:]
     private var readers: [Int: Reader] = [:]
     private var lastReaderName = 0
     private var eventHandlers: [@Sendable (PhoneEvent) -> Void] = []
@@ -59,6 +62,20 @@ struct SimulatorState {
     }
 
     var readerCount: Int { readers.count }
+
+    /// Does on the sockets what the relay ordered. The calls of a link return at once, so they may be made inside the lock,
+    /// and no two threads can mix up the order of the frames.
+    mutating func carryOutSocketInstructions() {
+        for instruction in relay.takeSocketInstructions() {
+            guard let link = links[instruction.socket] else { continue }
+            switch instruction.order {
+            case .send(let frame): link.send(text: frame)
+            case .close(let code, let reason): link.close(code: code, reason: reason)
+            case .cut: link.cut()
+            case .stopReading: link.pauseReading()
+            }
+        }
+    }
 
     /// Gives every reader what is new. Pushing never waits; a reader at its bound is cut.
     mutating func publish() {

@@ -12,6 +12,20 @@ struct Fields {
         issues.append(FieldIssue(path: "", code: .invalidType, message: "expected an object"))
     }
 
+    /// Of a body; an empty one is an object without members.
+    init(body: [UInt8]) throws(Refusal) {
+        guard !body.isEmpty else {
+            self.init(.object([]))
+            return
+        }
+        do throws(JSONFault) { self.init(try JSONParser.parse(body)) } catch {
+            throw Refusal(status: 400, code: "invalid_request", message: "The body is no JSON: \(error).")
+        }
+    }
+
+    /// Nil also when it is null.
+    func member(_ name: String) -> JSONValue? { root[name].flatMap { $0 == .null ? nil : $0 } }
+
     mutating func required(_ name: String, atMost limit: Int = 256) -> String {
         let value = optional(name, atMost: limit)
         if value == nil, root[name] == nil {

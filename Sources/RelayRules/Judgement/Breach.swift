@@ -16,11 +16,12 @@ package struct Breach: Sendable, Hashable {
 }
 
 package enum BreachCode: String, Sendable, Hashable, CaseIterable {
-    case malformedRequest, oversized, badKey, missingKey, tokenInURL, badToken
+    case malformedRequest, oversized, badKey, missingKey, tokenInURL, badToken, revokedToken
     case unknownSession, unknownInteraction, unknownMessage, unknownTask, unknownRoute
     case idempotencyConflict, messageFinalized, rateLimited, interactionExpired
     case secondPlaceholder, writeBeforeOpen, textMissingAtEnd, endWithOpenTasks
     case taskFinishedTwice, taskAfterEnd, taskUpdateAfterFinish, approvalAskedTwice, emptyApprovalMessage
+    case malformedFrame, unknownFrame, lateHello, missedPong, unknownUpdate, unknownRequest
     /// Two calls of one (session, interaction) at once; seen by whoever serves the sockets.
     case overlap
 }

@@ -31,36 +31,8 @@ extension Relay {
             else { continue }
             settle(id, "deny", reason: "expired", at: now)
         }
-    }
-
-    // MARK: Updates for the bridge
-
-    package func pendingUpdates() -> [PendingUpdate] { updates }
-
-    /// Everything up to and including the id (relay sheet 3.2).
-    package mutating func acknowledge(upTo id: String) {
-        guard let index = updates.firstIndex(where: { $0.id == id }) else { return }
-        updates.removeFirst(index + 1)
-    }
-
-    private mutating func queueUpdate(
-        _ type: String, session: String, interaction: String?, at now: Moment, _ payload: (inout JSONWriter) -> Void
-    ) {
-        let id = String(nextUpdate)
-        nextUpdate += 1
-        let frame = JSONWriter.object { frame in
-            frame.field("type", "update")
-            frame.object("update") { update in
-                update.field("update_id", id)
-                update.field("type", type)
-                update.field("interaction_id", interaction)
-                update.field("session_id", session)
-                update.field("installation_id", options.installation)
-                update.field("created_at", now.iso8601)
-                update.object("payload", payload)
-            }
-        }
-        if updates.count < options.updateLimit { updates.append(PendingUpdate(id: id, type: type, frame: frame)) }
+        expireUpdates(at: now)
+        tickSockets(at: now)
     }
 
     // MARK: What the user does

@@ -57,13 +57,6 @@ package struct PhoneEvent: Sendable, Hashable {
     package var at: Moment
 }
 
-package struct PendingUpdate: Sendable, Hashable {
-    package var id: String
-    package var type: String
-    /// The whole frame, nested (relay sheet 3.1, D2).
-    package var frame: [UInt8]
-}
-
 package struct Tally: Sendable, Hashable {
     package var calls: [String: Int] = [:]
     package var refusals: [String: Int] = [:]

@@ -3,13 +3,21 @@ struct RequestTarget {
     let segments: [String]
     private let query: String
     private let path: String
+    private let parameters: [String: String]
 
     init(_ target: String) {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         path = Self.decoded(parts.first ?? "")
         query = parts.count > 1 ? Self.decoded(parts[1]) : ""
+        parameters = (parts.count > 1 ? parts[1] : "").split(separator: "&").reduce(into: [:]) { found, pair in
+            let words = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            found[Self.decoded(words[0])] = words.count > 1 ? Self.decoded(words[1]) : ""
+        }
         segments = (parts.first ?? "").split(separator: "/").map(Self.decoded)
     }
+
+    /// A parameter of the query; the last of a name counts.
+    func parameter(_ name: String) -> String? { parameters[name] }
 
     /// A token in path or query is refused (relay sheet 2.1): the ones we know, and whatever has a bridge token's shape.
     func carriesToken(_ options: RelayOptions) -> Bool {

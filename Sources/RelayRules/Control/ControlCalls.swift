@@ -1,0 +1,177 @@
+// What a tester may ask for over HTTP: updates and requests to the bridge, faults of the socket, tokens. Whoever serves the
+// sockets lets only the user's token and this machine through to here.
+extension Relay {
+    package static let controlRoutes = [
+        "POST /v1/simulator/updates", "POST /v1/simulator/requests", "GET /v1/simulator/requests/:id",
+        "GET /v1/simulator/socket", "POST /v1/simulator/socket/faults", "DELETE /v1/simulator/socket/faults",
+        "POST /v1/simulator/socket/close", "POST /v1/simulator/socket/drop", "POST /v1/simulator/socket/silence",
+        "POST /v1/simulator/socket/half-open", "POST /v1/simulator/revoke",
+    ]
+
+    /// Nil: there is no such route here.
+    package mutating func controlCall(_ request: RawRequest, at now: Moment) -> RawResponse? {
+        tick(at: now)
+        let headers = [RawHeader("Content-Type", "application/json")]
+        let path = RequestTarget(request.target).segments.dropFirst(2)
+        do throws(Refusal) {
+            guard let result = try controlResult(Array(path), request, at: now) else { return nil }
+            let body = Array(#"{"ok":true,"result":"#.utf8) + result + Array("}".utf8)
+            return RawResponse(status: 200, headers: headers, body: body)
+        } catch {
+            return RawResponse(status: error.status, headers: headers, body: error.body)
+        }
+    }
+
+    private mutating func controlResult(_ path: [String], _ request: RawRequest, at now: Moment) throws(Refusal)
+        -> [UInt8]?
+    {
+        switch (request.method, path) {
+        case ("POST", ["updates"]): return try orderUpdate(try Fields(body: request.body), at: now)
+        case ("POST", ["requests"]): return try orderRequest(try Fields(body: request.body))
+        case ("GET", ["socket"]): return socketsAsJSON()
+        case ("POST", ["socket", "faults"]): try orderSocketFault(try Fields(body: request.body))
+        case ("DELETE", ["socket", "faults"]): forgetSocketFaults()
+        case ("POST", ["socket", "close"]): try orderClose(try Fields(body: request.body))
+        case ("POST", ["socket", "drop"]): cutSockets()
+        case ("POST", ["socket", "silence"]): silenceSockets(halfOpen: false)
+        case ("POST", ["socket", "half-open"]): silenceSockets(halfOpen: true)
+        case ("POST", ["revoke"]): try orderRevocation(try Fields(body: request.body), at: now)
+        case ("GET", let path) where path.count == 2 && path[0] == "requests": return try requestAsJSON(path[1])
+        default: return nil
+        }
+        return Array("{}".utf8)
+    }
+
+    // MARK: Updates and requests
+
+    /// Any update of relay sheet 4, with whatever payload.
+    private mutating func orderUpdate(_ order: Fields, at now: Moment) throws(Refusal) -> [UInt8] {
+        var order = order
+        let type = order.required("type", atMost: 64)
+        let session = order.optional("session_id")
+        let interaction = order.optional("interaction_id")
+        let payload = order.json("payload") ?? "{}"
+        try order.check()
+        let id = String(nextUpdate)
+        queueUpdate(type, session: session, interaction: interaction, payload: Array(payload.utf8), at: now)
+        return JSONWriter.object { $0.field("update_id", id) }
+    }
+
+    private mutating func orderRequest(_ order: Fields) throws(Refusal) -> [UInt8] {
+        var order = order
+        let type = order.optional("type", atMost: 64)
+        _ = order.json("fields")
+        try order.check()
+        guard let id = ask(type: type, fields: order.member("fields") ?? .object([])) else {
+            throw Refusal(status: 409, code: "not_connected", message: "No bridge is connected; connect one first.")
+        }
+        return JSONWriter.object { $0.field("req_id", id) }
+    }
+
+    private func requestAsJSON(_ id: String) throws(Refusal) -> [UInt8] {
+        guard let request = remoteRequest(id) else {
+            throw .notFound("request_not_found", "The request", breach: nil)
+        }
+        return JSONWriter.object { result in
+            result.field("req_id", id)
+            result.field("type", request.type)
+            switch request.outcome {
+            case .waiting: result.field("status", "waiting")
+            case .lost: result.field("status", "lost")
+            case .answered(let frame):
+                result.field("status", "answered")
+                result.field("reply", json: frame)
+            }
+        }
+    }
+
+    // MARK: The socket
+
+    private func socketsAsJSON() -> [UInt8] {
+        JSONWriter.object { result in
+            result.array("sockets") { list in
+                for report in socketReports {
+                    list.objectElement { socket in
+                        socket.field("number", Int64(report.socket.number))
+                        socket.field("version", report.version)
+                        socket.field("opened_at_ms", report.openedAt.milliseconds)
+                        socket.field("updates_sent", Int64(report.updatesSent))
+                        socket.field("missed_pongs", Int64(report.missedPongs))
+                        socket.field("is_closing", report.isClosing)
+                    }
+                }
+            }
+        }
+    }
+
+    private static let faultKinds = [
+        "refused", "silent", "half_open", "accept_then_close", "accept_then_drop", "no_pings", "doubled", "second_id",
+        "flat",
+    ]
+
+    private mutating func orderSocketFault(_ order: Fields) throws(Refusal) {
+        var order = order
+        let kind = order.enumeration("kind", Self.faultKinds, required: true)
+        let count = order.integer("count", 1...100_000) ?? 1
+        let status = order.integer("status", 400...599) ?? 503
+        let code = Self.closeCode(&order)
+        let name = order.optional("error", atMost: 64) ?? Self.errorCode(ofStatus: status)
+        try order.check()
+        switch kind {
+        case "refused": plan(SocketFault(.refused(status: status, code: name), count: count))
+        case "silent": plan(SocketFault(.silent, count: count))
+        case "half_open": plan(SocketFault(.halfOpen, count: count))
+        case "accept_then_close": plan(SocketFault(.acceptedThenClosed(code: code), count: count))
+        case "accept_then_drop": plan(SocketFault(.acceptedThenCut, count: count))
+        case "no_pings": plan(SocketFault(.withoutPings, count: count))
+        case "doubled": plan(SocketFault(.doubled, count: count))
+        case "second_id": plan(SocketFault(.secondIdentifier, count: count))
+        case "flat": plan(SocketFault(.flat, count: count))
+        default: break
+        }
+    }
+
+    private mutating func orderClose(_ order: Fields) throws(Refusal) {
+        var order = order
+        let code = Self.closeCode(&order)
+        let reason = order.optional("reason", atMost: 123) ?? ""
+        try order.check()
+        closeSockets(code: code, reason: reason)
+    }
+
+    private static func closeCode(_ order: inout Fields) -> Int {
+        let code = order.integer("code", 1000...4999) ?? 1000
+        if !mayBeSent(code) {
+            order.complain(
+                "code", .custom, "must be 1000 to 1003, 1007 to 1014 or 3000 to 4999", .malformedRequest)
+        }
+        return code
+    }
+
+    private static func errorCode(ofStatus status: Int) -> String {
+        switch status {
+        case 401: "invalid_token"
+        case 403: "installation_revoked"
+        case 429: "rate_limited"
+        case 502: "upstream_error"
+        case 503: "temporarily_unavailable"
+        default: "internal_error"
+        }
+    }
+
+    // MARK: Tokens
+
+    private mutating func orderRevocation(_ order: Fields, at now: Moment) throws(Refusal) {
+        var order = order
+        let what = order.enumeration("what", ["token", "installation"], required: true)
+        let token = order.optional("token")
+        let reason = order.optional("reason", atMost: 64) ?? "user_uninstalled"
+        try order.check()
+        if what == "installation" { return revokeInstallation(reason: reason, at: now) }
+        if let token {
+            guard revoke(token: token) else { throw .notFound("token_not_found", "The token", breach: nil) }
+        } else {
+            for token in tokens.keys.sorted() { _ = revoke(token: token) }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+/// Names one connection of the bridge's socket.
+package struct SocketID: Hashable, Sendable {
+    package let number: Int
+}
+
+/// What whoever carries the sockets must do; in order.
+package struct SocketInstruction: Hashable, Sendable {
+    package enum Order: Hashable, Sendable {
+        /// A text frame.
+        case send([UInt8])
+        /// The code is one that may be sent.
+        case close(code: Int, reason: String)
+        /// Ends without a closing frame.
+        case cut
+        /// Nothing that comes is read from now on, not even the protocol's own pings.
+        case stopReading
+    }
+
+    package var socket: SocketID
+    package var order: Order
+}
+
+/// What can be told of one connection.
+package struct SocketReport: Hashable, Sendable {
+    package var socket: SocketID
+    /// The `version` of its `hello`; nil before it, or without one.
+    package var version: String?
+    package var openedAt: Moment
+    package var updatesSent: Int
+    package var missedPongs: Int
+    package var isClosing: Bool
+}
+
+/// One open connection, as the relay sees it.
+struct BridgeSocket: Sendable {
+    enum Manner: Sendable { case normal, withoutPings, silent, halfOpen }
+
+    enum Beat: Hashable { case ping, pongMissed, dead }
+
+    let token: String
+    /// The `X-Request-ID` of its upgrade, by which breaches name it.
+    let request: String
+    let openedAt: Moment
+    var manner: Manner
+    var isClosing = false
+    var version: String?
+    var framesReceived = 0
+    var updatesSent = 0
+    private(set) var missedPongs = 0
+    private var lastPing: Moment
+    private var pingWithoutPong: Moment?
+    private var sentUpdates: [String: Moment] = [:]
+
+    init(token: String, request: String, manner: Manner, at now: Moment) {
+        self.token = token
+        self.request = request
+        self.manner = manner
+        openedAt = now
+        lastPing = now
+    }
+
+    /// False when nothing may be sent on it any more.
+    var speaks: Bool { !isClosing && (manner == .normal || manner == .withoutPings) }
+
+    // MARK: Heartbeat
+
+    /// A ping is due every so often; its pong is missed after a while, and the third in a row ends the socket (sheet 3.3).
+    mutating func beats(at now: Moment, _ options: RelayOptions.Socket) -> [Beat] {
+        guard manner == .normal, !isClosing else { return [] }
+        var beats: [Beat] = []
+        if let asked = pingWithoutPong, now.milliseconds(since: asked) >= options.pongMilliseconds {
+            pingWithoutPong = nil
+            missedPongs += 1
+            beats.append(.pongMissed)
+            if missedPongs >= options.missedPongLimit { return beats + [.dead] }
+        }
+        // A clock that was put back must not silence the pings until it has caught up.
+        if now < lastPing { lastPing = now }
+        if now.milliseconds(since: lastPing) >= options.pingMilliseconds {
+            lastPing = now
+            pingWithoutPong = pingWithoutPong ?? now
+            beats.append(.ping)
+        }
+        return beats
+    }
+
+    mutating func pongReceived() {
+        pingWithoutPong = nil
+        missedPongs = 0
+    }
+
+    // MARK: Updates
+
+    /// Whether an update is to be sent now, and for the first time; it counts as sent then.
+    mutating func isDue(_ update: String, at now: Moment, every milliseconds: Int64) -> (now: Bool, first: Bool) {
+        guard let last = sentUpdates[update] else {
+            sentUpdates[update] = now
+            return (true, true)
+        }
+        guard now < last || now.milliseconds(since: last) >= milliseconds else { return (false, false) }
+        sentUpdates[update] = now
+        return (now >= last, false)
+    }
+
+    mutating func forget(_ update: String) { sentUpdates[update] = nil }
+}

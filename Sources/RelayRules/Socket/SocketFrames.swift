@@ -1,0 +1,65 @@
+// Frames from the bridge (relay sheet 3.2). What does not fit is a breach and has no effect: the relay takes unknown frames
+// as nothing, and a judge must still see the misspelt one.
+extension Relay {
+    package mutating func textReceived(_ text: [UInt8], on id: SocketID, at now: Moment) {
+        guard let socket = sockets[id], socket.manner == .normal || socket.manner == .withoutPings else { return }
+        let isFirst = socket.framesReceived == 0
+        sockets[id]?.framesReceived += 1
+        let frame: JSONValue
+        do throws(JSONFault) { frame = try JSONParser.parse(text) } catch {
+            return socketBreach(.malformedFrame, "A frame is no JSON: \(error).", id, now)
+        }
+        guard case .object = frame, let type = frame["type"]?.string else {
+            return socketBreach(.malformedFrame, "A frame is no object with a type.", id, now)
+        }
+        if let request = frame["req_id"] {
+            guard let request = request.string else {
+                return socketBreach(.malformedFrame, "The req_id of a frame is no string.", id, now)
+            }
+            return answerReceived(frame, type: type, request: request, on: id, at: now)
+        }
+        switch type {
+        case "hello": helloReceived(frame, isFirst: isFirst, on: id, at: now)
+        case "pong": sockets[id]?.pongReceived()
+        case "ping": if takesPart(id) { order(id, .send(Array(#"{"type":"pong"}"#.utf8))) }
+        case "ack": acknowledgementReceived(frame, on: id, at: now)
+        default: socketBreach(.unknownFrame, "The relay knows no frame \(type.prefix(64)).", id, now)
+        }
+    }
+
+    /// All frames are JSON text (relay sheet 3).
+    package mutating func binaryReceived(on id: SocketID, at now: Moment) {
+        socketBreach(.malformedFrame, "A frame was binary.", id, now)
+    }
+
+    /// The codec ended the connection because of what the bridge sent.
+    package mutating func protocolBroken(_ sentence: String, on id: SocketID, at now: Moment) {
+        socketBreach(.malformedFrame, sentence, id, now)
+    }
+
+    private mutating func helloReceived(_ frame: JSONValue, isFirst: Bool, on id: SocketID, at now: Moment) {
+        guard let version = frame["version"]?.string, (1...256).contains(version.utf8.count) else {
+            return socketBreach(.malformedFrame, "The hello has no version.", id, now)
+        }
+        guard isFirst else {
+            return socketBreach(.lateHello, "The hello came after another frame.", id, now)
+        }
+        sockets[id]?.version = version
+    }
+
+    private mutating func acknowledgementReceived(_ frame: JSONValue, on id: SocketID, at now: Moment) {
+        let update: String
+        // Ids are opaque strings; the flat form has whole numbers (relay sheet D3).
+        switch frame["up_to_update_id"] {
+        case .string(let text): update = text
+        case .number(let text): update = text
+        default: return socketBreach(.malformedFrame, "The ack has no up_to_update_id.", id, now)
+        }
+        guard wasSent(update) else {
+            return socketBreach(
+                .unknownUpdate, "The ack names the update \(update.prefix(64)), which was never sent.", id, now)
+        }
+        acknowledge(upTo: update)
+        deliverUpdates(at: now)
+    }
+}

@@ -1,0 +1,119 @@
+// Updates wait here until they are acknowledged; each goes out when it arises, every 5 s while it is not acknowledged, and
+// first thing on a new connection (relay sheet 3.4, D14).
+extension Relay {
+    package func pendingUpdates() -> [PendingUpdate] { updates }
+
+    /// Everything up to and including the id (relay sheet 3.2).
+    package mutating func acknowledge(upTo id: String) {
+        guard let index = updates.firstIndex(where: { $0.id == id }) else { return }
+        for update in updates[...index] {
+            for socket in socketOrder { sockets[socket]?.forget(update.id) }
+        }
+        updates.removeFirst(index + 1)
+    }
+
+    mutating func queueUpdate(
+        _ type: String, session: String?, interaction: String?, at now: Moment, _ payload: (inout JSONWriter) -> Void
+    ) {
+        queueUpdate(type, session: session, interaction: interaction, payload: JSONWriter.object(payload), at: now)
+    }
+
+    mutating func queueUpdate(_ type: String, session: String?, interaction: String?, payload: [UInt8], at now: Moment)
+    {
+        var update = PendingUpdate(
+            id: String(nextUpdate), type: type, installation: options.installation, session: session,
+            interaction: interaction, payload: payload, at: now)
+        nextUpdate += 1
+        update.isFlat = takeSocketFault { $0 == .flat } != nil
+        update.isDoubled = takeSocketFault { $0 == .doubled } != nil
+        append(update)
+        if type == "session.message", takeSocketFault(where: { $0 == .secondIdentifier }) != nil {
+            update.id = "\(Self.otherNode)\(nextUpdateOfOtherNode)"
+            nextUpdateOfOtherNode += 1
+            append(update)
+        }
+        deliverUpdates(at: now)
+    }
+
+    /// What begins the ids that pretend to be another node's.
+    private static let otherNode = "node2-"
+
+    private mutating func append(_ update: PendingUpdate) {
+        if updates.count < options.updateLimit { updates.append(update) }
+    }
+
+    /// Whether an id stands for an update that went out, on whatever connection, acknowledged or not.
+    func wasSent(_ id: String) -> Bool {
+        if let waiting = updates.first(where: { $0.id == id }) { return waiting.wasSent }
+        if let number = Int(id) { return (1..<nextUpdate).contains(number) }
+        guard id.hasPrefix(Self.otherNode), let number = Int(id.dropFirst(Self.otherNode.count)) else { return false }
+        return (1..<nextUpdateOfOtherNode).contains(number)
+    }
+
+    /// Sends what is due on every open socket; of very many only the first, so that a bridge which acknowledges nothing is
+    /// not sent all of them every 5 s.
+    mutating func deliverUpdates(at now: Moment) {
+        guard !updates.isEmpty else { return }
+        for id in socketOrder where takesPart(id) {
+            for index in updates.indices.prefix(options.socket.window) {
+                let due = sockets[id]?.isDue(updates[index].id, at: now, every: options.socket.resendMilliseconds)
+                guard let due, due.now else { continue }
+                updates[index].wasSent = true
+                let frame = updates[index].isFlat ? updates[index].flatFrame : updates[index].frame
+                let copies = due.first && updates[index].isDoubled ? 2 : 1
+                for _ in 0..<copies { order(id, .send(frame)) }
+                sockets[id]?.updatesSent += copies
+            }
+        }
+    }
+
+    /// Drops what nobody has fetched for too long, where that is asked for (relay sheet 3.4).
+    mutating func expireUpdates(at now: Moment) {
+        guard let lifetime = options.updateLifetimeMilliseconds, sockets.isEmpty else { return }
+        updates.removeAll { now.milliseconds(since: $0.at) > lifetime }
+    }
+}
+
+package struct PendingUpdate: Sendable, Hashable {
+    package var id: String
+    package var type: String
+    var installation: String
+    var session: String?
+    var interaction: String?
+    /// JSON.
+    var payload: [UInt8]
+    var at: Moment
+    var wasSent = false
+    var isFlat = false
+    var isDoubled = false
+
+    /// The whole frame, nested (relay sheet 3.1, D2).
+    package var frame: [UInt8] {
+        JSONWriter.object { frame in
+            frame.field("type", "update")
+            frame.object("update") { update in
+                update.field("update_id", id)
+                update.field("type", type)
+                update.field("interaction_id", interaction)
+                update.field("session_id", session)
+                update.field("installation_id", installation)
+                update.field("created_at", at.iso8601)
+                update.field("payload", json: payload)
+            }
+        }
+    }
+
+    /// The RFC's form: one level, a whole number as id, `ts` in milliseconds (relay sheet 4.1, D2, D3).
+    var flatFrame: [UInt8] {
+        JSONWriter.object { frame in
+            if let number = Int64(id) { frame.field("update_id", number) } else { frame.field("update_id", id) }
+            frame.field("type", type)
+            frame.field("agent_id", "agt_Simulator0000001")
+            frame.field("interaction_id", interaction)
+            frame.field("session_id", session)
+            frame.field("installation_id", installation)
+            frame.field("ts", at.milliseconds)
+            frame.field("payload", json: payload)
+        }
+    }
+}

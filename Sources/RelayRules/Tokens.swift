@@ -1,0 +1,60 @@
+/// How a bridge token stands.
+enum TokenStanding: Sendable { case good, revoked }
+
+// Who may call as the bridge (relay sheet 2.1).
+extension Relay {
+    static func bearer(_ request: RawRequest) -> String? {
+        guard let header = request.headers.value(of: "authorization"), header.hasPrefix("Bearer ") else { return nil }
+        return String(header.dropFirst("Bearer ".count))
+    }
+
+    mutating func checkURL(
+        _ target: RequestTarget, _ request: RawRequest, _ trace: RequestTrace, at now: Moment
+    ) throws(Refusal) {
+        guard target.carriesToken(options) else { return }
+        breach(.tokenInURL, "A token stands in the URL.", "url", trace, now)
+        throw Refusal(
+            status: 400, code: "invalid_token_location", message: "Tokens belong into the Authorization header.")
+    }
+
+    mutating func checkBridgeToken(
+        _ request: RawRequest, _ method: String, _ trace: RequestTrace, at now: Moment
+    ) throws(Refusal) {
+        switch Self.bearer(request).flatMap({ tokens[$0] }) {
+        case .good: break
+        case .revoked:
+            breach(.revokedToken, "The token was revoked.", method, trace, now)
+            throw Refusal(status: 401, code: "invalid_token", message: "The token was revoked; pair again.")
+        case nil:
+            breach(.badToken, "The token is missing or not the one of this installation.", method, trace, now)
+            throw Refusal(
+                status: 401, code: "invalid_token", message: "The token is unknown, malformed or revoked.")
+        }
+        guard !isInstallationRevoked else {
+            // In the middle of things 410, at the door 403 (relay sheet 10.2).
+            throw Refusal(
+                status: method == "ws" ? 403 : 410, code: "installation_revoked", message: "The installation is gone.")
+        }
+    }
+
+    /// The token can neither connect nor post from now on, and its sockets are closed. False: there is no such token.
+    package mutating func revoke(token: String) -> Bool {
+        guard tokens[token] != nil else { return false }
+        tokens[token] = .revoked
+        for id in socketOrder where sockets[id]?.token == token {
+            close(id, code: options.socket.revokedCode, "the token was revoked")
+        }
+        return true
+    }
+
+    /// The user removes the installation: an update says so, and later writes get 410 (relay sheet 4.4). The socket stays
+    /// for the acknowledgement.
+    package mutating func revokeInstallation(reason: String, at now: Moment) {
+        let installation = options.installation
+        queueUpdate("installation.revoked", session: nil, interaction: nil, at: now) { payload in
+            payload.object("installation") { $0.field("id", installation) }
+            payload.field("reason", reason)
+        }
+        isInstallationRevoked = true
+    }
+}
