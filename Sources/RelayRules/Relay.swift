@@ -31,6 +31,8 @@ package struct Relay: Sendable {
     var socketInstructions: [SocketInstruction] = []
     var socketFaults: [SocketFault] = []
     var remoteRequests: [RemoteRequest] = []
+    /// Oldest first.
+    var pairings: [Pairing] = []
     package internal(set) var breaches: [Breach] = []
     package internal(set) var tally = Tally()
 
@@ -92,7 +94,12 @@ package struct Relay: Sendable {
                 delivery: .normal)
         }
         do throws(Refusal) { try checkURL(target, request, trace, at: now) } catch { return plain(error) }
-        guard target.segments.count >= 3, target.segments[0] == "v1", ["bridge", "me"].contains(target.segments[1])
+        if target.segments.starts(with: ["v1", "pairing"]) {
+            return pairingCall(target, request, headers: headers, at: now)
+        }
+        guard
+            target.segments.starts(with: ["v1", "me"])
+                || (target.segments.count >= 3 && target.segments.starts(with: ["v1", "bridge"]))
         else {
             return plain(Refusal(status: 404, code: "not_found", message: "There is nothing at this address."))
         }

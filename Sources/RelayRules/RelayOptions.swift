@@ -33,7 +33,14 @@ package struct RelayOptions: Sendable, Hashable {
         package init() {}
     }
 
+    /// The two forms of pairing that the sources describe (relay sheet 2.2, 2.3, D1).
+    package enum PairingForm: Sendable, Hashable { case shipping, documented }
+
     package var socket = Socket()
+    /// Nil: in the form that the bridge asked in; if it asked in both, the shipping one.
+    package var pairingForm: PairingForm?
+    package var pairingLifetimeMilliseconds: Int64 = 120_000
+    package var pairingLimit = 256
     package var bridgeToken = "inst_Simulator0000001:s_test_0123456789abcdefghijklmnopqrstuv"
     package var installation = "inst_Simulator0000001"
     package var userToken = "usr_test_0123456789abcdefghijklmnop"

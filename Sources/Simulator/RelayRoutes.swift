@@ -10,6 +10,8 @@ extension RelaySimulator {
         case "/healthz":
             guard request.method == "GET" || request.method == "HEAD" else { break }
             return .whole(Envelope.success(["status": "up"]))
+        case "/v1/pairing/poll":
+            if let held = heldPoll(Self.raw(request)) { return held }
         case "/v1/bridge/ws":
             guard request.method == "GET" else { break }
             return bridgeSocket(request)

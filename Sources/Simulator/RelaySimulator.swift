@@ -132,6 +132,8 @@ package final class RelaySimulator: Sendable {
     package var tally: Tally { state.withLock { $0.relay.tally } }
     package var pendingApprovals: [PhoneApproval] { state.withLock { $0.relay.pendingApprovals } }
     package var sessions: [PhoneSession] { state.withLock { $0.relay.sessions } }
+    /// Polls for a pairing that are held back at the moment.
+    package var waitingPollCount: Int { state.withLock { $0.waitingPolls.count } }
     /// Phones on the event stream at the moment.
     package var readerCount: Int { state.withLock { $0.readerCount } }
 
@@ -140,8 +142,10 @@ package final class RelaySimulator: Sendable {
     /// Every change of the relay goes through here, so that all who listen hear of it.
     @discardableResult
     func change<Result: Sendable>(_ body: (inout SimulatorState) -> Result) -> Result {
+        let now = clock.now()
         let result = state.withLock { state in
             let result = body(&state)
+            state.answerWaitingPolls(at: now)
             state.publish()
             state.carryOutSocketInstructions()
             return result

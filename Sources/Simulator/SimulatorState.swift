@@ -23,6 +23,7 @@ struct SimulatorState {
     var isRunning = false
     /// The open sockets of bridges. Letting go of a link cuts it.
     var links: [SocketID: any WebSocketLink] = [:]
+    var waitingPolls: [WaitingPoll] = []
     private var readers: [Int: Reader] = [:]
     private var lastReaderName = 0
     private var eventHandlers: [@Sendable (PhoneEvent) -> Void] = []

@@ -63,9 +63,16 @@ extension Relay {
     // MARK: Addresses
 
     private func checkSession(_ session: String) throws(Refusal) {
-        guard sessionStates[session] != nil else {
+        guard let known = sessionStates[session] else {
             throw .notFound("session_not_found", "The session", breach: .unknownSession)
         }
+        try checkNotDeleted(known)
+    }
+
+    /// No breach: the bridge may not have heard of it yet.
+    private func checkNotDeleted(_ session: PhoneSession) throws(Refusal) {
+        guard session.isDeleted else { return }
+        throw Refusal(status: 410, code: "session_deleted", message: "The session was deleted.")
     }
 
     private func checkInteraction(_ interaction: String?, in session: String, at now: Moment) throws(Refusal) {
@@ -208,6 +215,7 @@ extension Relay {
         guard let place = messagePlaces[id], let message = sessionStates[place.session]?.messages[place.index],
             message.role == .agent
         else { throw .notFound("message_not_found", "The message", breach: .unknownMessage) }
+        if let session = sessionStates[place.session] { try checkNotDeleted(session) }
         if message.isFinal {
             throw Refusal(
                 status: 409, code: "message_finalized", message: "\(what) came after the end of the message.",

@@ -49,6 +49,12 @@ struct Fields {
         return text
     }
 
+    /// A string or null; nil when it is absent.
+    mutating func nullable(_ name: String, atMost limit: Int) -> Nullable? {
+        guard let member = root[name] else { return nil }
+        return Nullable(text: member == .null ? nil : optional(name, atMost: limit))
+    }
+
     /// The plain member or its sealed twin; never both (relay sheet 6).
     mutating func pair(_ name: String, required: Bool, atMost limit: Int = Fields.textLimit) -> Pair {
         let plain = optional(name, atMost: limit)
@@ -127,6 +133,11 @@ struct Fields {
             status: 400, code: "invalid_request", message: "The body does not fit: \(first.path) \(first.message).",
             issues: issues, breach: first.breach)
     }
+}
+
+/// A member that is there: a string, or null.
+struct Nullable: Hashable, Sendable {
+    var text: String?
 }
 
 struct Pair: Hashable, Sendable {

@@ -6,6 +6,7 @@ extension Relay {
         "GET /v1/simulator/socket", "POST /v1/simulator/socket/faults", "DELETE /v1/simulator/socket/faults",
         "POST /v1/simulator/socket/close", "POST /v1/simulator/socket/drop", "POST /v1/simulator/socket/silence",
         "POST /v1/simulator/socket/half-open", "POST /v1/simulator/revoke",
+        "POST /v1/simulator/pairing",
     ]
 
     /// Nil: there is no such route here.
@@ -35,6 +36,7 @@ extension Relay {
         case ("POST", ["socket", "drop"]): cutSockets()
         case ("POST", ["socket", "silence"]): silenceSockets(halfOpen: false)
         case ("POST", ["socket", "half-open"]): silenceSockets(halfOpen: true)
+        case ("POST", ["pairing"]): return try makePairingOnPhone(try Fields(body: request.body), at: now)
         case ("POST", ["revoke"]): try orderRevocation(try Fields(body: request.body), at: now)
         case ("GET", let path) where path.count == 2 && path[0] == "requests": return try requestAsJSON(path[1])
         default: return nil

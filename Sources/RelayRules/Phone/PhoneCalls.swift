@@ -38,34 +38,52 @@ extension Relay {
     // MARK: What the user does
 
     /// What `POST /v1/me/sessions/:id/send` does; a session that does not exist is made.
+    @discardableResult
     package mutating func userSends(
         text: String, session wanted: String?, at now: Moment
+    ) -> (session: String, interaction: String, message: String) {
+        userSends(UserDraft(text: text), session: wanted, at: now)
+    }
+
+    mutating func userSends(
+        _ draft: UserDraft, session wanted: String?, at now: Moment
     ) -> (session: String, interaction: String, message: String) {
         let session = wanted.flatMap { sessionStates[$0] == nil ? nil : $0 } ?? openSession(source: nil, at: now)
         let interaction = identifiers.identifier("int_")
         let message = identifiers.identifier("msg_")
         interactions[interaction] = Interaction(session: session, since: now)
+        let content = Pair(plain: draft.text, sealed: draft.sealedText)
         add(
             PhoneMessage(
-                id: message, role: .user, interaction: interaction, text: text, sealedText: nil, isFinal: true,
-                usage: nil,
-                at: now), to: session)
+                id: message, role: .user, interaction: interaction, text: draft.text ?? "",
+                sealedText: draft.sealedText, isFinal: true, usage: nil, at: now), to: session)
         publish("message_added", at: now) { data in
             data.field("message_id", message)
             data.field("session_id", session)
             data.field("role", "user")
             data.field("interaction_id", interaction)
-            data.field("text", text)
+            content.write("text", to: &data)
+            data.field("attachments", json: draft.attachments)
             data.field("ts", now.milliseconds)
         }
+        let model = sessionStates[session]?.model
         queueUpdate("session.message", session: session, interaction: interaction, at: now) { payload in
-            payload.object("session") { $0.field("id", session) }
+            payload.object("session") { Self.write(session, model, to: &$0) }
             payload.object("message") { field in
                 field.field("id", message)
-                field.field("text", text)
+                content.write("text", to: &field)
+                field.field("attachments", json: draft.attachments)
+                field.field("thought_level", draft.thoughtLevel)
+                field.field("reply_to", draft.replyTo)
             }
         }
         return (session, interaction, message)
+    }
+
+    /// The session of a message names its model each time, null for the agent's own (relay sheet 4.2).
+    static func write(_ session: String, _ model: String?, to writer: inout JSONWriter) {
+        writer.field("id", session)
+        if let model { writer.field("model", model) } else { writer.nullField("model") }
     }
 
     package mutating func userStops(session: String, interaction: String?, at now: Moment) {
@@ -78,12 +96,18 @@ extension Relay {
 
     /// False when there is no such approval, or it is decided.
     package mutating func userDecides(approval: String, _ decision: String, at now: Moment) -> Bool {
+        userDecides(approval: approval, decision, scope: ApprovalScope(), at: now)
+    }
+
+    mutating func userDecides(approval: String, _ decision: String, scope: ApprovalScope, at now: Moment) -> Bool {
         guard let known = approvals[approval], known.decision == nil else { return false }
-        settle(approval, decision, reason: nil, at: now)
+        settle(approval, decision, scope: scope, reason: nil, at: now)
         return true
     }
 
-    private mutating func settle(_ id: String, _ decision: String, reason: String?, at now: Moment) {
+    mutating func settle(
+        _ id: String, _ decision: String, scope: ApprovalScope = ApprovalScope(), reason: String?, at now: Moment
+    ) {
         guard let approval = approvals[id] else { return }
         approvals[id]?.decision = decision
         publish("approval_resolved", at: now) { data in
@@ -97,113 +121,9 @@ extension Relay {
             payload.field("approval_id", id)
             payload.field("decision", decision)
             payload.field("interaction_id", approval.interaction)
+            payload.field("scope", scope.kind)
+            payload.field("scope_value", scope.value)
             payload.field("reason", reason)
-        }
-    }
-
-    // MARK: Routes
-
-    mutating func phoneCall(_ target: RequestTarget, _ request: RawRequest, headers: [RawHeader], at now: Moment)
-        -> Exchange
-    {
-        let status: Int
-        let body: [UInt8]
-        do throws(Refusal) {
-            body = Array(#"{"ok":true,"result":"#.utf8) + (try phoneResult(target, request, at: now)) + Array("}".utf8)
-            status = 200
-        } catch {
-            body = error.body
-            status = error.status
-        }
-        return Exchange(response: RawResponse(status: status, headers: headers, body: body), delivery: .normal)
-    }
-
-    private mutating func phoneResult(_ target: RequestTarget, _ request: RawRequest, at now: Moment) throws(Refusal)
-        -> [UInt8]
-    {
-        let path = target.segments.dropFirst(2)
-        switch (request.method, path.first, path.count) {
-        case ("GET", "sessions", 1):
-            return JSONWriter.object {
-                $0.array("sessions") { list in sessions.forEach { list.element(json: Self.json($0)) } }
-            }
-        case ("GET", "snapshot", 1):
-            return JSONWriter.object { snapshot in
-                snapshot.field("ts", now.milliseconds)
-                snapshot.array("pending_approvals") { list in pendingApprovals.forEach { list.element(json: $0.data) } }
-            }
-        case ("GET", "sessions", 3) where path.last == "messages":
-            let session = try session(path)
-            return JSONWriter.object {
-                $0.array("messages") { list in session.messages.forEach { list.element(json: Self.json($0)) } }
-            }
-        case ("POST", "sessions", 3) where path.last == "send":
-            let session = try session(path)
-            var fields = try self.fields(of: request)
-            let text = fields.required("text", atMost: Fields.textLimit)
-            try fields.check()
-            let sent = userSends(text: text, session: session.id, at: now)
-            return JSONWriter.object { result in
-                result.field("interaction_id", sent.interaction)
-                result.field("message_id", sent.message)
-            }
-        case ("POST", "sessions", 3) where path.last == "stop":
-            let session = try session(path)
-            var fields = try self.fields(of: request)
-            let interaction = fields.optional("interaction_id")
-            try fields.check()
-            userStops(session: session.id, interaction: interaction, at: now)
-            return Array("{}".utf8)
-        case ("POST", "approvals", 2):
-            var fields = try self.fields(of: request)
-            let decision = fields.enumeration("decision", ["approve", "approve_always", "deny"], required: true)
-            try fields.check()
-            guard userDecides(approval: path.last ?? "", decision ?? "deny", at: now) else {
-                throw .notFound("approval_not_found", "An open approval of this name", breach: nil)
-            }
-            return Array("{}".utf8)
-        case (_, "sessions", _), (_, "snapshot", _), (_, "approvals", _):
-            throw Refusal(
-                status: 405, code: "method_not_allowed", message: "This address does not take \(request.method).")
-        default: throw Refusal(status: 404, code: "not_found", message: "There is nothing at this address.")
-        }
-    }
-
-    private func session(_ path: ArraySlice<String>) throws(Refusal) -> PhoneSession {
-        guard let session = sessionStates[path[path.startIndex + 1]] else {
-            throw .notFound("session_not_found", "The session", breach: nil)
-        }
-        return session
-    }
-
-    private func fields(of request: RawRequest) throws(Refusal) -> Fields {
-        if request.body.isEmpty { return Fields(.object([])) }
-        do throws(JSONFault) { return Fields(try JSONParser.parse(request.body)) } catch {
-            throw Refusal(status: 400, code: "invalid_request", message: "The body is no JSON: \(error).")
-        }
-    }
-
-    private static func json(_ session: PhoneSession) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("session_id", session.id)
-            writer.field("source", session.source)
-            writer.field("created_at", session.createdAt.milliseconds)
-            writer.field("messages", Int64(session.messages.count))
-        }
-    }
-
-    /// A stored message (relay sheet 16.8). Plain text that is not final yet is what was streamed.
-    private static func json(_ message: PhoneMessage) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("message_id", message.id)
-            writer.field("role", message.role.rawValue)
-            writer.field("interaction_id", message.interaction)
-            let text = message.isFinal || message.deltas == 0 ? message.text : message.streamed
-            Pair(plain: message.sealedText == nil ? text : nil, sealed: message.sealedText).write("text", to: &writer)
-            writer.field("ts", message.at.milliseconds)
-            writer.field("usage", json: message.usage)
-            writer.field("finish_reason", message.finishReason)
-            writer.field("final", message.isFinal)
         }
     }
 }

@@ -4,6 +4,11 @@ package struct PhoneSession: Sendable, Hashable {
     package var id: String
     package var source: String?
     package var createdAt: Moment
+    package var title: String?
+    /// Nil: the agent's own choice.
+    package var model: String?
+    package var isArchived = false
+    package var isDeleted = false
     package var messages: [PhoneMessage] = []
     package var tasks: [PhoneTask] = []
 }

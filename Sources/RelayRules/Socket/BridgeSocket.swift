@@ -92,7 +92,7 @@ struct BridgeSocket: Sendable {
     // MARK: Updates
 
     /// Whether an update is to be sent now, and for the first time; it counts as sent then.
-    mutating func isDue(_ update: String, at now: Moment, every milliseconds: Int64) -> (now: Bool, first: Bool) {
+    mutating func isDue(_ update: String, at now: Moment, every milliseconds: Int64) -> (sends: Bool, isFirst: Bool) {
         guard let last = sentUpdates[update] else {
             sentUpdates[update] = now
             return (true, true)

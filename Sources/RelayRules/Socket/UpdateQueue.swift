@@ -57,10 +57,10 @@ extension Relay {
         for id in socketOrder where takesPart(id) {
             for index in updates.indices.prefix(options.socket.window) {
                 let due = sockets[id]?.isDue(updates[index].id, at: now, every: options.socket.resendMilliseconds)
-                guard let due, due.now else { continue }
+                guard let due, due.sends else { continue }
                 updates[index].wasSent = true
                 let frame = updates[index].isFlat ? updates[index].flatFrame : updates[index].frame
-                let copies = due.first && updates[index].isDoubled ? 2 : 1
+                let copies = due.isFirst && updates[index].isDoubled ? 2 : 1
                 for _ in 0..<copies { order(id, .send(frame)) }
                 sockets[id]?.updatesSent += copies
             }

@@ -1,0 +1,288 @@
+// The phone's own routes (relay sheet 9.1). Stop, a new session and the choice of a model are used by the app, but their
+// routes are not documented: those here are ours.
+extension Relay {
+    mutating func phoneCall(_ target: RequestTarget, _ request: RawRequest, headers: [RawHeader], at now: Moment)
+        -> Exchange
+    {
+        let status: Int
+        let body: [UInt8]
+        do throws(Refusal) {
+            body = Array(#"{"ok":true,"result":"#.utf8) + (try phoneResult(target, request, at: now)) + Array("}".utf8)
+            status = 200
+        } catch {
+            body = error.body
+            status = error.status
+        }
+        return Exchange(response: RawResponse(status: status, headers: headers, body: body), delivery: .normal)
+    }
+
+    private mutating func phoneResult(_ target: RequestTarget, _ request: RawRequest, at now: Moment) throws(Refusal)
+        -> [UInt8]
+    {
+        let path = Array(target.segments.dropFirst(2))
+        switch (request.method, path.first, path.count) {
+        case ("GET", nil, _): return account()
+        case ("GET", "snapshot", 1):
+            return JSONWriter.object { snapshot in
+                snapshot.field("ts", now.milliseconds)
+                snapshot.array("pending_approvals") { list in pendingApprovals.forEach { list.element(json: $0.data) } }
+            }
+        case (_, "sessions", 1): return try sessionsCall(request, at: now)
+        case (_, "sessions", 2): return try sessionCall(try session(path[1]), request, at: now)
+        case (_, "sessions", 3): return try sessionCall(try session(path[1]), path[2], request, at: now)
+        case ("POST", "approvals", 2): return try decide(path[1], try Fields(body: request.body), at: now)
+        case ("POST", "pairing", 2) where path[1] == "claim":
+            return try claimPairing(try Fields(body: request.body), at: now)
+        case ("PATCH", "installations", 2):
+            return try renameInstallation(path[1], try Fields(body: request.body), at: now)
+        case (_, "snapshot", 1), (_, "approvals", 2), (_, "installations", 2), (_, "pairing", 2), (_, nil, _):
+            throw Self.notTaken(request)
+        default: throw Refusal(status: 404, code: "not_found", message: "There is nothing at this address.")
+        }
+    }
+
+    private static func notTaken(_ request: RawRequest) -> Refusal {
+        Refusal(status: 405, code: "method_not_allowed", message: "This address does not take \(request.method).")
+    }
+
+    private func session(_ id: String) throws(Refusal) -> PhoneSession {
+        guard let session = sessionStates[id] else {
+            throw .notFound("session_not_found", "The session", breach: nil)
+        }
+        guard !session.isDeleted else {
+            throw Refusal(status: 410, code: "session_deleted", message: "The session was deleted.")
+        }
+        return session
+    }
+
+    // MARK: Sessions
+
+    private mutating func sessionsCall(_ request: RawRequest, at now: Moment) throws(Refusal) -> [UInt8] {
+        switch request.method {
+        case "GET":
+            return JSONWriter.object { $0.array("sessions") { list in writeSessions(to: &list) } }
+        case "POST":
+            var fields = try Fields(body: request.body)
+            let model = fields.optional("model")
+            try fields.check()
+            return startSession(model: model, at: now)
+        default: throw Self.notTaken(request)
+        }
+    }
+
+    private mutating func sessionCall(_ session: PhoneSession, _ request: RawRequest, at now: Moment) throws(Refusal)
+        -> [UInt8]
+    {
+        switch request.method {
+        case "PATCH": try change(session, try Fields(body: request.body), at: now)
+        case "DELETE": delete(session, at: now)
+        default: throw Self.notTaken(request)
+        }
+        return Array("{}".utf8)
+    }
+
+    private mutating func sessionCall(
+        _ session: PhoneSession, _ verb: String, _ request: RawRequest, at now: Moment
+    ) throws(Refusal) -> [UInt8] {
+        switch (request.method, verb) {
+        case ("GET", "messages"):
+            return JSONWriter.object {
+                $0.array("messages") { list in session.messages.forEach { list.element(json: Self.json($0)) } }
+            }
+        case ("POST", "send"):
+            let host = request.headers.value(of: "host") ?? ""
+            let sent = userSends(
+                try Self.draft(try Fields(body: request.body), host: host), session: session.id, at: now)
+            return JSONWriter.object { result in
+                result.field("interaction_id", sent.interaction)
+                result.field("message_id", sent.message)
+            }
+        case ("POST", "stop"):
+            var fields = try Fields(body: request.body)
+            let interaction = fields.optional("interaction_id")
+            try fields.check()
+            userStops(session: session.id, interaction: interaction, at: now)
+        case ("POST", "archive"): setArchived(session, true, at: now)
+        case ("POST", "unarchive"): setArchived(session, false, at: now)
+        default: throw Self.notTaken(request)
+        }
+        return Array("{}".utf8)
+    }
+
+    private mutating func startSession(model: String?, at now: Moment) -> [UInt8] {
+        let id = openSession(source: nil, at: now)
+        sessionStates[id]?.model = model
+        let (installation, user) = (options.installation, options.user)
+        queueUpdate("session.started", session: id, interaction: nil, at: now) { payload in
+            payload.object("session") { Self.write(id, model, to: &$0) }
+            payload.object("installation") { $0.field("id", installation) }
+            payload.object("user") { $0.field("id", user) }
+        }
+        return JSONWriter.object { $0.field("session_id", id) }
+    }
+
+    private mutating func change(_ session: PhoneSession, _ body: Fields, at now: Moment) throws(Refusal) {
+        var body = body
+        let title = body.nullable("title", atMost: 1_024)
+        let model = body.nullable("model", atMost: 256)
+        try body.check()
+        if let title { sessionStates[session.id]?.title = title.text }
+        guard let model, model.text != session.model else { return }
+        sessionStates[session.id]?.model = model.text
+        queueUpdate("session.model.changed", session: session.id, interaction: nil, at: now) { payload in
+            payload.object("session") { $0.field("id", session.id) }
+            if let text = model.text { payload.field("model", text) } else { payload.nullField("model") }
+        }
+    }
+
+    private mutating func setArchived(_ session: PhoneSession, _ isArchived: Bool, at now: Moment) {
+        guard session.isArchived != isArchived else { return }
+        sessionStates[session.id]?.isArchived = isArchived
+        if isArchived { tellEnded(session, at: now) }
+    }
+
+    /// What runs is cancelled, what is asked is denied, and later writes get 410 (relay sheet 4.3, 4.4, 10.2).
+    private mutating func delete(_ session: PhoneSession, at now: Moment) {
+        sessionStates[session.id]?.isDeleted = true
+        for approval in pendingApprovals where approval.session == session.id {
+            settle(approval.id, "deny", reason: "session_deleted", at: now)
+        }
+        queueUpdate("session.cancelled", session: session.id, interaction: nil, at: now) { payload in
+            payload.object("session") { $0.field("id", session.id) }
+            payload.field("reason", "session_deleted")
+        }
+        tellEnded(session, at: now)
+    }
+
+    private mutating func tellEnded(_ session: PhoneSession, at now: Moment) {
+        queueUpdate("session.ended", session: session.id, interaction: nil, at: now) { payload in
+            payload.object("session") { $0.field("id", session.id) }
+        }
+    }
+
+    // MARK: A message
+
+    private static func draft(_ body: Fields, host: String) throws(Refusal) -> UserDraft {
+        var body = body
+        let text = body.pair("text", required: false)
+        let attachments = attachments(&body, host: host)
+        let replyTo = body.nullable("reply_to", atMost: 256)?.text
+        let level = body.nullable("thought_level", atMost: 64)?.text
+        if let level, !["default", "extended", "max"].contains(level) {
+            body.complain("thought_level", .invalidEnumValue, "expected default, extended or max", .malformedRequest)
+        }
+        if text.plain ?? "" == "", text.sealed == nil, attachments == nil {
+            body.complain("text", .tooSmall, "must not be empty without attachments", .malformedRequest)
+        }
+        try body.check()
+        return UserDraft(
+            text: text.plain ?? (text.sealed == nil ? "" : nil), sealedText: text.sealed, attachments: attachments,
+            replyTo: replyTo, thoughtLevel: level)
+    }
+
+    /// The phone names `key`, `mime`, `size` and `name`; the bridge gets a link instead of the size (relay sheet 4.2, D16).
+    /// A `url` in the call is ours: it lets a tester point at whatever serves the bytes.
+    private static func attachments(_ body: inout Fields, host: String) -> String? {
+        guard let member = body.member("attachments") else { return nil }
+        guard case .array(let list) = member, list.count <= 32 else {
+            body.complain("attachments", .invalidType, "expected a list of at most 32", .malformedRequest)
+            return nil
+        }
+        var writer = JSONWriter()
+        for (index, attachment) in list.enumerated() {
+            guard let key = attachment["key"]?.string, let mime = attachment["mime"]?.string,
+                let size = attachment["size"]?.integer
+            else {
+                body.complain("attachments.\(index)", .invalidType, "needs key, mime and size", .malformedRequest)
+                continue
+            }
+            if !(0...26_214_400).contains(size) {
+                body.complain("attachments.\(index).size", .tooBig, "at most 25 MB", .oversized)
+            }
+            writer.objectElement { item in
+                item.field("key", key)
+                item.field("url", attachment["url"]?.string ?? "http://\(host)/v1/files/\(key)")
+                item.field("mime", mime)
+                item.field("name", attachment["name"]?.string)
+            }
+        }
+        return list.isEmpty ? nil : "[" + String(decoding: writer.bytes, as: UTF8.self) + "]"
+    }
+
+    // MARK: Approvals and the installation
+
+    private mutating func decide(_ approval: String, _ body: Fields, at now: Moment) throws(Refusal) -> [UInt8] {
+        var body = body
+        let decision = body.enumeration("decision", ["approve", "approve_always", "deny"], required: true)
+        let scope = body.enumeration("scope", ["session", "domain", "tool", "all"], required: false)
+        let value = body.optional("scope_value")
+        try body.check()
+        let reach = ApprovalScope(kind: scope, value: value)
+        guard userDecides(approval: approval, decision ?? "deny", scope: reach, at: now) else {
+            throw .notFound("approval_not_found", "An open approval of this name", breach: nil)
+        }
+        return Array("{}".utf8)
+    }
+
+    private mutating func renameInstallation(_ id: String, _ body: Fields, at now: Moment) throws(Refusal) -> [UInt8] {
+        guard id == options.installation else {
+            throw .notFound("installation_not_found", "The installation", breach: nil)
+        }
+        var body = body
+        let name = body.nullable("custom_display_name", atMost: 256)
+        let emoji = body.nullable("custom_emoji", atMost: 64)
+        try body.check()
+        publish("installation_updated", at: now) { data in
+            data.field("installation_id", id)
+            data.field("custom_display_name", name?.text)
+            data.field("custom_emoji", emoji?.text)
+        }
+        return Array("{}".utf8)
+    }
+
+    private func account() -> [UInt8] {
+        JSONWriter.object { account in
+            account.object("user") { $0.field("id", options.user) }
+            account.array("installations") { list in
+                list.objectElement { installation in
+                    installation.field("id", options.installation)
+                    installation.field("is_connected", socketReports.contains { !$0.isClosing })
+                    installation.field("bridge_version", socketReports.last?.version)
+                    installation.field("is_revoked", isInstallationRevoked)
+                }
+            }
+            account.array("sessions") { writeSessions(to: &$0) }
+        }
+    }
+
+    private func writeSessions(to list: inout JSONWriter) {
+        for session in sessions where !session.isDeleted { list.element(json: Self.json(session)) }
+    }
+
+    private static func json(_ session: PhoneSession) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("session_id", session.id)
+            writer.field("source", session.source)
+            writer.field("title", session.title)
+            writer.field("model", session.model)
+            writer.field("is_archived", session.isArchived)
+            writer.field("created_at", session.createdAt.milliseconds)
+            writer.field("messages", Int64(session.messages.count))
+        }
+    }
+
+    /// A stored message (relay sheet 16.8). Plain text that is not final yet is what was streamed.
+    private static func json(_ message: PhoneMessage) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("message_id", message.id)
+            writer.field("role", message.role.rawValue)
+            writer.field("interaction_id", message.interaction)
+            let text = message.isFinal || message.deltas == 0 ? message.text : message.streamed
+            Pair(plain: message.sealedText == nil ? text : nil, sealed: message.sealedText).write("text", to: &writer)
+            writer.field("ts", message.at.milliseconds)
+            writer.field("usage", json: message.usage)
+            writer.field("finish_reason", message.finishReason)
+            writer.field("final", message.isFinal)
+        }
+    }
+}

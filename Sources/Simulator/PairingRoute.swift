@@ -1,0 +1,47 @@
+import LocalServer
+import RelayRules
+
+/// A poll for a pairing's news that is held back until there are some (relay sheet 2.2).
+struct WaitingPoll {
+    let request: RawRequest
+    let ticket: ResponseTicket
+    let until: Moment
+}
+
+extension RelaySimulator {
+    /// More polls than these are not held back but answered at once.
+    private static let waitingLimit = 256
+
+    /// Nil: the poll is to be answered like any other call.
+    func heldPoll(_ request: RawRequest) -> LocalAnswer? {
+        let now = clock.now()
+        let ticket = change { state -> ResponseTicket? in
+            state.relay.tick(at: now)
+            guard state.waitingPolls.count < Self.waitingLimit,
+                let milliseconds = state.relay.pairingWait(request, at: now)
+            else { return nil }
+            let ticket = ResponseTicket()
+            state.waitingPolls.append(
+                WaitingPoll(request: request, ticket: ticket, until: now.advanced(byMilliseconds: milliseconds)))
+            return ticket
+        }
+        return ticket.map { .deferred($0) }
+    }
+}
+
+extension SimulatorState {
+    /// Answers the polls that have news, or waited long enough; every change of the relay looks after them.
+    mutating func answerWaitingPolls(at now: Moment) {
+        guard !waitingPolls.isEmpty else { return }
+        var waiting: [WaitingPoll] = []
+        for poll in waitingPolls {
+            if now < poll.until, relay.pairingWait(poll.request, at: now) != nil {
+                waiting.append(poll)
+            } else {
+                let answer = relay.respond(to: poll.request, at: now).response
+                poll.ticket.answer(.whole(RelaySimulator.localResponse(answer)))
+            }
+        }
+        waitingPolls = waiting
+    }
+}
