@@ -29,6 +29,8 @@ package struct RelayOptions: Sendable, Hashable {
         package var messageLimit = 4 << 20
         /// The oldest requests to the bridge beyond these are forgotten.
         package var requestLimit = 1_000
+        /// So many bytes of answers are kept.
+        package var answerLimit = 64 << 20
 
         package init() {}
     }

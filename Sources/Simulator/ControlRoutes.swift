@@ -19,6 +19,7 @@ extension RelaySimulator {
                 401, "invalid_token", "The control routes need the header Authorization: Bearer <user token>.")
         }
         switch (request.method, request.path) {
+        case ("GET", "/v1/simulator"): return Envelope.success(["routes": Self.routes + Relay.controlRoutes])
         case ("POST", "/v1/simulator/faults"): return planFault(request.body)
         case ("DELETE", "/v1/simulator/faults"):
             forgetFaults()

@@ -19,7 +19,7 @@ extension RelaySimulator {
             guard request.method == "GET" else { break }
             return phoneStream(request)
         default:
-            guard request.path.hasPrefix("/v1/simulator/") else { break }
+            guard request.path == "/v1/simulator" || request.path.hasPrefix("/v1/simulator/") else { break }
             return .whole(control(request))
         }
         return relayAnswer(request)

@@ -62,6 +62,8 @@ package final class RelaySimulator: Sendable {
 
     /// `http://127.0.0.1:8787`, without a slash at the end.
     package var baseURL: String { server.withLock { $0 }?.baseURL ?? "" }
+    /// Where bridges connect: `ws://127.0.0.1:8787/v1/bridge/ws`.
+    package var socketURL: String { "ws" + baseURL.dropFirst("http".count) + "/v1/bridge/ws" }
     package var port: Int { server.withLock { $0 }?.port ?? 0 }
     package var bridgeToken: String { settings.relay.bridgeToken }
     package var userToken: String { settings.relay.userToken }

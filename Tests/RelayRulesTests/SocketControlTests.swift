@@ -139,6 +139,18 @@ import Testing
         #expect(desk.relay.breaches.isEmpty)
     }
 
+    @Test func onlySoManyBytesOfAnswersAreKept() throws {
+        var desk = SocketDesk { $0.socket.answerLimit = 200 }
+        let socket = desk.open()
+        var asked: [String] = []
+        for _ in 0..<3 {
+            let id = try #require({ desk.relay.ask(type: "cron.list.req", fields: Array("{}".utf8)) }())
+            desk.say(#"{"type":"cron.list.resp","req_id":"\#(id)","result":{}}"#, on: socket)
+            asked.append(id)
+        }
+        #expect(asked.map { desk.relay.remoteRequest($0)?.outcome == .forgotten } == [true, false, false])
+    }
+
     @Test func aRequestIsLostWithItsSocket() throws {
         var desk = SocketDesk()
         let socket = desk.open()

@@ -209,6 +209,13 @@ import WireTesting
         #expect(try again.nextType() == "ready")
     }
 
+    @Test func theControlRoutesAreListed() throws {
+        let stage = try Stage()
+        let list = try stage.user("GET", "/v1/simulator").text
+        for route in Relay.controlRoutes { #expect(list.contains(route)) }
+        #expect(list.contains("POST /v1/simulator/sessions"))
+    }
+
     @Test func theStateTellsOfBridges() throws {
         let stage = try Stage()
         let bridge = BridgeSide(stage)

@@ -80,6 +80,7 @@ extension Relay {
             switch request.outcome {
             case .waiting: result.field("status", "waiting")
             case .lost: result.field("status", "lost")
+            case .forgotten: result.field("status", "forgotten")
             case .answered(let frame):
                 result.field("status", "answered")
                 result.field("reply", json: frame)

@@ -6,6 +6,8 @@ package struct RemoteRequest: Hashable, Sendable {
         case answered([UInt8])
         /// The socket ended before the answer.
         case lost
+        /// Answered, but many large answers came after it.
+        case forgotten
     }
 
     package var id: String
@@ -63,6 +65,17 @@ extension Relay {
             socketBreach(fault.code, "The answer \(expected) \(fault.sentence).", socket, now)
         }
         remoteRequests[index].outcome = .answered(Array(frame.text.utf8))
+        forgetOldAnswers()
+    }
+
+    /// Keeps the newest answers, up to a number of bytes; the newest one always.
+    private mutating func forgetOldAnswers() {
+        var bytes = 0
+        for index in remoteRequests.indices.reversed() {
+            guard case .answered(let frame) = remoteRequests[index].outcome else { continue }
+            bytes += frame.count
+            if bytes > options.socket.answerLimit, bytes > frame.count { remoteRequests[index].outcome = .forgotten }
+        }
     }
 
     private static func answerType(of request: String?) -> String {

@@ -32,12 +32,19 @@ struct SimulateCommand {
         output.event(
             "listening",
             [
-                ("base_url", .string(simulator.baseURL)), ("token", .string(simulator.bridgeToken)),
+                ("base_url", .string(simulator.baseURL)), ("socket_url", .string(simulator.socketURL)),
+                ("token", .string(simulator.bridgeToken)),
                 ("user_token", .string(simulator.userToken)),
             ])
         output.line("relay simulator on \(simulator.baseURL)")
         output.line("bridge token  \(simulator.bridgeToken)")
         output.line("user token    \(simulator.userToken)")
+        output.line("bridge socket \(simulator.socketURL)")
+        output.line("")
+        output.line("write as the user; GET .../v1/simulator lists what else can be asked for:")
+        output.line(
+            "  curl -H 'Authorization: Bearer \(simulator.userToken)' -d '{\"text\":\"Hello\"}' "
+                + "\(simulator.baseURL)/v1/simulator/sessions")
         output.line("Ctrl-C ends it")
         var caught: Int32 = 0
         sigwait(&signals, &caught)
