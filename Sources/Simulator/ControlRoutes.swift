@@ -7,7 +7,7 @@ import RelayRules
 extension RelaySimulator {
     private static let routes = [
         "POST /v1/simulator/faults", "DELETE /v1/simulator/faults", "GET /v1/simulator/breaches",
-        "GET /v1/simulator/state", "POST /v1/simulator/sessions",
+        "GET /v1/simulator/state", "POST /v1/simulator/sessions", "POST /v1/simulator/files",
     ]
 
     func control(_ request: LocalRequest) -> LocalResponse {
@@ -26,6 +26,7 @@ extension RelaySimulator {
             return Envelope.success([String: String]())
         case ("GET", "/v1/simulator/breaches"): return Envelope.success(["breaches": breaches.map { BreachReport($0) }])
         case ("GET", "/v1/simulator/state"): return Envelope.success(stateReport())
+        case ("POST", "/v1/simulator/files"): return addFile(request)
         case ("POST", "/v1/simulator/sessions"): return writeAsUser(request.body)
         default:
             let now = clock.now()

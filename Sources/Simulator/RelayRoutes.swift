@@ -18,6 +18,9 @@ extension RelaySimulator {
         case "/v1/me/stream":
             guard request.method == "GET" else { break }
             return phoneStream(request)
+        case let path where path.hasPrefix("/v1/files/"):
+            guard request.method == "GET" || request.method == "HEAD" else { break }
+            return .whole(file(request))
         default:
             guard request.path == "/v1/simulator" || request.path.hasPrefix("/v1/simulator/") else { break }
             return .whole(control(request))

@@ -121,11 +121,6 @@ package final class RelaySimulator: Sendable {
 
     package func acknowledge(upTo update: String) { change { $0.relay.acknowledge(upTo: update) } }
 
-    /// For the next connections or updates of the bridge's socket.
-    package func plan(_ fault: SocketFault) { change { $0.relay.plan(fault) } }
-
-    package var sockets: [SocketReport] { state.withLock { $0.relay.socketReports } }
-
     package func plan(_ fault: Fault) { change { $0.relay.plan(fault) } }
 
     package func forgetFaults() { change { $0.relay.forgetFaults() } }

@@ -89,4 +89,34 @@ import WireTesting
         #expect { try second.start() } throws: { ($0 as? LocalServerError)?.code == .portInUse }
         #expect(second.baseURL.isEmpty)
     }
+
+    @Test func theSocketIsDrivenFromTheSameProcess() throws {
+        let stage = try Stage()
+        let simulator = stage.simulator
+        let first = BridgeSide(stage)
+        try first.opened()
+        #expect(try first.nextType() == "ready")
+        #expect(try first.nextType() == "1 session.message")
+        let update = simulator.pushUpdate(type: "task.timeout", payload: #"{"task_id":"t","reason":"user_cancelled"}"#)
+        #expect(try first.nextType() == "\(update) task.timeout")
+        let request = try #require(simulator.ask(type: "models.list.req"))
+        #expect(try first.nextType() == "models.list.req")
+        simulator.closeSockets(code: 1012)
+        #expect(try first.next() == "closed 1012")
+        while !simulator.sockets.isEmpty { _ = try stage.wire().exchange("GET", "/healthz") }
+        #expect(simulator.remoteRequest(request)?.outcome == .lost)
+
+        simulator.plan(SocketFault(.silent))
+        simulator.forgetSocketFaults()
+        let second = BridgeSide(stage)
+        try second.opened()
+        #expect(try second.nextType() == "ready")
+        simulator.silenceSockets(halfOpen: false)
+        simulator.cutSockets()
+        while try second.next() != "lost" {}
+        simulator.revokeInstallation()
+        #expect(simulator.revoke(token: simulator.bridgeToken))
+        #expect(!simulator.revoke(token: "other"))
+        #expect(try BridgeSide(stage).next() == "refused 401")
+    }
 }

@@ -54,8 +54,8 @@ extension Relay {
         let interaction = order.optional("interaction_id")
         let payload = order.json("payload") ?? "{}"
         try order.check()
-        let id = String(nextUpdate)
-        queueUpdate(type, session: session, interaction: interaction, payload: Array(payload.utf8), at: now)
+        let id = pushUpdate(
+            type: type, session: session, interaction: interaction, payload: Array(payload.utf8), at: now)
         return JSONWriter.object { $0.field("update_id", id) }
     }
 

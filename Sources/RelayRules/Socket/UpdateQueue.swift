@@ -12,6 +12,15 @@ extension Relay {
         updates.removeFirst(index + 1)
     }
 
+    /// Any update of section 4; the payload is a JSON object. Its id.
+    package mutating func pushUpdate(
+        type: String, session: String?, interaction: String?, payload: [UInt8], at now: Moment
+    ) -> String {
+        let id = String(nextUpdate)
+        queueUpdate(type, session: session, interaction: interaction, payload: payload, at: now)
+        return id
+    }
+
     mutating func queueUpdate(
         _ type: String, session: String?, interaction: String?, at now: Moment, _ payload: (inout JSONWriter) -> Void
     ) {

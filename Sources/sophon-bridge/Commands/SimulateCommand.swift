@@ -41,7 +41,7 @@ struct SimulateCommand {
         output.line("user token    \(simulator.userToken)")
         output.line("bridge socket \(simulator.socketURL)")
         output.line("")
-        output.line("write as the user; GET .../v1/simulator lists what else can be asked for:")
+        output.line("write as the user (and GET \(simulator.baseURL)/v1/simulator lists what else there is):")
         output.line(
             "  curl -H 'Authorization: Bearer \(simulator.userToken)' -d '{\"text\":\"Hello\"}' "
                 + "\(simulator.baseURL)/v1/simulator/sessions")
