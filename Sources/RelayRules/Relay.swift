@@ -31,6 +31,10 @@ package struct Relay: Sendable {
     var socketInstructions: [SocketInstruction] = []
     var socketFaults: [SocketFault] = []
     var remoteRequests: [RemoteRequest] = []
+    /// The bridge's own device, once it is registered.
+    var bridgeDevice: (id: String, key: String)?
+    /// Oldest first.
+    var announcedFiles: [AnnouncedFile] = []
     /// Oldest first.
     var pairings: [Pairing] = []
     package internal(set) var breaches: [Breach] = []
@@ -133,7 +137,7 @@ package struct Relay: Sendable {
         headers += buckets[bucket]?.headers(at: now) ?? []
         let exchange: Exchange
         do throws(Refusal) {
-            let result = try bridgeCall(method, request, at: now)
+            let result = try bridgeCall(target, request, at: now)
             let body = Array(#"{"ok":true,"result":"#.utf8) + result + Array("}".utf8)
             exchange = Exchange(response: RawResponse(status: 200, headers: headers, body: body), delivery: .normal)
         } catch {

@@ -65,6 +65,7 @@ package struct RelayOptions: Sendable, Hashable {
     package var keyLifetimeMilliseconds: Int64 = 24 * 3_600_000
     /// Breaches, pending updates and finished approvals beyond these are no longer kept one by one.
     package var breachLimit = 10_000
+    package var announcedFileLimit = 10_000
     package var updateLimit = 10_000
     /// Updates older than this are dropped while no bridge is connected; nil: kept (relay sheet D14).
     package var updateLifetimeMilliseconds: Int64?

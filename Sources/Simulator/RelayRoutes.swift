@@ -21,6 +21,8 @@ extension RelaySimulator {
         case let path where path.hasPrefix("/v1/files/"):
             guard request.method == "GET" || request.method == "HEAD" else { break }
             return .whole(file(request))
+        case let path where path.hasPrefix("/v1/me/sessions/") && path.hasSuffix("/file"):
+            if let view = fileView(Self.raw(request)) { return view }
         default:
             guard request.path == "/v1/simulator" || request.path.hasPrefix("/v1/simulator/") else { break }
             return .whole(control(request))

@@ -143,6 +143,7 @@ package final class RelaySimulator: Sendable {
         let result = state.withLock { state in
             let result = body(&state)
             state.answerWaitingPolls(at: now)
+            state.answerWaitingViews(at: now)
             state.publish()
             state.carryOutSocketInstructions()
             return result

@@ -24,6 +24,7 @@ struct SimulatorState {
     /// The open sockets of bridges. Letting go of a link cuts it.
     var links: [SocketID: any WebSocketLink] = [:]
     var waitingPolls: [WaitingPoll] = []
+    var waitingViews: [WaitingView] = []
     var files = AttachmentFiles()
     private var readers: [Int: Reader] = [:]
     private var lastReaderName = 0

@@ -189,6 +189,26 @@ import WireTesting
         #expect(answer.contains(#""result":{"jobs":[]}"#))
     }
 
+    @Test func thePhoneViewsAFileThroughTheBridge() throws {
+        let stage = try Stage()
+        let bridge = try ready(stage)
+        let path = "/v1/me/sessions/\(stage.session)/file?path=/a.txt"
+        let phone = try stage.wire()
+        try phone.request("GET", path, headers: [stage.userHeader])
+        let request = try bridge.next()
+        #expect(request.contains(#""path":"/a.txt","server_vouched_path":"/a.txt""#))
+        let id = try value(of: "req_id", in: request)
+        let file = #""mime_type":"text/plain","size_bytes":1,"base64":"eA==""#
+        bridge.say(#"{\#(file),"type":"file.read.resp","req_id":"\#(id)"}"#)
+        #expect(try phone.reply().text == #"{"ok":true,"result":{\#(file)}}"#)
+
+        let impatient = try stage.wire()
+        try impatient.request("GET", path, headers: [stage.userHeader])
+        _ = try bridge.next()
+        stage.clock.advance(milliseconds: 16_000)
+        #expect(try impatient.reply().status == 504)
+    }
+
     @Test func aRevokedTokenEndsTheSocket() throws {
         let stage = try Stage()
         let bridge = try ready(stage)

@@ -1,6 +1,7 @@
 // The methods of `/v1/bridge` (relay sheet, section 6). Each gives the JSON of `result`.
 extension Relay {
-    mutating func bridgeCall(_ method: String, _ request: RawRequest, at now: Moment) throws(Refusal) -> [UInt8] {
+    mutating func bridgeCall(_ target: RequestTarget, _ request: RawRequest, at now: Moment) throws(Refusal) -> [UInt8]
+    {
         guard request.method == "POST" else {
             throw Refusal(status: 405, code: "method_not_allowed", message: "Use POST.", breach: .malformedRequest)
         }
@@ -15,7 +16,12 @@ extension Relay {
                 breach: .malformedRequest)
         }
         var fields = Fields(root)
+        let method = target.segments.dropFirst(2).joined(separator: "/")
         switch method {
+        case "devices": return try registerDevice(&fields)
+        case "notifyToolFile": return try announceFile(&fields)
+        case _ where method.hasPrefix("sessions/") && method.hasSuffix("/recipients") && target.segments.count == 5:
+            return try addRecipients(target.segments[3], &fields)
         case "sendMessage": return try sendMessage(&fields, request.body, at: now)
         case "sendMessageDelta": return try sendMessageDelta(&fields, request.body, at: now)
         case "sendMessageEnd": return try sendMessageEnd(&fields, root, request.body, at: now)
@@ -62,7 +68,7 @@ extension Relay {
 
     // MARK: Addresses
 
-    private func checkSession(_ session: String) throws(Refusal) {
+    func checkSession(_ session: String) throws(Refusal) {
         guard let known = sessionStates[session] else {
             throw .notFound("session_not_found", "The session", breach: .unknownSession)
         }

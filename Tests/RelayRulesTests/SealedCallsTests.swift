@@ -1,0 +1,84 @@
+import RelayRules
+import Testing
+
+/// Relay sheet 6.7 to 6.9, and the file view that leans on them.
+@Suite struct SealedCallsTests {
+    private static let index = "0123456789abcdefghijkl"
+    private static let key = String(repeating: "0f", count: 32)
+
+    private func desk() -> (SocketDesk, String) {
+        var desk = SocketDesk()
+        let session = desk.relay.userSends(text: "x", session: nil, at: desk.at).session
+        return (desk, session)
+    }
+
+    @Test func aDeviceKeepsItsNameAndTellsOfAnotherKey() throws {
+        var (desk, _) = desk()
+        let first = desk.asBridge("devices", #"{"pubkey":"\#(Self.key)","label":"work-mac"}"#)
+        #expect(first.text.contains(#""pubkey_changed":false"#))
+        #expect(desk.asBridge("devices", #"{"pubkey":"\#(Self.key)","label":"work-mac"}"#).text == first.text)
+        let other = desk.asBridge("devices", #"{"pubkey":"\#(String(repeating: "a", count: 64))","label":"m"}"#)
+        #expect(other.text.contains(#""pubkey_changed":true"#))
+        #expect(SocketDesk.value(of: "device_id", in: other.text) == SocketDesk.value(of: "device_id", in: first.text))
+        #expect(desk.relay.breaches.isEmpty)
+        #expect(desk.asBridge("devices", #"{"pubkey":"\#(Self.key.uppercased())","label":"m"}"#).status == 400)
+    }
+
+    @Test func recipientsBelongToASession() {
+        var (desk, session) = desk()
+        let body = #"{"recipients":[{"device_id":"d","wrapped_session_key":"AA=="}],"wrapped_by_device_id":"b"}"#
+        #expect(desk.asBridge("sessions/\(session)/recipients", body).status == 200)
+        #expect(desk.asBridge("sessions/ses_other/recipients", body).status == 404)
+        #expect(desk.asBridge("sessions/\(session)/recipients", #"{"recipients":[{}]}"#).status == 400)
+        #expect(desk.asBridge("sessions/\(session)/recipients", "{}").status == 400)
+        #expect(desk.asBridge("sessions/\(session)/else", body).status == 404)
+    }
+
+    @Test func onlyAnAnnouncedFileCanBeViewedSealed() throws {
+        var (desk, session) = desk()
+        let socket = desk.open()
+        let request = RawRequest(
+            method: "GET", target: "/v1/me/sessions/\(session)/file?blind_idx=\(Self.index)",
+            headers: [RawHeader("Authorization", "Bearer \(RelayOptions().userToken)")])
+        let refused = desk.relay.viewFile(request, at: desk.at)
+        guard case .answered(let refusal) = refused else { Issue.record("not refused"); return }
+        #expect(refusal.status == 403)
+        let announcement =
+            #"{"session_id":"\#(session)","tool":"edit","path_ct":"AA==","display_name_ct":"BB==","#
+            + #""path_blind_idx":"\#(Self.index)"}"#
+        for _ in 0..<2 { #expect(desk.asBridge("notifyToolFile", announcement).status == 200) }
+        _ = desk.relay.takeSocketInstructions()
+        guard case .asked(let id) = desk.relay.viewFile(request, at: desk.at) else { Issue.record("not asked"); return }
+        let frame =
+            #"{"type":"file.read.req","req_id":"\#(id)","session_id":"\#(session)","blind_idx":"\#(Self.index)","path_ct":"AA=="}"#
+        #expect(desk.relay.takeSocketInstructions().map(\.order) == [.send(Array(frame.utf8))])
+        #expect(desk.relay.fileAnswer(id) == nil)
+        desk.say(
+            #"{"type":"file.read.resp","req_id":"\#(id)","error":{"code":"too_large","size_bytes":9}}"#, on: socket)
+        #expect(desk.relay.fileAnswer(id)?.status == 413)
+        #expect(desk.relay.breaches.isEmpty)
+    }
+
+    @Test func whoMayNotViewIsTold() {
+        var (desk, session) = desk()
+        func status(_ path: String, token: String = RelayOptions().userToken) -> Int? {
+            let headers = [RawHeader("Authorization", "Bearer \(token)")]
+            let request = RawRequest(method: "GET", target: "/v1/me/sessions/\(path)", headers: headers)
+            guard case .answered(let answer) = desk.relay.viewFile(request, at: desk.at) else { return nil }
+            return answer.status
+        }
+        #expect(status("\(session)/file?path=/a", token: "x") == 401)
+        #expect(status("ses_other/file?path=/a") == 404)
+        #expect(status("\(session)/file") == 400)
+        #expect(status("\(session)/file?path=/a") == 503, "no bridge is there")
+        #expect(status("\(session)/messages") == nil)
+        #expect(desk.relay.breaches.isEmpty)
+    }
+
+    @Test func anAnnouncementThatDoesNotFitIsRefused() {
+        var (desk, session) = desk()
+        let body =
+            #"{"session_id":"\#(session)","tool":"run","path_ct":"A","display_name_ct":"B","path_blind_idx":"short"}"#
+        #expect(desk.asBridge("notifyToolFile", body).status == 400)
+    }
+}
