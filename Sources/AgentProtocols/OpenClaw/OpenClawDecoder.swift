@@ -28,6 +28,7 @@ package struct OpenClawDecoder: AgentDecoder {
     /// Runs that began and have not ended, by session: what a history is asked about.
     private var open: [RunID: AgentSession] = [:]
     private var lastSequence: [RunID: Int] = [:]
+    private var lastLifecycle: [RunID: Int] = [:]
     package private(set) var unknown = UnknownTally()
     package let nextDeadline: Instant? = nil
     private static let askedLimit = 1_000
@@ -65,6 +66,7 @@ package struct OpenClawDecoder: AgentDecoder {
         asked.removeAll()
         kept.forgetAll()
         lastSequence.removeAll()
+        lastLifecycle.removeAll()
     }
 
     package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
@@ -160,6 +162,7 @@ package struct OpenClawDecoder: AgentDecoder {
             guard hasSocket, isRecorded else { return [] }
             kept.forgetAll()
             lastSequence.removeAll()
+            lastLifecycle.removeAll()
             return [.linkLost, .linkBack]
         // The mirror of a tool frame, for runs that were begun on another socket (sheet 4.3).
         case "session.tool": return agent(payload)
@@ -223,6 +226,7 @@ package struct OpenClawDecoder: AgentDecoder {
     private mutating func terminal(_ run: RunID, _ payload: FrameNode, _ event: RunEvent) -> [Observation] {
         kept.forget(run)
         lastSequence[run] = nil
+        lastLifecycle[run] = nil
         open[run] = nil
         return [signal(run, payload, event)]
     }
@@ -301,6 +305,12 @@ package struct OpenClawDecoder: AgentDecoder {
     }
 
     private mutating func lifecycle(_ payload: FrameNode, _ data: FrameNode, _ run: RunID) -> RunEvent? {
+        // The same frame again, or one that was overtaken: an old failure must not undo the attempt after it (sheet 5).
+        if let sequence = payload["seq"]?.integer {
+            guard sequence > lastLifecycle[run] ?? -1 else { return nil }
+            if lastLifecycle.count > 1_000 { lastLifecycle.removeAll() }
+            lastLifecycle[run] = sequence
+        }
         switch data["phase"]?.string {
         case "start":
             // After a failed attempt the gateway forgets what it sent: the next text is whole (sheet 6.2, retry trap).

@@ -152,9 +152,9 @@ final class OpenClawConversation {
         event("connect.challenge", #"{"nonce":"\#(nonce)","ts":\#(wall)}"#)
     }
 
-    /// Answers the latest request of this method; `payload` nil answers with `error`.
+    /// Answers the latest request of this method, whenever it was sent; `payload` nil answers with `error`.
     func answer(_ method: String, _ payload: String?, error: String = "{}") {
-        guard let request = sent.last(where: { $0.method == method }) else {
+        guard let request = allSent.last(where: { $0.method == method }) else {
             Issue.record("nothing was asked of \(method)")
             return
         }
@@ -189,6 +189,17 @@ final class OpenClawConversation {
         clear()
         let request = allSent.last { $0.method == "connect" }
         answer(id: request?.id ?? "", hello)
+    }
+
+    /// What a journal knew of a run of an earlier process.
+    func adopt(
+        _ run: String = "r1", text: String? = "Hello?", secondsAgo: Double, _ stage: OpenClawSession.AdoptedStage
+    ) {
+        session.adopt(
+            RunID(run), in: Self.session, text: text, stage: stage,
+            sentAtMilliseconds: wall - Int64(secondsAgo * 1_000),
+            at: now, wallMilliseconds: wall)
+        collect()
     }
 
     /// Live, and a message accepted as run r1.

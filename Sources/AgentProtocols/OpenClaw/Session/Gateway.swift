@@ -13,6 +13,8 @@ struct Gateway {
     var maxPayload: Int
     /// When its process began, on our clock; nil: it did not say.
     var startedAt: Instant?
+    /// Bare session keys belong to it.
+    var defaultAgent: String?
     var deviceToken: (token: String, role: String, scopes: [String])?
 
     /// Nil when it is no greeting.
@@ -29,6 +31,7 @@ struct Gateway {
         startedAt = (payload["snapshot"]?["uptimeMs"]?.integer).map {
             now - .milliseconds(Int64(min(max($0, 0), 1 << 50)))
         }
+        defaultAgent = payload["snapshot"]?["sessionDefaults"]?["defaultAgentId"]?.string?.lowercased()
         let auth = payload["auth"]
         scopes = (auth?["scopes"]).map { $0.elements.compactMap(\.string) }
         if let token = auth?["deviceToken"]?.string {

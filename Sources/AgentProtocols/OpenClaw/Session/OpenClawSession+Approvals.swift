@@ -8,6 +8,8 @@ extension OpenClawSession {
         var decision: ApprovalDecision
         var expiresAt: Instant
         var isAsked = false
+        /// When it left first; it may have arrived then.
+        var askedAt: Instant?
         var tries = 0
         var resendAt: Instant?
     }
@@ -34,6 +36,7 @@ extension OpenClawSession {
             return settle(approval, .unknown)
         }
         decisions[approval]?.isAsked = true
+        if kept.askedAt == nil { decisions[approval]?.askedAt = now }
         decisions[approval]?.resendAt = nil
         decisions[approval]?.tries += 1
         let isPlugin = kept.subject == .plugin || approval.text.hasPrefix("plugin:")
@@ -58,13 +61,24 @@ extension OpenClawSession {
                 decisions[approval]?.resendAt = now + (error.retryAfter ?? .seconds(2))
                 return
             }
-            return settle(approval, Self.outcome(of: error, isLate: kept.expiresAt <= now))
+            let outcome = Self.outcome(of: error, isLate: kept.expiresAt <= now)
+            // Gateways that know no repetition call it unknown once it is decided: the first try had arrived (sheet 7.4).
+            if outcome == .unknown, kept.tries > 1, wasAskedOfThisProcess(kept) {
+                return settle(approval, .decided(kept.decision))
+            }
+            return settle(approval, outcome)
         }
         if payload?["applied"]?.flag == false {
             return settle(approval, Self.outcome(recorded: payload?["approval"]))
         }
         // The broadcast that says so may be dropped for a slow socket; told twice, it is one.
         settle(approval, .decided(kept.decision))
+    }
+
+    /// The same process was asked before: open questions die with it.
+    private func wasAskedOfThisProcess(_ kept: KeptDecision) -> Bool {
+        guard let askedAt = kept.askedAt, let began = gateway?.startedAt else { return false }
+        return began <= askedAt
     }
 
     mutating func resolveUnanswered(_ approval: ApprovalID, at now: Instant) {

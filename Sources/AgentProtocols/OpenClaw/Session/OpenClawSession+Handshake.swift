@@ -108,6 +108,7 @@ extension OpenClawSession {
             return apply(refusal, isSocketOpen: true, at: now)
         }
         self.gateway = gateway
+        sessionNames.defaultAgent = gateway.defaultAgent ?? "main"
         state = .live(since: now)
         restartExpected = nil
         orders.append(

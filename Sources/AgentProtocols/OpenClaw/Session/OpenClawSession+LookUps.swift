@@ -152,7 +152,7 @@ extension OpenClawSession {
     mutating func finish(_ run: RunID, _ result: RunLookup, at now: Instant) {
         guard let known = lookUps.removeValue(forKey: run) else { return }
         if known.settlesSend {
-            sendLookedUp(run, isThere: known.finding?.isQuestionThere == true || result.isFound, at: now)
+            sendLookedUp(run, isThere: result.isFound ? true : known.finding?.isQuestionThere, at: now)
         }
         if known.isAsked {
             observed([.lookedUp(run, result)])

@@ -11,7 +11,7 @@ extension OpenClawSession {
         listApprovals(at: now)
         observed([.linkBack])
         let hasRestarted = gateway?.hasRestarted(since: formerGateway) == true
-        let held = runs.filter { if case .held = $0.value.stage { true } else { false } }.keys.sorted()
+        let held = runs.filter(\.value.isHeld).keys.sorted()
         recoverRuns(hasRestarted: hasRestarted, at: now)
         for approval in decisions.keys.sorted() { sendDecision(approval, at: now) }
         for run in stops.keys.sorted() {
@@ -29,8 +29,10 @@ extension OpenClawSession {
         ask(.subscribe, "sessions.messages.subscribe", params.finish(), at: now)
     }
 
-    private mutating func listApprovals(at now: Instant) {
-        guard let gateway, gateway.grants("operator.approvals") != false else { return }
+    mutating func listApprovals(at now: Instant) {
+        guard let gateway, gateway.grants("operator.approvals") != false,
+            pending.values.count(where: { $0.request == .approvals }) < 4
+        else { return }
         if gateway.offers("exec.approval.list") { ask(.approvals, "exec.approval.list", Array("{}".utf8), at: now) }
         if gateway.offers("plugin.approval.list") { ask(.approvals, "plugin.approval.list", Array("{}".utf8), at: now) }
     }
@@ -41,11 +43,14 @@ extension OpenClawSession {
             case .held: continue
             case .accepted: mark(run, known.session, isAsked: true, at: now)
             case .asked(let since, _):
-                if stops[run] != nil {
-                    // It must not begin again; if it had begun, the stop that follows ends it.
+                if known.isHeard || known.isStopped {
+                    // Its frames were its answer. One that was stopped must not begin again; if it had begun, the stop that
+                    // follows ends it.
                     runs[run]?.stage = .accepted
+                    if known.isStopped, stops[run] == nil { keepStop(run, in: known.session, at: now) }
+                    if known.isHeard { answer(run, .accepted(run: run)) }
                     mark(run, known.session, isAsked: true, at: now)
-                } else if now - since < Self.keyLife, !hasRestarted {
+                } else if !hasRestarted, knowsKey(sentAt: since, at: now) {
                     runs[run]?.stage = .asked(since: since, tries: 0)
                     handOver(run, at: now)
                 } else {
@@ -58,6 +63,13 @@ extension OpenClawSession {
         for session in due.keys.compactMap({ $0 }).sorted() {
             askHistory(of: session, for: (due[session] ?? []).sorted(), .history, at: now)
         }
+    }
+
+    /// The process that was asked is the one that greeted us, and remembers the key (sheet 7.1, 9.3). One that does not say how
+    /// old it is counts as the same only where we saw it before.
+    private func knowsKey(sentAt since: Instant, at now: Instant) -> Bool {
+        guard now - since < Self.keyLife, let gateway else { return false }
+        return gateway.startedAt.map { $0 <= since } ?? (formerGateway != nil)
     }
 
     private mutating func mark(_ run: RunID, _ session: AgentSession, isAsked: Bool, at now: Instant) {

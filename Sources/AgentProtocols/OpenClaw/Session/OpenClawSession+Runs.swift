@@ -19,12 +19,15 @@ extension OpenClawSession {
         var lastHeard: Instant
         /// A frame of it was seen.
         var isHeard = false
-        /// The gateway asked for a pause.
+        /// The person does not want it any more: it must not leave again.
+        var isStopped = false
+        /// The gateway did not take it, and asked for a pause.
         var resendAt: Instant?
         /// Look-ups in a row that found nothing.
         var misses = 0
 
         var isFollowed: Bool { stage == .accepted }
+        var isHeld: Bool { if case .held = stage { true } else { false } }
 
         /// The core explains a message that never left after 2 minutes (DESIGN, section 6.4), and closes a turn after 30.
         var givenUpAt: Instant? {
@@ -50,8 +53,8 @@ extension OpenClawSession {
 
     static var runsLimit: Int { 256 }
     private static var stopLife: Duration { .seconds(1_800) }
-    /// The gateway knows a key this long (sheet 7.1).
-    static var keyLife: Duration { .seconds(300) }
+    /// The gateway knows a key for 300 s (sheet 7.1); the rest is for the way there.
+    static var keyLife: Duration { .seconds(285) }
     private static var missesLimit: Int { 30 }
     static var followUpPrefix: String { "exec-approval-followup:" }
 
@@ -97,6 +100,7 @@ extension OpenClawSession {
         }
         runs[run]?.resendAt = nil
         runs[run]?.lastHeard = now
+        lookUps[run]?.settlesSend = false
         ask(.send(run), "chat.send", body, at: now)
     }
 
@@ -106,6 +110,11 @@ extension OpenClawSession {
         guard let known = runs[run], case .asked(_, let tries) = known.stage else { return take(said, at: now) }
         let status = payload?["status"]?.string
         if let error {
+            if error.isRetryable, status != "error", known.isStopped {
+                stops[run] = nil
+                runs[run] = nil
+                return answer(run, .noRun)
+            }
             if error.isRetryable, status != "error", tries < Self.triesLimit + 2 {
                 runs[run]?.resendAt = now + (error.retryAfter ?? .seconds(2))
                 return
@@ -126,30 +135,50 @@ extension OpenClawSession {
     private mutating func accept(_ run: RunID, as taken: RunID, at now: Instant) {
         runs[run]?.stage = .accepted
         runs[run]?.lastHeard = now
-        guard taken != run, let known = runs.removeValue(forKey: run) else { return }
-        if runs[taken] == nil { runs[taken] = known }
-        if let stop = stops.removeValue(forKey: run) { stops[taken] = stop }
+        guard let known = runs[run] else { return }
+        if taken != run {
+            runs[run] = nil
+            stops[run] = nil
+            if runs[taken] == nil { runs[taken] = known }
+            // The same text runs there (sheet 7.1), under a key that is not ours: its rows are known by the text.
+            if questions[taken] == nil, let text = known.text {
+                questions[taken] = Asked(
+                    question: .init(run: taken, text: text), at: questions[run]?.at ?? now)
+            }
+        }
+        // A stop that overtook the message, or named it as we did, stopped nothing.
+        if known.isStopped, taken != run || stops[run] == nil {
+            runs[taken]?.isStopped = true
+            keepStop(taken, in: known.session, at: now)
+            sendStop(taken, at: now)
+        }
     }
 
     /// No answer in time: whatever happened, the same key is safe.
     mutating func sendUnanswered(_ run: RunID, at now: Instant) {
         guard let known = runs[run], case .asked(_, let tries) = known.stage else { return }
         if known.isHeard {
-            runs[run]?.stage = .accepted
+            accept(run, as: run, at: now)
             return answer(run, .accepted(run: run))
         }
-        if tries < Self.triesLimit { return handOver(run, at: now) }
+        if tries < Self.triesLimit, !known.isStopped { return handOver(run, at: now) }
         lookUpSend(run, in: known.session, at: now)
     }
 
-    /// The history was asked for a message whose key the gateway may have forgotten.
-    mutating func sendLookedUp(_ run: RunID, isThere: Bool, at now: Instant) {
+    /// The history was asked for a message whose key the gateway may have forgotten; nil: it was not to be had.
+    mutating func sendLookedUp(_ run: RunID, isThere: Bool?, at now: Instant) {
         guard let known = runs[run], case .asked(let since, let tries) = known.stage else { return }
+        guard let isThere else {
+            return refuse(
+                run,
+                because: "The agent's gateway does not say whether it got the message: look into the chat, and send it "
+                    + "again if it is not there.")
+        }
         if isThere {
-            runs[run]?.stage = .accepted
+            accept(run, as: run, at: now)
             return answer(run, .accepted(run: run))
         }
-        if stops[run] != nil { return refuse(run, because: "The message was stopped before the agent had it.") }
+        if known.isStopped { return refuse(run, because: "The message was stopped before the agent had it.") }
         // On a link that was asked three times already, once more would be no help.
         if now - since < Self.keyLife, tries >= Self.triesLimit {
             return refuse(run, because: "The agent's gateway did not answer.")
@@ -166,24 +195,29 @@ extension OpenClawSession {
 
     mutating func refuseHeld(because message: String) {
         for (run, known) in runs.sorted(by: { $0.key < $1.key }) {
-            if case .held = known.stage { refuse(run, because: message) }
+            if known.isHeld { refuse(run, because: message) }
         }
     }
 
-    private mutating func answer(_ run: RunID, _ answer: SendAnswer) {
+    mutating func answer(_ run: RunID, _ answer: SendAnswer) {
         observed([.sendAnswered(asked: run, answer)])
     }
 
     // MARK: Stop
 
     mutating func abort(_ run: RunID, in session: AgentSession, at now: Instant) {
-        if case .held = runs[run]?.stage {
+        if let known = runs[run], known.isHeld || known.resendAt != nil {
             runs[run] = nil
             return answer(run, .noRun)
         }
+        runs[run]?.isStopped = true
         guard stops[run] != nil || stops.count < Self.runsLimit else { return }
-        stops[run] = KeptStop(session: session, until: now + Self.stopLife)
+        keepStop(run, in: session, at: now)
         if isLive { sendStop(run, at: now) }
+    }
+
+    mutating func keepStop(_ run: RunID, in session: AgentSession, at now: Instant) {
+        stops[run] = KeptStop(session: session, until: now + Self.stopLife)
     }
 
     mutating func sendStop(_ run: RunID, at now: Instant) {
@@ -198,6 +232,8 @@ extension OpenClawSession {
     /// Taken or refused, it is done; where nothing was stopped the run must have ended, or never was.
     mutating func stopAnswered(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
         guard let stop = stops.removeValue(forKey: run), payload?["aborted"]?.flag != true else { return }
+        // Its answer is still to come, and says whether there is a run to stop.
+        if case .asked = runs[run]?.stage { return }
         lookUp(run, in: stop.session, isAsked: false, at: now)
     }
 

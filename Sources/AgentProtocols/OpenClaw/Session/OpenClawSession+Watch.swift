@@ -111,13 +111,15 @@ extension OpenClawSession {
 
     // MARK: Gaps
 
-    /// A hole in the numbers of broadcasts means lost frames: the runs are asked for (sheet 9.6). E1 has one counter for all
+    /// A hole in the numbers of broadcasts means lost frames: the runs are asked for (sheet 9.6), and the approvals, which are
+    /// dropped for a slow socket like deltas (sheet 5). E1 has one counter for all
     /// its clients, where holes mean nothing (sheet 5).
     mutating func noticeSequence(_ root: FrameNode, at now: Instant) {
         guard isLive, let sequence = root["seq"]?.integer else { return }
         defer { lastOuterSequence = max(sequence, lastOuterSequence ?? 0) }
         guard !decoder.tellsNewestSegment, let last = lastOuterSequence, sequence > last + 1 else { return }
         orders.append(.note(.framesLost(sequence - last - 1)))
+        listApprovals(at: now)
         for run in runs.keys.sorted() where runs[run]?.isFollowed == true {
             if let session = runs[run]?.session { lookUp(run, in: session, isAsked: false, at: now) }
         }

@@ -70,6 +70,7 @@ package struct OpenClawSession: ~Copyable {
     var decisions: [ApprovalID: KeptDecision] = [:]
     var approvalExpiry: [ApprovalID: Instant] = [:]
     var lookUps: [RunID: LookUp] = [:]
+    var sessionNames = SessionNames()
 
     package init(_ settings: OpenClawSettings) { self.settings = settings }
 
@@ -88,7 +89,10 @@ package struct OpenClawSession: ~Copyable {
     /// Begin, or try again after a stop.
     package mutating func start(at now: Instant) {
         switch state {
-        case .idle, .stopped, .waiting: dial(at: now)
+        case .idle, .stopped:
+            showsDeviceToken = false
+            dial(at: now)
+        case .waiting: dial(at: now)
         case .dialling, .greeting, .introducing, .live, .lost: return
         }
     }
@@ -163,6 +167,10 @@ package struct OpenClawSession: ~Copyable {
     package mutating func command(_ command: AgentCommand, at now: Instant, wallMilliseconds: Int64) {
         sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
         switch command {
+        case .send(_, let session, _, _), .abort(let session, _), .lookUp(let session, _): sessionNames.learn(session)
+        case .resolve: break
+        }
+        switch command {
         case .send(_, let session, let run, let message):
             send(message, in: session, as: run, at: now, wallMilliseconds: wallMilliseconds)
         case .abort(let session, let run): abort(run, in: session, at: now)
@@ -214,10 +222,12 @@ package struct OpenClawSession: ~Copyable {
         for observation in said {
             switch observation {
             case .prompt, .stopSent, .decisionSent: continue
-            case .signal(let signal): notice(signal, at: now)
-            case .sendAnswered, .lookedUp, .linkLost, .linkBack: break
+            case .signal(var signal):
+                signal.session = signal.session.map { sessionNames.ours(for: $0) }
+                notice(signal, at: now)
+                told.append(.signal(signal))
+            case .sendAnswered, .lookedUp, .linkLost, .linkBack: told.append(observation)
             }
-            told.append(observation)
         }
         observed(told)
     }

@@ -1,0 +1,34 @@
+package import BridgeModel
+
+// Runs of an earlier process of this bridge, known from its journal (DESIGN, section 9).
+extension OpenClawSession {
+    package enum AdoptedStage: Hashable, Sendable {
+        /// Written down as handed over: whether the gateway got it is not known.
+        case handedOver
+        /// The gateway had answered, or a frame of the run was seen.
+        case accepted
+    }
+
+    /// To be called before `start`. The run is then recovered as after a lost link: one that was accepted is looked up and told
+    /// as `lookedUp`; one that was handed over is sent again under its key while the gateway must know that key, else the history
+    /// is asked first (sheet 9.3). `text` is what was sent, nil for a run that no message of ours began.
+    package mutating func adopt(
+        _ run: RunID, in session: AgentSession, text: String?, stage: AdoptedStage, sentAtMilliseconds: Int64,
+        at now: Instant, wallMilliseconds: Int64
+    ) {
+        guard runs[run] == nil, runs.count < Self.runsLimit else { return }
+        lastMoment = (now, wallMilliseconds)
+        sessionNames.learn(session)
+        // A wall clock that went back tells nothing: then the key counts as forgotten.
+        let age = wallMilliseconds - sentAtMilliseconds
+        let sentAt = now - (age >= 0 ? .milliseconds(age) : Self.keyLife)
+        // Only what can be sent again can be in doubt.
+        let isInDoubt = stage == .handedOver && text != nil
+        runs[run] = OpenRun(
+            session: session, text: text, stage: isInDoubt ? .asked(since: sentAt, tries: 1) : .accepted, lastHeard: now
+        )
+        questions[run] = Asked(
+            question: .init(run: run, text: text, sentAtMilliseconds: text == nil ? nil : sentAtMilliseconds),
+            at: sentAt)
+    }
+}

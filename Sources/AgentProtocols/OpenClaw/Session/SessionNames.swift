@@ -1,0 +1,35 @@
+import BridgeModel
+
+/// The core's own spelling of the sessions it has named. A gateway answers to a bare or a capital key, and speaks of the
+/// session in its canonical form (sheet 7.5); without this an approval would find no turn.
+struct SessionNames {
+    private static let limit = 1_000
+    private var spelt: Set<AgentSession> = []
+    private var byCanonicalKey: [String: AgentSession] = [:]
+    var defaultAgent = "main" {
+        didSet {
+            guard defaultAgent != oldValue else { return }
+            byCanonicalKey.removeAll()
+            for session in spelt { byCanonicalKey[canonical(session)] = session }
+        }
+    }
+
+    mutating func learn(_ session: AgentSession) {
+        if spelt.count >= Self.limit {
+            spelt.removeAll()
+            byCanonicalKey.removeAll()
+        }
+        guard spelt.insert(session).inserted else { return }
+        byCanonicalKey[canonical(session)] = session
+    }
+
+    func ours(for session: AgentSession) -> AgentSession {
+        if spelt.isEmpty || spelt.contains(session) { return session }
+        return byCanonicalKey[canonical(session)] ?? session
+    }
+
+    private func canonical(_ session: AgentSession) -> String {
+        let key = session.text.lowercased()
+        return key.hasPrefix("agent:") ? key : "agent:\(defaultAgent):\(key)"
+    }
+}
