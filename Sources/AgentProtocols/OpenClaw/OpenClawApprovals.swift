@@ -12,8 +12,8 @@ extension OpenClawDecoder {
         }
     }
 
-    func approvalRequested(_ payload: FrameNode, plugin: Bool, at now: Instant) -> Observation? {
-        guard let id = payload["id"]?.string else { return nil }
+    func approvalRequested(_ payload: FrameNode, plugin: Bool, at now: Instant) -> [Observation] {
+        guard let id = payload["id"]?.string else { return [] }
         let request = payload["request"]
         let isPlugin = plugin || id.hasPrefix("plugin:")
         let command = request?["command"]?.string
@@ -31,13 +31,19 @@ extension OpenClawDecoder {
             host: request?["host"]?.string, call: request?["toolCallId"]?.string.map { ToolCallID($0) },
             severity: severity, expiresAt: expiry(payload, at: now),
             allowed: allowed.flatMap { $0.isEmpty ? nil : Set($0) })
-        return signal(nil, request ?? payload, .approvalRequested(made))
+        let asked = signal(nil, request ?? payload, .approvalRequested(made))
+        guard detachesApprovals, !isPlugin else { return [asked] }
+        let waiting = openCommands.call(of: command, in: request?["sessionKey"]?.string)
+        return [
+            asked,
+            signal(waiting?.run, request ?? payload, .paused(PausedCall(call: waiting?.call, approval: made.id))),
+        ]
     }
 
     /// Those that wait. What has expired by the gateway's clock is left out (sheet 9.5).
     func approvals(_ list: FrameNode?, at now: Instant) -> [Observation] {
-        (list?.elements ?? []).compactMap { entry in
-            if let expiry = expiry(entry, at: now), expiry <= now { return nil }
+        (list?.elements ?? []).flatMap { entry -> [Observation] in
+            if let expiry = expiry(entry, at: now), expiry <= now { return [] }
             return approvalRequested(entry, plugin: false, at: now)
         }
     }

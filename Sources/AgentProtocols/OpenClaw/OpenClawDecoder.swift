@@ -23,6 +23,9 @@ package struct OpenClawDecoder: AgentDecoder {
     private let isRecorded: Bool
     /// Era E1 (sheet 6.2): a text is that of the newest segment.
     private(set) var tellsNewestSegment = false
+    /// E1 and E2: a command that waits for approval ends its run, and early gateways say so nowhere else (sheet 6.4, 1).
+    private(set) var detachesApprovals = false
+    private(set) var openCommands = OpenCommands()
     /// The gateway's wall clock, told by the challenge: what approvals expire by.
     private(set) var gatewayClock: (milliseconds: Int, at: Instant)?
     /// Runs that began and have not ended, by session: what a history is asked about.
@@ -64,6 +67,7 @@ package struct OpenClawDecoder: AgentDecoder {
     /// Answers to what was asked on the lost socket will not come, and the next text of each run is whole.
     mutating func socketLost() {
         asked.removeAll()
+        openCommands.forget()
         kept.forgetAll()
         lastSequence.removeAll()
         lastLifecycle.removeAll()
@@ -116,7 +120,8 @@ package struct OpenClawDecoder: AgentDecoder {
         switch question {
         case .connect:
             let version = payload?["server"]?["version"]?.string ?? ""
-            tellsNewestSegment = payload?["protocol"]?.integer == 3 && Self.isBeforeApril(version)
+            detachesApprovals = payload?["protocol"]?.integer == 3
+            tellsNewestSegment = detachesApprovals && Self.isBeforeApril(version)
             return []
         case .send(let run):
             guard isGood else {
@@ -166,8 +171,8 @@ package struct OpenClawDecoder: AgentDecoder {
             return [.linkLost, .linkBack]
         // The mirror of a tool frame, for runs that were begun on another socket (sheet 4.3).
         case "session.tool": return agent(payload)
-        case "exec.approval.requested": return approvalRequested(payload, plugin: false, at: now).map { [$0] } ?? []
-        case "plugin.approval.requested": return approvalRequested(payload, plugin: true, at: now).map { [$0] } ?? []
+        case "exec.approval.requested": return approvalRequested(payload, plugin: false, at: now)
+        case "plugin.approval.requested": return approvalRequested(payload, plugin: true, at: now)
         case "exec.approval.resolved", "plugin.approval.resolved":
             guard let id = payload["id"]?.string, let decision = Self.decision(payload["decision"]) else { return [] }
             let settlement = ApprovalSettlement(
@@ -294,7 +299,9 @@ package struct OpenClawDecoder: AgentDecoder {
         let run = RunID(id)
         switch stream.string ?? "" {
         case "lifecycle": return lifecycle(payload, data, run).map { [signal(run, payload, $0)] } ?? []
-        case "tool": return OpenClawTools.call(data).map { signal(run, payload, $0) }
+        case "tool":
+            if detachesApprovals { openCommands.notice(payload, data, run: run) }
+            return OpenClawTools.call(data).map { signal(run, payload, $0) }
         case "item": return OpenClawTools.item(data).map { signal(run, payload, $0) }
         case "command_output": return OpenClawTools.output(data).map { signal(run, payload, $0) }
         case "thinking", "approval", "patch", "plan", "compaction", "usage", "run_status", "error": return []

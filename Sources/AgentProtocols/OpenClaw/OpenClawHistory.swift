@@ -16,6 +16,8 @@ enum OpenClawHistory {
         var text: String
         var messageID: String?
         var isTruncated: Bool
+        /// The row before was the end of its run: this one begins a follow-up, which is told after a blank line.
+        var beginsFollowUp = false
     }
 
     enum Course: Hashable {
@@ -35,13 +37,22 @@ enum OpenClawHistory {
         var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
 
         func end(joinedBy separator: String) -> RunEnd {
-            let texts = pieces.map(\.text).filter { !$0.isEmpty }
+            var text = ""
+            var followsUp = false
+            for piece in pieces {
+                followsUp = followsUp || piece.beginsFollowUp
+                if piece.text.isEmpty { continue }
+                if !text.isEmpty { text += followsUp ? "\n\n" : separator }
+                text += piece.text
+                followsUp = false
+            }
             return RunEnd(
-                text: texts.isEmpty ? nil : texts.joined(separator: separator), reason: isAborted ? .aborted : .stop,
+                text: text.isEmpty ? nil : text, reason: isAborted ? .aborted : .stop,
                 truncated: pieces.contains(where: \.isTruncated), includesFollowUp: includesFollowUp)
         }
     }
 
+    private static let followUpPrefix = "exec-approval-followup:"
     static let cutMark = "...(truncated)..."
     static let omitted = "[chat.history omitted: message too large]"
     /// The clocks of bridge and gateway may differ by this much when a row is known by its text.
@@ -51,18 +62,22 @@ enum OpenClawHistory {
         var finding = Finding(course: course(of: question.run, in: payload))
         var isComplete = false
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
+            // No run says anything after its end: what stands there is a follow-up's (sheet 6.4, 1).
+            let beginsFollowUp = isComplete && !finding.isAborted
             isComplete = false
             guard row["role"]?.holds("assistant") == true else { continue }
             let isOurAbort = key(row) == "\(question.run.text):assistant"
             let reason = row["stopReason"]?.string
             isComplete = isOurAbort || reason.map { !toolReasons.contains($0) } ?? false
             finding.isAborted = finding.isAborted || isOurAbort || reason == "aborted"
-            if row["__openclaw"]?["runId"]?.string?.hasPrefix("exec-approval-followup:") == true,
-                !question.run.text.hasPrefix("exec-approval-followup:")
-            {
-                finding.includesFollowUp = true
+            var piece = piece(row["content"]?.contentText ?? "", row)
+            piece.beginsFollowUp = beginsFollowUp
+            if !question.run.text.hasPrefix(followUpPrefix) {
+                let isNamed = row["__openclaw"]?["runId"]?.string?.hasPrefix(followUpPrefix) == true
+                if isNamed, !finding.includesFollowUp { piece.beginsFollowUp = true }
+                if isNamed || beginsFollowUp { finding.includesFollowUp = true }
             }
-            finding.pieces.append(piece(row["content"]?.contentText ?? "", row))
+            finding.pieces.append(piece)
         }
         if finding.course == .undecided, isComplete { finding.course = .over }
         return finding

@@ -192,4 +192,38 @@ struct OpenClawApprovalsTests {
         }
         #expect(signal.session == AgentSession(name))
     }
+
+    @Test(
+        "early gateways end the run that asks: its approval is told as one that pauses a call",
+        arguments: [Era.e1, .e2, .e3])
+    func detached(_ era: Era) {
+        let talk = Self.live(era)
+        talk.event(
+            "agent",
+            """
+            {"runId":"r1","seq":4,"stream":"tool","sessionKey":"\(Talk.key)",\
+            "data":{"phase":"start","name":"exec","toolCallId":"c1","args":{"command":"ls"}}}
+            """)
+        talk.clear()
+        talk.event("exec.approval.requested", Self.request(talk))
+        guard era != .e3 else {
+            #expect(talk.observations.count == 1)
+            return
+        }
+        let paused = RunEvent.paused(PausedCall(call: ToolCallID("c1"), approval: ApprovalID("ap-1")))
+        #expect(talk.observations.last == .said("r1", paused))
+    }
+
+    @Test("a decision of an earlier process is sent again, and \"unknown\" means that it had arrived")
+    func adopted() {
+        let talk = Talk(era: .e2)
+        talk.session.adopt(
+            .deny, of: ApprovalID("ap-1"), subject: .exec, sentAtMilliseconds: talk.wall - 5_000, at: talk.now,
+            wallMilliseconds: talk.wall)
+        talk.goLive()
+        talk.answer(
+            "exec.approval.resolve", nil,
+            error: #"{"code":"INVALID_REQUEST","message":"unknown or expired approval id"}"#)
+        #expect(talk.observations.last == .settled("ap-1", .decided(.deny)))
+    }
 }

@@ -227,6 +227,50 @@ struct OpenClawRecoveryTests {
         #expect(talk.observations.last == .lookedUp(RunID("r1"), .unknown))
     }
 
+    @Test("what stands after the end of a run is its follow-up's, also where rows do not say whose they are")
+    func followUpAfterEnd() {
+        let talk = Self.back(.e2)
+        let end = #","stopReason":"stop""#
+        talk.answer(
+            "chat.history",
+            Talk.history([
+                Self.question, Talk.row("assistant", "May", more: #","stopReason":"toolUse""#),
+                Talk.row("assistant", " I?", more: end), Talk.row("assistant", "Done.", more: end),
+            ]))
+        let whole = RunEnd(text: "May I?\n\nDone.", includesFollowUp: true)
+        #expect(talk.observations.last == .lookedUp(RunID("r1"), .ended(whole)))
+    }
+
+    @Test("an early gateway's end tells its last segment: those that were missed come from the history")
+    func missedSegments() {
+        let talk = Self.back(.e1)
+        talk.answer("chat.history", Talk.history([Self.question]))
+        talk.answer("agent.wait", #"{"status":"timeout"}"#)
+        talk.clear()
+        talk.chat("final", "Two.")
+        #expect(talk.observations == [])
+        #expect(talk.methods == ["chat.history"])
+        talk.answer("chat.history", Talk.history([Talk.row("user", "Hello?"), Talk.row("assistant", "One.")]))
+        #expect(talk.observations == [.said("r1", .finished(RunEnd(text: "One.\n\nTwo.")))])
+    }
+
+    @Test("where the history cannot be had, an early gateway's end stands as it was told", arguments: [true, false])
+    func missedForGood(_ refused: Bool) {
+        let talk = Self.back(.e1)
+        talk.answer("chat.history", Talk.history([]))
+        talk.answer("agent.wait", #"{"status":"timeout"}"#)
+        talk.clear()
+        talk.chat("final", "Two.")
+        if refused {
+            talk.answer("chat.history", nil, error: #"{"code":"UNAVAILABLE","message":"x"}"#)
+        } else {
+            talk.pass(20)
+            talk.event("tick", "{}")
+            talk.pass(10)
+        }
+        #expect(talk.observations == [.said("r1", .finished(RunEnd(text: "Two.", scope: .segment)))])
+    }
+
     @Test("the answer to a follow-up is known to be one")
     func followUp() {
         let talk = Talk(era: .e4)
@@ -237,9 +281,9 @@ struct OpenClawRecoveryTests {
             Talk.history(
                 [
                     Self.question, Talk.row("assistant", "May I?"),
-                    Talk.row("assistant", " Done.", mark: #""runId":"exec-approval-followup:ap-1""#),
+                    Talk.row("assistant", "Done.", mark: #""runId":"exec-approval-followup:ap-1""#),
                 ], more: #","sessionInfo":{"hasActiveRun":false}"#))
-        let end = RunEnd(text: "May I? Done.", includesFollowUp: true)
+        let end = RunEnd(text: "May I?\n\nDone.", includesFollowUp: true)
         #expect(talk.observations.last == .lookedUp(RunID("r1"), .ended(end)))
     }
 }

@@ -15,7 +15,7 @@ extension OpenClawSession {
     }
 
     /// Where the gateway does not say when an approval expires: its longest life by default (sheet 6.4).
-    private static var approvalLife: Duration { .seconds(1_800) }
+    static var approvalLife: Duration { .seconds(1_800) }
 
     mutating func resolve(
         _ approval: ApprovalID, _ subject: ApprovalRequest.Subject, _ decision: ApprovalDecision, at now: Instant

@@ -76,6 +76,8 @@ extension OpenClawSession {
             switch finding.course {
             case .running(let text): finish(run, .running(text: text), at: now)
             case .over: fetchRows(of: run, finding, at: now)
+            // Its end was told already.
+            case .undecided where self.runs[run]?.heldEnd != nil: fetchRows(of: run, finding, at: now)
             case .undecided where lookUps[run]?.step == .lastHistory: fetchRows(of: run, finding, at: now)
             case .undecided: wait(for: run, at: now)
             }
@@ -149,8 +151,44 @@ extension OpenClawSession {
         finish(run, isAnswer ? .ended(finding.end(joinedBy: decoder.separator)) : .unknown, at: now)
     }
 
+    // MARK: Ends that tell too little
+
+    /// In E1 the end tells its last segment (sheet 6.2). Where others were missed it waits for the history's answer.
+    mutating func holdsEnd(_ signal: RunSignal, at now: Instant) -> Bool {
+        guard decoder.tellsNewestSegment, case .finished(let end) = signal.event, end.reason != .aborted,
+            let run = signal.run, let known = runs[run], known.hasMissed, known.heldEnd == nil
+        else { return false }
+        runs[run]?.heldEnd = end
+        if lookUps[run] != nil {
+            lookUps[run]?.isAgain = true
+        } else {
+            lookUp(run, in: known.session, isAsked: false, at: now)
+        }
+        return lookUps[run] != nil
+    }
+
+    /// With what the history has of it; its own words are the last, whether or not they are written down yet.
+    private mutating func tellHeld(_ held: RunEnd, of run: RunID, _ known: LookUp, at now: Instant) {
+        var end = held
+        if var finding = known.finding, finding.hasText {
+            if let text = held.text, finding.pieces.last?.text.trimmed != text.trimmed {
+                finding.pieces.append(.init(text: text, messageID: nil, isTruncated: false))
+            }
+            end = finding.end(joinedBy: decoder.separator)
+            end.usage = held.usage
+            end.reason = held.reason
+        }
+        if known.isAsked { observed([.lookedUp(run, .ended(end))]) }
+        observed([.signal(RunSignal(run: run, session: known.session, event: .finished(end)))])
+        ended(run)
+    }
+
     mutating func finish(_ run: RunID, _ result: RunLookup, at now: Instant) {
         guard let known = lookUps.removeValue(forKey: run) else { return }
+        if let end = runs[run]?.heldEnd {
+            if known.isAgain { return lookUp(run, in: known.session, isAsked: known.isAsked, at: now) }
+            return tellHeld(end, of: run, known, at: now)
+        }
         if known.settlesSend {
             sendLookedUp(run, isThere: result.isFound ? true : known.finding?.isQuestionThere, at: now)
         }

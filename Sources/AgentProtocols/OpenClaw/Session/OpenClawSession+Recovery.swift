@@ -39,6 +39,7 @@ extension OpenClawSession {
 
     private mutating func recoverRuns(hasRestarted: Bool, at now: Instant) {
         for (run, known) in runs.sorted(by: { $0.key < $1.key }) {
+            runs[run]?.hasMissed = true
             switch known.stage {
             case .held: continue
             case .accepted: mark(run, known.session, isAsked: true, at: now)

@@ -23,6 +23,10 @@ extension OpenClawSession {
         var isStopped = false
         /// The gateway did not take it, and asked for a pause.
         var resendAt: Instant?
+        /// Its frames were lost for a while.
+        var hasMissed = false
+        /// Its end came, and tells the newest segment alone: the history is asked for those that were missed.
+        var heldEnd: RunEnd?
         /// Look-ups in a row that found nothing.
         var misses = 0
 

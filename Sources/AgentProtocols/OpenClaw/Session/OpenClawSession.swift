@@ -224,6 +224,7 @@ package struct OpenClawSession: ~Copyable {
             case .prompt, .stopSent, .decisionSent: continue
             case .signal(var signal):
                 signal.session = signal.session.map { sessionNames.ours(for: $0) }
+                if holdsEnd(signal, at: now) { continue }
                 notice(signal, at: now)
                 told.append(.signal(signal))
             case .sendAnswered, .lookedUp, .linkLost, .linkBack: told.append(observation)

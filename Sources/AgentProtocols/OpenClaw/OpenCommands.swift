@@ -1,0 +1,37 @@
+import BridgeModel
+
+/// The shell calls that have not returned, on gateways that detach approvals (E1, E2). There the frame of a call that returned
+/// "waiting for approval" is stripped of that (sheet 6.3), so the call is known by its command when the approval is asked for,
+/// which comes first (sheet 6.4, 1).
+struct OpenCommands {
+    struct Command {
+        var run: RunID
+        var session: AgentSession
+        var call: ToolCallID
+        var command: String
+    }
+
+    private static let limit = 256
+    private var open: [Command] = []
+
+    mutating func notice(_ payload: FrameNode, _ data: FrameNode, run: RunID) {
+        guard let call = data["toolCallId"]?.string.map({ ToolCallID($0) }) else { return }
+        switch data["phase"]?.string {
+        case "start":
+            guard let command = data["args"]?["command"]?.string, let session = payload["sessionKey"]?.string else {
+                return
+            }
+            if open.count >= Self.limit { open.removeFirst() }
+            open.append(Command(run: run, session: AgentSession(session), call: call, command: command))
+        case "result": open.removeAll { $0.call == call && $0.run == run }
+        default: return
+        }
+    }
+
+    /// The youngest call of this command in the session.
+    func call(of command: String?, in session: String?) -> Command? {
+        open.last { $0.command == command && $0.session.text == session }
+    }
+
+    mutating func forget() { open = [] }
+}
