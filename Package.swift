@@ -110,6 +110,8 @@ let package = Package(
             ],
             exclude: ["Golden"]),
         tests("SimulationTests", ["BridgeCore", "BridgeTesting"]),
+        // The session machine, and the bridge behind it, against a scripted gateway on virtual time.
+        tests("GatewayTests", ["AgentProtocols", "BridgeCore", "BridgeModel", "BridgeTesting"]),
         tests("RelayRulesTests", ["RelayRules"]),
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"], exclude: ["Golden"]),
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),

@@ -1,0 +1,52 @@
+/// The four eras of OpenClaw gateways, and what differs between them (OpenClaw sheet 0 and 10).
+package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
+    case e1, e2, e3, e4
+
+    var protocolVersion: Int { isNew ? 4 : 3 }
+    /// Protocol 4.
+    var isNew: Bool { self == .e3 || self == .e4 }
+
+    var version: String {
+        switch self {
+        case .e1: "2026.3.2"
+        case .e2: "2026.4.22"
+        case .e3: "2026.7.1"
+        case .e4: "2026.10.3"
+        }
+    }
+
+    /// What `features.methods` tells; cautious, so that not all of it is there (sheet 3.4).
+    var methods: [String] {
+        let common = [
+            "chat.send", "chat.abort", "chat.history", "agent.wait", "sessions.subscribe",
+            "sessions.messages.subscribe", "exec.approval.resolve",
+        ]
+        switch self {
+        case .e1: return common
+        case .e2: return common + ["exec.approval.list"]
+        case .e3: return common + ["exec.approval.list", "plugin.approval.list", "plugin.approval.resolve"]
+        case .e4:
+            return common + [
+                "exec.approval.list", "plugin.approval.list", "plugin.approval.resolve", "approval.resolve",
+                "chat.message.get",
+            ]
+        }
+    }
+
+    /// Sheet 4.3 and 6.3: `item` and `approval` streams came with E2.
+    var hasItems: Bool { self != .e1 }
+    /// Sheet 6.3: stripped unless the session is verbose.
+    var showsToolResults: Bool { isNew }
+    /// Sheet 6.4: the run ends, and a follow-up brings the rest.
+    var detachesApprovals: Bool { !isNew }
+    var approvalLifeMilliseconds: Int { self == .e1 ? 120_000 : 1_800_000 }
+    var tickMilliseconds: Int { isNew ? 15_000 : 30_000 }
+    /// Sheet 9.4: the key stands with the row "where present".
+    var keepsKeysWithRows: Bool { isNew }
+    /// Sheet 3.3: v2 is known everywhere, v3 since about E2.
+    var knowsNewerProof: Bool { self != .e1 }
+    /// Sheet 7.1: the same text that runs already is not begun again.
+    var joinsEqualTexts: Bool { isNew }
+    /// Sheet 6.2: what a delta's text covers.
+    var tellsWholeRun: Bool { self != .e1 }
+}

@@ -1,0 +1,65 @@
+import BridgeModel
+
+/// One run of the scripted gateway's agent.
+struct GatewayRun {
+    enum State: Hashable {
+        case active
+        /// An inline approval holds it.
+        case held(approval: String)
+        case ended, failed(String), aborted
+        /// Its gateway restarted.
+        case dead
+    }
+
+    var id: String
+    var session: String
+    /// Nil for a follow-up: no message of a user began it.
+    var question: String?
+    var steps: ArraySlice<GatewayScript.Timed>
+    var detaches: Bool
+    var saysWhenDetached = ""
+    /// The connection that asked for it: tool frames go there (sheet 4.3).
+    var owner: Int?
+    var state = State.active
+    var hasBegun = false
+    var sequence = 0
+    /// What the agent said since the last tool call, and before that.
+    var segment = ""
+    var earlier = ""
+    /// What the last delta told, for the difference to the next (E3 on).
+    var sentText = ""
+    /// When a delta left last: they are paced (sheet 6.2).
+    var sentAt: Instant?
+    var startedAtMilliseconds = 0
+
+    var whole: String { earlier + segment }
+    var isOver: Bool {
+        switch state {
+        case .active, .held: false
+        case .ended, .failed, .aborted, .dead: true
+        }
+    }
+}
+
+/// One row of a session's history (sheet 7.3).
+struct GatewayRow {
+    var id: String
+    var role: String
+    var text: String
+    var atMilliseconds: Int
+    var key: String?
+    var run: String?
+    var stopReason: String?
+}
+
+struct GatewayApproval {
+    var id: String
+    var run: String
+    var session: String
+    var command: String
+    var createdAtMilliseconds: Int
+    var expiresAtMilliseconds: Int
+    /// The steps of the follow-up, where it is detached.
+    var followUp: ArraySlice<GatewayScript.Timed>?
+    var decision: String?
+}

@@ -1,0 +1,48 @@
+/// What the scripted gateway's agent does with one message.
+package struct GatewayScript: Sendable, Hashable {
+    package enum Step: Sendable, Hashable {
+        case says(String)
+        /// A shell tool, from its call to its result; an approval may be asked for between the two.
+        case callsTool(id: String, command: String)
+        case toolReturns(id: String, output: String)
+        case asksApproval(id: String, command: String)
+        /// This attempt fails and another one begins under the same run (sheet 6.2, retry trap).
+        case attemptFails(String)
+        case triesAgain
+        /// The run fails: the verdict comes 15 s after the lifecycle's (sheet 8.2), at once in E4.
+        case fails(String)
+        case finishes
+        /// The end without a message: the text stands in the history alone (sheet 6.2, end).
+        case finishesEmpty
+        /// The next broadcasts that may be dropped for a slow reader are (sheet 5).
+        case drops(Int)
+        /// The gateway restarts, and its runs die with it.
+        case restarts(downMilliseconds: Int)
+    }
+
+    package struct Timed: Sendable, Hashable {
+        package var after: Duration
+        package var step: Step
+
+        package init(after: Duration, step: Step) {
+            self.after = after
+            self.step = step
+        }
+    }
+
+    package var steps: [Timed] = []
+    /// When the answer to `chat.send` comes.
+    package var answersAfter = Duration.milliseconds(9)
+    /// At equal times, the run speaks before the answer.
+    package var speaksFirst = false
+    /// Where the surface cannot wait, newer eras detach as well (sheet 6.4, 1).
+    package var detaches = false
+    /// What the agent says when its call returned "waiting for approval"; the run ends with it.
+    package var saysWhenDetached = "I wait."
+
+    package init() {}
+
+    package init(_ steps: (milliseconds: Int, step: Step)...) {
+        self.steps = steps.map { Timed(after: .milliseconds($0.milliseconds), step: $0.step) }
+    }
+}

@@ -1,0 +1,143 @@
+package import BridgeModel
+
+// Approvals in both shapes (OpenClaw sheet 6.4).
+extension ScriptedGateway {
+    mutating func ask(_ run: String, _ id: String, _ command: String, at now: Instant) {
+        guard let asking = runs[run] else { return }
+        let created = milliseconds(now)
+        var approval = GatewayApproval(
+            id: id, run: run, session: asking.session, command: command, createdAtMilliseconds: created,
+            expiresAtMilliseconds: created + era.approvalLifeMilliseconds)
+        if asking.detaches {
+            approval.followUp =
+                asking.steps.filter { step in
+                    if case .toolReturns = step.step { false } else { true }
+                }[...]
+        } else {
+            runs[run]?.state = .held(approval: id)
+        }
+        approvals[id] = approval
+        schedule(.expires(approval: id), after: .milliseconds(Int64(era.approvalLifeMilliseconds)), at: now)
+        broadcast("exec.approval.requested", shown(approval), mayDrop: true)
+        guard asking.detaches else { return }
+        let call = Self.call(of: asking)
+        let details: GatewayValue = [
+            "status": "approval-pending", "approvalId": "\(id)", "approvalSlug": .text(String(id.prefix(8))),
+            "host": "gateway", "command": "\(command)",
+        ]
+        let result: GatewayValue = [
+            "content": [["type": "text", "text": "Approval required (id \(id))."]], "details": details,
+        ]
+        tool(
+            run,
+            (["phase": "result", "name": "exec", "toolCallId": "\(call)", "isError": false] as GatewayValue)
+                .with("result", era.showsToolResults ? result : nil))
+        items(
+            run, call, phase: "end", status: "blocked",
+            more: ["approvalId": "\(id)", "summary": "Waiting for approval."])
+        if era.hasItems {
+            agent(
+                run, "approval",
+                [
+                    "phase": "requested", "kind": "exec", "status": "pending", "toolCallId": "\(call)",
+                    "approvalId": "\(id)", "message": "",
+                ])
+        }
+        // What is left of the script belongs to the follow-up.
+        runs[run]?.steps = []
+        runs[run]?.segment += asking.saysWhenDetached
+        finish(run, withMessage: true, at: now)
+    }
+
+    /// The call whose return the script has still to tell.
+    private static func call(of run: GatewayRun) -> String {
+        for step in run.steps { if case .toolReturns(let id, _) = step.step { return id } }
+        return "call"
+    }
+
+    private func shown(_ approval: GatewayApproval) -> GatewayValue {
+        let request: GatewayValue = [
+            "command": "\(approval.command)", "cwd": .null, "host": "gateway", "nodeId": .null, "agentId": "main",
+            "sessionKey": "\(approval.session)", "allowedDecisions": ["allow-once", "allow-always", "deny"],
+        ]
+        return [
+            "id": "\(approval.id)", "request": request, "createdAtMs": .integer(approval.createdAtMilliseconds),
+            "expiresAtMs": .integer(approval.expiresAtMilliseconds),
+        ]
+    }
+
+    func openApprovals(plugins: Bool, at now: Instant) -> GatewayValue {
+        let open = approvals.values.filter { $0.decision == nil && !plugins }.sorted { $0.id < $1.id }
+        return .array(open.map(shown))
+    }
+
+    mutating func resolve(_ request: String, _ id: String, _ decision: String, isNewest: Bool, at now: Instant) {
+        guard ["allow-once", "allow-always", "deny"].contains(decision) else {
+            breaches.append("decision \(decision)")
+            return refuse(request, "INVALID_REQUEST", "invalid decision")
+        }
+        guard let approval = approvals[id] else { return refuseUnknown(request) }
+        if let made = approval.decision {
+            guard isNewest else { return refuseUnknown(request) }
+            let recorded: GatewayValue = [
+                "id": "\(id)", "status": made == "deny" ? "denied" : "allowed", "decision": "\(made)", "reason": "user",
+            ]
+            return answer(request, ["applied": false, "approval": recorded])
+        }
+        decide(id, decision, by: "Test bridge", at: now)
+        answer(
+            request,
+            isNewest
+                ? ["applied": true, "approval": ["id": "\(id)", "status": decision == "deny" ? "denied" : "allowed"]]
+                : ["ok": true])
+    }
+
+    private mutating func refuseUnknown(_ request: String) {
+        refuse(request, era == .e4 ? "APPROVAL_NOT_FOUND" : "INVALID_REQUEST", "unknown or expired approval id")
+    }
+
+    /// Somebody else may decide, too.
+    package mutating func otherClientDecides(_ id: String, _ decision: String, at now: Instant) {
+        if approvals[id]?.decision == nil { decide(id, decision, by: "Somebody else", at: now) }
+    }
+
+    private mutating func decide(_ id: String, _ decision: String, by name: String, at now: Instant) {
+        guard let approval = approvals[id] else { return }
+        approvals[id]?.decision = decision
+        broadcast(
+            "exec.approval.resolved",
+            ["id": "\(id)", "decision": "\(decision)", "resolvedBy": "\(name)", "ts": wall(now)], mayDrop: true)
+        goOn(after: approval, denied: decision == "deny", at: now)
+    }
+
+    /// Expiry tells nobody (sheet 6.4).
+    mutating func expire(_ id: String, at now: Instant) {
+        guard let approval = approvals[id], approval.decision == nil else { return }
+        approvals[id] = nil
+        goOn(after: approval, denied: true, at: now)
+    }
+
+    private mutating func goOn(after approval: GatewayApproval, denied: Bool, at now: Instant) {
+        if approval.followUp != nil {
+            approvals[approval.id] = approvals[approval.id] ?? approval
+            return schedule(.followUp(approval: approval.id), after: .milliseconds(1_900), at: now)
+        }
+        guard case .held = runs[approval.run]?.state else { return }
+        runs[approval.run]?.state = .active
+        if denied, let run = runs[approval.run], case .toolReturns(let call, _)? = run.steps.first?.step {
+            runs[approval.run]?.steps.removeFirst()
+            toolReturns(approval.run, call, "Denied.", failed: true)
+        }
+        scheduleNext(approval.run, at: now)
+    }
+
+    /// Its key is its run id, so that nobody needs to guess (sheet 6.4, 1).
+    mutating func beginFollowUp(of id: String, at now: Instant) {
+        guard let approval = approvals[id], let steps = approval.followUp else { return }
+        let name = "exec-approval-followup:\(id)" + (era.isNew ? ":nonce:x4" : "")
+        guard runs[name] == nil else { return }
+        runs[name] = GatewayRun(id: name, session: approval.session, question: nil, steps: steps, detaches: false)
+        keys[name] = now
+        begin(name, at: now)
+    }
+}

@@ -1,0 +1,245 @@
+package import BridgeModel
+
+// The methods, their closed schemas and scopes (OpenClaw sheet 4.1 and 7).
+extension ScriptedGateway {
+    private struct Method {
+        var fields: Set<String>
+        var required: Set<String> = []
+        var scope: String
+        var since = GatewayEra.e1
+    }
+
+    private static let methods: [String: Method] = [
+        "chat.send": Method(
+            fields: [
+                "sessionKey", "message", "idempotencyKey", "sessionId", "thinking", "deliver", "attachments",
+                "timeoutMs",
+            ],
+            required: ["sessionKey", "message", "idempotencyKey"], scope: "operator.write"),
+        "chat.abort": Method(fields: ["sessionKey", "runId"], required: ["sessionKey"], scope: "operator.write"),
+        "chat.history": Method(
+            fields: ["sessionKey", "limit", "maxChars"], required: ["sessionKey"], scope: "operator.read"),
+        "chat.message.get": Method(
+            fields: ["sessionKey", "messageId", "maxChars"], required: ["sessionKey", "messageId"],
+            scope: "operator.read", since: .e4),
+        "agent.wait": Method(fields: ["runId", "timeoutMs"], required: ["runId"], scope: "operator.read"),
+        "sessions.subscribe": Method(fields: [], scope: "operator.read"),
+        "sessions.messages.subscribe": Method(fields: ["key"], required: ["key"], scope: "operator.read"),
+        "exec.approval.list": Method(fields: [], scope: "operator.approvals", since: .e2),
+        "plugin.approval.list": Method(fields: [], scope: "operator.approvals", since: .e3),
+        "exec.approval.resolve": Method(
+            fields: ["id", "decision"], required: ["id", "decision"], scope: "operator.approvals"),
+        "plugin.approval.resolve": Method(
+            fields: ["id", "decision"], required: ["id", "decision"], scope: "operator.approvals", since: .e3),
+        "approval.resolve": Method(
+            fields: ["id", "kind", "decision"], required: ["id", "kind", "decision"], scope: "operator.approvals",
+            since: .e4),
+    ]
+
+    mutating func call(_ id: String, _ method: String, _ params: GatewayValue, at now: Instant) {
+        guard let known = Self.methods[method], isOffered(known) else {
+            breaches.append("no method \(method) in \(era)")
+            return refuse(id, "INVALID_REQUEST", "unknown method: \(method)")
+        }
+        if let name = params.names.first(where: { !known.fields.contains($0) }) {
+            breaches.append("\(method) with \(name)")
+            return refuse(id, "INVALID_REQUEST", "invalid \(method) params: unexpected property '\(name)'")
+        }
+        if let name = known.required.sorted().first(where: { params[$0]?.string == nil }) {
+            breaches.append("\(method) without \(name)")
+            return refuse(id, "INVALID_REQUEST", "invalid \(method) params: must have '\(name)'")
+        }
+        guard connection?.scopes.contains(known.scope) == true else {
+            return refuse(
+                id, era.isNew ? "FORBIDDEN" : "INVALID_REQUEST", "missing scope: \(known.scope)",
+                details: era.isNew ? ["code": "MISSING_SCOPE", "missingScope": "\(known.scope)"] : nil)
+        }
+        perform(id, method, params, at: now)
+    }
+
+    private func isOffered(_ method: Method) -> Bool {
+        let all = GatewayEra.allCases
+        return (all.firstIndex(of: era) ?? 0) >= (all.firstIndex(of: method.since) ?? 0)
+    }
+
+    private mutating func perform(_ id: String, _ method: String, _ params: GatewayValue, at now: Instant) {
+        let session = params["sessionKey"]?.string ?? ""
+        switch method {
+        case "chat.send": sendChat(id, session, params, at: now)
+        case "chat.abort": abort(id, session, params["runId"]?.string, at: now)
+        case "chat.history": answer(id, history(of: session))
+        case "chat.message.get": answer(id, row(params["messageId"]?.string ?? "", in: session))
+        case "agent.wait": wait(id, params["runId"]?.string ?? "", params["timeoutMs"]?.number ?? 30_000, at: now)
+        case "sessions.subscribe":
+            connection?.followsSessions = true
+            answer(id, ["subscribed": true])
+        case "sessions.messages.subscribe":
+            let key = params["key"]?.string ?? ""
+            connection?.followed.insert(key)
+            answer(id, ["subscribed": true, "key": "\(key)"])
+        case "exec.approval.list": answer(id, openApprovals(plugins: false, at: now))
+        case "plugin.approval.list": answer(id, openApprovals(plugins: true, at: now))
+        default:
+            resolve(
+                id, params["id"]?.string ?? "", params["decision"]?.string ?? "",
+                isNewest: method == "approval.resolve",
+                at: now)
+        }
+    }
+
+    // MARK: chat.send
+
+    private static let keyLife = Duration.seconds(300)
+    private static let stopPhrases: Set = ["/stop", "stop", "abort"]
+
+    private mutating func sendChat(_ id: String, _ session: String, _ params: GatewayValue, at now: Instant) {
+        let text = params["message"]?.string ?? ""
+        let key = params["idempotencyKey"]?.string ?? ""
+        if text.isEmpty { return refuse(id, "INVALID_REQUEST", "message is empty") }
+        if Self.stopPhrases.contains(text.lowercased()) {
+            return answer(id, ["ok": true, "aborted": false, "runIds": []])
+        }
+        if let since = keys[key], now - since < Self.keyLife, let run = runs[key] {
+            return answer(id, repeated(run), failure: run)
+        }
+        if era.joinsEqualTexts,
+            let equal = runs.values.first(where: { !$0.isOver && $0.session == session && $0.question == text })
+        {
+            return answer(id, ["runId": "\(equal.id)", "status": "in_flight"])
+        }
+        let script = scripts[text] ?? GatewayScript((100, .says("You said: \(text)")), (100, .finishes))
+        let started: GatewayValue = [
+            "type": "res", "id": "\(id)", "ok": true, "payload": ["runId": "\(key)", "status": "started"],
+        ]
+        let reply = Errand.answer(started, connection: connection?.number ?? 0)
+        if !script.speaksFirst { schedule(reply, after: script.answersAfter, at: now) }
+        admit(key, session, text, script, owner: connection?.number, at: now)
+        if script.speaksFirst { schedule(reply, after: script.answersAfter, at: now) }
+    }
+
+    private func repeated(_ run: GatewayRun) -> GatewayValue {
+        switch run.state {
+        case .active, .held, .dead: ["runId": "\(run.id)", "status": "in_flight"]
+        case .ended: ["runId": "\(run.id)", "status": "ok"]
+        case .aborted: ["runId": "\(run.id)", "status": "timeout", "summary": "aborted"]
+        case .failed(let why): ["runId": "\(run.id)", "status": "error", "summary": "\(why)"]
+        }
+    }
+
+    /// A key that failed is answered with payload and error (sheet 2, rule 3).
+    private mutating func answer(_ id: String, _ payload: GatewayValue, failure run: GatewayRun) {
+        guard case .failed(let why) = run.state else { return answer(id, payload) }
+        send([
+            "type": "res", "id": "\(id)", "ok": false, "payload": payload,
+            "error": ["code": "UNAVAILABLE", "message": "\(why)"],
+        ])
+    }
+
+    /// A client of another make: its runs are seen by everybody (sheet 4.3).
+    package mutating func otherClientSends(
+        _ text: String, in session: String, as run: String, at now: Instant
+    ) {
+        let script = scripts[text] ?? GatewayScript((100, .says("You said: \(text)")), (100, .finishes))
+        admit(run, session, text, script, owner: nil, at: now)
+    }
+
+    private mutating func admit(
+        _ key: String, _ session: String, _ text: String, _ script: GatewayScript, owner: Int?, at now: Instant
+    ) {
+        begun[text, default: 0] += 1
+        keys[key] = now
+        var run = GatewayRun(
+            id: key, session: session, question: text, steps: script.steps[...],
+            detaches: era.detachesApprovals || script.detaches)
+        run.owner = owner
+        run.saysWhenDetached = script.saysWhenDetached
+        runs[key] = run
+        schedule(.begin(run: key), after: script.steps.first?.after ?? .zero, at: now)
+    }
+
+    // MARK: chat.abort, agent.wait
+
+    private mutating func abort(_ id: String, _ session: String, _ name: String?, at now: Instant) {
+        let known = runs.values.filter { !$0.isOver && $0.session == session && (name == nil || $0.id == name) }
+        if let name, let run = runs[name], run.session != session {
+            return refuse(id, "INVALID_REQUEST", "runId does not match sessionKey")
+        }
+        if known.contains(where: { !mayAbort($0) }) { return refuse(id, "INVALID_REQUEST", "unauthorized") }
+        let ended = known.map(\.id).sorted()
+        // The frames come before the answer (sheet 7.2).
+        for run in ended { abortRun(run, at: now) }
+        answer(id, ["ok": true, "aborted": .flag(!ended.isEmpty), "runIds": .array(ended.map { .text($0) })])
+    }
+
+    /// From E3 on the device or the connection must own it.
+    private func mayAbort(_ run: GatewayRun) -> Bool {
+        !era.isNew || connection?.hasDevice == true || run.owner == connection?.number
+    }
+
+    private mutating func wait(_ id: String, _ name: String, _ limit: Int, at now: Instant) {
+        guard let run = runs[name], keys[name] != nil, run.isOver else {
+            return schedule(
+                .waitEnds(run: name, request: id, connection: connection?.number ?? 0),
+                after: .milliseconds(Int64(limit)), at: now)
+        }
+        if case .failed(let why) = run.state {
+            return answer(id, ["runId": "\(name)", "status": "error", "error": "\(why)"])
+        }
+        answer(id, ["runId": "\(name)", "status": "ok"])
+    }
+
+    // MARK: chat.history
+
+    private mutating func history(of session: String) -> GatewayValue {
+        let page: GatewayValue = [
+            "sessionKey": "\(session)", "messages": .array((rows[session] ?? []).map(shown)),
+        ]
+        guard era == .e4 else { return page }
+        let active = runs.values.filter { !$0.isOver && $0.hasBegun && $0.session == session }
+            .sorted { $0.startedAtMilliseconds < $1.startedAtMilliseconds }
+        let running = active.first.map { run in
+            connection?.told.insert(run.id)
+            runs[run.id]?.sentText = run.whole
+            return ["runId": "\(run.id)", "text": "\(run.whole)"] as GatewayValue
+        }
+        return page.with(
+            "sessionInfo",
+            [
+                "hasActiveRun": .flag(!active.isEmpty),
+                "activeRunIds": .array(active.map { .text($0.id) }),
+            ]
+        ).with("inFlightRun", running)
+    }
+
+    private func row(_ id: String, in session: String) -> GatewayValue {
+        guard let row = rows[session]?.first(where: { $0.id == id }) else {
+            return ["ok": false, "unavailableReason": "not_found"]
+        }
+        return ["ok": true, "message": shown(row)]
+    }
+
+    func shown(_ row: GatewayRow) -> GatewayValue {
+        let mark = (["id": "\(row.id)"] as GatewayValue)
+            .with("idempotencyKey", era.keepsKeysWithRows ? row.key.map { .text($0) } : nil)
+            .with("runId", era == .e4 ? row.run.map { .text($0) } : nil)
+        let shown: GatewayValue = [
+            "role": "\(row.role)", "content": [["type": "text", "text": "\(row.text)"]],
+            "timestamp": .integer(row.atMilliseconds), "__openclaw": mark,
+        ]
+        return shown.with("stopReason", row.stopReason.map { .text($0) })
+    }
+
+    mutating func write(
+        _ role: String, _ text: String, in session: String, key: String? = nil, run: String? = nil,
+        stopReason: String? = nil, at now: Instant
+    ) {
+        rowNumber += 1
+        let row = GatewayRow(
+            id: "row-\(rowNumber)", role: role, text: text, atMilliseconds: milliseconds(now), key: key, run: run,
+            stopReason: stopReason)
+        rows[session, default: []].append(row)
+        if connection?.followed.contains(session) == true {
+            tell("session.message", ["sessionKey": "\(session)", "message": shown(row), "messageId": "\(row.id)"])
+        }
+    }
+}

@@ -1,0 +1,217 @@
+package import BridgeModel
+
+/// An OpenClaw gateway of one of four eras, written from the sheet and sharing no code with the bridge's side: frames go in
+/// with the time, frames with their connection come out. It has one client at a time, as many runs as are asked of it, and
+/// writes down whatever the client does against the sheet (`breaches`).
+package struct ScriptedGateway {
+    package enum Output: Sendable, Equatable {
+        case frame([UInt8])
+        case close(code: Int, reason: String)
+    }
+
+    enum Errand {
+        case begin(run: String)
+        case step(run: String)
+        case answer(GatewayValue, connection: Int)
+        case waitEnds(run: String, request: String, connection: Int)
+        case verdict(run: String, message: String)
+        case lifecycleAfterAbort(run: String)
+        case followUp(approval: String)
+        case expires(approval: String)
+        case tick(connection: Int)
+        case handshakeLimit(connection: Int)
+    }
+
+    struct Timer {
+        var due: Instant
+        var order: Int
+        var errand: Errand
+    }
+
+    struct Connection {
+        var number: Int
+        var nonce: String
+        var isGreeted = false
+        var sequence = 0
+        var capabilities: Set<String> = []
+        var scopes: Set<String> = []
+        var hasDevice = false
+        var followsSessions = false
+        var followed: Set<String> = []
+        /// Runs of which it has had a text: the first one is whole (sheet 6.2).
+        var told: Set<String> = []
+    }
+
+    package let era: GatewayEra
+    /// What the agent does with a message, by its text.
+    package var scripts: [String: GatewayScript] = [:]
+    /// Judges a device's signature: the text, the signature and the public key as they were sent. Nil takes all.
+    package var checksSignature: (@Sendable (_ text: String, _ signature: String, _ publicKey: String) -> Bool)?
+    package internal(set) var breaches: [String] = []
+    /// How often each text was begun as a run.
+    package internal(set) var begun: [String: Int] = [:]
+    /// Each method in the order it was called.
+    package internal(set) var calls: [String] = []
+
+    var outputs: [Output] = []
+    var timers: [Timer] = []
+    var timerOrder = 0
+    var connection: Connection?
+    var connections = 0
+    var startedAt: Instant
+    var downUntil: Instant?
+    var drops = 0
+    var globalSequence = 5_000
+
+    var runs: [String: GatewayRun] = [:]
+    var rows: [String: [GatewayRow]] = [:]
+    var rowNumber = 0
+    /// Idempotency keys, known for five minutes and forgotten in a restart (sheet 7.1).
+    var keys: [String: Instant] = [:]
+    var approvals: [String: GatewayApproval] = [:]
+
+    package init(_ era: GatewayEra, scripts: [String: GatewayScript] = [:]) {
+        self.era = era
+        self.scripts = scripts
+        startedAt = .zero - .seconds(3_600)
+    }
+
+    // MARK: The socket
+
+    /// False: nobody listens now.
+    package mutating func connected(at now: Instant) -> Bool {
+        if let downUntil, downUntil > now { return false }
+        downUntil = nil
+        if connection != nil { disconnected(at: now) }
+        connections += 1
+        let nonce = "nonce-\(connections)"
+        connection = Connection(number: connections, nonce: nonce)
+        send(["type": "event", "event": "connect.challenge", "payload": ["nonce": "\(nonce)", "ts": wall(now)]])
+        // E1 has 10 s, later ones 15 (sheet 3.1).
+        schedule(.handshakeLimit(connection: connections), after: .seconds(era.isNew ? 15 : 10), at: now)
+        return true
+    }
+
+    package mutating func disconnected(at now: Instant) { connection = nil }
+
+    package mutating func takeOutputs() -> [Output] {
+        defer { outputs = [] }
+        return outputs
+    }
+
+    package mutating func received(_ frame: [UInt8], at now: Instant) {
+        guard connection != nil else { return }
+        guard let request = GatewayValue.parse(frame), request.isObject, let id = request["id"]?.string,
+            let method = request["method"]?.string, request["type"] == "req"
+        else {
+            breaches.append("no request: \(String(decoding: frame, as: UTF8.self))")
+            return
+        }
+        for name in request.names where !["type", "id", "method", "params"].contains(name) {
+            breaches.append("a request with \(name)")
+        }
+        calls.append(method)
+        let params = request["params"] ?? [:]
+        if connection?.isGreeted != true { return introduce(id, method, params, at: now) }
+        call(id, method, params, at: now)
+    }
+
+    package func isActive(_ run: String) -> Bool { runs[run]?.isOver == false }
+
+    // MARK: Time
+
+    package var nextDeadline: Instant? { timers.map(\.due).min() }
+
+    package mutating func timePassed(at now: Instant) {
+        while let next = timers.indices.min(by: { isEarlier(timers[$0], timers[$1]) }), timers[next].due <= now {
+            run(timers.remove(at: next).errand, at: now)
+        }
+    }
+
+    private func isEarlier(_ left: Timer, _ right: Timer) -> Bool {
+        (left.due, left.order) < (right.due, right.order)
+    }
+
+    mutating func schedule(_ errand: Errand, after delay: Duration, at now: Instant) {
+        timerOrder += 1
+        timers.append(Timer(due: now + delay, order: timerOrder, errand: errand))
+    }
+
+    private mutating func run(_ errand: Errand, at now: Instant) {
+        switch errand {
+        case .begin(let id): begin(id, at: now)
+        case .step(let id): step(id, at: now)
+        case .answer(let frame, let number): if connection?.number == number { send(frame) }
+        case .waitEnds(let id, let request, let number):
+            if connection?.number == number { answer(request, ["runId": "\(id)", "status": "timeout"]) }
+        case .verdict(let id, let message): verdict(id, message, at: now)
+        case .lifecycleAfterAbort(let id): lifecycle(id, ["phase": "end", "stopReason": "aborted", "aborted": true])
+        case .followUp(let approval): beginFollowUp(of: approval, at: now)
+        case .expires(let approval): expire(approval, at: now)
+        case .tick(let number):
+            guard connection?.number == number else { return }
+            broadcast("tick", ["ts": wall(now)], mayDrop: true)
+            schedule(.tick(connection: number), after: .milliseconds(era.tickMilliseconds), at: now)
+        case .handshakeLimit(let number):
+            guard connection?.number == number, connection?.isGreeted == false else { return }
+            close(1000, "", at: now)
+        }
+    }
+
+    func wall(_ now: Instant) -> GatewayValue { .integer(milliseconds(now)) }
+    func milliseconds(_ now: Instant) -> Int { 1_770_000_000_000 + Int((now - Instant.zero).nanoseconds / 1_000_000) }
+
+    // MARK: Frames
+
+    mutating func send(_ frame: GatewayValue) {
+        if connection != nil { outputs.append(.frame(frame.bytes)) }
+    }
+
+    mutating func close(_ code: Int, _ reason: String, at now: Instant) {
+        guard connection != nil else { return }
+        outputs.append(.close(code: code, reason: reason))
+        disconnected(at: now)
+    }
+
+    mutating func answer(_ id: String, _ payload: GatewayValue) {
+        send(["type": "res", "id": "\(id)", "ok": true, "payload": payload])
+    }
+
+    mutating func refuse(_ id: String, _ code: String, _ message: String, details: GatewayValue? = nil) {
+        let error: GatewayValue = ["code": "\(code)", "message": "\(message)"]
+        send(["type": "res", "id": "\(id)", "ok": false, "error": error.with("details", details)])
+    }
+
+    /// To everybody: numbered, also when it is dropped for a slow reader (sheet 5).
+    mutating func broadcast(_ name: String, _ payload: GatewayValue, mayDrop: Bool = false) {
+        guard connection?.isGreeted == true else { return }
+        globalSequence += 1
+        connection?.sequence += 1
+        if mayDrop, drops > 0 {
+            drops -= 1
+            return
+        }
+        let number = era == .e1 ? globalSequence : connection?.sequence ?? 0
+        send(["type": "event", "event": "\(name)", "payload": payload, "seq": .integer(number)])
+    }
+
+    /// To those who asked for it: without a number.
+    mutating func tell(_ name: String, _ payload: GatewayValue) {
+        send(["type": "event", "event": "\(name)", "payload": payload])
+    }
+
+    // MARK: Misfortunes
+
+    /// An orderly restart: active runs, keys, open approvals and live text die with the process (sheet 9).
+    package mutating func restart(down: Duration, at now: Instant) {
+        broadcast("shutdown", ["reason": "restart", "restartExpectedMs": .integer(Int(down.nanoseconds / 1_000_000))])
+        close(1012, "service restart", at: now)
+        downUntil = now + down
+        startedAt = now + down
+        for id in runs.keys where runs[id]?.isOver == false { runs[id]?.state = .dead }
+        keys = [:]
+        approvals = [:]
+        drops = 0
+        timers = []
+    }
+}

@@ -1,0 +1,86 @@
+import AgentProtocols
+import BridgeCore
+import BridgeModel
+import BridgeTesting
+import Testing
+
+/// The link cut once, after any number of frames.
+struct Cut: CustomTestStringConvertible {
+    /// What is cut: the link, for a moment or until the run is over, or the bridge's process with it.
+    enum Kind { case blink, absence, restart }
+
+    var era: GatewayEra
+    var scenario: Scenario
+    var frames: Int
+    var kind: Kind
+
+    var testDescription: String { "\(era) \(scenario) after \(frames) frames, \(kind)" }
+
+    /// The link alone in all eras; the others where histories differ most.
+    private static func kinds(_ era: GatewayEra) -> [Kind] {
+        switch era {
+        case .e1, .e4: [.blink, .absence]
+        case .e2, .e3: [.blink, .restart]
+        }
+    }
+
+    /// Each position of each conversation: how many frames one has is counted first.
+    static let all: [Cut] = GatewayEra.allCases.flatMap { era in
+        Scenario.allCases.flatMap { scenario in
+            let whole = scenario.world(era)
+            whole.run()
+            return (0..<whole.frames).flatMap { frames in
+                kinds(era).map { Cut(era: era, scenario: scenario, frames: frames, kind: $0) }
+            }
+        }
+    }
+}
+
+@Suite("A link that is cut at any frame")
+struct GatewayCutTests {
+    /// E1 cannot be asked for its approvals: a question that was lost with the link is never shown, and its follow-up finds
+    /// the bubble ended.
+    private static func text(after cut: Cut, in world: GatewayWorld) -> String {
+        cut.era == .e1 && cut.scenario == .approval && world.asked.isEmpty
+            ? "I must ask. \n\nI wait." : cut.scenario.text(cut.era)
+    }
+
+    /// The positions at which a stop may be lost.
+    static let stops: [Cut] = GatewayEra.allCases.flatMap { era in
+        let whole = Scenario.text.world(era)
+        whole.at(1_300) { $0.stops("r1") }
+        whole.run()
+        return (0..<whole.frames).map { Cut(era: era, scenario: .text, frames: $0, kind: .blink) }
+    }
+
+    @Test("a stop reaches the gateway all the same, and no run goes on", arguments: stops)
+    func stopped(_ cut: Cut) {
+        let world = cut.scenario.world(cut.era)
+        world.at(1_300) { $0.stops("r1") }
+        world.cutAfter = cut.frames
+        world.goesOnUntil = .seconds(20)
+        world.run()
+        #expect(world.gateway.begun["Question?", default: 0] <= 1)
+        #expect(!world.gateway.isActive("r1"))
+        #expect(world.ends("r1").count == 1)
+        #expect(world.outcome("r1") == .aborted || world.outcome("r1") == .answered)
+    }
+
+    @Test("exactly one run begins, the final text is exact, and nothing is doubled", arguments: Cut.all)
+    func recovered(_ cut: Cut) {
+        let world = cut.scenario.world(cut.era)
+        world.cutAfter = cut.frames
+        world.away = cut.kind == .absence ? .seconds(12) : .zero
+        world.replacesSession = cut.kind == .restart
+        world.run()
+        #expect(world.gateway.begun == ["Question?": 1])
+        #expect(world.gateway.breaches == [])
+        #expect(world.outcome("r1") == .answered)
+        #expect(world.ends("r1") == [Self.text(after: cut, in: world)])
+        #expect(world.asked.count <= 1)
+        for task in world.tasks.values {
+            #expect(task.begun == 1)
+            #expect(task.ended.count == 1)
+        }
+    }
+}
