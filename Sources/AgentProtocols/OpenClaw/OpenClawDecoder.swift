@@ -28,7 +28,7 @@ package struct OpenClawDecoder: AgentDecoder {
     private(set) var openCommands = OpenCommands()
     /// The gateway's wall clock, told by the challenge: what approvals expire by.
     private(set) var gatewayClock: (milliseconds: Int, at: Instant)?
-    /// Runs that began and have not ended, by session: what a history is asked about.
+    /// In a recording: runs that began and have not ended, by session, which its histories are about.
     private var open: [RunID: AgentSession] = [:]
     private var lastSequence: [RunID: Int] = [:]
     private var lastLifecycle: [RunID: Int] = [:]
@@ -86,7 +86,7 @@ package struct OpenClawDecoder: AgentDecoder {
                 return []
             }
             asked[id] = .send(RunID(run))
-            open[RunID(run)] = AgentSession(session)
+            if isRecorded { open[RunID(run)] = AgentSession(session) }
             return [
                 .prompt(
                     AgentPrompt(
@@ -322,7 +322,7 @@ package struct OpenClawDecoder: AgentDecoder {
         case "start":
             // After a failed attempt the gateway forgets what it sent: the next text is whole (sheet 6.2, retry trap).
             kept.forget(run)
-            if let session = payload["sessionKey"]?.string { open[run] = AgentSession(session) }
+            if isRecorded, let session = payload["sessionKey"]?.string { open[run] = AgentSession(session) }
             return .started
         case "error": return .retrying(reason: data["error"]?.string ?? "")
         default: return nil

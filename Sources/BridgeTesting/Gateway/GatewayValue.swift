@@ -91,27 +91,24 @@ extension GatewayValue: Decodable {
         init?(intValue: Int) { nil }
     }
 
+    /// The most frequent kind first: each one that is not it costs a thrown error.
     init(from decoder: any Decoder) throws {
-        if let members = try? decoder.container(keyedBy: Name.self) {
+        let single = try decoder.singleValueContainer()
+        if let text = try? single.decode(String.self) {
+            self = .text(text)
+        } else if let members = try? decoder.container(keyedBy: Name.self) {
             self = .object(
                 try members.allKeys.map { ($0.stringValue, try members.decode(GatewayValue.self, forKey: $0)) })
-            return
-        }
-        if var list = try? decoder.unkeyedContainer() {
+        } else if var list = try? decoder.unkeyedContainer() {
             var elements: [GatewayValue] = []
             while !list.isAtEnd { elements.append(try list.decode(GatewayValue.self)) }
             self = .array(elements)
-            return
-        }
-        let single = try decoder.singleValueContainer()
-        if single.decodeNil() {
+        } else if single.decodeNil() {
             self = .null
-        } else if let flag = try? single.decode(Bool.self) {
-            self = .flag(flag)
         } else if let number = try? single.decode(Int.self) {
             self = .integer(number)
         } else {
-            self = .text(try single.decode(String.self))
+            self = .flag(try single.decode(Bool.self))
         }
     }
 }
