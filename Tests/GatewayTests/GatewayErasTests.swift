@@ -76,6 +76,21 @@ struct GatewayErasTests {
         #expect(world.count("exec.approval.resolve") + world.count("approval.resolve") == 0)
     }
 
+    @Test(
+        "what another client decides while the link is away does not keep the answer back",
+        arguments: GatewayEra.allCases)
+    func decidedMeanwhile(_ era: GatewayEra) {
+        let world = Scenario.approval.world(era)
+        world.decision = nil
+        world.away = .seconds(12)
+        world.at(3_000) { $0.cutsNow() }
+        world.at(6_000) { $0.gateway.otherClientDecides("ap-1", "allow-once", at: $0.now) }
+        world.run(seconds: 1_900)
+        #expect(world.ends("r1").count == 1)
+        #expect(world.ends("r1").first?.hasPrefix(Scenario.approval.text(era)) == true)
+        #expect(world.count("chat.send") == 1)
+    }
+
     @Test("an early gateway that takes all rights from a bridge without a key is explained")
     func withoutDevice() {
         let world = GatewayWorld(.e1, device: false)

@@ -156,6 +156,8 @@ final class GatewayWorld {
         return true
     }
 
+    func cutsNow() { _ = cut() }
+
     private func cut() -> Bool {
         cutAfter = nil
         deadUntil = now + away
