@@ -26,7 +26,8 @@ struct Cut: CustomTestStringConvertible {
 
     /// Each position of each conversation: how many frames one has is counted first.
     static let all: [Cut] = GatewayEra.allCases.flatMap { era in
-        Scenario.allCases.flatMap { scenario in
+        // In E1 and E2 all approvals are detached.
+        Scenario.allCases.filter { $0 != .detached || era == .e3 || era == .e4 }.flatMap { scenario in
             let whole = scenario.world(era)
             whole.run()
             return (0..<whole.frames).flatMap { frames in

@@ -2,7 +2,7 @@ import BridgeTesting
 
 /// One message and what the agent does with it, with the text the bubble must hold in the end.
 enum Scenario: String, CaseIterable {
-    case text, tools, approval, retry, emptyEnd, immediate
+    case text, tools, approval, detached, retry, emptyEnd, immediate
 
     func script(_ era: GatewayEra) -> GatewayScript {
         switch self {
@@ -22,6 +22,10 @@ enum Scenario: String, CaseIterable {
                 (10, .asksApproval(id: "ap-1", command: "reboot")),
                 (300, .toolReturns(id: "call-1", output: "ok")), (200, .says("Done,")), (200, .says(" it is up.")),
                 (60, .finishes))
+        case .detached:
+            var script = Scenario.approval.script(era)
+            script.detaches = true
+            return script
         case .retry:
             return GatewayScript(
                 (60, .says("Looking at")), (200, .says(" your")), (200, .attemptFails("overloaded")),
@@ -45,6 +49,7 @@ enum Scenario: String, CaseIterable {
             case .e2: "I must ask. I wait.\n\nDone, it is up."
             case .e3, .e4: "I must ask. Done, it is up."
             }
+        case .detached: Scenario.approval.text(era == .e1 ? .e1 : .e2)
         case .retry: "You have four new mails."
         case .emptyEnd: "The answer is 42."
         case .immediate: "At once."

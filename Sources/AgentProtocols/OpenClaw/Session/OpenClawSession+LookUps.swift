@@ -151,6 +151,15 @@ extension OpenClawSession {
         finish(run, isAnswer ? .ended(finding.end(joinedBy: decoder.separator)) : .unknown, at: now)
     }
 
+    /// An inline approval holds its run. Where the run is over and its session's question is open, it is a detached one, and the
+    /// frames that said so were lost (sheet 6.4).
+    private mutating func tellDetached(of run: RunID, in session: AgentSession) {
+        for approval in listedApprovals.keys.sorted() where listedApprovals[approval] == session {
+            let call = PausedCall(call: nil, approval: approval)
+            observed([.signal(RunSignal(run: run, session: session, event: .paused(call)))])
+        }
+    }
+
     // MARK: Ends that tell too little
 
     /// In E1 the end tells its last segment (sheet 6.2). Where others were missed it waits for the history's answer.
@@ -192,6 +201,7 @@ extension OpenClawSession {
         if known.settlesSend {
             sendLookedUp(run, isThere: result.isFound ? true : known.finding?.isQuestionThere, at: now)
         }
+        if case .ended = result { tellDetached(of: run, in: known.session) }
         if known.isAsked {
             observed([.lookedUp(run, result)])
         } else if let event = result.event {

@@ -72,7 +72,10 @@ extension OpenClawSession {
         let payload = root["payload"]
         switch request {
         case .subscribe: break
-        case .approvals: take(said, at: now)
+        case .approvals:
+            isListing = true
+            take(said, at: now)
+            isListing = false
         case .send(let run): sendAnswered(run, payload, error, said, at: now)
         case .abort(let run): stopAnswered(run, payload, at: now)
         case .resolve(let approval): resolveAnswered(approval, payload, error, at: now)

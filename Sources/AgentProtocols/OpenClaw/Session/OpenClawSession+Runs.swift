@@ -259,8 +259,12 @@ extension OpenClawSession {
         case .approvalRequested(let request):
             if approvalExpiry.count >= 1_000 { approvalExpiry.removeAll() }
             approvalExpiry[request.id] = request.expiresAt
+            if isListing, request.subject == .exec, listedApprovals.count < Self.runsLimit {
+                listedApprovals[request.id] = signal.session
+            }
         case .approvalSettled(let settlement):
             approvalExpiry[settlement.id] = nil
+            listedApprovals[settlement.id] = nil
             decisions[settlement.id] = nil
         case .finished, .failed:
             if let run = signal.run { ended(run) }

@@ -61,6 +61,7 @@ extension OpenClawSession {
         decoder.socketLost()
         pending.removeAll()
         subscribed.removeAll()
+        listedApprovals.removeAll()
         lastOuterSequence = nil
         leaveRequests()
     }

@@ -69,6 +69,9 @@ package struct OpenClawSession: ~Copyable {
     var stops: [RunID: KeptStop] = [:]
     var decisions: [ApprovalID: KeptDecision] = [:]
     var approvalExpiry: [ApprovalID: Instant] = [:]
+    /// Exec approvals that were open when this socket asked, by session.
+    var listedApprovals: [ApprovalID: AgentSession] = [:]
+    var isListing = false
     var lookUps: [RunID: LookUp] = [:]
     var sessionNames = SessionNames()
 
