@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 /// The dialogs of pi's extensions, which Oppi hands on (pi sheet 8, Oppi sheet 11), as far as a card can hold them.
 enum DialogRequest {

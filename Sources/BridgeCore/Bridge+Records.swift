@@ -35,6 +35,11 @@ extension Bridge {
         for task in record.turn.tools.tasks { turnOfTask[record.renamed[task] ?? task] = record.id }
     }
 
+    /// It could not be written: it is kept with the next chance.
+    package mutating func wasNotKept(_ id: TurnID) {
+        if entries[id] != nil { unkept.insert(id) }
+    }
+
     // MARK: When
 
     /// Before the first try of a call that is stored, so that the two are stored together. Text has its own records.
@@ -43,12 +48,12 @@ extension Bridge {
         if !attempt.name.isText || unkept.contains(attempt.turn) { keep(attempt.turn, durability) }
     }
 
-    mutating func keepChanged(_ durability: StoredRecord.Durability = .written) {
+    mutating func keepChanged(_ durability: Durability = .written) {
         guard !unkept.isEmpty else { return }
         for id in unkept.sorted() { keep(id, durability) }
     }
 
-    private mutating func keep(_ id: TurnID, _ durability: StoredRecord.Durability) {
+    private mutating func keep(_ id: TurnID, _ durability: Durability) {
         unkept.remove(id)
         orders.append(.keep(id, durability))
     }

@@ -5,7 +5,7 @@ package enum BridgeOrder: Sendable, Hashable {
     /// Send this call, after saving it where it says so.
     case attempt(CallAttempt)
     /// The turn's record (`Bridge.record`) is to be kept before anything that follows leaves the bridge.
-    case keep(TurnID, StoredRecord.Durability)
+    case keep(TurnID, Durability)
     case command(AgentCommand)
     case turnOpened(TurnOpening)
     case turnClosed(TurnID, TurnOutcome)
@@ -153,6 +153,12 @@ package struct Bridge: ~Copyable {
         for report in delivery.answered(call, with: answer, at: now, using: &random) {
             told(report, at: now)
         }
+        deliver(at: now)
+    }
+
+    /// The call could not be stored, so it did not leave.
+    package mutating func couldNotSave(_ call: CallID, at now: Instant) {
+        delivery.couldNotSave(call, at: now)
         deliver(at: now)
     }
 

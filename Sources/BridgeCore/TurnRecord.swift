@@ -15,8 +15,31 @@ package struct TurnRecord: Sendable, Codable {
     package var opening: TurnOpening { turn.opening }
     /// The bodies that will be asked for by their keys.
     package var unanswered: [IdempotencyKey] { lane.unanswered.map(\.key) }
-    /// How far the turn has come, for the agent's link: a run that was handed over may have begun.
-    package var runs: [RunID] { turn.occupiesAgent ? turn.runs.sorted() : [] }
+
+    /// What the agent's link must know of the process before: runs that were handed over may have begun, and decisions that
+    /// were forwarded may have arrived.
+    package struct Forwarded: Sendable, Hashable {
+        package var runs: [RunID] = []
+        /// The agent had answered for them.
+        package var isAccepted = false
+        package var isStopping = false
+        package var decisions: [Decision] = []
+    }
+
+    package struct Decision: Sendable, Hashable {
+        package var approval: ApprovalID
+        package var subject: ApprovalRequest.Subject
+        package var decision: ApprovalDecision
+    }
+
+    package var forwarded: Forwarded {
+        guard turn.occupiesAgent else { return Forwarded() }
+        return Forwarded(
+            runs: turn.runs.sorted(), isAccepted: turn.phase != .handedOver, isStopping: turn.stopping,
+            decisions: turn.approvals.forwarded.map {
+                Decision(approval: $0.approval, subject: $0.subject, decision: $0.decision)
+            })
+    }
 
     /// What was stored of the text after this record was made.
     package mutating func catchUp(with deltas: [StoredDelta]) { lane.catchUp(with: deltas) }

@@ -172,35 +172,3 @@ package protocol ByteStream: Sendable {
     func write(_ bytes: [UInt8]) async throws
     func close()
 }
-
-/// Durable memory: what must survive a crash is recorded here before it leaves the bridge.
-package protocol Store: Sendable {
-    /// Returns when the record is as durable as it asks to be.
-    func save(_ record: StoredRecord) throws
-    /// All that was saved and not removed, in the order it was saved.
-    func load() throws -> [StoredRecord]
-    func remove(turn: TurnID) throws
-}
-
-/// One thing the store keeps. A later record with the same turn and name replaces the earlier one.
-package struct StoredRecord: Hashable, Sendable {
-    package enum Durability: Hashable, Sendable {
-        /// Survives a power cut.
-        case synced
-        /// Survives a killed process.
-        case written
-    }
-
-    package var turn: TurnID
-    /// What it is within the turn: a call's key, or the name of a state.
-    package var name: String
-    package var bytes: [UInt8]
-    package var durability: Durability
-
-    package init(turn: TurnID, name: String, bytes: [UInt8], durability: Durability) {
-        self.turn = turn
-        self.name = name
-        self.bytes = bytes
-        self.durability = durability
-    }
-}

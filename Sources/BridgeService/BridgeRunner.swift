@@ -7,31 +7,43 @@ import RelayProtocol
 ///
 /// Events may come from any thread. Orders are carried out in the order they were made, by whichever thread finds nobody
 /// else at it; so a call's answer leads to the lane's next call on the HTTP client's own thread, without a hop.
+///
+/// With a journal, nothing that is to be kept leaves the bridge before the journal says that it is: a call's first try and
+/// a message to the agent are handed on by the journal's own thread, once it has written them.
 package final class BridgeRunner: Sendable {
     package struct Edges: Sendable {
         package var http: any HTTPClient
         package var clock: any Clock
         package var alarm: any Alarm
         package var random: any RandomSource
-        package var store: any Store
+        package var journal: (any TurnJournal)?
 
         package init(
-            http: any HTTPClient, clock: any Clock, alarm: any Alarm, random: any RandomSource, store: any Store
+            http: any HTTPClient, clock: any Clock, alarm: any Alarm, random: any RandomSource,
+            journal: (any TurnJournal)? = nil
         ) {
             self.http = http
             self.clock = clock
             self.alarm = alarm
             self.random = random
-            self.store = store
+            self.journal = journal
         }
+    }
+
+    private enum Work {
+        case order(BridgeOrder)
+        case keep(TurnRecord, Durability)
+        case whenKept(@Sendable (JournalFailure?) -> Void)
     }
 
     private final class State {
         var bridge: Bridge
-        var orders: [BridgeOrder] = []
+        var work: [Work] = []
         var isPerforming = false
         /// What the alarm was set to last.
         var wake: Instant?
+        /// What an earlier process stored and had no answer to.
+        var storedCalls: [IdempotencyKey: StoredCall] = [:]
 
         init(_ bridge: consuming sending Bridge) { self.bridge = bridge }
     }
@@ -44,10 +56,12 @@ package final class BridgeRunner: Sendable {
 
     /// `observe` hears every order that is not a relay call, in order; `answered` every answer of the relay.
     package init(
-        settings: BridgeSettings, relay: RelayAddress, edges: Edges, observe: @escaping @Sendable (BridgeOrder) -> Void,
+        settings: BridgeSettings, relay: RelayAddress, edges: Edges, agentPresent: Bool = true,
+        observe: @escaping @Sendable (BridgeOrder) -> Void,
         answered: @escaping @Sendable (CallAttempt, RelayAnswer) -> Void = { _, _ in }
     ) {
-        state = Locked(State(Bridge(settings: settings)))
+        state = Locked(
+            State(Bridge(settings: settings, agentPresent: agentPresent, isJournaled: edges.journal != nil)))
         self.edges = edges
         self.relay = relay
         self.observe = observe
@@ -64,8 +78,27 @@ package final class BridgeRunner: Sendable {
         if mayPerform { perform() }
     }
 
+    /// Likewise; `whenKept` is called once all that changed by it would survive a power cut.
+    package func tell(
+        _ event: (inout Bridge, Instant) -> Void, whenKept: @escaping @Sendable (JournalFailure?) -> Void
+    ) {
+        let now = edges.clock.now
+        let mayPerform = state.withLock { state in
+            event(&state.bridge, now)
+            let mayPerform = collect(state)
+            state.work.append(.whenKept(whenKept))
+            return mayPerform
+        }
+        if mayPerform { perform() }
+    }
+
     package func ask<Answer: Sendable>(_ question: (borrowing Bridge) -> Answer) -> Answer {
         state.withLock { question($0.bridge) }
+    }
+
+    /// The bodies that a restored bridge will ask for by their keys.
+    package func remember(_ calls: [StoredCall]) {
+        state.withLock { state in for call in calls { state.storedCalls[call.key] = call } }
     }
 
     package func stop() { edges.alarm.stop() }
@@ -74,7 +107,15 @@ package final class BridgeRunner: Sendable {
 
     /// True for the one thread that has to carry them out.
     private func collect(_ state: State) -> Bool {
-        if state.bridge.hasOrders { state.orders += state.bridge.takeOrders() }
+        if state.bridge.hasOrders {
+            for order in state.bridge.takeOrders() {
+                guard case .keep(let turn, let durability) = order else {
+                    state.work.append(.order(order))
+                    continue
+                }
+                if let record = state.bridge.record(of: turn) { state.work.append(.keep(record, durability)) }
+            }
+        }
         guard !state.isPerforming else { return false }
         state.isPerforming = true
         return true
@@ -82,18 +123,18 @@ package final class BridgeRunner: Sendable {
 
     private func perform() {
         while true {
-            let orders = state.withLock { state in
-                let orders = state.orders
-                state.orders = []
-                if orders.isEmpty {
+            let work = state.withLock { state in
+                let work = state.work
+                state.work = []
+                if work.isEmpty {
                     state.isPerforming = false
                     // Set while the lock is held: else an older moment could take the place of a newer one.
                     setAlarm(state)
                 }
-                return orders
+                return work
             }
-            guard !orders.isEmpty else { return }
-            for order in orders { carryOut(order) }
+            guard !work.isEmpty else { return }
+            for piece in work { carryOut(piece) }
         }
     }
 
@@ -107,32 +148,121 @@ package final class BridgeRunner: Sendable {
         }
     }
 
-    private func carryOut(_ order: BridgeOrder) {
-        guard case .attempt(let attempt) = order else { return observe(order) }
-        guard case .fresh(let call) = attempt.payload else {
-            return answer(attempt, RelayAnswer(.unknown(reason: "the stored call is not in memory")))
+    private func carryOut(_ work: Work) {
+        switch work {
+        case .order(.attempt(let attempt)): attemptCall(attempt)
+        case .order(.command(let command)): pass(command)
+        case .order(.turnClosed(let turn, let outcome)):
+            edges.journal?.submit(
+                [.closed(turn, outcome: outcome.rawValue, wall: edges.clock.wallMilliseconds)], .written, done: nil)
+            observe(.turnClosed(turn, outcome))
+        case .order(let order): observe(order)
+        case .keep(let record, let durability): keep(record, durability)
+        case .whenKept(let done):
+            guard let journal = edges.journal else { return done(nil) }
+            journal.submit([], .synced, done: done)
         }
-        let body = RelayEncoder.body(of: call)
-        if let durability = attempt.durability, let key = call.key {
-            // Intent goes to disk, with key and exact bytes, before the wire.
-            let record = StoredRecord(turn: attempt.turn, name: key.text, bytes: body, durability: durability)
-            do { try edges.store.save(record) } catch {
-                return answer(attempt, RelayAnswer(.unknown(reason: "the call could not be stored: \(error)")))
+    }
+
+    private func keep(_ record: TurnRecord, _ durability: Durability) {
+        let bytes = RecordEnvelope.bytes(of: record, now: edges.clock.now, wall: edges.clock.wallMilliseconds)
+        edges.journal?.submit([.turn(record.id, record: bytes)], durability) { [weak self] failure in
+            if failure != nil { self?.tell { bridge, _ in bridge.wasNotKept(record.id) } }
+        }
+    }
+
+    /// Handed over is written down before the first byte leaves (DESIGN, section 6.4).
+    private func pass(_ command: AgentCommand) {
+        guard let journal = edges.journal, case .send(let turn, _, _, _) = command else {
+            return observe(.command(command))
+        }
+        let entry = JournalEntry.event(turn, "handed over", wall: edges.clock.wallMilliseconds)
+        journal.submit([entry], .synced) { [self] failure in
+            guard let failure else { return observe(.command(command)) }
+            tell { bridge, now in
+                bridge.sendAnswered(
+                    .refused(message: "The bridge cannot write its journal: \(failure)"), for: turn, at: now)
             }
         }
-        let request = HTTPRequest(
-            method: "POST", url: relay.url(of: call), headers: relay.headers, body: body)
-        let expected = RelayDecoder.expected(of: call)
+    }
+
+    // MARK: Calls
+
+    private func attemptCall(_ attempt: CallAttempt) {
+        switch attempt.payload {
+        case .fresh(let call):
+            let body = RelayEncoder.body(of: call)
+            guard let journal = edges.journal, attempt.attempt == 1, let key = call.key,
+                let durability = attempt.durability
+            else { return send(attempt, RelayEncoder.path(of: call), body, RelayDecoder.expected(of: call)) }
+            // Intent goes to disk, with key and exact bytes, before the wire.
+            let stored = StoredCall(
+                turn: attempt.turn, key: key, name: RecordEnvelope.bytes(of: attempt.name),
+                path: RelayEncoder.path(of: call), body: body, endOffset: attempt.name.endOffset,
+                wall: edges.clock.wallMilliseconds)
+            journal.submit([.call(stored)], durability) { [self] failure in
+                guard failure == nil else {
+                    return tell { bridge, now in bridge.couldNotSave(attempt.call, at: now) }
+                }
+                send(attempt, stored.path, body, RelayDecoder.expected(of: call))
+            }
+        case .stored(let key):
+            guard let stored = state.withLock({ $0.storedCalls[key] }) else {
+                return answer(attempt, RelayAnswer(.unknown(reason: "the stored call is not in the journal")))
+            }
+            send(attempt, stored.path, stored.body, attempt.name.makesMessage ? .message : .nothing)
+        }
+    }
+
+    private func send(_ attempt: CallAttempt, _ path: String, _ body: [UInt8], _ expected: RelayDecoder.Expected) {
+        let begun = edges.clock.now
+        let request = HTTPRequest(method: "POST", url: relay.baseURL + path, headers: relay.headers, body: body)
         edges.http.send(request) { [self] result in
             let answer = RelayDecoder.answer(to: result, expecting: expected, wall: edges.clock.wallMilliseconds)
+            note(attempt, answer, begun)
             self.answer(attempt, answer)
         }
+    }
+
+    private func note(_ attempt: CallAttempt, _ answer: RelayAnswer, _ begun: Instant) {
+        guard let journal = edges.journal, let key = attempt.payload.key else { return }
+        let milliseconds = (edges.clock.now - begun).nanoseconds / 1_000_000
+        let entry = CallTry(
+            turn: attempt.turn, key: key, attempt: attempt.attempt, result: answer.outcome.words,
+            isDelivered: answer.outcome.isDelivered, request: answer.request, milliseconds: Int(milliseconds),
+            wall: edges.clock.wallMilliseconds)
+        journal.submit([.tried(entry)], .written, done: nil)
     }
 
     private func answer(_ attempt: CallAttempt, _ answer: RelayAnswer) {
         answered(attempt, answer)
         var random = RandomAdapter(source: edges.random)
         tell { bridge, now in bridge.answered(attempt.call, with: answer, at: now, using: &random) }
+        if case .stored(let key) = attempt.payload, answer.outcome.isDelivered {
+            state.withLock { $0.storedCalls[key] = nil }
+        }
+    }
+}
+
+extension CallAttempt.Payload {
+    fileprivate var key: IdempotencyKey? {
+        switch self {
+        case .fresh(let call): call.key
+        case .stored(let key): key
+        }
+    }
+}
+
+extension RelayAnswer.Outcome {
+    fileprivate var isDelivered: Bool { if case .delivered = self { true } else { false } }
+
+    /// For `explain`: constant words and codes, nothing that the user wrote.
+    fileprivate var words: String {
+        switch self {
+        case .delivered(let receipt): receipt.repeated ? "delivered before" : "delivered"
+        case .refused(let refusal): "\(refusal.status) \(refusal.code)"
+        case .unknown(let reason): reason
+        }
     }
 }
 
@@ -147,27 +277,9 @@ package struct RelayAddress: Sendable, Hashable {
             HTTPHeader("Authorization", "Bearer \(token)"), HTTPHeader("Content-Type", "application/json"),
         ]
     }
-
-    func url(of call: RelayCall) -> String { baseURL + RelayEncoder.path(of: call) }
 }
 
-private struct RandomAdapter: RandomNumberGenerator {
+struct RandomAdapter: RandomNumberGenerator {
     let source: any RandomSource
     mutating func next() -> UInt64 { source.next() }
-}
-
-/// Records for as long as the process lives: what replays need, since a replay is simply begun again.
-package final class MemoryStore: Store {
-    private let records = Locked<[TurnID: [StoredRecord]]>([:])
-
-    package init() {}
-
-    package func save(_ record: StoredRecord) { records.withLock { $0[record.turn, default: []].append(record) } }
-
-    package func load() -> [StoredRecord] {
-        records.withLock { $0.values.flatMap { Dictionary($0.map { ($0.name, $0) }) { $1 }.values } }
-            .sorted { ($0.turn, $0.name) < ($1.turn, $1.name) }
-    }
-
-    package func remove(turn: TurnID) { records.withLock { $0[turn] = nil } }
 }

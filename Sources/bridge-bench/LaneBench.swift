@@ -76,8 +76,7 @@ enum LaneBench {
         BridgeRunner(
             settings: BridgeSettings(), relay: RelayAddress(baseURL: url, token: "token"),
             edges: BridgeRunner.Edges(
-                http: CurlClient(), clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(),
-                store: MemoryStore()),
+                http: CurlClient(), clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom()),
             observe: { _ in },
             answered: { attempt, _ in if case .fresh(let call) = attempt.payload { sending(call) } })
     }

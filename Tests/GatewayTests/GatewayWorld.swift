@@ -258,7 +258,7 @@ final class GatewayWorld {
             session.command(command, at: now, wallMilliseconds: wall(now))
         case .turnClosed(let turn, let outcome): outcomes[turn] = outcome
         case .unknownRun(let signal): foreign.append(signal)
-        case .turnOpened, .connectionStopped, .turnNote, .deliveryNote: break
+        case .turnOpened, .connectionStopped, .turnNote, .deliveryNote, .keep: break
         }
     }
 

@@ -24,7 +24,7 @@ final class Pipeline {
             settings: BridgeSettings(),
             relay: RelayAddress(baseURL: simulator.baseURL, token: simulator.bridgeToken),
             edges: BridgeRunner.Edges(
-                http: calls, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(), store: MemoryStore()),
+                http: calls, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom()),
             observe: { log.observe($0) })
     }
 

@@ -1,4 +1,5 @@
 import BridgeModel
+import JSONReading
 
 /// The shell calls that have not returned, on gateways that detach approvals (E1, E2). There the frame of a call that returned
 /// "waiting for approval" is stripped of that (sheet 6.3), so the call is known by its command when the approval is asked for,

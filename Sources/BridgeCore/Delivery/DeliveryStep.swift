@@ -24,7 +24,7 @@ package struct CallAttempt: Hashable, Sendable {
     /// From 1. A later try must send the very bytes of the first.
     package var attempt: Int
     /// To be saved with key and bytes before this try leaves; nil when it is saved already, or is not worth saving.
-    package var durability: StoredRecord.Durability?
+    package var durability: Durability?
     /// May use the connections that are kept for opens and ends.
     package var reserve: Bool
 }
@@ -80,6 +80,10 @@ extension RelayBucket {
 
 extension PostName {
     package var isText: Bool { kind == .text }
+    /// Of a delta.
+    package var endOffset: Int? { if case .text(let offset) = self { offset } else { nil } }
+    /// The relay answers with the id of a message.
+    package var makesMessage: Bool { kind == .open || kind == .message }
 
     package var kind: PostKind {
         switch self {
@@ -120,7 +124,7 @@ extension PostKind {
     var isDroppable: Bool { self == .text || self == .taskProgress }
 
     /// How durable a call must be before its first try (DESIGN, section 8). Progress is not stored.
-    var durability: StoredRecord.Durability? {
+    var durability: Durability? {
         switch self {
         case .open, .end, .message, .approval: .synced
         case .text, .taskStarted, .taskEnded: .written

@@ -161,10 +161,13 @@ struct ApprovalLedger: Sendable, Hashable, Codable {
         return decision == .approveAlways && allowed.contains(.approve) ? .approve : .deny
     }
 
-    /// The process that knew what had reached the agent is gone: all that was decided and not confirmed is told again.
-    mutating func oweAll() {
-        for id in order {
-            if case .decided = approvals[id]?.state { approvals[id]?.owed = true }
+    /// Sent to the agent, or about to be, and not confirmed.
+    var forwarded: [Decision] {
+        order.compactMap { id in
+            guard let approval = approvals[id], !approval.owed, case .decided(let decision) = approval.state else {
+                return nil
+            }
+            return Decision(approval: id, subject: approval.subject, decision: decision)
         }
     }
 

@@ -87,7 +87,6 @@ package struct Turn: Sendable, Codable {
         self.planted = planted
         if occupiesAgent { text.resume(after: streamed, inStep: preview.state == .inStep) }
         preview.resume(after: streamed)
-        approvals.oweAll()
     }
 
     // MARK: What others may ask

@@ -20,7 +20,7 @@ package enum VirtualReplay {
         let runner = BridgeRunner(
             settings: BridgeSettings(), relay: RelayAddress(baseURL: "", token: ""),
             edges: BridgeRunner.Edges(
-                http: relay, clock: clock, alarm: clock, random: FixedRandom(), store: MemoryStore()),
+                http: relay, clock: clock, alarm: clock, random: FixedRandom()),
             observe: { log.observe($0) })
         let kind = try kind ?? AgentKind.recognised(in: file)
         let reader = try RecordingReader(file: file)

@@ -27,8 +27,7 @@ final class ReplaySession {
         runner = BridgeRunner(
             settings: BridgeSettings(), relay: relay,
             edges: BridgeRunner.Edges(
-                http: calls ?? http, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(),
-                store: MemoryStore()),
+                http: calls ?? http, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom()),
             observe: { log.observe($0) },
             answered: { attempt, answer in
                 guard case .refused(let refusal) = answer.outcome else { return }

@@ -18,7 +18,7 @@ extension OpenClawSession {
         at now: Instant, wallMilliseconds: Int64
     ) {
         guard runs[run] == nil, runs.count < Self.runsLimit else { return }
-        lastMoment = (now, wallMilliseconds)
+        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
         sessionNames.learn(session)
         // A wall clock that went back tells nothing: then the key counts as forgotten.
         let age = wallMilliseconds - sentAtMilliseconds
@@ -40,7 +40,7 @@ extension OpenClawSession {
         sentAtMilliseconds: Int64, at now: Instant, wallMilliseconds: Int64
     ) {
         guard decisions[approval] == nil, decisions.count < Self.runsLimit else { return }
-        lastMoment = (now, wallMilliseconds)
+        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
         let sentAt = now - .milliseconds(max(wallMilliseconds - sentAtMilliseconds, 0))
         decisions[approval] = KeptDecision(
             subject: subject, decision: decision, expiresAt: sentAt + Self.approvalLife, askedAt: sentAt, tries: 1)

@@ -1,0 +1,181 @@
+// The port to the durable state: what must survive a crash is written here before it leaves the bridge.
+
+/// How much a record survives.
+package enum Durability: Hashable, Sendable {
+    /// A power cut.
+    case synced
+    /// A killed process.
+    case written
+}
+
+/// The journal of one connection.
+///
+/// Jobs are carried out in the order they are handed in, as many in one transaction as wait. `done` is called once, on the
+/// journal's own thread, when the job is as durable as it asked to be or could not be written; it must not block.
+package protocol TurnJournal: Sendable {
+    func submit(
+        _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?)
+    /// Takes a message of the user, unless it was taken before; synced.
+    func accept(_ message: AcceptedMessage, done: @escaping @Sendable (Result<Acceptance, JournalFailure>) -> Void)
+    /// All that is open, as it stands. Before anything else is asked.
+    func load() throws(JournalFailure) -> JournalContents
+    /// Forgets what was closed or seen before that moment (milliseconds since 1970).
+    func purge(before wall: Int64)
+}
+
+package enum JournalEntry: Hashable, Sendable {
+    /// The turn's newest record; replaces the one before.
+    case turn(TurnID, record: [UInt8])
+    /// A call, before its first try.
+    case call(StoredCall)
+    /// What one try came to.
+    case tried(CallTry)
+    /// Its records and bodies may go; what is left says what happened.
+    case closed(TurnID, outcome: String, wall: Int64)
+    /// A stop for an interaction, which may come before its message. Kept for 30 minutes.
+    case stop(SessionID, InteractionID, wall: Int64)
+    /// Something else that happened to the turn: constant words, for `explain`.
+    case event(TurnID, String, wall: Int64)
+    /// What the agent must know again after a restart: a name and a value (a run's agent session, a relay session of a
+    /// mirrored run, …).
+    case setting(name: String, value: [UInt8]?)
+}
+
+package struct StoredCall: Hashable, Sendable {
+    package var turn: TurnID
+    package var key: IdempotencyKey
+    /// `PostName` as JSON.
+    package var name: [UInt8]
+    package var path: String
+    package var body: [UInt8]
+    /// Of a delta: where its text ends in the streamed text.
+    package var endOffset: Int?
+    package var wall: Int64
+
+    package init(
+        turn: TurnID, key: IdempotencyKey, name: [UInt8], path: String, body: [UInt8], endOffset: Int?, wall: Int64
+    ) {
+        self.turn = turn
+        self.key = key
+        self.name = name
+        self.path = path
+        self.body = body
+        self.endOffset = endOffset
+        self.wall = wall
+    }
+}
+
+package struct CallTry: Hashable, Sendable {
+    package var turn: TurnID
+    package var key: IdempotencyKey
+    package var attempt: Int
+    /// `delivered`, or why not: the relay's code, or what broke.
+    package var result: String
+    package var isDelivered: Bool
+    package var request: RequestID?
+    package var milliseconds: Int
+    package var wall: Int64
+
+    package init(
+        turn: TurnID, key: IdempotencyKey, attempt: Int, result: String, isDelivered: Bool, request: RequestID?,
+        milliseconds: Int, wall: Int64
+    ) {
+        self.turn = turn
+        self.key = key
+        self.attempt = attempt
+        self.result = result
+        self.isDelivered = isDelivered
+        self.request = request
+        self.milliseconds = milliseconds
+        self.wall = wall
+    }
+}
+
+package struct AcceptedMessage: Hashable, Sendable {
+    package var message: MessageID
+    package var update: UpdateID
+    package var turn: TurnID
+    package var session: SessionID
+    package var interaction: InteractionID?
+    /// The turn's opening as JSON: should the process die before the turn has a record, it begins again from here.
+    package var opening: [UInt8]
+    package var wall: Int64
+
+    package init(
+        message: MessageID, update: UpdateID, turn: TurnID, session: SessionID, interaction: InteractionID?,
+        opening: [UInt8], wall: Int64
+    ) {
+        self.message = message
+        self.update = update
+        self.turn = turn
+        self.session = session
+        self.interaction = interaction
+        self.opening = opening
+        self.wall = wall
+    }
+}
+
+package enum Acceptance: Hashable, Sendable {
+    case fresh
+    /// The message id was taken in the last 30 days.
+    case known
+}
+
+package struct JournalContents: Hashable, Sendable {
+    package struct OpenTurn: Hashable, Sendable {
+        package var id: TurnID
+        package var record: [UInt8]
+        package var calls: [Call]
+
+        package init(id: TurnID, record: [UInt8], calls: [Call]) {
+            self.id = id
+            self.record = record
+            self.calls = calls
+        }
+    }
+
+    package struct Call: Hashable, Sendable {
+        package var call: StoredCall
+        /// Some try of it was delivered.
+        package var isDelivered: Bool
+
+        package init(call: StoredCall, isDelivered: Bool) {
+            self.call = call
+            self.isDelivered = isDelivered
+        }
+    }
+
+    package struct Stop: Hashable, Sendable {
+        package var session: SessionID
+        package var interaction: InteractionID
+
+        package init(session: SessionID, interaction: InteractionID) {
+            self.session = session
+            self.interaction = interaction
+        }
+    }
+
+    /// In the order they were accepted or first kept.
+    package var turns: [OpenTurn] = []
+    /// Openings of messages that were accepted and have no record yet, in order.
+    package var accepted: [[UInt8]] = []
+    /// Of the last 30 minutes.
+    package var stops: [Stop] = []
+    package var settings: [String: [UInt8]] = [:]
+
+    package init() {}
+}
+
+package struct JournalFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: Hashable, Sendable { case full, readOnly, busy, damaged, newer, other }
+
+    package var code: Code
+    package var message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package var description: String { message }
+}
