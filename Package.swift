@@ -80,7 +80,8 @@ let package = Package(
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "Files", "LocalServer",
+                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "Crypto", "Files",
+                "LocalServer",
                 "Locking", "Recording", "RelayProtocol", "RelayRules", "Simulator", "Transport",
             ],
             swiftSettings: strict),

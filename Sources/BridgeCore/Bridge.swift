@@ -86,6 +86,8 @@ package struct Bridge: ~Copyable {
         return deadlines.earliest.map { min($0, deliveryWake) } ?? deliveryWake
     }
 
+    /// No call is under way or waits.
+    package var isIdle: Bool { delivery.isIdle }
     package var openTurns: Int { entries.count }
     package var tally: DeliveryTally { delivery.tally }
     package var callsUnderWay: Int { delivery.callsUnderWay }

@@ -20,6 +20,8 @@ package struct CommandDeclaration: Sendable {
     /// The words that may stand there, where they are few; exactly one must.
     package var actions: [String] = []
     package var options: [Option]
+    /// For tests: taken, and not told by the help.
+    package var hidden: [Option] = []
     package var examples: [String]
 
     package static let json = Option("json", nil, "events as JSON lines on standard output")
@@ -29,10 +31,21 @@ package struct CommandDeclaration: Sendable {
 
     /// Commands that people know of and this version does not have: they are told so instead of being taken for a slip.
     package static let absent: Set = [
-        "run", "record", "doctor", "status", "explain", "journal", "service", "completion",
+        "record", "doctor", "status", "explain", "journal", "service", "completion",
     ]
 
     package static let all: [CommandDeclaration] = [
+        CommandDeclaration(
+            name: "run", summary: "the bridge: carries the agent's runs to the phone, and the user's words back",
+            operands: nil,
+            options: [
+                configFile,
+                Option("state-dir", "DIR", "where the durable state lies (~/.local/state/sophon)"),
+                Option("log-level", "error|warning|info|debug", "how much is logged (info)"),
+                Option("record", "DIR", "write every frame to recordings there, without secrets"),
+            ],
+            hidden: [Option("time-scale", "N", "let the clocks of decisions run N times faster, for tests")],
+            examples: ["sophon-bridge run", "SOPHON_BOT_TOKEN=… OPENCLAW_TOKEN=… sophon-bridge run --json"]),
         CommandDeclaration(
             name: "demo", summary: "play recorded runs against a relay in this process, and show what the phone would",
             operands: nil,

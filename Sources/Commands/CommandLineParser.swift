@@ -61,7 +61,7 @@ package enum CommandLineParser {
     private static func parse(
         _ arguments: [String], _ declaration: CommandDeclaration
     ) throws(UsageError) -> Invocation {
-        let options = declaration.options + [CommandDeclaration.json, CommandDeclaration.help]
+        let options = declaration.options + declaration.hidden + [CommandDeclaration.json, CommandDeclaration.help]
         let advice = "sophon-bridge \(declaration.name) --help"
         var parsed = ParsedCommand(name: declaration.name)
         var rest = arguments[...]

@@ -1,0 +1,296 @@
+import AgentProtocols
+package import BridgeCore
+package import BridgeModel
+import Locking
+package import RelayProtocol
+
+/// One connection: an installation at the relay, an agent, and the decisions between them.
+///
+/// An update is acknowledged when what it changed is durable: a message when its turn stands in the journal, a stop and a
+/// decision when the turns they changed do (relay sheet 14, W1).
+package final class LiveConnection: Sendable {
+    package struct Parts: Sendable {
+        package var name: ConnectionName
+        package var bridge: BridgeSettings
+        package var relay: RelayLinkSettings
+        package var relayAddress: RelayAddress
+        package var runner: BridgeRunner.Edges
+        package var relayLink: LinkEdges
+        package var journal: any TurnJournal
+        /// Makes the agent's link, which tells what happens on it.
+        package var agent: @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink
+
+        package init(
+            name: ConnectionName, bridge: BridgeSettings, relay: RelayLinkSettings, relayAddress: RelayAddress,
+            runner: BridgeRunner.Edges, relayLink: LinkEdges, journal: any TurnJournal,
+            agent: @escaping @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink
+        ) {
+            self.name = name
+            self.bridge = bridge
+            self.relay = relay
+            self.relayAddress = relayAddress
+            self.runner = runner
+            self.relayLink = relayLink
+            self.journal = journal
+            self.agent = agent
+        }
+    }
+
+    package struct Condition: Sendable {
+        package var relayIsUp = false
+        package var agentIsUp = false
+        package var relayWasUp = false
+        package var agentWasUp = false
+        package var isReady = false
+        /// The relay will have nothing more from us.
+        package var isStopped = false
+    }
+
+    package let name: ConnectionName
+    private let clock: any Clock
+    private let journal: any TurnJournal
+    private let intake = UpdateIntake(agentSession: UpdateIntake.openClawSession)
+    private let tell: @Sendable (LiveEvent) -> Void
+    private let condition = Locked(Condition())
+    private let parts: Locked<Links>
+
+    private struct Links {
+        var runner: BridgeRunner?
+        var relay: LinkRunner<RelayLink>?
+        var agent: (any AgentLink)?
+    }
+
+    package init(_ parts: Parts, tell: @escaping @Sendable (LiveEvent) -> Void) {
+        name = parts.name
+        clock = parts.runner.clock
+        journal = parts.journal
+        self.tell = tell
+        self.parts = Locked(Links())
+        let runner = BridgeRunner(
+            settings: parts.bridge, relay: parts.relayAddress, edges: parts.runner, agentPresent: false,
+            observe: { [weak self] in self?.obey($0) },
+            answered: { [weak self] in self?.answered($0, $1) })
+        let relay = LinkRunner(RelayLink(parts.relay), edges: parts.relayLink) { [weak self] in self?.relaySays($0) }
+        let agent = parts.agent { [weak self] in self?.agentSays($0) }
+        self.parts.withLock { $0 = Links(runner: runner, relay: relay, agent: agent) }
+    }
+
+    private var runner: BridgeRunner? { parts.withLock { $0.runner } }
+    private var relay: LinkRunner<RelayLink>? { parts.withLock { $0.relay } }
+    private var agent: (any AgentLink)? { parts.withLock { $0.agent } }
+    package var state: Condition { condition.withLock { $0 } }
+    package func ask<Answer: Sendable>(_ question: (borrowing Bridge) -> Answer) -> Answer? { runner?.ask(question) }
+
+    // MARK: The course
+
+    /// Takes up what an earlier process left, then connects both ways.
+    package func start() throws {
+        try restore()
+        agent?.start()
+        relay?.tell { link, now in link.start(at: now) }
+    }
+
+    /// No new updates, and nothing more from the agent; what is to be delivered goes on being delivered.
+    package func closeLinks() {
+        relay?.tell { link, now in link.shutDown(at: now) }
+        agent?.shutDown()
+    }
+
+    /// Nothing is under way, and the links have said goodbye.
+    package var isQuiet: Bool {
+        runner?.ask { $0.isIdle } ?? true && relay?.isClosed ?? true && agent?.isClosed ?? true
+    }
+
+    package func stop() {
+        relay?.stop()
+        agent?.stop()
+        runner?.stop()
+    }
+
+    private func restore() throws {
+        guard let runner else { return }
+        let contents = try journal.load()
+        let restoring = JournalRestoring(contents, clock: clock)
+        for fault in restoring.faults { tell(.note(name, fault)) }
+        runner.remember(restoring.storedCalls)
+        for turn in restoring.turns { agent?.adopt(turn.record) }
+        runner.tell { bridge, now in
+            for turn in restoring.turns { bridge.restore(turn.record, deltas: turn.deltas, at: now) }
+            for opening in restoring.openings { bridge.turnBegins(opening, at: now) }
+            for stop in contents.stops {
+                bridge.stopped(session: stop.session, interaction: stop.interaction, at: now)
+            }
+        }
+        let count = restoring.turns.count + restoring.openings.count
+        if count > 0 { tell(.restored(name, turns: count)) }
+    }
+
+    // MARK: The relay's link
+
+    private func relaySays(_ order: RelayLink.Order) {
+        switch order {
+        case .update(let update): take(update)
+        case .ready(let installation):
+            let wasUp = condition.withLock { state in
+                defer { (state.relayIsUp, state.relayWasUp) = (true, true) }
+                return state.relayWasUp
+            }
+            tell(.relayConnected(name, installation: installation, isReconnect: wasUp))
+            tellIfReady()
+        case .lost(let reason, let retryAt):
+            condition.withLock { $0.relayIsUp = false }
+            tell(.relayLost(name, reason: reason, retryIn: retryAt - clock.now))
+        case .note(.remedy(let remedy)): tell(.remedy(name, remedy))
+        case .note(.full(let waiting)): tell(.note(name, "\(waiting) updates wait to be stored; no more are taken"))
+        case .note(.unknown(let tally)): tell(.unknownFrames(name, link: "relay", tally))
+        case .stop(let stop): stopped("relay", stop.message, stop.remedy, stop.exitCode)
+        case .dial, .send, .close: break
+        }
+    }
+
+    private func take(_ update: RelayUpdate) {
+        switch update.payload {
+        case .message(let message, let sealedText): accept(message, isSealed: sealedText != nil, update)
+        case .stop: stop(update)
+        case .approval(let approval, let decision, let details):
+            change(update) { $0.decided(approval, decision, reason: details.reason, at: $1) }
+        case .sessionEnded:
+            guard let session = update.session else { return acknowledge(update) }
+            change(update) { $0.stopped(session: session, interaction: nil, at: $1) }
+        case .installationRevoked, .model, .sessionStarted, .taskStopped, .deviceAdded, .deviceRevoked,
+            .sessionKeyGranted, .other:
+            acknowledge(update)
+        }
+    }
+
+    private func accept(_ message: UserMessage, isSealed: Bool, _ update: RelayUpdate) {
+        let wall = clock.wallMilliseconds
+        var opening = intake.opening(for: message, of: update, at: update.receivedAt, wall: wall)
+        // What cannot be read cannot be handed over.
+        if isSealed { opening.message = nil }
+        let accepted = AcceptedMessage(
+            message: message.id, update: update.id, turn: opening.id, session: opening.session,
+            interaction: opening.interaction,
+            opening: RecordEnvelope.bytes(of: opening, now: clock.now, wall: wall), wall: wall)
+        journal.accept(accepted) { [weak self, opening] result in
+            guard let self else { return }
+            switch result {
+            case .success(.known): acknowledge(update)
+            case .success(.fresh):
+                acknowledge(update)
+                tell(.turnBegan(name, opening.id, opening.session))
+                runner?.tell { bridge, now in
+                    bridge.turnBegins(opening, at: now)
+                    if isSealed {
+                        bridge.sendAnswered(.refused(message: Self.sealedSentence), for: opening.id, at: now)
+                    }
+                }
+            // Not acknowledged: the relay's resend is the retry.
+            case .failure(let failure): tell(.journalFailed(name, failure))
+            }
+        }
+    }
+
+    private static let sealedSentence =
+        "This message is encrypted, and this bridge has no key for it. Start an unencrypted chat."
+
+    private func stop(_ update: RelayUpdate) {
+        guard let session = update.session else { return acknowledge(update) }
+        let interaction = update.interaction
+        if let interaction {
+            journal.submit(
+                [.stop(session, interaction, wall: clock.wallMilliseconds)], .written, done: nil)
+        }
+        change(update) { $0.stopped(session: session, interaction: interaction, at: $1) }
+    }
+
+    /// Acknowledged once all that it changed is durable.
+    private func change(_ update: RelayUpdate, _ event: (inout Bridge, Instant) -> Void) {
+        runner?.tell(event) { [weak self] failure in
+            guard let self else { return }
+            if let failure { tell(.journalFailed(name, failure)) } else { acknowledge(update) }
+        }
+    }
+
+    private func acknowledge(_ update: RelayUpdate) {
+        relay?.tell { link, now in link.acknowledge(update.id, at: now) }
+    }
+
+    // MARK: The agent's link
+
+    private func agentSays(_ event: AgentLinkEvent) {
+        switch event {
+        case .observed(let observations): observe(observations)
+        case .connected(let version, let scopes):
+            let wasUp = condition.withLock { state in
+                defer { (state.agentIsUp, state.agentWasUp) = (true, true) }
+                return state.agentWasUp
+            }
+            tell(.agentConnected(name, version: version, scopes: scopes, isReconnect: wasUp))
+            tellIfReady()
+        case .waiting(let reason, let retryAt):
+            condition.withLock { $0.agentIsUp = false }
+            tell(.agentLost(name, reason: reason, retryIn: retryAt - clock.now))
+        case .remedy(let remedy): tell(.remedy(name, remedy))
+        case .unknown(let tally): tell(.unknownFrames(name, link: "agent", tally))
+        case .note(let words): tell(.note(name, words))
+        case .stopped(let message, let remedy, let exitCode):
+            condition.withLock { $0.agentIsUp = false }
+            tell(.stopped(name, link: "agent", message: message, remedy: remedy, exitCode: exitCode))
+        }
+    }
+
+    private func observe(_ observations: [Observation]) {
+        runner?.tell { bridge, now in
+            for observation in observations {
+                switch observation {
+                case .signal(let signal): bridge.agentSays(signal, at: now)
+                case .sendAnswered(let run, let answer):
+                    if let turn = bridge.turn(of: run) { bridge.sendAnswered(answer, for: turn, at: now) }
+                case .lookedUp(let run, let found): bridge.lookedUp(found, of: run, at: now)
+                case .linkLost: bridge.agentLost(at: now)
+                case .linkBack: bridge.agentBack(at: now)
+                case .prompt, .stopSent, .decisionSent: break
+                }
+            }
+        }
+    }
+
+    private func tellIfReady() {
+        let isNews = condition.withLock { state in
+            guard state.relayIsUp, state.agentIsUp, !state.isReady else { return false }
+            state.isReady = true
+            return true
+        }
+        if isNews { tell(.ready(name)) }
+    }
+
+    // MARK: The bridge's orders
+
+    private func obey(_ order: BridgeOrder) {
+        switch order {
+        case .command(let command): agent?.command(command)
+        case .turnClosed(let turn, let outcome): tell(.turnEnded(name, turn, outcome))
+        case .connectionStopped(let code):
+            stopped("relay", "The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", 23)
+        case .turnNote(let turn, let note): tell(.turnNote(name, turn, note))
+        case .deliveryNote(let note, let turn, let post): tell(.deliveryNote(name, note, turn, post))
+        case .attempt, .keep, .turnOpened, .unknownRun: break
+        }
+    }
+
+    private func answered(_ attempt: CallAttempt, _ answer: RelayAnswer) {
+        guard case .refused(let refusal) = answer.outcome else { return }
+        tell(.callFailed(name, attempt.turn, attempt.name, refusal, answer.request))
+    }
+
+    private func stopped(_ link: String, _ message: String, _ remedy: String, _ exitCode: Int32) {
+        let isNews = condition.withLock { state in
+            defer { (state.isStopped, state.relayIsUp) = (true, false) }
+            return !state.isStopped
+        }
+        guard isNews else { return }
+        relay?.tell { link, now in link.shutDown(at: now) }
+        tell(.stopped(name, link: link, message: message, remedy: remedy, exitCode: exitCode))
+    }
+}

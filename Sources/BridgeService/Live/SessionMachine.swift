@@ -1,0 +1,56 @@
+package import AgentProtocols
+package import BridgeModel
+package import RelayProtocol
+
+/// What the link's runner does by itself; everything else is for whoever owns the link.
+package enum SocketOrder: Sendable {
+    case dial(url: String, headers: [HTTPHeader])
+    case send([UInt8])
+    case close(code: Int, reason: String)
+}
+
+/// A link to a far side over one WebSocket at a time, as a machine: no I/O, no clock, no randomness.
+package protocol SessionMachine: ~Copyable, SendableMetatype {
+    associatedtype Order: Sendable
+
+    var nextDeadline: Instant? { get }
+    mutating func takeOrders() -> [Order]
+    static func socketOrder(_ order: Order) -> SocketOrder?
+
+    mutating func start(at now: Instant)
+    mutating func shutDown(at now: Instant)
+    mutating func opened(at now: Instant)
+    /// Something came that shows that the far side lives, and says nothing else.
+    mutating func heard(at now: Instant)
+    mutating func received(
+        _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator)
+    mutating func closed(code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator)
+    mutating func refused(status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator)
+    mutating func failed(message: String, at now: Instant, using random: inout some RandomNumberGenerator)
+    mutating func timePassed(
+        at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator)
+}
+
+extension OpenClawSession: SessionMachine {
+    package mutating func heard(at now: Instant) {}
+
+    package static func socketOrder(_ order: Order) -> SocketOrder? {
+        switch order {
+        case .dial(let url, let headers): .dial(url: url, headers: headers)
+        case .send(let frame): .send(frame)
+        case .close(let code, let reason): .close(code: code, reason: reason)
+        case .observed, .saveDeviceToken, .note, .stop: nil
+        }
+    }
+}
+
+extension RelayLink: SessionMachine {
+    package static func socketOrder(_ order: Order) -> SocketOrder? {
+        switch order {
+        case .dial(let url, let headers): .dial(url: url, headers: headers)
+        case .send(let frame): .send(frame)
+        case .close(let code, let reason): .close(code: code, reason: reason)
+        case .update, .ready, .lost, .note, .stop: nil
+        }
+    }
+}

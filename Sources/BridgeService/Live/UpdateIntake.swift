@@ -1,0 +1,29 @@
+import BridgeCore
+import BridgeModel
+import RelayProtocol
+
+/// What a message of the user becomes: the names of its turn, its run and its agent session, all made of durable facts, so
+/// that a restarted bridge gives the same.
+struct UpdateIntake {
+    /// How long the relay takes writes for an interaction (relay sheet 4.2).
+    static let window = Duration.seconds(30 * 60)
+
+    var agentSession: @Sendable (SessionID) -> AgentSession
+
+    func opening(for message: UserMessage, of update: RelayUpdate, at now: Instant, wall: Int64) -> TurnOpening {
+        let turn = message.interaction.map { TurnID($0.text) } ?? TurnID(StableHash.text(of: message.id.text))
+        // The window runs from the making of the update or its first sight, whichever is earlier.
+        let age = update.createdAtWallMilliseconds.map { max(0, wall - $0) } ?? 0
+        return TurnOpening(
+            id: turn, session: message.session, interaction: message.interaction,
+            agentSession: agentSession(message.session), run: RunID("sophon-\(turn)"), message: message,
+            receivedAt: now, windowEnds: now - .milliseconds(age) + Self.window)
+    }
+
+    /// OpenClaw's canonical form (OpenClaw sheet 7.5): lower case, so a hash keeps apart what case alone tells apart.
+    static func openClawSession(_ session: SessionID) -> AgentSession {
+        let lower = session.text.lowercased()
+        let tail = lower == session.text ? "" : "-" + StableHash.text(of: session.text, length: 8)
+        return AgentSession("agent:main:sophon-\(lower)\(tail)")
+    }
+}

@@ -1,0 +1,144 @@
+import AgentProtocols
+import BridgeCore
+import BridgeModel
+import BridgeService
+import Commands
+import Crypto
+import Files
+import FoundationEssentials
+import Locking
+import RelayProtocol
+import Transport
+
+/// Makes the edges of each connection: sockets, HTTP, clock, alarms, the journal, and what the files know.
+final class RunEdges {
+    private let loaded: LoadedConfiguration
+    private let output: Output
+    private let clock: any Clock
+    private let scaled: ScaledClock?
+    private var clients: [CurlClient] = []
+    private let environment = ProcessInfo.processInfo.environment
+
+    init(_ loaded: LoadedConfiguration, output: Output, scale: Int, record: String?) {
+        self.loaded = loaded
+        self.output = output
+        scaled = scale > 1 ? ScaledClock(scale: scale) : nil
+        clock = scaled ?? SystemClock()
+    }
+
+    func close() { for client in clients { client.close() } }
+
+    func connections(_ tell: @escaping @Sendable (LiveEvent) -> Void) throws -> [LiveConnection] {
+        try loaded.configuration.connections.map { LiveConnection(try parts(of: $0, tell), tell: tell) }
+    }
+
+    private func parts(
+        of connection: Configuration.Connection, _ tell: @escaping @Sendable (LiveEvent) -> Void
+    ) throws -> LiveConnection.Parts {
+        let token = try relayToken(of: connection, tell)
+        var settings = BridgeSettings()
+        settings.whenBusy = connection.whenBusy
+        settings.delivery.connections = loaded.configuration.limits.relayConnections
+        var http = CurlClient.Settings()
+        http.authorityFile = connection.relay.authorityFile
+        http.http2 = connection.relay.http2
+        let client = CurlClient(settings: http)
+        clients.append(client)
+        let journal = MemoryJournal()
+        return LiveConnection.Parts(
+            name: connection.name, bridge: settings,
+            relay: RelayLinkSettings(relay: connection.relay.address, token: token),
+            relayAddress: RelayAddress(baseURL: connection.relay.address.description, token: token.text),
+            runner: BridgeRunner.Edges(
+                http: client, clock: clock, alarm: alarm(), random: SystemRandom(), journal: journal),
+            relayLink: linkEdges(connection.relay.authorityFile), journal: journal,
+            agent: try agent(of: connection, tell))
+    }
+
+    private func alarm() -> any Alarm { scaled.map { ScaledAlarm($0) } ?? SystemAlarm() }
+
+    private func linkEdges(_ authorityFile: String?) -> LinkEdges {
+        LinkEdges(
+            sockets: CurlWebSocketClient(), clock: clock, alarm: alarm(), random: SystemRandom(),
+            authorityFile: authorityFile)
+    }
+
+    private func relayToken(
+        of connection: Configuration.Connection, _ tell: (LiveEvent) -> Void
+    ) throws -> Secret {
+        if let token = connection.relay.token { return token }
+        if let directory = loaded.configuration.configDirectory {
+            let store = CredentialStore(directory: directory)
+            if let found = try store.load(connection.name, for: connection.relay.address) {
+                if let warning = found.warning { tell(.remedy(connection.name, warning)) }
+                return found.credentials.token
+            }
+        }
+        throw CommandFailure(
+            code: .tokenRefused,
+            message: "connection \(connection.name) has no token for \(connection.relay.address); "
+                + "run: sophon-bridge pair, or set SOPHON_BOT_TOKEN")
+    }
+
+    // MARK: The agent
+
+    private func agent(
+        of connection: Configuration.Connection, _ tell: @escaping @Sendable (LiveEvent) -> Void
+    ) throws -> @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink {
+        switch connection.agent {
+        case .openClaw(let agent): try openClaw(agent, of: connection.name, tell)
+        case .oppi, .pi:
+            throw CommandFailure(
+                code: .usage,
+                message: "this version runs OpenClaw alone; set the agent of \(connection.name) to openclaw")
+        }
+    }
+
+    private func openClaw(
+        _ agent: Configuration.Agent.OpenClaw, of name: ConnectionName, _ tell: @escaping @Sendable (LiveEvent) -> Void
+    ) throws -> @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink {
+        let found = OpenClawDiscovery(stateDirectory: agent.stateDirectory, environment: environment).find(
+            address: isSet("agent.address", of: name) ? agent.address : nil, token: agent.token)
+        for warning in found.warnings { tell(.remedy(name, warning)) }
+        if let source = found.tokenSource {
+            output.event("openclaw_token_resolved", [("connection", .string(name.text)), ("source", .string(source))])
+        }
+        guard let directory = loaded.configuration.configDirectory else {
+            throw CommandFailure(
+                code: .usage, message: "nobody knows where the device's key is kept: set HOME or SOPHON_CONFIG_DIR")
+        }
+        let files = OpenClawDeviceFiles(directory: directory)
+        let wall = SystemClock().wallMilliseconds
+        let kept = try files.seed(wallMilliseconds: wall) { try DeviceKey.generate().seed }
+        if let warning = kept.warning { tell(.remedy(name, warning)) }
+        let key = try DeviceKey(seed: kept.seed)
+        let gateway = found.address.description
+        let isLocal = ["127.0.0.1", "::1", "localhost"].contains(found.address.host)
+        let settings = OpenClawSettings(
+            url: gateway, token: found.token?.text, password: found.password?.text,
+            deviceToken: try files.token(gateway: gateway, device: key.deviceID)?.text,
+            device: OpenClawDevice(id: key.deviceID, signer: key),
+            client: OpenClawClient(
+                displayName: loaded.configuration.hostLabel ?? "Sophon bridge", version: HelpText.version),
+            mayShowDeviceToken: isLocal)
+        let edges = linkEdges(agent.authorityFile)
+        return { report in
+            OpenClawLink(
+                settings, edges: edges,
+                save: { token in
+                    do {
+                        try files.save(
+                            token: Secret(token.token), gateway: token.gateway, device: token.deviceID,
+                            role: token.role,
+                            scopes: token.scopes, wallMilliseconds: SystemClock().wallMilliseconds)
+                    } catch { tell(.remedy(name, "\(error)")) }
+                }, tell: report)
+        }
+    }
+
+    private func isSet(_ path: String, of name: ConnectionName) -> Bool {
+        let index = loaded.configuration.connections.firstIndex { $0.name == name } ?? 0
+        let setting = loaded.settings.first { $0.path == "connections[\(index)].\(path)" }
+        return setting.map { $0.origin != .fallback } ?? false
+    }
+}
