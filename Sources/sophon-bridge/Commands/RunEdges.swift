@@ -98,7 +98,7 @@ final class RunEdges {
         _ agent: Configuration.Agent.OpenClaw, of name: ConnectionName, _ tell: @escaping @Sendable (LiveEvent) -> Void
     ) throws -> @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink {
         let found = OpenClawDiscovery(stateDirectory: agent.stateDirectory, environment: environment).find(
-            address: isSet("agent.address", of: name) ? agent.address : nil, token: agent.token)
+            address: isSet("agent.url", of: name) ? agent.address : nil, token: agent.token)
         for warning in found.warnings { tell(.remedy(name, warning)) }
         if let source = found.tokenSource {
             output.event("openclaw_token_resolved", [("connection", .string(name.text)), ("source", .string(source))])
