@@ -4,7 +4,7 @@ STATIC := .build/static
 SIZE_LIMIT_MB := 30
 SEEDS ?= 200
 
-.PHONY: help setup build test check format-check size-check expectations fmt demo run sim bench clean
+.PHONY: help setup build test check format-check static size-check container-check expectations fmt demo run sim bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -24,13 +24,19 @@ check: setup format-check expectations size-check ## format, warnings, imports, 
 format-check:
 	swift format lint --strict --recursive --parallel Sources Tests Package.swift
 
+# As it is shipped: the Swift runtime inside, symbols out.
+static:
+	swift build -c release --static-swift-stdlib $(SWIFT_FLAGS) --scratch-path $(STATIC) --product sophon-bridge -Xlinker -s
+
 # Whole Foundation would make it 70 MB (it brings ICU): the import check does not see that, the size does.
-size-check:
-	swift build -c release --static-swift-stdlib $(SWIFT_FLAGS) --scratch-path $(STATIC) --product sophon-bridge
+size-check: static
 	@size=$$(stat -L -c %s $(STATIC)/release/sophon-bridge); \
 	echo "static release binary: $$((size / 1000000)) MB (at most $(SIZE_LIMIT_MB))"; \
 	test $$size -le $$(($(SIZE_LIMIT_MB) * 1000000)) || { \
 	echo "The binary is too large: look for a use of Foundation beyond FoundationEssentials."; exit 1; }
+
+container-check: setup static ## the Dockerfile's packages and nothing else, with the binary in them (root)
+	scripts/container-check
 
 fmt: ## format the sources
 	swift format format --in-place --recursive --parallel Sources Tests Package.swift
