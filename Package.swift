@@ -110,6 +110,12 @@ let package = Package(
                 "Transport",
             ],
             exclude: ["Golden"]),
+        tests(
+            "LiveTests",
+            [
+                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "RelayProtocol",
+                "RelayRules",
+            ]),
         tests("SimulationTests", ["BridgeCore", "BridgeTesting"]),
         // The session machine, and the bridge behind it, against a scripted gateway on virtual time.
         tests("GatewayTests", ["AgentProtocols", "BridgeCore", "BridgeModel", "BridgeTesting"]),

@@ -1,0 +1,91 @@
+import BridgeCore
+import BridgeModel
+import BridgeTesting
+import RelayRules
+import Testing
+
+/// One conversation, and the bridge's process killed after so many steps of the world.
+struct Kill: CustomTestStringConvertible {
+    enum Talk: CaseIterable { case text, tool, approval, twoMessages }
+
+    var era: GatewayEra
+    var talk: Talk
+    var steps: Int?
+
+    var testDescription: String { "\(era) \(talk) after \(steps.map(String.init) ?? "no") steps" }
+
+    static let positions: [Kill] = [GatewayEra.e2, .e4].flatMap { era in
+        Talk.allCases.flatMap { talk in
+            let whole = Kill(era: era, talk: talk).play()
+            // Nothing happens between many steps but the relay's clock: every one up to the end, each once.
+            return (1...max(1, whole.time.steps)).map { Kill(era: era, talk: talk, steps: $0) }
+        }
+    }
+
+    var expected: [String: String] {
+        switch talk {
+        case .text: ["Question?": "One. Two. Three."]
+        case .tool: ["Question?": "I look. It is full."]
+        case .approval:
+            era == .e2 ? ["Question?": "May I? I wait.\n\nDone."] : ["Question?": "May I? Done."]
+        case .twoMessages: ["Question?": "One. Two. Three.", "And then?": "Four."]
+        }
+    }
+
+    func play() -> LiveWorld {
+        let world = LiveWorld(era, scripts: scripts, seed: UInt64(steps ?? 0))
+        world.start()
+        world.writes("Question?", after: .milliseconds(200))
+        if talk == .twoMessages { world.writes("And then?", after: .milliseconds(260)) }
+        world.run(killAfter: steps)
+        return world
+    }
+
+    private var scripts: [String: GatewayScript] {
+        let text = GatewayScript(
+            (20, .says("One. ")), (200, .says("Two. ")), (200, .says("Three.")), (100, .finishes))
+        switch talk {
+        case .text: return ["Question?": text]
+        case .tool:
+            return [
+                "Question?": GatewayScript(
+                    (20, .says("I look. ")), (100, .callsTool(id: "t1", command: "df")),
+                    (300, .toolReturns(id: "t1", output: "61%")), (100, .says("It is full.")), (50, .finishes))
+            ]
+        case .approval:
+            return [
+                "Question?": GatewayScript(
+                    (20, .says("May I? ")), (60, .asksApproval(id: "a1", command: "reboot")),
+                    (100, .says("Done.")), (50, .finishes))
+            ]
+        case .twoMessages:
+            return ["Question?": text, "And then?": GatewayScript((20, .says("Four.")), (30, .finishes))]
+        }
+    }
+}
+
+@Suite("A process that is killed at any step")
+struct KillTests {
+    @Test("every bubble ends with the exact text, once", arguments: Kill.positions)
+    func survives(_ kill: Kill) {
+        let world = kill.play()
+        #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
+        #expect(world.gateway.breaches.isEmpty, "\(world.gateway.breaches)")
+        #expect(world.sent.count == kill.expected.count)
+        for message in world.sent {
+            let session = world.relay.sessions.first { $0.id == message.session }
+            let bubbles = (session?.messages ?? []).filter { $0.role == .agent }
+                .filter { $0.interaction == message.interaction }
+            #expect(bubbles.count == 1, "\(message.text) has \(bubbles.count) bubbles")
+            #expect(bubbles.first?.isFinal == true)
+            #expect(bubbles.first?.text == kill.expected[message.text])
+            if let bubble = bubbles.first { #expect(bubble.text.hasPrefix(bubble.streamed)) }
+            let loose = (session?.messages ?? []).filter { $0.role == .agent && $0.interaction == nil }
+            #expect(loose.isEmpty, "\(loose.map(\.text))")
+            let tasks = session?.tasks ?? []
+            #expect(tasks.allSatisfy { $0.status != nil }, "a task was never finished")
+            #expect(world.gateway.begun[message.text] == 1, "\(message.text) was begun \(world.gateway.begun)")
+        }
+        #expect(world.openTurns == 0)
+    }
+}

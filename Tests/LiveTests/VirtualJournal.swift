@@ -1,0 +1,93 @@
+import BridgeModel
+
+/// A journal that writes after a moment, and loses with its process what it had not written by then.
+final class VirtualJournal: TurnJournal, @unchecked Sendable {
+    private struct Turn {
+        var record: [UInt8]?
+        var calls: [JournalContents.Call] = []
+    }
+
+    private let time: VirtualTime
+    private var waiting: [() -> Void] = []
+    private var life = 0
+
+    private var turns: [TurnID: Turn] = [:]
+    private var order: [TurnID] = []
+    private var closed: Set<TurnID> = []
+    private var messages: [MessageID: AcceptedMessage] = [:]
+    private var accepted: [AcceptedMessage] = []
+    private var stops: [JournalContents.Stop] = []
+
+    init(_ time: VirtualTime) { self.time = time }
+
+    /// The process is gone.
+    func kill() {
+        life += 1
+        waiting = []
+    }
+
+    private func write(_ job: @escaping () -> Void) {
+        if waiting.isEmpty {
+            let mine = life
+            time.after(.milliseconds(2)) { [self] in
+                guard mine == life else { return }
+                let jobs = waiting
+                waiting = []
+                for job in jobs { job() }
+            }
+        }
+        waiting.append(job)
+    }
+
+    func submit(
+        _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?
+    ) {
+        write { [self] in
+            for entry in entries { apply(entry) }
+            done?(nil)
+        }
+    }
+
+    private func apply(_ entry: JournalEntry) {
+        switch entry {
+        case .turn(let turn, let record):
+            guard !closed.contains(turn) else { return }
+            if turns[turn] == nil { order.append(turn) }
+            turns[turn, default: Turn()].record = record
+        case .call(let call): turns[call.turn]?.calls.append(.init(call: call, isDelivered: false))
+        case .tried(let attempt):
+            guard attempt.isDelivered else { return }
+            let index = turns[attempt.turn]?.calls.firstIndex { $0.call.key == attempt.key }
+            if let index { turns[attempt.turn]?.calls[index].isDelivered = true }
+        case .closed(let turn, _, _):
+            closed.insert(turn)
+            turns[turn] = nil
+            order.removeAll { $0 == turn }
+        case .stop(let session, let interaction, _): stops.append(.init(session: session, interaction: interaction))
+        case .event, .setting: break
+        }
+    }
+
+    func accept(
+        _ message: AcceptedMessage, done: @escaping @Sendable (Result<Acceptance, JournalFailure>) -> Void
+    ) {
+        write { [self] in
+            let isNew = messages.updateValue(message, forKey: message.message) == nil
+            if isNew { accepted.append(message) }
+            done(.success(isNew ? .fresh : .known))
+        }
+    }
+
+    func load() -> JournalContents {
+        var contents = JournalContents()
+        contents.turns = order.compactMap { id in
+            turns[id].flatMap { turn in turn.record.map { .init(id: id, record: $0, calls: turn.calls) } }
+        }
+        contents.accepted = accepted.filter { turns[$0.turn]?.record == nil && !closed.contains($0.turn) }
+            .map(\.opening)
+        contents.stops = stops
+        return contents
+    }
+
+    func purge(before wall: Int64) {}
+}
