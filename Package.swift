@@ -37,6 +37,7 @@ let package = Package(
         .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CPosix"),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "CSimdjson",
             cxxSettings: [.unsafeFlags(["-O2", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"])],
@@ -65,6 +66,7 @@ let package = Package(
         room("LocalServer", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
         room("Crypto", ["BridgeModel", "COpenSSL"]),
         room("Files", ["BridgeModel"]),
+        room("Journal", ["BridgeModel", "Locking", "CSQLite"]),
 
         // The service, the relay to develop against, the doubles.
         room(
@@ -80,9 +82,8 @@ let package = Package(
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "Crypto", "Files",
-                "LocalServer",
-                "Locking", "Recording", "RelayProtocol", "RelayRules", "Simulator", "Transport",
+                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "Crypto", "Files", "Journal",
+                "LocalServer", "Locking", "Recording", "RelayProtocol", "RelayRules", "Simulator", "Transport",
             ],
             swiftSettings: strict),
 
@@ -124,6 +125,7 @@ let package = Package(
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("FilesTests", ["BridgeModel", "Files"]),
+        tests("JournalTests", ["BridgeModel", "CSQLite", "Journal", "Locking", "WireTesting"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
         tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),

@@ -23,7 +23,7 @@ struct RunCommand {
         let signals = Signals.blocked()
         try PrivateFile.makeDirectory(configuration.stateDirectory)
         let report = RunReport(output: output, connections: configuration.connections.count)
-        let edges = RunEdges(loaded, output: output, scale: try scale(), record: command.values["record"])
+        let edges = try RunEdges(loaded, output: output, scale: try scale(), record: command.values["record"])
         let connections = try edges.connections { report.tell($0) }
         for connection in connections { try connection.start() }
         let end = wait(signals, report)

@@ -6,6 +6,7 @@ import Commands
 import Crypto
 import Files
 import FoundationEssentials
+import Journal
 import Locking
 import RelayProtocol
 import Transport
@@ -17,16 +18,26 @@ final class RunEdges {
     private let clock: any Clock
     private let scaled: ScaledClock?
     private var clients: [CurlClient] = []
+    private let journal: Journal
     private let environment = ProcessInfo.processInfo.environment
 
-    init(_ loaded: LoadedConfiguration, output: Output, scale: Int, record: String?) {
+    init(_ loaded: LoadedConfiguration, output: Output, scale: Int, record: String?) throws {
         self.loaded = loaded
         self.output = output
         scaled = scale > 1 ? ScaledClock(scale: scale) : nil
-        clock = scaled ?? SystemClock()
+        let clock: any Clock = scaled ?? SystemClock()
+        self.clock = clock
+        do {
+            journal = try Journal.open(directory: loaded.configuration.stateDirectory) { clock.wallMilliseconds }
+        } catch {
+            throw CommandFailure(code: .unexpected, message: error.message)
+        }
     }
 
-    func close() { for client in clients { client.close() } }
+    func close() {
+        journal.close()
+        for client in clients { client.close() }
+    }
 
     func connections(_ tell: @escaping @Sendable (LiveEvent) -> Void) throws -> [LiveConnection] {
         try loaded.configuration.connections.map { LiveConnection(try parts(of: $0, tell), tell: tell) }
@@ -44,7 +55,7 @@ final class RunEdges {
         http.http2 = connection.relay.http2
         let client = CurlClient(settings: http)
         clients.append(client)
-        let journal = MemoryJournal()
+        let journal = journal.connection(connection.name)
         return LiveConnection.Parts(
             name: connection.name, bridge: settings,
             relay: RelayLinkSettings(relay: connection.relay.address, token: token),

@@ -1,0 +1,90 @@
+package import BridgeModel
+import Glibc
+import Locking
+
+/// The durable state of a bridge: one SQLite file in its state directory, written by one thread.
+///
+/// - A job is done when it is as durable as it asked to be, and not before. Jobs are carried out in the order they are handed
+///   in, whichever connection they are of; as many as wait share one transaction, so that a slow disk is waited for once.
+/// - A job is carried out whole or not at all. What is wrong with one job alone fails that job; what is wrong with the disk
+///   fails the transaction and every job in it, and the writer goes on with the next ones.
+/// - Only the writer brings the write-ahead log into the file; readers (`JournalReader`) never do.
+/// - The queue has no bound of its own: its callers are bounded.
+package final class Journal: Sendable {
+    let writer: JournalWriter
+    private let thread: Locked<pthread_t?>
+
+    /// Opens the journal, or makes it. `wall`: the time in milliseconds since 1970.
+    ///
+    /// Fails with one sentence and a remedy; a file that a later version wrote and a damaged one are told apart.
+    package static func open(
+        directory: String, wall: @escaping @Sendable () -> Int64
+    ) throws(JournalFailure) -> Journal {
+        try open(directory: directory, wall: wall, hooks: JournalHooks())
+    }
+
+    static func open(
+        directory: String, wall: @escaping @Sendable () -> Int64, hooks: JournalHooks
+    ) throws(JournalFailure) -> Journal {
+        let database = try JournalFile.openForWriting(in: directory)
+        hooks.opened?(database)
+        let journal = Journal(JournalWriter(queue: JournalQueue(), wall: wall, hooks: hooks))
+        try journal.start(database)
+        return journal
+    }
+
+    private init(_ writer: JournalWriter) {
+        self.writer = writer
+        thread = Locked(nil)
+    }
+
+    deinit { close() }
+
+    /// The part of one connection of the configuration.
+    package func connection(_ name: ConnectionName) -> any TurnJournal { ConnectionJournal(journal: self, name: name) }
+
+    /// Carries out what waits, brings the log into the file, and ends the thread. What is handed in later fails.
+    package func close() {
+        writer.queue.close()
+        guard let thread = thread.withLock({ $0.take() }) else { return }
+        // The last owner may have been a callback, which is on the thread itself.
+        if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
+    }
+
+    private final class Start {
+        let writer: JournalWriter
+        let database: Database
+
+        init(_ writer: JournalWriter, _ database: Database) {
+            self.writer = writer
+            self.database = database
+        }
+    }
+
+    private func start(_ database: Database) throws(JournalFailure) {
+        let start = Unmanaged.passRetained(Start(writer, database))
+        var thread = pthread_t()
+        let status = pthread_create(
+            &thread, nil,
+            { @Sendable pointer in
+                guard let pointer else { return nil }
+                let start = Unmanaged<Start>.fromOpaque(pointer).takeRetainedValue()
+                start.writer.run(start.database)
+                return nil
+            }, start.toOpaque())
+        guard status == 0 else {
+            start.release()
+            throw JournalFailure(
+                .other, "cannot start the journal's thread: \(String(cString: strerror(status))); end other programs")
+        }
+        self.thread.withLock { $0 = thread }
+    }
+}
+
+/// Where tests look into the writer, on its own thread.
+struct JournalHooks: Sendable {
+    /// Before the thread starts.
+    var opened: (@Sendable (Database) -> Void)?
+    /// Before a transaction begins, with the number of its jobs.
+    var willCommit: (@Sendable (Database, Int) -> Void)?
+}

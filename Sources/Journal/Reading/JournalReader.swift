@@ -1,0 +1,138 @@
+package import BridgeModel
+import Glibc
+
+/// Looks into a journal, whether or not a bridge runs; changes nothing, and keeps no transaction open for long.
+///
+/// Not `Sendable`: one thread at a time.
+package final class JournalReader {
+    let database: Database
+
+    package init(directory: String) throws(JournalFailure) {
+        database = try JournalFile.openForReading(in: directory)
+    }
+
+    package func summary() throws(JournalFailure) -> JournalSummary {
+        try reading { () throws(DatabaseError) in
+            var connections: [JournalSummary.Connection] = []
+            try database.rows(Self.connections) { row throws(DatabaseError) in
+                connections.append(
+                    .init(
+                        name: ConnectionName(row.text(0)), openTurns: Int(row.integer(1)),
+                        waitingTurns: Int(row.integer(2)), closedTurns: Int(row.integer(3)),
+                        stops: Int(row.integer(4)), settings: Int(row.integer(5))))
+            }
+            let dead = try deadLetterRows()
+            for index in connections.indices {
+                connections[index].deadLetters = dead.count { $0.connection == connections[index].name }
+            }
+            let bytes = [database.path, database.path + "-wal"].map(Self.size).reduce(0, +)
+            let version = Int(try database.integer("PRAGMA user_version") ?? 0)
+            return JournalSummary(
+                path: database.path, byteCount: bytes, version: version, connections: connections)
+        }
+    }
+
+    /// Nil: all of them.
+    package func turns(open: Bool?) throws(JournalFailure) -> [TurnSummary] {
+        let condition = open.map { "WHERE closed_at IS \($0 ? "" : "NOT ")NULL" } ?? ""
+        return try reading { () throws(DatabaseError) in
+            var turns: [TurnSummary] = []
+            try database.rows("\(Self.turns) \(condition) ORDER BY number") { row throws(DatabaseError) in
+                turns.append(
+                    TurnSummary(
+                        connection: ConnectionName(row.text(0)), turn: TurnID(row.text(1)),
+                        session: row.optionalText(2).map { SessionID($0) },
+                        interaction: row.optionalText(3).map { InteractionID($0) }, keptAt: row.integer(4),
+                        closedAt: row.optionalInteger(5), outcome: row.optionalText(6), calls: Int(row.integer(7)),
+                        undelivered: Int(row.integer(8))))
+            }
+            return turns
+        }
+    }
+
+    package func deadLetters() throws(JournalFailure) -> [DeadLetter] {
+        try reading { () throws(DatabaseError) in try deadLetterRows() }
+    }
+
+    /// What is wrong with the file; empty: it is whole.
+    package func verify() throws(JournalFailure) -> [String] {
+        var faults: [String] = []
+        do throws(DatabaseError) {
+            try database.rows("PRAGMA integrity_check") { row throws(DatabaseError) in
+                if row.text(0) != "ok" { faults.append(row.text(0)) }
+            }
+            try database.rows("PRAGMA foreign_key_check") { row throws(DatabaseError) in
+                faults.append("row \(row.integer(1)) of \(row.text(0)) belongs to a row of \(row.text(2)) that is gone")
+            }
+            try database.rows(Self.crossed) { row throws(DatabaseError) in
+                faults.append("turn \(row.text(0)) of \(row.text(1)) is closed and has a record, as an open one has")
+            }
+        } catch {
+            // Damage that hinders even the look at it is what was asked for; another hindrance is not.
+            guard case .damaged = error.failure.code else { throw error.failure }
+            faults.append(error.words)
+        }
+        return faults
+    }
+
+    // MARK: Within
+
+    /// So that all rows are of one moment.
+    func reading<Value>(_ body: () throws(DatabaseError) -> Value) throws(JournalFailure) -> Value {
+        do throws(DatabaseError) {
+            try database.run("BEGIN")
+            defer { try? database.run("COMMIT") }
+            return try body()
+        } catch { throw error.failure }
+    }
+
+    private func deadLetterRows() throws(DatabaseError) -> [DeadLetter] {
+        var letters: [DeadLetter] = []
+        try database.rows(Self.dead) { row throws(DatabaseError) in
+            letters.append(
+                DeadLetter(
+                    connection: ConnectionName(row.text(0)), turn: TurnID(row.text(1)),
+                    key: IdempotencyKey(row.text(2)), path: row.text(3), tries: Int(row.integer(4)),
+                    lastResult: row.text(5), lastTriedAt: row.integer(6)))
+        }
+        return letters
+    }
+
+    private static func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    private static let connections = """
+        WITH names (connection) AS
+            (SELECT connection FROM turns UNION SELECT connection FROM stops UNION SELECT connection FROM settings)
+        SELECT connection,
+            (SELECT count(*) FROM turns WHERE turns.connection = names.connection AND closed_at IS NULL),
+            (SELECT count(*) FROM turns WHERE turns.connection = names.connection AND closed_at IS NULL
+                AND record IS NULL AND EXISTS (SELECT 1 FROM messages WHERE turn = turns.number)),
+            (SELECT count(*) FROM turns WHERE turns.connection = names.connection AND closed_at IS NOT NULL),
+            (SELECT count(*) FROM stops WHERE stops.connection = names.connection),
+            (SELECT count(*) FROM settings WHERE settings.connection = names.connection)
+        FROM names ORDER BY connection
+        """
+    private static let turns = """
+        SELECT connection, name,
+            (SELECT session FROM messages WHERE turn = turns.number ORDER BY number LIMIT 1),
+            (SELECT interaction FROM messages WHERE turn = turns.number ORDER BY number LIMIT 1),
+            kept_at, closed_at, outcome,
+            (SELECT count(*) FROM calls WHERE turn = turns.number),
+            (SELECT count(*) FROM calls WHERE turn = turns.number AND delivered = 0)
+        FROM turns
+        """
+    /// With max(), SQLite takes the other columns from the row that has it.
+    private static let dead = """
+        SELECT turns.connection, turns.name, calls.key, calls.path, count(*), tries.result, max(tries.tried_at)
+        FROM calls JOIN turns ON turns.number = calls.turn
+            JOIN tries ON tries.turn = calls.turn AND tries.key = calls.key
+        WHERE calls.delivered = 0 AND calls.end_offset IS NULL AND turns.closed_at IS NOT NULL
+        GROUP BY calls.number ORDER BY calls.number
+        """
+    private static let crossed = """
+        SELECT name, connection FROM turns WHERE closed_at IS NOT NULL AND record IS NOT NULL
+        """
+}

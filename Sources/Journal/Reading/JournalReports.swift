@@ -1,0 +1,92 @@
+package import BridgeModel
+
+/// The journal at a glance.
+package struct JournalSummary: Hashable, Sendable {
+    package struct Connection: Hashable, Sendable {
+        package var name: ConnectionName
+        package var openTurns = 0
+        /// Of them, those that have a message and no record yet.
+        package var waitingTurns = 0
+        package var closedTurns = 0
+        /// Calls that were given up.
+        package var deadLetters = 0
+        package var stops = 0
+        package var settings = 0
+    }
+
+    package var path: String
+    /// The file and its log.
+    package var byteCount: Int
+    package var version: Int
+    package var connections: [Connection]
+}
+
+/// One turn, in a list of them.
+package struct TurnSummary: Hashable, Sendable {
+    package var connection: ConnectionName
+    package var turn: TurnID
+    package var session: SessionID?
+    package var interaction: InteractionID?
+    package var keptAt: Int64
+    package var closedAt: Int64?
+    package var outcome: String?
+    package var calls: Int
+    package var undelivered: Int
+}
+
+/// All that is known of one turn, for `explain`. Moments are milliseconds since 1970.
+package struct TurnLife: Hashable, Sendable {
+    package struct Message: Hashable, Sendable {
+        package var message: MessageID
+        package var update: UpdateID
+        package var session: SessionID
+        package var interaction: InteractionID?
+        package var receivedAt: Int64
+    }
+
+    package struct Event: Hashable, Sendable {
+        package var words: String
+        package var wall: Int64
+    }
+
+    package struct Call: Hashable, Sendable {
+        package var key: IdempotencyKey
+        /// `PostName` as JSON; nil: the call was not kept, only its tries.
+        package var name: String?
+        package var path: String?
+        package var keptAt: Int64?
+        package var endOffset: Int?
+        package var isDelivered: Bool
+        package var tries: [Try]
+    }
+
+    package struct Try: Hashable, Sendable {
+        package var attempt: Int
+        package var result: String
+        package var isDelivered: Bool
+        package var request: RequestID?
+        package var milliseconds: Int
+        package var wall: Int64
+    }
+
+    package var connection: ConnectionName
+    package var turn: TurnID
+    package var keptAt: Int64
+    package var closedAt: Int64?
+    package var outcome: String?
+    package var messages: [Message] = []
+    package var events: [Event] = []
+    package var calls: [Call] = []
+}
+
+/// A call that was tried, never delivered, and given up: its turn is closed. Pieces of text are none: the end repairs them.
+package struct DeadLetter: Hashable, Sendable {
+    package var connection: ConnectionName
+    package var turn: TurnID
+    package var key: IdempotencyKey
+    package var path: String
+    package var tries: Int
+    /// What the last try came to.
+    package var lastResult: String
+    package var lastTriedAt: Int64
+}

@@ -1,0 +1,105 @@
+import BridgeModel
+import CSQLite
+import Glibc
+
+/// Where the journal lies, and how it is opened.
+enum JournalFile {
+    static func path(in directory: String) -> String { directory + "/journal.db" }
+
+    /// For the one that writes. Makes the directory (0700) and the file (0600) where they are missing.
+    static func openForWriting(in directory: String) throws(JournalFailure) -> Database {
+        try makeDirectory(directory)
+        let path = path(in: directory)
+        try makeFile(path)
+        let database: Database
+        do throws(DatabaseError) {
+            database = try Database(path: path, mode: .writing)
+        } catch { throw error.failure }
+        _ = try Migrations.version(of: database)
+        do throws(DatabaseError) {
+            try prepare(database)
+        } catch { throw error.failure }
+        try Migrations.apply(to: database)
+        return database
+    }
+
+    private static func prepare(_ database: Database) throws(DatabaseError) {
+        var mode = ""
+        try database.rows("PRAGMA journal_mode = WAL") { row throws(DatabaseError) in mode = row.text(0) }
+        guard mode == "wal" else {
+            throw DatabaseError(
+                code: SQLITE_CANTOPEN, words: "its file system cannot share memory between programs",
+                path: database.path)
+        }
+        try database.script("PRAGMA foreign_keys = ON")
+        // Where the writer begins; it asks for more where a job does.
+        try database.script("PRAGMA synchronous = NORMAL")
+        // What was cleared of a closed turn is overwritten where that costs no further write.
+        try database.script("PRAGMA secure_delete = FAST")
+        // After a burst the log gives its room back.
+        try database.script("PRAGMA journal_size_limit = 16777216")
+        database.watchLog()
+    }
+
+    /// For one that only looks, whether or not a bridge runs. It never brings the log into the file: two connections that do
+    /// so may lose a page in SQLite 3.40 (its WAL-reset race).
+    static func openForReading(in directory: String) throws(JournalFailure) -> Database {
+        let path = path(in: directory)
+        guard access(path, F_OK) == 0 else {
+            throw JournalFailure(
+                .other,
+                "there is no journal at \(path); a bridge makes it when it first runs, or name another directory with --state-dir"
+            )
+        }
+        let database: Database
+        do throws(DatabaseError) {
+            database = try openShared(path)
+            try database.script("PRAGMA query_only = ON")
+        } catch { throw error.failure }
+        guard try Migrations.version(of: database) == Migrations.newest else {
+            throw JournalFailure(
+                .other, "\(path) was written by an earlier version; start the bridge once, which brings it up to date")
+        }
+        return database
+    }
+
+    /// Readers share memory with the writer, in a file which they make themselves when there is none: where they may not,
+    /// and no log waits, nobody writes, and the file can be read as it is.
+    private static func openShared(_ path: String) throws(DatabaseError) -> Database {
+        do throws(DatabaseError) {
+            let database = try Database(path: path, mode: .reading)
+            _ = try database.integer("SELECT count(*) FROM sqlite_schema")
+            return database
+        } catch {
+            guard error.code == SQLITE_CANTOPEN || error.code == SQLITE_READONLY, access(path + "-wal", F_OK) != 0
+            else { throw error }
+            return try Database(path: path, mode: .immutable)
+        }
+    }
+
+    // MARK: Within
+
+    private static func makeFile(_ path: String) throws(JournalFailure) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw unwritable("open \(path)") }
+        defer { close(descriptor) }
+        // It holds what was said: nobody else may read it, whatever it was before. SQLite gives the log the same bits.
+        guard fchmod(descriptor, 0o600) == 0 else { throw unwritable("close \(path) to others") }
+    }
+
+    private static func makeDirectory(_ path: String) throws(JournalFailure) {
+        if mkdir(path, S_IRWXU) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+            throw unwritable("make the directory \(path)")
+        }
+        try makeDirectory(String(path[..<slash]))
+        guard mkdir(path, S_IRWXU) == 0 || errno == EEXIST else { throw unwritable("make the directory \(path)") }
+    }
+
+    private static func unwritable(_ doing: String) -> JournalFailure {
+        JournalFailure(
+            errno == ENOSPC ? .full : .readOnly,
+            "cannot \(doing): \(String(cString: strerror(errno))); let this user write there, or set SOPHON_STATE_DIR to another directory"
+        )
+    }
+}

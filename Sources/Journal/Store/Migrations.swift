@@ -1,0 +1,137 @@
+import BridgeModel
+import CSQLite
+
+/// The tables, as numbered steps: each is applied once, in a transaction of its own, and never changed afterwards.
+enum Migrations {
+    /// "SOPH": tells a journal from any other SQLite file.
+    static let application: Int64 = 0x534F_5048
+
+    static let steps = [first]
+    static var newest: Int { steps.count }
+
+    /// Refuses what a later version wrote, and what is no journal.
+    static func version(of database: Database) throws(JournalFailure) -> Int {
+        do throws(DatabaseError) {
+            let version = Int(try database.integer("PRAGMA user_version") ?? 0)
+            let application = try database.integer("PRAGMA application_id") ?? 0
+            let tables = try database.integer("SELECT count(*) FROM sqlite_schema") ?? 0
+            guard application == Self.application || (tables == 0 && version == 0) else {
+                throw DatabaseError(
+                    code: SQLITE_NOTADB, words: "it is a database of another program", path: database.path)
+            }
+            if version <= newest { return version }
+        } catch { throw error.failure }
+        throw JournalFailure(
+            .newer,
+            "\(database.path) was written by a later version of sophon-bridge; run that version, or move the file away")
+    }
+
+    static func apply(to database: Database) throws(JournalFailure) {
+        let version = try version(of: database)
+        do throws(DatabaseError) {
+            for (index, step) in steps.enumerated().dropFirst(version) {
+                try database.script(
+                    "BEGIN IMMEDIATE; \(step) PRAGMA application_id = \(application); PRAGMA user_version = \(index + 1); COMMIT;"
+                )
+            }
+        } catch {
+            if database.isInTransaction { try? database.script("ROLLBACK") }
+            throw error.failure
+        }
+    }
+
+    /// All moments are milliseconds since 1970.
+    private static let first = """
+        -- A turn: one question and its answer. Numbers grow in the order in which turns were accepted or first kept.
+        CREATE TABLE turns (
+            number INTEGER PRIMARY KEY,
+            connection TEXT NOT NULL,
+            name TEXT NOT NULL,
+            record BLOB,            -- what a restart goes on from; NULL before the first and after the end
+            kept_at INTEGER NOT NULL,
+            closed_at INTEGER,      -- NULL: it is open
+            outcome TEXT,
+            UNIQUE (connection, name)
+        );
+        CREATE INDEX open_turns ON turns (connection, number) WHERE closed_at IS NULL;
+        CREATE INDEX closed_turns ON turns (connection, closed_at) WHERE closed_at IS NOT NULL;
+
+        -- Messages of the user that were taken, so that none is taken twice.
+        CREATE TABLE messages (
+            number INTEGER PRIMARY KEY,
+            connection TEXT NOT NULL,
+            message TEXT NOT NULL,
+            update_name TEXT NOT NULL,
+            turn INTEGER NOT NULL REFERENCES turns (number) ON DELETE CASCADE,
+            session TEXT NOT NULL,
+            interaction TEXT,
+            opening BLOB,           -- NULL once the turn is closed
+            received_at INTEGER NOT NULL,
+            UNIQUE (connection, message)
+        );
+        CREATE INDEX messages_of_turn ON messages (turn);
+
+        -- Calls to the relay, kept before their first try with the very bytes that are sent.
+        CREATE TABLE calls (
+            number INTEGER PRIMARY KEY,
+            turn INTEGER NOT NULL REFERENCES turns (number) ON DELETE CASCADE,
+            key TEXT NOT NULL,
+            name BLOB NOT NULL,     -- which post it is, as JSON
+            path TEXT NOT NULL,
+            body BLOB,              -- NULL once the turn is closed
+            end_offset INTEGER,     -- of a piece of text: where it ends in the streamed text
+            kept_at INTEGER NOT NULL,
+            delivered INTEGER NOT NULL DEFAULT 0,
+            UNIQUE (turn, key)
+        );
+        CREATE INDEX undelivered_calls ON calls (turn) WHERE delivered = 0 AND end_offset IS NULL;
+
+        -- What each try came to. Calls that are not kept have tries too.
+        CREATE TABLE tries (
+            number INTEGER PRIMARY KEY,
+            turn INTEGER NOT NULL REFERENCES turns (number) ON DELETE CASCADE,
+            key TEXT NOT NULL,
+            attempt INTEGER NOT NULL,
+            result TEXT NOT NULL,
+            delivered INTEGER NOT NULL,
+            request TEXT,           -- the relay's name for it
+            milliseconds INTEGER NOT NULL,
+            tried_at INTEGER NOT NULL
+        );
+        CREATE INDEX tries_of_turn ON tries (turn, key);
+
+        -- What else happened to a turn, in constant words.
+        CREATE TABLE events (
+            number INTEGER PRIMARY KEY,
+            turn INTEGER NOT NULL REFERENCES turns (number) ON DELETE CASCADE,
+            words TEXT NOT NULL,
+            happened_at INTEGER NOT NULL
+        );
+        CREATE INDEX events_of_turn ON events (turn);
+
+        -- Stops, which may overtake the message they are for.
+        CREATE TABLE stops (
+            connection TEXT NOT NULL,
+            session TEXT NOT NULL,
+            interaction TEXT NOT NULL,
+            asked_at INTEGER NOT NULL,
+            PRIMARY KEY (connection, session, interaction)
+        ) WITHOUT ROWID;
+        CREATE INDEX stops_in_time ON stops (connection, asked_at);
+
+        -- What the agent's side must know again after a restart.
+        CREATE TABLE settings (
+            connection TEXT NOT NULL,
+            name TEXT NOT NULL,
+            value BLOB NOT NULL,
+            PRIMARY KEY (connection, name)
+        ) WITHOUT ROWID;
+
+        -- Of the file itself. 'barrier' changes when something written earlier must now survive a power cut.
+        CREATE TABLE meta (
+            name TEXT PRIMARY KEY,
+            value INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        INSERT INTO meta VALUES ('barrier', 0);
+        """
+}

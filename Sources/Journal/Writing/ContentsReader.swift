@@ -1,0 +1,60 @@
+import BridgeModel
+
+/// What a start goes on from. Each question has an index: what was closed is never looked at.
+struct ContentsReader {
+    let database: Database
+    let connection: ConnectionName
+
+    static let openTurns = """
+        SELECT number, name, record FROM turns
+        WHERE connection = ? AND closed_at IS NULL AND record IS NOT NULL ORDER BY number
+        """
+    static let callsOfTurn = """
+        SELECT key, name, path, body, end_offset, kept_at, delivered FROM calls WHERE turn = ? ORDER BY number
+        """
+    /// CROSS JOIN keeps SQLite from beginning with the messages.
+    static let acceptedOpenings = """
+        SELECT messages.opening FROM turns CROSS JOIN messages ON messages.turn = turns.number
+        WHERE turns.connection = ? AND turns.closed_at IS NULL AND turns.record IS NULL AND messages.opening IS NOT NULL
+        ORDER BY turns.number, messages.number
+        """
+    static let stops = """
+        SELECT session, interaction FROM stops WHERE connection = ? AND asked_at >= ? ORDER BY asked_at
+        """
+    static let settings = "SELECT name, value FROM settings WHERE connection = ?"
+
+    func read(now: Int64) throws(DatabaseError) -> JournalContents {
+        var contents = JournalContents()
+        let name: [Database.Value] = [.text(connection.text)]
+        var numbers: [Int64] = []
+        try database.rows(Self.openTurns, name) { row throws(DatabaseError) in
+            numbers.append(row.integer(0))
+            contents.turns.append(.init(id: TurnID(row.text(1)), record: row.bytes(2), calls: []))
+        }
+        for (index, number) in numbers.enumerated() {
+            contents.turns[index].calls = try calls(of: number, contents.turns[index].id)
+        }
+        try database.rows(Self.acceptedOpenings, name) { row throws(DatabaseError) in
+            contents.accepted.append(row.bytes(0))
+        }
+        let oldest = now - EntryWriter.stopMilliseconds
+        try database.rows(Self.stops, name + [.integer(oldest)]) { row throws(DatabaseError) in
+            contents.stops.append(.init(session: SessionID(row.text(0)), interaction: InteractionID(row.text(1))))
+        }
+        try database.rows(Self.settings, name) { row throws(DatabaseError) in
+            contents.settings[row.text(0)] = row.bytes(1)
+        }
+        return contents
+    }
+
+    private func calls(of number: Int64, _ turn: TurnID) throws(DatabaseError) -> [JournalContents.Call] {
+        var calls: [JournalContents.Call] = []
+        try database.rows(Self.callsOfTurn, [.integer(number)]) { row throws(DatabaseError) in
+            let call = StoredCall(
+                turn: turn, key: IdempotencyKey(row.text(0)), name: row.bytes(1), path: row.text(2),
+                body: row.bytes(3), endOffset: row.optionalInteger(4).map { Int($0) }, wall: row.integer(5))
+            calls.append(.init(call: call, isDelivered: row.integer(6) != 0))
+        }
+        return calls
+    }
+}

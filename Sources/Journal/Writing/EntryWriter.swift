@@ -1,0 +1,144 @@
+import BridgeModel
+import CSQLite
+
+/// Entries to rows, within the writer's transaction.
+struct EntryWriter {
+    let database: Database
+    let connection: ConnectionName
+    let now: Int64
+
+    /// How long message ids are kept (DESIGN, section 6, step 1).
+    static let messageMilliseconds: Int64 = 30 * 24 * 60 * 60 * 1_000
+    /// How long a stop waits for its message (DESIGN, section 7).
+    static let stopMilliseconds: Int64 = 30 * 60 * 1_000
+
+    func write(_ entry: JournalEntry) throws(DatabaseError) {
+        switch entry {
+        case .turn(let turn, let record): try keep(turn, record)
+        case .call(let call): try keep(call)
+        case .tried(let entry): try keep(entry)
+        case .closed(let turn, let outcome, let wall): try close(turn, outcome, wall)
+        case .stop(let session, let interaction, let wall): try keepStop(session, interaction, wall)
+        case .event(let turn, let words, let wall):
+            try database.run(
+                "INSERT INTO events (turn, words, happened_at) VALUES (?, ?, ?)",
+                [.integer(try number(of: turn)), .text(words), .integer(wall)])
+        case .setting(let name, let value): try keepSetting(name, value)
+        }
+    }
+
+    func accept(_ message: AcceptedMessage) throws(DatabaseError) -> Acceptance {
+        let name: [Database.Value] = [.text(connection.text), .text(message.message.text)]
+        let isKnown = try database.integer(
+            "SELECT 1 FROM messages WHERE connection = ? AND message = ? AND received_at >= ?",
+            name + [.integer(message.wall - Self.messageMilliseconds)])
+        if isKnown != nil { return .known }
+        let turn = try number(of: message.turn)
+        // One that was seen more than 30 days ago and not purged yet is replaced.
+        try database.run(
+            """
+            INSERT OR REPLACE INTO messages
+                (connection, message, update_name, turn, session, interaction, opening, received_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            name + [
+                .text(message.update.text), .integer(turn), .text(message.session.text),
+                .optional(message.interaction?.text), .blob(message.opening), .integer(message.wall),
+            ])
+        // An interaction that comes again with a new message begins anew: what was acknowledged is never lost.
+        try database.run(
+            "UPDATE turns SET closed_at = NULL, outcome = NULL WHERE number = ? AND closed_at IS NOT NULL",
+            [.integer(turn)])
+        return .fresh
+    }
+
+    // MARK: Within
+
+    /// The number of a turn, which is made when it is named for the first time.
+    private func number(of turn: TurnID) throws(DatabaseError) -> Int64 {
+        let name: [Database.Value] = [.text(connection.text), .text(turn.text)]
+        if let found = try database.integer("SELECT number FROM turns WHERE connection = ? AND name = ?", name) {
+            return found
+        }
+        try database.run("INSERT INTO turns (connection, name, kept_at) VALUES (?, ?, ?)", name + [.integer(now)])
+        return sqlite3_last_insert_rowid(database.handle)
+    }
+
+    private func keep(_ turn: TurnID, _ record: [UInt8]) throws(DatabaseError) {
+        try database.run(
+            """
+            INSERT INTO turns (connection, name, record, kept_at) VALUES (?, ?, ?, ?)
+            ON CONFLICT (connection, name) DO UPDATE SET record = excluded.record, closed_at = NULL, outcome = NULL
+            """,
+            [.text(connection.text), .text(turn.text), .blob(record), .integer(now)])
+    }
+
+    /// A call that was kept may have been tried: it is never replaced while its turn is open, and the same again changes
+    /// nothing.
+    private func keep(_ call: StoredCall) throws(DatabaseError) {
+        try database.run(
+            """
+            INSERT INTO calls (turn, key, name, path, body, end_offset, kept_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (turn, key) DO UPDATE SET name = excluded.name, path = excluded.path, body = excluded.body,
+                end_offset = excluded.end_offset, delivered = delivered AND body IS NOT NULL
+            WHERE body IS NULL OR (path = excluded.path AND body = excluded.body)
+            """,
+            [
+                .integer(try number(of: call.turn)), .text(call.key.text), .blob(call.name), .text(call.path),
+                .blob(call.body), call.endOffset.map(Database.Value.number) ?? .null, .integer(call.wall),
+            ])
+        guard database.changes == 1 else {
+            throw DatabaseError(
+                code: SQLITE_CONSTRAINT,
+                words: "the call \(call.key) of turn \(call.turn) is kept already with another body",
+                path: database.path)
+        }
+    }
+
+    private func keep(_ entry: CallTry) throws(DatabaseError) {
+        let turn = try number(of: entry.turn)
+        try database.run(
+            """
+            INSERT INTO tries (turn, key, attempt, result, delivered, request, milliseconds, tried_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                .integer(turn), .text(entry.key.text), .number(entry.attempt), .text(entry.result),
+                .integer(entry.isDelivered ? 1 : 0), .optional(entry.request?.text), .number(entry.milliseconds),
+                .integer(entry.wall),
+            ])
+        guard entry.isDelivered else { return }
+        try database.run(
+            "UPDATE calls SET delivered = 1 WHERE turn = ? AND key = ?", [.integer(turn), .text(entry.key.text)])
+    }
+
+    private func close(_ turn: TurnID, _ outcome: String, _ wall: Int64) throws(DatabaseError) {
+        let number = try number(of: turn)
+        try database.run(
+            "UPDATE turns SET record = NULL, closed_at = ?, outcome = ? WHERE number = ?",
+            [.integer(wall), .text(outcome), .integer(number)])
+        try database.run("UPDATE calls SET body = NULL WHERE turn = ?", [.integer(number)])
+        try database.run("UPDATE messages SET opening = NULL WHERE turn = ?", [.integer(number)])
+    }
+
+    private func keepStop(
+        _ session: SessionID, _ interaction: InteractionID, _ wall: Int64
+    ) throws(DatabaseError) {
+        try database.run(
+            "DELETE FROM stops WHERE connection = ? AND asked_at < ?",
+            [.text(connection.text), .integer(now - Self.stopMilliseconds)])
+        try database.run(
+            "INSERT OR REPLACE INTO stops (connection, session, interaction, asked_at) VALUES (?, ?, ?, ?)",
+            [.text(connection.text), .text(session.text), .text(interaction.text), .integer(wall)])
+    }
+
+    private func keepSetting(_ name: String, _ value: [UInt8]?) throws(DatabaseError) {
+        guard let value else {
+            return try database.run(
+                "DELETE FROM settings WHERE connection = ? AND name = ?", [.text(connection.text), .text(name)])
+        }
+        try database.run(
+            "INSERT OR REPLACE INTO settings (connection, name, value) VALUES (?, ?, ?)",
+            [.text(connection.text), .text(name), .blob(value)])
+    }
+}

@@ -1,0 +1,103 @@
+import BridgeModel
+import Locking
+
+/// One thing the writer is asked to do, and whom to tell.
+struct JournalJob: Sendable {
+    enum Work: Sendable {
+        case entries([JournalEntry], Durability, done: (@Sendable (JournalFailure?) -> Void)?)
+        case accept(AcceptedMessage, done: @Sendable (Result<Acceptance, JournalFailure>) -> Void)
+        case load(done: @Sendable (Result<JournalContents, JournalFailure>) -> Void)
+    }
+
+    var connection: ConnectionName
+    var work: Work
+
+    var mustSurvivePowerCut: Bool {
+        switch work {
+        case .entries(_, let durability, _): durability == .synced
+        case .accept: true
+        case .load: false
+        }
+    }
+
+    func fail(_ failure: JournalFailure) {
+        switch work {
+        case .entries(_, _, let done): done?(failure)
+        case .accept(_, let done): done(.failure(failure))
+        case .load(let done): done(.failure(failure))
+        }
+    }
+}
+
+/// What waits for the writer.
+final class JournalQueue: Sendable {
+    enum Order {
+        case commit([JournalJob])
+        /// When nothing else waits: one step of it.
+        case purge(ConnectionName, before: Int64)
+        case close
+    }
+
+    private struct State {
+        var jobs: [JournalJob] = []
+        var purges: [ConnectionName: Int64] = [:]
+        var isClosed = false
+        var isWriterWaiting = false
+    }
+
+    private let state = Locked(State())
+    private let wakeup = Wakeup()
+
+    /// False: it is closed.
+    func put(_ job: JournalJob) -> Bool {
+        change { state in
+            guard !state.isClosed else { return false }
+            state.jobs.append(job)
+            return true
+        }
+    }
+
+    func purge(_ connection: ConnectionName, before wall: Int64) {
+        change { state in state.purges[connection] = max(wall, state.purges[connection] ?? wall) }
+    }
+
+    func purged(_ connection: ConnectionName, before wall: Int64) {
+        state.withLock { if $0.purges[connection] == wall { $0.purges[connection] = nil } }
+    }
+
+    func close() { change { $0.isClosed = true } }
+
+    var isEmpty: Bool { state.withLock { $0.jobs.isEmpty } }
+
+    /// Waits until there is something.
+    func next() -> Order {
+        while true {
+            let order: Order? = state.withLock { state in
+                if !state.jobs.isEmpty { return .commit(Self.takeAll(&state.jobs)) }
+                if state.isClosed { return .close }
+                if let (connection, wall) = state.purges.first { return .purge(connection, before: wall) }
+                state.isWriterWaiting = true
+                return nil
+            }
+            if let order { return order }
+            wakeup.wait()
+        }
+    }
+
+    private static func takeAll(_ jobs: inout [JournalJob]) -> [JournalJob] {
+        var taken: [JournalJob] = []
+        swap(&taken, &jobs)
+        return taken
+    }
+
+    @discardableResult
+    private func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        let (value, mustWake) = state.withLock { state in
+            let value = body(&state)
+            defer { state.isWriterWaiting = false }
+            return (value, state.isWriterWaiting)
+        }
+        if mustWake { wakeup.raise() }
+        return value
+    }
+}

@@ -1,0 +1,34 @@
+import BridgeModel
+
+/// Forgets what is old, a few turns at a time, so that no job waits long for it.
+struct Purge {
+    let database: Database
+    let connection: ConnectionName
+
+    /// A turn may have hundreds of calls and tries, which go with it.
+    static let turnsInStep = 20
+
+    private static let closed = """
+        DELETE FROM turns WHERE number IN
+            (SELECT number FROM turns WHERE connection = ? AND closed_at < ? LIMIT \(turnsInStep))
+        """
+    /// Turns that something happened to, but that never had a message or a record.
+    private static let strays = """
+        DELETE FROM turns WHERE number IN
+            (SELECT number FROM turns WHERE connection = ? AND closed_at IS NULL AND record IS NULL AND kept_at < ?
+            AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.turn = turns.number) LIMIT \(turnsInStep))
+        """
+
+    /// True when nothing is left. Messages, calls, tries and events go with their turn.
+    func step(before wall: Int64, now: Int64) throws(DatabaseError) -> Bool {
+        let name = Database.Value.text(connection.text)
+        for statement in [Self.closed, Self.strays] {
+            try database.run(statement, [name, .integer(wall)])
+            if database.changes > 0 { return false }
+        }
+        try database.run(
+            "DELETE FROM stops WHERE connection = ? AND asked_at < ?",
+            [name, .integer(now - EntryWriter.stopMilliseconds)])
+        return true
+    }
+}

@@ -1,0 +1,109 @@
+import BridgeModel
+import CSQLite
+import Locking
+import Testing
+import WireTesting
+
+@testable import Journal
+
+@Suite("The writer")
+struct JournalWriterTests {
+    @Test("jobs that wait become one transaction, whichever connection they are of, and are told in order")
+    func groupCommit() throws {
+        let folder = try JournalFolder()
+        let gate = WriterGate()
+        let journal = try folder.open(gate.hooks)
+        let (main, other) = (journal.connection(Sample.main), journal.connection(ConnectionName("other")))
+        let told = Queue<Int>()
+        let isHeld = gate.hold { main.submit([Sample.turn("first")], .written) { _ in told.put(0) } }
+        #expect(isHeld)
+        for number in 1...20 {
+            let journal = number.isMultiple(of: 2) ? main : other
+            journal.submit([Sample.turn("t\(number)")], number == 7 ? .synced : .written) { _ in told.put(number) }
+        }
+        gate.release()
+        #expect(try (0...20).map { _ in try told.next() } == Array(0...20))
+        #expect(gate.batches.withLock { $0 } == [1, 20])
+    }
+
+    @Test("a job that fails alone takes no other with it")
+    func failsAlone() throws {
+        let folder = try JournalFolder()
+        let gate = WriterGate()
+        let main = try folder.open(gate.hooks).connection(Sample.main)
+        let told = Queue<JournalFailure.Code?>()
+        #expect(gate.hold { main.submit([.call(Sample.call("a", "k", body: "one"))], .written, done: nil) })
+        main.submit([Sample.turn("before")], .written) { told.put($0?.code) }
+        main.submit([Sample.turn("within"), .call(Sample.call("a", "k", body: "two"))], .synced) { told.put($0?.code) }
+        main.submit([Sample.turn("after")], .written) { told.put($0?.code) }
+        gate.release()
+        #expect(try (0..<3).map { _ in try told.next() } == [nil, .other, nil])
+        #expect(try main.load().turns.map(\.id.text) == ["before", "after"])
+    }
+
+    @Test("a full disk fails every job of its transaction, and later ones go on when there is room")
+    func fullDisk() throws {
+        let folder = try JournalFolder()
+        let isFull = Locked(true)
+        let main = try folder.open(
+            JournalHooks(willCommit: { database, _ in
+                // SQLite takes less than there is for what there is.
+                try? database.script("PRAGMA max_page_count = \(isFull.withLock { $0 } ? 1 : 1_000_000)")
+            })
+        ).connection(Sample.main)
+        let large = Sample.turn("a", String(repeating: "x", count: 1 << 20))
+        #expect(try main.write([large], .synced)?.code == .full)
+        #expect(try main.take(Sample.message("m", turn: String(repeating: "t", count: 1 << 20))).failureCode == .full)
+        isFull.withLock { $0 = false }
+        #expect(try main.write([large], .synced) == nil)
+        #expect(try main.load().turns.count == 1)
+    }
+
+    @Test("a file that cannot be written fails jobs until it can be written again")
+    func readOnly() throws {
+        let folder = try JournalFolder()
+        let isReadOnly = Locked(true)
+        let main = try folder.open(
+            JournalHooks(willCommit: { database, _ in
+                try? database.script("PRAGMA query_only = \(isReadOnly.withLock { $0 })")
+            })
+        ).connection(Sample.main)
+        let failure = try main.write([Sample.turn("a")])
+        #expect(failure?.code == .readOnly)
+        #expect(failure?.message.contains("SOPHON_STATE_DIR") == true)
+        isReadOnly.withLock { $0 = false }
+        #expect(try main.write([Sample.turn("a")]) == nil)
+    }
+
+    @Test("what is handed in after the close fails, and the close carries out what waits")
+    func closing() throws {
+        let folder = try JournalFolder()
+        let gate = WriterGate()
+        let journal = try folder.open(gate.hooks)
+        let main = journal.connection(Sample.main)
+        #expect(gate.hold { main.submit([Sample.turn("a")], .written, done: nil) })
+        main.submit([Sample.turn("b")], .written, done: nil)
+        gate.release()
+        journal.close()
+        journal.close()
+        #expect(try main.write([Sample.turn("c")])?.code == .other)
+        #expect(throws: JournalFailure.self) { try main.load() }
+        // Brought into the file, and the log removed.
+        #expect(folder.logBytes == 0)
+        #expect(try folder.open().connection(Sample.main).load().turns.map(\.id.text) == ["a", "b"])
+    }
+
+    @Test("the log is brought into the file as it grows")
+    func checkpoints() throws {
+        let folder = try JournalFolder()
+        let main = try folder.open().connection(Sample.main)
+        let record = String(repeating: "x", count: 1 << 20)
+        for _ in 0..<40 { #expect(try main.write([Sample.turn("a", record)]) == nil) }
+        // Forty megabytes were written.
+        #expect(folder.logBytes < 20 << 20)
+    }
+}
+
+extension Result where Failure == JournalFailure {
+    var failureCode: JournalFailure.Code? { if case .failure(let failure) = self { failure.code } else { nil } }
+}
