@@ -82,7 +82,8 @@ let package = Package(
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "Crypto", "Files", "Journal",
+                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "Crypto", "Files",
+                "Journal",
                 "LocalServer", "Locking", "Recording", "RelayProtocol", "RelayRules", "Simulator", "Transport",
             ],
             swiftSettings: strict),

@@ -32,12 +32,17 @@ extension Bridge {
 
     private mutating func name(_ record: TurnRecord) {
         for run in record.turn.runs { turnOfRun[run] = turnOfRun[run] ?? record.id }
-        for task in record.turn.tools.tasks { turnOfTask[record.renamed[task] ?? task] = record.id }
+        for task in record.turn.tools.tasks { tasksInUse.take(record.renamed[task] ?? task, by: record.id) }
     }
 
     /// It could not be written: it is kept with the next chance.
     package mutating func wasNotKept(_ id: TurnID) {
         if entries[id] != nil { unkept.insert(id) }
+    }
+
+    /// Cards of turns that are closed, from the journal, the oldest first.
+    package mutating func remember(tasks: [(task: TaskID, turn: TurnID)]) {
+        for (task, turn) in tasks { tasksInUse.take(task, by: turn) }
     }
 
     // MARK: When

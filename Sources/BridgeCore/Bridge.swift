@@ -48,7 +48,7 @@ package struct Bridge: ~Copyable {
     var entries: [TurnID: Entry] = [:]
     var queues: [AgentSession: SessionQueue] = [:]
     var turnOfRun: [RunID: TurnID] = [:]
-    var turnOfTask: [TaskID: TurnID] = [:]
+    var tasksInUse = TaskNames()
     var deadlines = DeadlineHeap<TurnID>()
     private var rememberedStops: [InteractionID: Instant] = [:]
     var orders: [BridgeOrder] = []
@@ -290,7 +290,6 @@ package struct Bridge: ~Copyable {
     private mutating func close(_ id: TurnID, at now: Instant) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         for run in entry.turn.runs where turnOfRun[run] == id { turnOfRun[run] = nil }
-        turnOfTask = turnOfTask.filter { $0.value != id }
         queues[entry.turn.opening.agentSession]?.left(id)
         deadlines.forget(id)
         delivery.closeLane(id)
@@ -309,12 +308,9 @@ package struct Bridge: ~Copyable {
     private mutating func renamed(_ post: Post, of id: TurnID) -> Post {
         switch post {
         case .taskStarted(var task):
-            if let owner = turnOfTask[task.task], owner != id {
-                let name = TaskID("\(task.task.text.prefix(230))~\(StableHash.text(of: id.text).prefix(8))")
-                entries[id]?.renamed[task.task] = name
-                task.task = name
-            }
-            turnOfTask[task.task] = id
+            let name = tasksInUse.name(of: task.task, in: id)
+            if name != task.task { entries[id]?.renamed[task.task] = name }
+            task.task = name
             return .taskStarted(task)
         case .taskProgress(var task):
             task.task = entries[id]?.renamed[task.task] ?? task.task

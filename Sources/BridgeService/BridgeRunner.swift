@@ -70,9 +70,9 @@ package final class BridgeRunner: Sendable {
 
     /// Tells the bridge what happened, and does what it wants.
     package func tell(_ event: (inout Bridge, Instant) -> Void) {
-        let now = edges.clock.now
         let mayPerform = state.withLock { state in
-            event(&state.bridge, now)
+            // Read while the lock is held: between two threads time would go back, and what was counted by it be wrong.
+            event(&state.bridge, edges.clock.now)
             return collect(state)
         }
         if mayPerform { perform() }
@@ -82,9 +82,9 @@ package final class BridgeRunner: Sendable {
     package func tell(
         _ event: (inout Bridge, Instant) -> Void, whenKept: @escaping @Sendable (JournalFailure?) -> Void
     ) {
-        let now = edges.clock.now
         let mayPerform = state.withLock { state in
-            event(&state.bridge, now)
+            // Read while the lock is held: between two threads time would go back, and what was counted by it be wrong.
+            event(&state.bridge, edges.clock.now)
             let mayPerform = collect(state)
             state.work.append(.whenKept(whenKept))
             return mayPerform

@@ -58,9 +58,8 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
     }
 
     package func tell(_ event: (inout Machine, Instant) -> Void) {
-        let now = edges.clock.now
         let mayPerform = state.withLock { state in
-            event(&state.machine, now)
+            event(&state.machine, edges.clock.now)
             return collect(state)
         }
         if mayPerform { perform() }
@@ -85,13 +84,12 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
     // MARK: The socket
 
     private func happened(_ event: WebSocketEvent, on number: Int) {
-        let now = edges.clock.now
         if case .text(let frame) = event { edges.record?(true, frame) }
         let mayPerform = state.withLock { state in
             if event.isLast { state.links[number] = nil }
             guard number == state.current else { return false }
             if event.isLast { state.current = 0 }
-            tellMachine(event, state, now)
+            tellMachine(event, state, edges.clock.now)
             return collect(state)
         }
         if mayPerform { perform() }

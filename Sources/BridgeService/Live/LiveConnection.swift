@@ -186,7 +186,7 @@ package final class LiveConnection: Sendable {
                     }
                 }
             // Not acknowledged: the relay's resend is the retry.
-            case .failure(let failure): tell(.journalFailed(name, failure))
+            case .failure(let failure): letGo(update, failure)
             }
         }
     }
@@ -208,12 +208,17 @@ package final class LiveConnection: Sendable {
     private func change(_ update: RelayUpdate, _ event: (inout Bridge, Instant) -> Void) {
         runner?.tell(event) { [weak self] failure in
             guard let self else { return }
-            if let failure { tell(.journalFailed(name, failure)) } else { acknowledge(update) }
+            if let failure { letGo(update, failure) } else { acknowledge(update) }
         }
     }
 
+    private func letGo(_ update: RelayUpdate, _ failure: JournalFailure) {
+        relay?.tell { link, _ in link.letGo(update) }
+        tell(.journalFailed(name, failure))
+    }
+
     private func acknowledge(_ update: RelayUpdate) {
-        relay?.tell { link, now in link.acknowledge(update.id, at: now) }
+        relay?.tell { link, now in link.acknowledge(update, at: now) }
     }
 
     // MARK: The agent's link

@@ -28,20 +28,22 @@ extension RelayLink {
     private mutating func took(_ reader: UpdateReader, at now: Instant) {
         guard isLive else { return unknown.count("update before ready", reader.type) }
         guard let (id, isNumber) = reader.id else { return unknown.countMalformed() }
-        switch ledger.came(id, isNumber: isNumber, at: now) {
+        let update = reader.read(id, at: now)
+        let name = update?.name ?? UpdateLedger.Name(id: id)
+        switch ledger.came(name, isNumber: isNumber, at: now) {
         case .isWaiting, .isAcknowledged: return
         case .noRoom: return noRoom()
         case .take: isTellingFull = false
         }
-        guard let update = reader.read(id, at: now) else {
+        guard let update else {
             unknown.countMalformed()
             unknown.count("malformed update", reader.type)
-            return ledger.durable(id, at: now)
+            return ledger.durable(name, at: now)
         }
         if case .installationRevoked(let reason) = update.payload { return revoked(update, reason, at: now) }
         if update.payload == .other {
             unknown.count("update", update.type)
-            ledger.durable(id, at: now)
+            ledger.durable(name, at: now)
         }
         orders.append(.update(update))
     }
@@ -54,7 +56,7 @@ extension RelayLink {
     }
 
     private mutating func revoked(_ update: RelayUpdate, _ reason: String?, at now: Instant) {
-        ledger.durable(update.id, at: now)
+        ledger.durable(update.name, at: now)
         // One that speaks of an installation before this one is old news.
         if let theirs = update.installation, let ours = installation, theirs != ours { return }
         orders.append(.update(update))
@@ -82,5 +84,12 @@ extension RelayLink {
         reply.string("type", type.hasSuffix(".req") ? "\(type.dropLast(4)).resp" : type.isEmpty ? "rpc.resp" : type)
         reply.string("req_id", request)
         orders.append(.send(reply.finish()))
+    }
+}
+
+extension RelayUpdate {
+    var name: UpdateLedger.Name {
+        if case .message(let message, _) = payload { return UpdateLedger.Name(id: id, content: message.id.text) }
+        return UpdateLedger.Name(id: id, content: fingerprint)
     }
 }

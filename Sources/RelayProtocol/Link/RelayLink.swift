@@ -152,7 +152,10 @@ package struct RelayLink: ~Copyable {
     }
 
     /// The update is recorded where a crash cannot reach it. In any order; one of an earlier socket does no harm.
-    package mutating func acknowledge(_ update: UpdateID, at now: Instant) { ledger.durable(update, at: now) }
+    package mutating func acknowledge(_ update: RelayUpdate, at now: Instant) { ledger.durable(update.name, at: now) }
+
+    /// The update could not be made durable: it is taken again when it comes again.
+    package mutating func letGo(_ update: RelayUpdate) { ledger.letGo(update.name) }
 
     /// A deadline may be due.
     package mutating func timePassed(

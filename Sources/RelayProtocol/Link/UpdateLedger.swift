@@ -5,10 +5,19 @@ import BridgeModel
 /// - An acknowledgement covers everything before it (relay sheet 3.4): it goes only as far as all that was received is durable.
 /// - At most `limit` updates wait. What comes then is left out, and everything that comes after it too, until it comes again:
 ///   otherwise a later acknowledgement would cover what was never taken.
+/// - An update is known by its id and by what it is: the counters of relay nodes differ, so the same id with another message is
+///   another update (DESIGN, section 6.1).
+/// - One that could not be made durable is let go: it comes again, and is taken again; nothing after it is acknowledged before.
 /// - A new socket begins anew: what was not acknowledged on the old one comes again.
 struct UpdateLedger {
-    private struct Entry {
+    struct Name: Hashable {
         var id: UpdateID
+        /// The message's own id, or the update's fingerprint; nil: it cannot be read.
+        var content: String?
+    }
+
+    private struct Entry {
+        var name: Name
         var isNumber: Bool
         var isDurable = false
     }
@@ -23,12 +32,12 @@ struct UpdateLedger {
     private let limit: Int
     /// In the order they came.
     private var entries: [Entry] = []
-    private var waiting: Set<UpdateID> = []
-    private var recent: Set<UpdateID> = []
+    private var waiting: Set<Name> = []
+    private var recent: Set<Name> = []
     /// The same as `recent`, as a ring.
-    private var recentOrder: [UpdateID] = []
+    private var recentOrder: [Name] = []
     private var oldest = 0
-    private var gap: UpdateID?
+    private var gap: Name?
     /// When to give up on it; set while there is room for it.
     private(set) var gapEnds: Instant?
     private var acknowledged: Entry?
@@ -42,32 +51,40 @@ struct UpdateLedger {
     mutating func socketLost() { self = UpdateLedger(limit: limit) }
 
     /// An update came.
-    mutating func came(_ id: UpdateID, isNumber: Bool, at now: Instant) -> Verdict {
-        if waiting.contains(id) { return .isWaiting }
-        if recent.contains(id) {
+    mutating func came(_ name: Name, isNumber: Bool, at now: Instant) -> Verdict {
+        if waiting.contains(name) { return .isWaiting }
+        if let index = entries.firstIndex(where: { $0.name == name }) {
+            // It was let go, and keeps its place.
+            waiting.insert(entries[index].name)
+            return .take
+        }
+        if recent.contains(name) {
             // It crossed our acknowledgement, or that one was lost.
             isAcknowledgementDue = true
             return .isAcknowledged
         }
-        guard hasRoom, gap == nil || gap == id else {
-            if gap == nil { gap = id }
+        guard hasRoom, gap == nil || gap == name else {
+            if gap == nil { gap = name }
             return .noRoom
         }
         (gap, gapEnds) = (nil, nil)
-        entries.append(Entry(id: id, isNumber: isNumber))
-        waiting.insert(id)
+        entries.append(Entry(name: name, isNumber: isNumber))
+        waiting.insert(name)
         return .take
     }
 
+    /// It could not be recorded: when it comes again it is taken again.
+    mutating func letGo(_ name: Name) { waiting.remove(name) }
+
     /// It is recorded, or needs no record. In any order; what is not known is another socket's.
-    mutating func durable(_ id: UpdateID, at now: Instant) {
-        guard waiting.contains(id), let index = entries.firstIndex(where: { $0.id == id }) else { return }
+    mutating func durable(_ name: Name, at now: Instant) {
+        guard waiting.contains(name), let index = entries.firstIndex(where: { $0.name == name }) else { return }
         entries[index].isDurable = true
         let count = entries.prefix { $0.isDurable }.count
         guard count > 0 else { return }
         for entry in entries.prefix(count) {
-            waiting.remove(entry.id)
-            remember(entry.id)
+            waiting.remove(entry.name)
+            remember(entry.name)
         }
         acknowledged = entries[count - 1]
         isAcknowledgementDue = true
@@ -82,18 +99,18 @@ struct UpdateLedger {
         var frame = JSONObjectWriter()
         frame.string("type", "ack")
         if acknowledged.isNumber {
-            frame.raw("up_to_update_id", Array(acknowledged.id.text.utf8))
+            frame.raw("up_to_update_id", Array(acknowledged.name.id.text.utf8))
         } else {
-            frame.string("up_to_update_id", acknowledged.id.text)
+            frame.string("up_to_update_id", acknowledged.name.id.text)
         }
         return frame.finish()
     }
 
-    private mutating func remember(_ id: UpdateID) {
-        recent.insert(id)
-        if recentOrder.count < Self.recentLimit { return recentOrder.append(id) }
+    private mutating func remember(_ name: Name) {
+        recent.insert(name)
+        if recentOrder.count < Self.recentLimit { return recentOrder.append(name) }
         recent.remove(recentOrder[oldest])
-        recentOrder[oldest] = id
+        recentOrder[oldest] = name
         oldest = (oldest + 1) % Self.recentLimit
     }
 }

@@ -20,6 +20,7 @@ final class LinkConversation {
     var wall: Int64 = 1_770_000_000_000
     private var random = NoJitter()
     private var collected: [Order] = []
+    private var seen: [UpdateID: RelayUpdate] = [:]
 
     init(helloVersion: String? = nil, updateLimit: Int = 256, relay: WebAddress = WebAddress(.https, "relay.example")) {
         link = RelayLink(
@@ -74,8 +75,11 @@ final class LinkConversation {
         receive(#"{"type":"update","update":{"update_id":"\#(id)","type":"\#(type)","payload":\#(payload)}}"#)
     }
 
-    func acknowledge(_ ids: Int...) {
-        for id in ids { link.acknowledge(UpdateID("\(id)"), at: now) }
+    func acknowledge(_ ids: Int...) { for id in ids { acknowledge("\(id)") } }
+
+    /// Those that came last under an id; what never came is nothing that could be acknowledged.
+    func acknowledge(_ id: String) {
+        if let update = seen[UpdateID(id)] { link.acknowledge(update, at: now) }
         collect()
     }
 

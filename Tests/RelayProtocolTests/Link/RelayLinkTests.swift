@@ -253,8 +253,8 @@ struct RelayLinkTests {
     func shutDown() {
         let talk = LinkConversation.live()
         talk.receive(1)
-        _ = talk.orders
-        talk.link.acknowledge(UpdateID("1"), at: talk.now)
+        let update = talk.updates[0]
+        talk.link.acknowledge(update, at: talk.now)
         talk.shutDown()
         #expect(
             talk.orders == [

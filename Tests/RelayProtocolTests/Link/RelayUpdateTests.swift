@@ -82,14 +82,43 @@ struct RelayUpdateTests {
             ])
     }
 
+    private static func message(_ id: String) -> String {
+        #"{"session_id":"ses_1","message_id":"\#(id)","text":"x","session":{"id":"ses_1"},"message":{"id":"\#(id)","text":"x"}}"#
+    }
+
+    @Test("the same id with another message is another update")
+    func sameID() {
+        let talk = LinkConversation.live()
+        talk.receive(77, type: "session.message", payload: Self.message("msg_1"))
+        talk.receive(77, type: "session.message", payload: Self.message("msg_2"))
+        talk.receive(77, type: "session.message", payload: Self.message("msg_2"))
+        let updates = talk.updates
+        #expect(updates.count == 2)
+        #expect(Set(updates.map(\.payload)).count == 2)
+    }
+
+    @Test("what could not be recorded is taken again, and nothing after it is acknowledged before")
+    func letGo() throws {
+        let talk = LinkConversation.live()
+        talk.receive(1)
+        talk.receive(2, payload: #"{"session":{"id":"ses_2"}}"#)
+        let first = try #require(talk.updates.first)
+        talk.link.letGo(first)
+        talk.acknowledge(2)
+        #expect(talk.sent == [])
+        talk.receive(1)
+        #expect(talk.updates == [first])
+        talk.acknowledge(1)
+        #expect(talk.sent == [#"{"type":"ack","up_to_update_id":"2"}"#])
+    }
+
     @Test("a number is acknowledged as a number, however large")
     func numbers() {
         let talk = LinkConversation.live()
         talk.receive(
             #"{"type":"session.ended","update_id":18446744073709551615,"payload":{"session":{"id":"ses_1"}},"ts":1}"#)
         #expect(talk.updates.map(\.id.text) == ["18446744073709551615"])
-        talk.link.acknowledge(UpdateID("18446744073709551615"), at: talk.now)
-        talk.acknowledge()
+        talk.acknowledge("18446744073709551615")
         #expect(talk.sent == [#"{"type":"ack","up_to_update_id":18446744073709551615}"#])
     }
 
@@ -267,7 +296,7 @@ struct DamagedFrameTests {
                 }
             }
             talk.receive(String(decoding: bytes, as: UTF8.self))
-            for update in talk.updates { talk.link.acknowledge(update.id, at: talk.now) }
+            for update in talk.updates { talk.link.acknowledge(update, at: talk.now) }
         }
         talk.receive(#"{"type":"ping"}"#)
         #expect(talk.sent.last == #"{"type":"pong"}"#)

@@ -90,7 +90,7 @@ extension OpenClawSession {
     mutating func settle(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) {
         decisions[approval] = nil
         approvalExpiry[approval] = nil
-        listedApprovals[approval] = nil
+        forgetListed(approval)
         observed([
             .signal(
                 RunSignal(

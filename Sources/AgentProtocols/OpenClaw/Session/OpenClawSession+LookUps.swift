@@ -160,6 +160,25 @@ extension OpenClawSession {
         }
     }
 
+    /// A decision can overtake the answer to what became of the run: while that is asked, its questions are remembered. A run that
+    /// an inline approval held would go on after the decision, and not be over in an answer that was under way by then.
+    mutating func forgetListed(_ approval: ApprovalID) {
+        guard let session = listedApprovals[approval] else { return }
+        if lookUps.values.contains(where: { $0.session == session }) {
+            settledWhileAsked.insert(approval)
+        } else {
+            listedApprovals[approval] = nil
+        }
+    }
+
+    private mutating func forgetSettled(in session: AgentSession) {
+        guard !settledWhileAsked.isEmpty, !lookUps.values.contains(where: { $0.session == session }) else { return }
+        for approval in settledWhileAsked where listedApprovals[approval] == session {
+            settledWhileAsked.remove(approval)
+            listedApprovals[approval] = nil
+        }
+    }
+
     // MARK: Ends that tell too little
 
     /// In E1 the end tells its last segment (sheet 6.2). Where others were missed it waits for the history's answer.
@@ -202,6 +221,7 @@ extension OpenClawSession {
             sendLookedUp(run, isThere: result.isFound ? true : known.finding?.isQuestionThere, at: now)
         }
         if case .ended = result { tellDetached(of: run, in: known.session) }
+        forgetSettled(in: known.session)
         if known.isAsked {
             observed([.lookedUp(run, result)])
         } else if let event = result.event {

@@ -264,7 +264,7 @@ extension OpenClawSession {
             }
         case .approvalSettled(let settlement):
             approvalExpiry[settlement.id] = nil
-            listedApprovals[settlement.id] = nil
+            forgetListed(settlement.id)
             decisions[settlement.id] = nil
         case .finished, .failed:
             if let run = signal.run { ended(run) }

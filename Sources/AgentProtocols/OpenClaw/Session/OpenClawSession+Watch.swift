@@ -62,6 +62,7 @@ extension OpenClawSession {
         pending.removeAll()
         subscribed.removeAll()
         listedApprovals.removeAll()
+        settledWhileAsked.removeAll()
         lastOuterSequence = nil
         leaveRequests()
     }

@@ -71,6 +71,8 @@ package struct OpenClawSession: ~Copyable {
     var approvalExpiry: [ApprovalID: Instant] = [:]
     /// Exec approvals that were open when this socket asked, by session.
     var listedApprovals: [ApprovalID: AgentSession] = [:]
+    /// Of these, those that were settled while it was asked what became of their run.
+    var settledWhileAsked: Set<ApprovalID> = []
     var isListing = false
     var lookUps: [RunID: LookUp] = [:]
     var sessionNames = SessionNames()
