@@ -96,7 +96,8 @@ let package = Package(
         .executableTarget(
             name: "bridge-bench",
             dependencies: [
-                "BridgeCore", "BridgeModel", "BridgeService", "Locking", "Recording", "RelayProtocol", "Transport",
+                "BridgeCore", "BridgeModel", "BridgeService", "Journal", "Locking", "Recording", "RelayProtocol",
+                "Transport",
             ],
             swiftSettings: strict),
 

@@ -29,9 +29,12 @@ package struct CommandDeclaration: Sendable {
     private static let configFile = Option(
         "config", "FILE", "the configuration ($SOPHON_CONFIG_DIR/bridge.json or ~/.config/sophon/bridge.json)")
 
+    private static let stateDirectory = Option(
+        "state-dir", "DIR", "where the durable state lies (~/.local/state/sophon)")
+
     /// Commands that people know of and this version does not have: they are told so instead of being taken for a slip.
     package static let absent: Set = [
-        "record", "doctor", "status", "explain", "journal", "service", "completion",
+        "record", "doctor", "status", "service", "completion",
     ]
 
     package static let all: [CommandDeclaration] = [
@@ -97,9 +100,18 @@ package struct CommandDeclaration: Sendable {
             operands: "check|show|example", actions: ["check", "show", "example"],
             options: [
                 configFile,
-                Option("state-dir", "DIR", "where the durable state lies (~/.local/state/sophon)"),
+                stateDirectory,
                 Option("log-level", "error|warning|info|debug", "how much is logged (info)"),
             ],
             examples: ["sophon-bridge config check --config bridge.json", "sophon-bridge config show --json"]),
+        CommandDeclaration(
+            name: "explain", summary: "the life of one message, turn, call, approval or run, from the journal",
+            operands: "ID", options: [configFile, stateDirectory],
+            examples: ["sophon-bridge explain int_4Xw2", "sophon-bridge explain msg_17 --json"]),
+        CommandDeclaration(
+            name: "journal", summary: "look into, check, copy out or tidy the durable state",
+            operands: "inspect|verify|export|clean", actions: ["inspect", "verify", "export", "clean"],
+            options: [configFile, stateDirectory],
+            examples: ["sophon-bridge journal inspect", "sophon-bridge journal export > journal.jsonl"]),
     ]
 }

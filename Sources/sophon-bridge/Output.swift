@@ -29,6 +29,9 @@ final class Output: Sendable {
         if !json { write(text + "\n", to: STDOUT_FILENO) }
     }
 
+    /// A line of a result that is the same for people and programs.
+    func document(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+
     /// A piece of a line.
     func raw(_ text: String) { if !json { write(text, to: STDOUT_FILENO) } }
 
@@ -55,4 +58,6 @@ final class Output: Sendable {
 
 extension JSONText {
     static func number(_ value: Int) -> JSONText { JSONText(unchecked: String(value)) }
+    static func number(_ value: Int64) -> JSONText { JSONText(unchecked: String(value)) }
+    static func flag(_ value: Bool) -> JSONText { JSONText(unchecked: value ? "true" : "false") }
 }

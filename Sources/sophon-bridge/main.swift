@@ -24,6 +24,8 @@ do {
         case "simulate": try SimulateCommand(command, output).run()
         case "pair": try PairCommand(command, output).run()
         case "logout": try LogoutCommand(command, output).run()
+        case "explain": try ExplainCommand(command, output).run()
+        case "journal": try JournalCommand(command, output).run()
         default: break
         }
     }

@@ -1,4 +1,6 @@
 import BridgeModel
+import FoundationEssentials
+import Glibc
 import Testing
 
 @testable import Journal
@@ -41,5 +43,53 @@ struct CrashTests {
         #expect(part > 0.2 ? contents.turns.count > 1 : contents.turns.count < 50)
         #expect(try JournalReader(directory: left.path).verify().isEmpty)
         withExtendedLifetime((main, again)) {}
+    }
+
+    @Test("kill -9 in the middle of writing loses no call that was told as written")
+    func realKill() throws {
+        let folder = try JournalFolder()
+        var ends: [Int32] = [0, 0]
+        // Closed in the children that other tests start meanwhile.
+        #expect(pipe(&ends) == 0)
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let child = try #require(writingChild(folder.path, output: ends[1]))
+        close(ends[1])
+        defer { close(ends[0]) }
+        var told: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 4_096)
+        var isKilled = false
+        // What it said before it was killed is still read.
+        while case let count = read(ends[0], &piece, piece.count), count > 0 {
+            told += piece.prefix(count)
+            if !isKilled, told.count > 20_000 {
+                kill(child, SIGKILL)
+                isKilled = true
+            }
+        }
+        var status: Int32 = 0
+        waitpid(child, &status, 0)
+        #expect(status & 0x7F == SIGKILL)
+        let numbers = told.split(separator: UInt8(ascii: "\n")).compactMap { Int(String(decoding: $0, as: UTF8.self)) }
+        let contents = try folder.open().connection(Sample.main).load()
+        let keys = contents.turns.first?.calls.map(\.call.key.text) ?? []
+        #expect(keys.count >= numbers.count)
+        #expect(keys == (0..<keys.count).map { "key-\($0)" })
+        #expect(try JournalReader(directory: folder.path).verify().isEmpty)
+    }
+
+    /// A part of the benchmark, which stands beside the tests it was built with.
+    private func writingChild(_ directory: String, output: Int32) -> pid_t? {
+        let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
+            path: "bridge-bench"
+        ).path()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, output, 1)
+        let arguments = [program, "journal-tell", directory]
+        var words = arguments.map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        var child = pid_t()
+        return posix_spawn(&child, program, &actions, nil, &words, environ) == 0 ? child : nil
     }
 }

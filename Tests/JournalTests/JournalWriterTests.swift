@@ -26,6 +26,24 @@ struct JournalWriterTests {
         #expect(gate.batches.withLock { $0 } == [1, 20])
     }
 
+    @Test("what several threads hand in is kept, each thread's in its order")
+    func manyThreads() async throws {
+        let folder = try JournalFolder()
+        let main = try folder.open().connection(Sample.main)
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<8 {
+                group.addTask {
+                    for number in 0..<100 { main.submit([Sample.turn("\(thread)-\(number)")], .written, done: nil) }
+                }
+            }
+        }
+        let names = try main.load().turns.map(\.id.text)
+        #expect(names.count == 800)
+        for thread in 0..<8 {
+            #expect(names.filter { $0.hasPrefix("\(thread)-") } == (0..<100).map { "\(thread)-\($0)" })
+        }
+    }
+
     @Test("a job that fails alone takes no other with it")
     func failsAlone() throws {
         let folder = try JournalFolder()

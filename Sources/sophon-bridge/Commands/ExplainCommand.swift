@@ -1,0 +1,116 @@
+import BridgeModel
+import BridgeService
+import Commands
+import Journal
+
+/// `explain ID`: what became of a message, a turn, a call, an approval or a run.
+struct ExplainCommand {
+    private let command: ParsedCommand
+    private let output: Output
+
+    init(_ command: ParsedCommand, _ output: Output) {
+        self.command = command
+        self.output = output
+    }
+
+    func run() throws {
+        guard let id = command.operands.first, command.operands.count == 1 else {
+            throw UsageError("explain needs one id", try: "sophon-bridge explain int_4Xw2")
+        }
+        let directory = try CommandConfiguration.load(command, output).configuration.stateDirectory
+        let lives = try JournalReader(directory: directory).life(of: id)
+        guard !lives.isEmpty else {
+            throw CommandFailure(
+                code: .unexpected,
+                message:
+                    "the journal in \(directory) knows nothing of \(id); what ended over 30 days ago is forgotten, "
+                    + "and journal inspect lists what is there")
+        }
+        for life in lives { output.json ? tell(life) : show(life) }
+    }
+
+    // MARK: For people
+
+    private func show(_ life: TurnLife) {
+        let state: String
+        if let closedAt = life.closedAt {
+            state = "ended \(JournalTime.text(closedAt)): \(life.outcome ?? "no outcome")"
+        } else {
+            state = "open since \(JournalTime.text(life.keptAt))"
+        }
+        output.line("turn \(life.turn) of connection \(life.connection), \(state)")
+        // Stable: what happened in the same millisecond stays in its order.
+        let moments = moments(of: life).enumerated().sorted { ($0.1.wall, $0.0) < ($1.1.wall, $1.0) }
+        for (_, moment) in moments { output.line("  \(JournalTime.text(moment.wall))  \(moment.words)") }
+        for call in life.calls where call.tries.isEmpty { output.line("  call \(call.key) was not tried yet") }
+    }
+
+    private func moments(of life: TurnLife) -> [(wall: Int64, words: String)] {
+        var moments: [(wall: Int64, words: String)] = life.messages.map {
+            ($0.receivedAt, "received and accepted message \($0.message) (update \($0.update), session \($0.session))")
+        }
+        moments += life.events.map { ($0.wall, $0.words) }
+        for call in life.calls {
+            if let keptAt = call.keptAt { moments.append((keptAt, "stored call \(call.key) to \(call.path ?? "")")) }
+            moments += call.tries.map {
+                let request = $0.request.map { ", request \($0)" } ?? ""
+                return ($0.wall, "call \(call.key), try \($0.attempt): \($0.result), \($0.milliseconds) ms\(request)")
+            }
+        }
+        if let closedAt = life.closedAt { moments.append((closedAt, "ended: \(life.outcome ?? "no outcome")")) }
+        return moments
+    }
+
+    // MARK: For programs
+
+    private func tell(_ life: TurnLife) {
+        let turn: [(String, JSONText)] = [("turn", .string(life.turn.text))]
+        output.event(
+            "turn",
+            turn + [
+                ("connection", .string(life.connection.text)), ("kept_at", .number(life.keptAt)),
+                ("closed_at", .optional(life.closedAt)), ("outcome", .optional(life.outcome)),
+            ])
+        for message in life.messages {
+            output.event(
+                "turn_message",
+                turn + [
+                    ("message", .string(message.message.text)), ("update", .string(message.update.text)),
+                    ("session", .string(message.session.text)), ("interaction", .optional(message.interaction?.text)),
+                    ("received_at", .number(message.receivedAt)),
+                ])
+        }
+        for event in life.events {
+            output.event("turn_event", turn + [("words", .string(event.words)), ("happened_at", .number(event.wall))])
+        }
+        for call in life.calls {
+            output.event(
+                "turn_call",
+                turn + [
+                    ("key", .string(call.key.text)), ("name", call.name.map(JSONText.string) ?? .null),
+                    ("path", .optional(call.path)), ("kept_at", .optional(call.keptAt)),
+                    ("delivered", .flag(call.isDelivered)), ("tries", tries(of: call)),
+                ])
+        }
+    }
+
+    private func tries(of call: TurnLife.Call) -> JSONText {
+        let objects = call.tries.map {
+            var object = JSONObjectWriter()
+            object.integer("attempt", $0.attempt)
+            object.string("result", $0.result)
+            object.value("delivered", .flag($0.isDelivered))
+            object.string("request", $0.request?.text)
+            object.integer("milliseconds", $0.milliseconds)
+            object.integer("tried_at", Int($0.wall))
+            return String(decoding: object.finish(), as: UTF8.self)
+        }
+        return JSONText(unchecked: "[\(objects.joined(separator: ","))]")
+    }
+}
+
+extension JSONText {
+    static let null = JSONText(unchecked: "null")
+    static func optional(_ value: String?) -> JSONText { value.map(JSONText.string) ?? .null }
+    static func optional(_ value: Int64?) -> JSONText { value.map(JSONText.number) ?? .null }
+}

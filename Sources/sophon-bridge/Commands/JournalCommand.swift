@@ -1,0 +1,123 @@
+import BridgeModel
+import BridgeService
+import Commands
+import Journal
+
+/// `journal inspect|verify|export|clean`
+struct JournalCommand {
+    private let command: ParsedCommand
+    private let output: Output
+
+    /// How long closed turns are kept (DESIGN, section 6, step 7).
+    private static let keptMilliseconds: Int64 = 30 * 24 * 60 * 60 * 1_000
+
+    init(_ command: ParsedCommand, _ output: Output) {
+        self.command = command
+        self.output = output
+    }
+
+    func run() throws {
+        let directory = try CommandConfiguration.load(command, output).configuration.stateDirectory
+        switch command.operands.first {
+        case "inspect": try inspect(JournalReader(directory: directory))
+        case "verify": try verify(JournalReader(directory: directory))
+        case "export": try JournalReader(directory: directory).export { output.document($0) }
+        default: try clean(directory)
+        }
+    }
+
+    // MARK: Inspect
+
+    private func inspect(_ reader: JournalReader) throws {
+        let summary = try reader.summary()
+        output.event(
+            "journal",
+            [
+                ("path", .string(summary.path)), ("bytes", .number(summary.byteCount)),
+                ("version", .number(summary.version)),
+            ])
+        output.line("\(summary.path), \(summary.byteCount) bytes, version \(summary.version)")
+        if summary.connections.isEmpty { output.line("nothing is kept yet") }
+        for connection in summary.connections { show(connection) }
+        for turn in try reader.turns(open: true) { show(turn) }
+        for letter in try reader.deadLetters() { show(letter) }
+    }
+
+    private func show(_ connection: JournalSummary.Connection) {
+        output.event(
+            "journal_connection",
+            [
+                ("connection", .string(connection.name.text)), ("open_turns", .number(connection.openTurns)),
+                ("waiting_turns", .number(connection.waitingTurns)), ("closed_turns", .number(connection.closedTurns)),
+                ("dead_letters", .number(connection.deadLetters)), ("stops", .number(connection.stops)),
+                ("settings", .number(connection.settings)),
+            ])
+        output.line(
+            "connection \(connection.name): \(connection.openTurns) open turns (\(connection.waitingTurns) not begun), "
+                + "\(connection.closedTurns) closed, \(connection.deadLetters) calls given up")
+    }
+
+    private func show(_ turn: TurnSummary) {
+        output.event(
+            "journal_turn",
+            [
+                ("connection", .string(turn.connection.text)), ("turn", .string(turn.turn.text)),
+                ("session", .optional(turn.session?.text)), ("interaction", .optional(turn.interaction?.text)),
+                ("kept_at", .number(turn.keptAt)), ("calls", .number(turn.calls)),
+                ("undelivered", .number(turn.undelivered)),
+            ])
+        output.line(
+            "open: turn \(turn.turn) of \(turn.connection), since \(JournalTime.text(turn.keptAt)), "
+                + "\(turn.calls) calls, \(turn.undelivered) not delivered")
+    }
+
+    private func show(_ letter: DeadLetter) {
+        output.event(
+            "dead_letter",
+            [
+                ("connection", .string(letter.connection.text)), ("turn", .string(letter.turn.text)),
+                ("key", .string(letter.key.text)), ("path", .string(letter.path)), ("tries", .number(letter.tries)),
+                ("last_result", .string(letter.lastResult)), ("last_tried_at", .number(letter.lastTriedAt)),
+            ])
+        output.line(
+            "given up: call \(letter.key) to \(letter.path) after \(letter.tries) tries, the last "
+                + "\(JournalTime.text(letter.lastTriedAt)): \(letter.lastResult)")
+    }
+
+    // MARK: Verify and clean
+
+    private func verify(_ reader: JournalReader) throws {
+        let faults = try reader.verify()
+        for fault in faults {
+            output.event("journal_fault", [("fault", .string(fault))])
+            output.line(fault)
+        }
+        guard faults.isEmpty else {
+            throw CommandFailure(
+                code: .unexpected,
+                message:
+                    "the journal is damaged; end the bridge, save what can be read with journal export, and move it away"
+            )
+        }
+        output.event("journal_ok")
+        output.line("ok: the journal is whole")
+    }
+
+    private func clean(_ directory: String) throws {
+        // Tells that there is nothing to clean before a lock is made beside it.
+        _ = try JournalReader(directory: directory)
+        let now = SystemClock().wallMilliseconds
+        let outcome = try withExclusiveState(directory) {
+            try JournalCleaning.clean(directory: directory, before: now - Self.keptMilliseconds, now: now)
+        }
+        output.event(
+            "journal_cleaned",
+            [
+                ("turns_forgotten", .number(outcome.turnsForgotten)), ("bytes_before", .number(outcome.bytesBefore)),
+                ("bytes_after", .number(outcome.bytesAfter)),
+            ])
+        output.line(
+            "forgot \(outcome.turnsForgotten) closed turns; \(outcome.bytesBefore) bytes before, "
+                + "\(outcome.bytesAfter) after")
+    }
+}
