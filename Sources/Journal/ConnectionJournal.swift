@@ -18,6 +18,7 @@ struct ConnectionJournal: TurnJournal {
         hand(.accept(message, done: done))
     }
 
+    /// Waits for the writer: never to be called from a `done`, which is on the writer's own thread.
     func load() throws(JournalFailure) -> JournalContents {
         let answer = Answer<Result<JournalContents, JournalFailure>>()
         hand(.load { answer.give($0) })
