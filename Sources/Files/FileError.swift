@@ -8,6 +8,8 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         case tooLarge
         /// It was read and is not what it must be.
         case malformed
+        /// Another process holds it.
+        case inUse
     }
 
     package var code: Code

@@ -1,0 +1,111 @@
+import Glibc
+
+/// One bridge for a state directory (relay sheet 14, W40): a lock that the kernel lets go of when its process ends, however it
+/// ends. The file holds the process's number for people, and is never deleted: whoever locked a deleted file would lock
+/// something that nobody else can see.
+///
+/// A look from outside takes a shared lock for a moment. A bridge that starts in this moment sees that the lock is shared, and
+/// tries again instead of giving up.
+package final class InstanceLock: Sendable {
+    package enum Holder: Hashable, Sendable {
+        case nobody
+        /// Nil: its number could not be read.
+        case process(Int32?)
+    }
+
+    private static let tryLimit = 1_000
+    private let descriptor: Int32
+
+    package static func path(in directory: String) -> String { directory + "/sophon-bridge.lock" }
+
+    /// Makes the directory where it is missing. Throws `.inUse` when another process holds the lock.
+    package init(directory: String) throws(FileError) {
+        try PrivateFile.makeDirectory(directory)
+        let path = Self.path(in: directory)
+        for _ in 0..<Self.tryLimit {
+            let descriptor = try Self.open(path)
+            guard Self.take(descriptor) else {
+                let holder = Self.number(in: descriptor)
+                let isShared = flock(descriptor, LOCK_SH | LOCK_NB) == 0
+                close(descriptor)
+                if isShared {
+                    sched_yield()
+                    continue
+                }
+                throw Self.inUse(directory, holder)
+            }
+            // Somebody may have deleted the file between the opening and the lock.
+            guard Self.isStill(descriptor, at: path) else {
+                close(descriptor)
+                continue
+            }
+            Self.write(getpid(), into: descriptor)
+            self.descriptor = descriptor
+            return
+        }
+        throw FileError(.inUse, "\(path) is locked and let go again and again; try once more")
+    }
+
+    deinit { close(descriptor) }
+
+    /// Who holds the lock now, without taking it.
+    package static func holder(directory: String) throws(FileError) -> Holder {
+        let path = path(in: directory)
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return .nobody }
+            throw .ofSystem(.unreadable, "cannot read \(path)", remedy: "let this user read it")
+        }
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_SH | LOCK_NB) != 0 {
+            if errno == EWOULDBLOCK { return .process(number(in: descriptor)) }
+            guard errno == EINTR else {
+                throw .ofSystem(
+                    .unreadable, "cannot ask for the lock \(path)",
+                    remedy: "name a state directory on a file system with locks")
+            }
+        }
+        return .nobody
+    }
+
+    // MARK: Within
+
+    private static func inUse(_ directory: String, _ holder: Int32?) -> FileError {
+        let who = holder.map { "another bridge (process \($0))" } ?? "another bridge"
+        return FileError(
+            .inUse, "\(who) works with \(directory); stop it, or name another directory with SOPHON_STATE_DIR")
+    }
+
+    private static func open(_ path: String) throws(FileError) -> Int32 {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)
+        if descriptor >= 0 { return descriptor }
+        throw .ofSystem(
+            .unwritable, "cannot write \(path)", remedy: "let this user write there, or name another directory")
+    }
+
+    private static func take(_ descriptor: Int32) -> Bool {
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 { if errno != EINTR { return false } }
+        return true
+    }
+
+    private static func isStill(_ descriptor: Int32, at path: String) -> Bool {
+        var ours = stat()
+        var theirs = stat()
+        return fstat(descriptor, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_ino == theirs.st_ino
+            && ours.st_dev == theirs.st_dev
+    }
+
+    /// For people alone: the lock holds without it.
+    private static func write(_ number: Int32, into descriptor: Int32) {
+        let text = Array("\(number)\n".utf8)
+        ftruncate(descriptor, 0)
+        _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+    }
+
+    private static func number(in descriptor: Int32) -> Int32? {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count > 0 else { return nil }
+        return Int32(String(decoding: bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+    }
+}
