@@ -71,7 +71,7 @@ let package = Package(
         // The service, the relay to develop against, the doubles.
         room(
             "BridgeService",
-            ["BridgeModel", "BridgeCore", "AgentProtocols", "RelayProtocol", "Recording", "Locking"]),
+            ["BridgeModel", "BridgeCore", "AgentProtocols", "Files", "RelayProtocol", "Recording", "Locking"]),
         room("Simulator", ["BridgeModel", "RelayRules", "LocalServer", "Locking"]),
         room(
             "BridgeTesting",
@@ -135,7 +135,7 @@ let package = Package(
         tests(
             "SimulatorTests",
             ["BridgeModel", "Simulator", "RelayRules", "LocalServer", "Locking", "Transport", "WireTesting"]),
-        tests("BridgeServiceTests", ["BridgeModel", "BridgeService"]),
+        tests("BridgeServiceTests", ["BridgeModel", "BridgeService", "Files", "Locking"]),
 
         // The project as a whole: bans, links, sizes, files in no target.
         tests("TidyTests", []),

@@ -1,0 +1,127 @@
+package import BridgeModel
+import Locking
+
+/// What the bridge says of itself while it works, for those who keep it running.
+///
+/// - A message is constant, what varies stands in fields (async-http-client, `docs/logging-design.md`): lines can be counted and
+///   searched, and content of turns has no way in unless somebody names a field for it.
+/// - A secret has no way in as a value, and one that an outside text repeats is covered once it was made known (`cover`).
+/// - A line that repeats itself is written once, then counted.
+package final class Log: Sendable {
+    package struct Settings: Sendable {
+        package var level: Configuration.Log.Level
+        package var format: Configuration.Log.Format
+        /// For a terminal alone, and never where NO_COLOR is set.
+        package var hasColor: Bool
+
+        package init(
+            level: Configuration.Log.Level = .info, format: Configuration.Log.Format = .text, hasColor: Bool = false
+        ) {
+            self.level = level
+            self.format = format
+            self.hasColor = hasColor
+        }
+    }
+
+    package typealias Fields = [(name: StaticString, value: LogValue)]
+
+    private struct State {
+        var level: Configuration.Log.Level
+        var limit = RepeatLimit()
+        var secrets: [String] = []
+    }
+
+    /// A shorter secret would cover half of every text.
+    private static let shortestSecret = 8
+
+    private let settings: Settings
+    private let clock: any Clock
+    private let sink: @Sendable (String) -> Void
+    private let state: Locked<State>
+
+    /// `sink` takes one line without its end, from any thread, and must not log.
+    package init(_ settings: Settings, clock: any Clock, sink: @escaping @Sendable (String) -> Void) {
+        self.settings = settings
+        self.clock = clock
+        self.sink = sink
+        state = Locked(State(level: settings.level))
+    }
+
+    /// Can be changed while the bridge runs.
+    package var level: Configuration.Log.Level {
+        get { state.withLock { $0.level } }
+        set { state.withLock { $0.level = newValue } }
+    }
+
+    /// From now on no line shows this secret, wherever it comes from.
+    package func cover(_ secret: Secret) {
+        let text = secret.text
+        guard text.utf8.count >= Self.shortestSecret else { return }
+        state.withLock { if !$0.secrets.contains(text) { $0.secrets.append(text) } }
+    }
+
+    package func error(_ message: StaticString, _ fields: @autoclosure () -> Fields = []) {
+        write(.error, message, fields)
+    }
+
+    package func warning(_ message: StaticString, _ fields: @autoclosure () -> Fields = []) {
+        write(.warning, message, fields)
+    }
+
+    package func info(_ message: StaticString, _ fields: @autoclosure () -> Fields = []) {
+        write(.info, message, fields)
+    }
+
+    package func debug(_ message: StaticString, _ fields: @autoclosure () -> Fields = []) {
+        write(.debug, message, fields)
+    }
+
+    /// Tells what was held back: now and then (what is due), and at the end (all of it).
+    package func flush(all: Bool = false) {
+        let now = clock.now
+        tell(state.withLock { all ? $0.limit.takeAll() : $0.limit.takeDue(at: now) })
+    }
+
+    // MARK: Within
+
+    private func write(_ level: Configuration.Log.Level, _ message: StaticString, _ fields: () -> Fields) {
+        let secrets: [String]? = state.withLock { level.rank <= $0.level.rank ? $0.secrets : nil }
+        guard let secrets else { return }
+        let line = LogLine(
+            level: level, message: "\(message)",
+            fields: fields().map {
+                LogLine.Field(name: "\($0.name)", value: Self.covered($0.value, secrets))
+            })
+        let now = clock.now
+        let (repeated, isAdmitted) = state.withLock { state in
+            let due = state.limit.takeDue(at: now)
+            return (due, state.limit.admits(line, at: now))
+        }
+        tell(repeated)
+        if isAdmitted { emit(line) }
+    }
+
+    private func tell(_ repeated: [RepeatLimit.Repeated]) {
+        for one in repeated {
+            var line = one.line
+            line.message = "… repeated \(one.count) \(one.count == 1 ? "time" : "times"): \(line.message)"
+            emit(line)
+        }
+    }
+
+    private func emit(_ line: LogLine) {
+        let wall = clock.wallMilliseconds
+        switch settings.format {
+        case .text: sink(line.text(at: wall, hasColor: settings.hasColor))
+        case .json: sink(line.json(at: wall))
+        }
+    }
+
+    private static func covered(_ value: LogValue, _ secrets: [String]) -> LogValue {
+        guard case .text(var text) = value else { return value }
+        for secret in secrets where text.contains(secret) {
+            text = text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
+        }
+        return .text(text)
+    }
+}

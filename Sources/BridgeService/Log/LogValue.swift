@@ -1,0 +1,81 @@
+package import BridgeModel
+
+/// What stands behind a name in a log line. There is no way in for a secret: it shows itself as stars (DESIGN, section 14).
+package enum LogValue: Hashable, Sendable {
+    case text(String)
+    case integer(Int)
+    case flag(Bool)
+    /// In milliseconds.
+    case duration(Duration)
+    case hidden
+
+    package static func secret(_ secret: Secret) -> LogValue { .hidden }
+
+    /// A text from outside may be of any length.
+    static let lengthLimit = 1_000
+
+    var json: JSONText {
+        switch self {
+        case .text(let text): .string(LogText.cut(text))
+        case .integer(let value): JSONText(unchecked: String(value))
+        case .flag(let value): JSONText(unchecked: value ? "true" : "false")
+        case .duration(let value): JSONText(unchecked: String(value.nanoseconds / 1_000_000))
+        case .hidden: .string("***")
+        }
+    }
+
+    /// One word, or a text in quotes.
+    var words: String {
+        switch self {
+        case .text(let text): LogText.quoted(text)
+        case .integer(let value): String(value)
+        case .flag(let value): value ? "yes" : "no"
+        case .duration(let value): "\(value.nanoseconds / 1_000_000)ms"
+        case .hidden: "***"
+        }
+    }
+}
+
+extension LogValue: ExpressibleByStringInterpolation {
+    package init(stringLiteral value: String) { self = .text(value) }
+}
+
+extension LogValue: ExpressibleByIntegerLiteral {
+    package init(integerLiteral value: Int) { self = .integer(value) }
+}
+
+/// Text from outside for a line of ours: what a peer says can neither begin a line nor move a terminal's cursor.
+enum LogText {
+    static func cut(_ text: String) -> String {
+        guard text.utf8.count > LogValue.lengthLimit, text.count > LogValue.lengthLimit else { return text }
+        return String(text.prefix(LogValue.lengthLimit - 1)) + "…"
+    }
+
+    static func quoted(_ text: String) -> String {
+        let text = cut(text)
+        let isWord = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !#""=\"#.utf8.contains($0) }
+        return isWord ? text : JSONText.string(shown(text)).text
+    }
+
+    /// Controls that JSON leaves as they are (delete, the C1 range, changes of direction) as their numbers.
+    private static func shown(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            if isControl(scalar) {
+                shown += "<U+\(String(scalar.value, radix: 16, uppercase: true))>"
+            } else {
+                shown.unicodeScalars.append(scalar)
+            }
+        }
+        return shown
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control: scalar.value >= 0x7F
+        case .format, .lineSeparator, .paragraphSeparator: scalar != "\u{200D}"
+        default: false
+        }
+    }
+}
