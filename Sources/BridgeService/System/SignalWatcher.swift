@@ -1,0 +1,79 @@
+import Glibc
+import Locking
+
+/// The signals that end a long-running command, or tell it something, taken by a thread of its own with `sigwait`: a handler
+/// may do what it likes there, which no handler of a signal may.
+///
+/// - `block` comes before any thread begins, which then inherits the mask; only the watcher's thread ever sees the signals.
+/// - The first SIGTERM or SIGINT is told; the second one ends the process at once with 1 (DESIGN, section 9), also while the
+///   handler of the first is at work elsewhere. The handler must therefore not block.
+/// - A child inherits the mask too: whoever starts one gives it an empty mask (`POSIX_SPAWN_SETSIGMASK`).
+package final class SignalWatcher: Sendable {
+    package enum Caught: Hashable, Sendable {
+        /// SIGTERM or SIGINT: end in good order.
+        case stop
+        /// SIGHUP.
+        case hangUp
+    }
+
+    private static let watched = [SIGTERM, SIGINT, SIGHUP]
+
+    private let handler: @Sendable (Caught) -> Void
+    private let leave: @Sendable () -> Void
+    /// Where a signal of ours alone is sent; nil when no thread is left.
+    private let thread = Locked<pthread_t?>(nil)
+
+    /// Process-wide when it is called before any other thread begins.
+    package static func block() {
+        var signals = signalSet
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
+
+    /// `leave` ends the process.
+    package init(
+        leave: @escaping @Sendable () -> Void = { _exit(1) }, handler: @escaping @Sendable (Caught) -> Void
+    ) {
+        self.handler = handler
+        self.leave = leave
+        var thread = pthread_t()
+        let watcher = Unmanaged.passRetained(self)
+        let status = pthread_create(
+            &thread, nil,
+            { @Sendable pointer in
+                guard let pointer else { return nil }
+                Unmanaged<SignalWatcher>.fromOpaque(pointer).takeRetainedValue().watch()
+                return nil
+            }, watcher.toOpaque())
+        precondition(status == 0, "pthread_create failed with \(status)")
+        pthread_detach(thread)
+        self.thread.withLock { $0 = thread }
+    }
+
+    /// As if the signal had come from outside, for this watcher alone.
+    package func send(_ signal: Int32) { if let thread = thread.withLock({ $0 }) { pthread_kill(thread, signal) } }
+
+    private static var signalSet: sigset_t {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for signal in watched { sigaddset(&signals, signal) }
+        return signals
+    }
+
+    /// Until the process ends.
+    private func watch() {
+        Self.block()
+        var signals = Self.signalSet
+        var isStopping = false
+        while true {
+            var caught: Int32 = 0
+            guard sigwait(&signals, &caught) == 0 else { continue }
+            guard caught != SIGHUP else {
+                handler(.hangUp)
+                continue
+            }
+            if isStopping { return leave() }
+            isStopping = true
+            handler(.stop)
+        }
+    }
+}
