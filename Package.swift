@@ -135,7 +135,9 @@ let package = Package(
         tests(
             "SimulatorTests",
             ["BridgeModel", "Simulator", "RelayRules", "LocalServer", "Locking", "Transport", "WireTesting"]),
-        tests("BridgeServiceTests", ["BridgeModel", "BridgeService", "Files", "Locking"]),
+        tests(
+            "BridgeServiceTests",
+            ["AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Files", "Locking", "RelayProtocol"]),
 
         // The project as a whole: bans, links, sizes, files in no target.
         tests("TidyTests", []),

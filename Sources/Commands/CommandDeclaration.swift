@@ -34,7 +34,7 @@ package struct CommandDeclaration: Sendable {
 
     /// Commands that people know of and this version does not have: they are told so instead of being taken for a slip.
     package static let absent: Set = [
-        "record", "doctor", "status", "service", "completion",
+        "record", "doctor", "service", "completion",
     ]
 
     package static let all: [CommandDeclaration] = [
@@ -43,7 +43,7 @@ package struct CommandDeclaration: Sendable {
             operands: nil,
             options: [
                 configFile,
-                Option("state-dir", "DIR", "where the durable state lies (~/.local/state/sophon)"),
+                stateDirectory,
                 Option("log-level", "error|warning|info|debug", "how much is logged (info)"),
                 Option("record", "DIR", "write every frame to recordings there, without secrets"),
             ],
@@ -95,6 +95,16 @@ package struct CommandDeclaration: Sendable {
                 configFile,
             ],
             examples: ["sophon-bridge logout", "sophon-bridge logout --connection work"]),
+        CommandDeclaration(
+            name: "status", summary: "what is connected, running and waiting, and what you can do about it",
+            operands: nil,
+            options: [
+                Option(
+                    "healthy", nil, "say only what is wrong, and exit with 0, 1, 20 (relay away) or 23 (token refused)"),
+                configFile,
+                stateDirectory,
+            ],
+            examples: ["sophon-bridge status", "sophon-bridge status --healthy --json"]),
         CommandDeclaration(
             name: "config", summary: "check the configuration, show what is in force, or print an example",
             operands: "check|show|example", actions: ["check", "show", "example"],

@@ -30,8 +30,9 @@ package enum PrivateFile {
             warning: isOpen ? "\(path) holds secrets and others may open it; run: chmod 600 \(path)" : nil)
     }
 
-    /// Makes the directory where it is missing, and replaces the file at once and for good.
-    package static func write(_ bytes: [UInt8], to path: String) throws(FileError) {
+    /// Makes the directory where it is missing, and replaces the file at once and for good. What is not durable is replaced at
+    /// once too, but the disk is not waited for.
+    package static func write(_ bytes: [UInt8], to path: String, isDurable: Bool = true) throws(FileError) {
         let directory = directory(of: path)
         try makeDirectory(directory)
         // mkstemp makes the file 0600.
@@ -40,7 +41,7 @@ package enum PrivateFile {
         guard descriptor >= 0 else { throw unwritable(path) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         let temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let isWritten = put(bytes, into: descriptor) && fsync(descriptor) == 0
+        let isWritten = put(bytes, into: descriptor) && (!isDurable || fsync(descriptor) == 0)
         let failure = errno
         // A close that fails after the fsync loses nothing.
         close(descriptor)
@@ -50,7 +51,7 @@ package enum PrivateFile {
             errno = reason
             throw unwritable(path)
         }
-        sync(directory)
+        if isDurable { sync(directory) }
     }
 
     /// Whether there was such a file.

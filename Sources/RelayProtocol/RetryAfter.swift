@@ -7,37 +7,8 @@ package enum RetryAfter {
     package static func parse(_ text: String, nowWallMilliseconds: Int64) -> Duration? {
         let text = text.filter { $0 != " " || text.contains(",") }
         if let seconds = Int64(text) { return seconds < 0 ? nil : min(.seconds(min(seconds, 1 << 40)), longest) }
-        guard let moment = httpDate(text) else { return nil }
+        guard let moment = HTTPDate.seconds(text) else { return nil }
         let wait = moment * 1_000 - nowWallMilliseconds
         return min(max(.milliseconds(wait), .zero), longest)
-    }
-
-    /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that may be generated today.
-    private static func httpDate(_ text: String) -> Int64? {
-        let words = text.split(separator: " ")
-        guard words.count == 6, words[5] == "GMT", words[0].hasSuffix(","), let day = Int64(words[1]),
-            let month = months.firstIndex(of: String(words[2])), let year = Int64(words[3]),
-            (1970...9999).contains(year),
-            (1...31).contains(day)
-        else { return nil }
-        let time = words[4].split(separator: ":").compactMap { Int64($0) }
-        guard time.count == 3, (0..<24).contains(time[0]), (0..<60).contains(time[1]), (0...60).contains(time[2]) else {
-            return nil
-        }
-        return days(year: year, month: Int64(month) + 1, day: day) * 86_400 + time[0] * 3_600 + time[1] * 60 + time[2]
-    }
-
-    private static let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
-
-    /// Days since 1970-01-01 in the Gregorian calendar, counted in years that begin in March, so that the leap day is last.
-    private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let era = year / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 719_468
     }
 }

@@ -1,6 +1,7 @@
 import BridgeModel
 import BridgeService
 import Commands
+import Files
 import FoundationEssentials
 import Glibc
 
@@ -23,6 +24,7 @@ do {
         case "config": try ConfigCommand(command, output).run()
         case "simulate": try SimulateCommand(command, output).run()
         case "pair": try PairCommand(command, output).run()
+        case "status": try StatusCommand(command, output).run()
         case "logout": try LogoutCommand(command, output).run()
         case "explain": try ExplainCommand(command, output).run()
         case "journal": try JournalCommand(command, output).run()
@@ -37,6 +39,11 @@ do {
     output.event("error", [("code", .number(Int(ExitCode.usage.rawValue))), ("message", .string(mistake.message))])
     output.say("sophon-bridge: \(mistake)")
     exit(ExitCode.usage.rawValue)
+} catch let error as FileError {
+    let code: ExitCode = error.code == .inUse ? .stateInUse : .unexpected
+    output.event("error", [("code", .number(Int(code.rawValue))), ("message", .string(error.message))])
+    output.say("sophon-bridge: \(error)")
+    exit(code.rawValue)
 } catch {
     output.event("error", [("code", .number(Int(ExitCode.unexpected.rawValue))), ("message", .string("\(error)"))])
     output.say("sophon-bridge: \(error)")

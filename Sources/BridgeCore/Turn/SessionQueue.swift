@@ -26,6 +26,9 @@ package struct SessionQueue: Sendable, Hashable {
     /// All turns of the session, those with the agent first.
     package var turns: [TurnID] { running + waiting }
 
+    /// Turns that wait for the agent, or for one before them.
+    package var waitingCount: Int { waiting.count }
+
     package mutating func arrived(_ turn: TurnID) { waiting.append(turn) }
 
     /// From before a restart. Turns come in the order their messages came.

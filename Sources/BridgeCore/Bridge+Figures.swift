@@ -1,0 +1,23 @@
+package import BridgeModel
+
+/// What is on its way, for `status` and metrics.
+package struct BridgeFigures: Hashable, Sendable {
+    package var openTurns: Int
+    package var waitingTurns: Int
+    package var callsUnderWay: Int
+    package var deadLetters: Int
+    /// Calls that each bucket would allow now.
+    package var levels: [RelayBucket: Double]
+}
+
+extension Bridge {
+    package func figures(at now: Instant) -> BridgeFigures {
+        // A copy, since a bucket that is asked fills itself up to the moment.
+        var delivery = delivery
+        var levels: [RelayBucket: Double] = [:]
+        for bucket in RelayBucket.allCases { levels[bucket] = delivery.level(of: bucket, at: now) }
+        return BridgeFigures(
+            openTurns: openTurns, waitingTurns: queues.values.reduce(0) { $0 + $1.waitingCount },
+            callsUnderWay: callsUnderWay, deadLetters: tally.deadLetters, levels: levels)
+    }
+}

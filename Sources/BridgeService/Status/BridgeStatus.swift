@@ -1,0 +1,115 @@
+package import BridgeCore
+import BridgeModel
+
+/// What a running bridge leaves for `status` to read: where each link stands, in words for people, and what is on its way. Never
+/// what a user or an agent wrote. Times are milliseconds since 1970, like all times on the relay's wire (relay sheet 1.3).
+///
+/// In the file the names are these, in `snake_case`. A reader takes what it knows and lets the rest be.
+package struct BridgeStatus: Codable, Hashable, Sendable {
+    package var version: String
+    package var pid: Int32
+    package var started: Int64
+    /// When this was written.
+    package var ts: Int64
+    /// Why the journal cannot be written; nil: it can.
+    package var journalFault: String?
+    package var connections: [Connection]
+
+    package init(version: String, pid: Int32, started: Int64, ts: Int64? = nil, connections: [Connection] = []) {
+        self.version = version
+        self.pid = pid
+        self.started = started
+        self.ts = ts ?? started
+        self.connections = connections
+    }
+
+    /// Every connection has seen the relay's greeting and the agent's handshake, and both links are up now.
+    package var ready: Bool { !connections.isEmpty && connections.allSatisfy { $0.relay.isUp && $0.agent.link.isUp } }
+
+    package enum LinkState: String, Codable, Hashable, Sendable {
+        case connecting, up
+        /// Lost, and tried again by itself.
+        case waiting
+        /// Only a person can help.
+        case stopped
+    }
+
+    package struct Link: Codable, Hashable, Sendable {
+        package var state = LinkState.connecting
+        package var since: Int64
+        /// Why it is not up.
+        package var reason: String?
+        /// When the next try comes.
+        package var retryAt: Int64?
+        /// What a person can do.
+        package var remedy: String?
+
+        package init(since: Int64) { self.since = since }
+
+        package var isUp: Bool { state == .up }
+    }
+
+    package struct Agent: Codable, Hashable, Sendable {
+        package var kind: String
+        package var version: String?
+        package var scopes: [String]?
+        package var link: Link
+
+        package init(kind: String, link: Link) {
+            self.kind = kind
+            self.link = link
+        }
+    }
+
+    package struct Connection: Codable, Hashable, Sendable {
+        package var name: String
+        /// Its address.
+        package var relayAddress: String
+        package var installation: String?
+        package var relay: Link
+        package var agent: Agent
+        package var work = Work()
+        /// Frames and updates that nobody here understood, by link and name.
+        package var unknown: [String: Int] = [:]
+        package var lastError: Trouble?
+
+        package init(name: String, relayAddress: String, agentKind: String, since: Int64) {
+            self.name = name
+            self.relayAddress = relayAddress
+            relay = Link(since: since)
+            agent = Agent(kind: agentKind, link: Link(since: since))
+        }
+    }
+
+    /// What is on its way.
+    package struct Work: Codable, Hashable, Sendable {
+        package var openTurns = 0
+        /// Messages that wait for a turn before them.
+        package var waiting = 0
+        package var callsUnderWay = 0
+        /// Calls that the relay will never take.
+        package var deadLetters = 0
+        /// By bucket, where they are known.
+        package var tokens: [String: Double]?
+
+        package init() {}
+
+        package init(_ figures: BridgeFigures) {
+            openTurns = figures.openTurns
+            waiting = figures.waitingTurns
+            callsUnderWay = figures.callsUnderWay
+            deadLetters = figures.deadLetters
+            tokens = Dictionary(uniqueKeysWithValues: figures.levels.map { ($0.key.rawValue, $0.value) })
+        }
+    }
+
+    package struct Trouble: Codable, Hashable, Sendable {
+        package var at: Int64
+        package var message: String
+
+        package init(at: Int64, message: String) {
+            self.at = at
+            self.message = message
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import AgentProtocols
+import BridgeCore
+package import BridgeModel
+import Locking
+
+/// Keeps the status of a running bridge from what its connections tell, from any thread.
+package final class StatusBoard: Sendable {
+    private let state: Locked<BridgeStatus>
+    private let clock: any Clock
+
+    package init(version: String, pid: Int32, connections: [Configuration.Connection], clock: any Clock) {
+        let wall = clock.wallMilliseconds
+        self.clock = clock
+        state = Locked(
+            BridgeStatus(
+                version: version, pid: pid, started: wall,
+                connections: connections.map {
+                    BridgeStatus.Connection(
+                        name: $0.name.text, relayAddress: $0.relay.address.description,
+                        agentKind: $0.agent.kind.rawValue, since: wall)
+                }))
+    }
+
+    /// As it is to be written now. `work` tells what is on its way on a connection.
+    package func status(work: (ConnectionName) -> BridgeStatus.Work?) -> BridgeStatus {
+        var status = state.withLock { $0 }
+        status.ts = clock.wallMilliseconds
+        for index in status.connections.indices {
+            guard let now = work(ConnectionName(status.connections[index].name)) else { continue }
+            status.connections[index].work = now
+        }
+        return status
+    }
+
+    package func tell(_ event: LiveEvent) {
+        let wall = clock.wallMilliseconds
+        state.withLock { status in
+            guard let name = event.connection else { return }
+            if case .journalFailed(_, let failure) = event { status.journalFault = "\(failure)" }
+            guard let index = status.connections.firstIndex(where: { $0.name == name.text }) else { return }
+            status.connections[index].take(event, at: wall)
+        }
+    }
+
+    /// After a failure, something was written.
+    package func journalWorks() { state.withLock { $0.journalFault = nil } }
+}
+
+extension LiveEvent {
+    fileprivate var connection: ConnectionName? {
+        switch self {
+        case .agentConnected(let name, _, _, _), .agentLost(let name, _, _), .relayConnected(let name, _, _),
+            .relayLost(let name, _, _), .ready(let name), .turnBegan(let name, _, _), .turnEnded(let name, _, _),
+            .callFailed(let name, _, _, _, _), .deliveryNote(let name, _, _, _), .turnNote(let name, _, _),
+            .unknownFrames(let name, _, _), .remedy(let name, _), .note(let name, _), .journalFailed(let name, _),
+            .stopped(let name, _, _, _, _), .restored(let name, _):
+            name
+        }
+    }
+}
+
+extension BridgeStatus.Connection {
+    fileprivate mutating func take(_ event: LiveEvent, at wall: Int64) {
+        switch event {
+        case .agentConnected(_, let version, let scopes, _):
+            agent.link.rise(at: wall)
+            (agent.version, agent.scopes) = (version, scopes)
+        case .agentLost(_, let reason, let wait): agent.link.fall(reason, wait, at: wall)
+        case .relayConnected(_, let installation, _):
+            relay.rise(at: wall)
+            self.installation = installation ?? self.installation
+        case .relayLost(_, let reason, let wait): relay.fall(reason, wait, at: wall)
+        case .stopped(_, let link, let message, let remedy, _):
+            lastError = BridgeStatus.Trouble(at: wall, message: message)
+            if link == "agent" {
+                agent.link.stop(message, remedy, at: wall)
+            } else {
+                relay.stop(message, remedy, at: wall)
+            }
+        case .remedy(_, let words):
+            // Told just before the loss that it belongs to, or while the agent is there with too few rights.
+            if relay.state == .connecting || relay.state == .waiting {
+                relay.remedy = words
+            } else {
+                agent.link.remedy = words
+            }
+        case .callFailed(_, _, let post, let refusal, _):
+            lastError = BridgeStatus.Trouble(
+                at: wall, message: "the relay refused \(post): \(refusal.status) \(refusal.code)")
+        case .journalFailed(_, let failure):
+            lastError = BridgeStatus.Trouble(at: wall, message: "the journal cannot be written: \(failure)")
+        case .unknownFrames(_, let link, let tally):
+            unknown = unknown.filter { !$0.key.hasPrefix("\(link): ") }
+            for (name, count) in tally.counts { unknown["\(link): \(name)"] = count }
+            if tally.malformed > 0 { unknown["\(link): malformed"] = tally.malformed }
+        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .note, .restored: return
+        }
+    }
+}
+
+extension BridgeStatus.Link {
+    fileprivate mutating func rise(at wall: Int64) {
+        self = BridgeStatus.Link(since: wall)
+        state = .up
+    }
+
+    fileprivate mutating func fall(_ reason: String, _ wait: Duration, at wall: Int64) {
+        // Since when there is no link, however often it was tried.
+        if state == .up || state == .stopped { (since, remedy) = (wall, nil) }
+        state = .waiting
+        self.reason = reason
+        retryAt = wall + wait.nanoseconds / 1_000_000
+    }
+
+    fileprivate mutating func stop(_ reason: String, _ remedy: String, at wall: Int64) {
+        (state, since, retryAt) = (.stopped, wall, nil)
+        (self.reason, self.remedy) = (reason, remedy)
+    }
+}

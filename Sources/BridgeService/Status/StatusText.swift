@@ -1,0 +1,86 @@
+/// A status in plain words.
+package enum StatusText {
+    package static func lines(_ status: BridgeStatus, isRunning: Bool, wallMilliseconds now: Int64) -> [String] {
+        guard isRunning else {
+            return [
+                "not running; the last bridge here (process \(status.pid)) was heard \(span(now - status.ts)) ago",
+                "start it: sophon-bridge run, or sophon-bridge service restart",
+            ]
+        }
+        let state = status.ready ? "ready" : "not ready"
+        var lines = [
+            "sophon-bridge \(status.version), process \(status.pid), for \(span(now - status.started)): \(state)"
+        ]
+        if now - status.ts >= StatusFile.freshMilliseconds {
+            lines.append("it has said nothing for \(span(now - status.ts)): look into its log, then restart it")
+        }
+        if let fault = status.journalFault { lines.append("the journal cannot be written: \(fault)") }
+        for connection in status.connections { lines += self.lines(connection, now) }
+        return lines
+    }
+
+    private static func lines(_ connection: BridgeStatus.Connection, _ now: Int64) -> [String] {
+        let agent = connection.agent
+        var lines = ["", "\(connection.name)"]
+        let installation = connection.installation.map { " as \($0)" } ?? ""
+        lines.append("  relay   \(words(connection.relay, of: "the relay", wallMilliseconds: now))")
+        lines.append("          \(connection.relayAddress)\(installation)")
+        let version = agent.version.map { " \($0)" } ?? ""
+        lines.append("  agent   \(words(agent.link, of: "\(agent.kind)\(version)", wallMilliseconds: now))")
+        if let scopes = agent.scopes { lines.append("          may: \(scopes.joined(separator: ", "))") }
+        lines.append("  work    \(work(connection.work))")
+        if !connection.unknown.isEmpty {
+            let counts = connection.unknown.sorted { $0.key < $1.key }.map { "\($0.key) ×\($0.value)" }
+            lines.append("  unknown \(counts.joined(separator: ", "))")
+        }
+        if let error = connection.lastError {
+            lines.append("  last error, \(span(now - error.at)) ago: \(error.message)")
+        }
+        return lines
+    }
+
+    private static func work(_ work: BridgeStatus.Work) -> String {
+        var parts = [
+            "\(count(work.openTurns, "turn")) open", "\(work.waiting) waiting",
+            "\(count(work.callsUnderWay, "call")) under way",
+        ]
+        if work.deadLetters > 0 { parts.append("\(count(work.deadLetters, "call")) refused for good") }
+        for (bucket, tokens) in (work.tokens ?? [:]).sorted(by: { $0.key < $1.key }) {
+            parts.append("\(bucket) \(Int(tokens))")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    /// One sentence, with the remedy where there is one.
+    static func words(_ link: BridgeStatus.Link, of whom: String, wallMilliseconds now: Int64) -> String {
+        let since = span(now - link.since)
+        let reason = link.reason.map { ": \($0)" } ?? ""
+        var words =
+            switch link.state {
+            case .connecting: "connecting to \(whom) for \(since)"
+            case .up: "connected to \(whom) for \(since)"
+            case .waiting: "no connection to \(whom) for \(since)\(reason)\(nextTry(link, now))"
+            case .stopped: "gave up on \(whom) \(since) ago\(reason)"
+            }
+        if let remedy = link.remedy { words += "; what to do: \(remedy)" }
+        return words
+    }
+
+    private static func nextTry(_ link: BridgeStatus.Link, _ now: Int64) -> String {
+        guard let retryAt = link.retryAt else { return "" }
+        return retryAt > now ? "; next try in \(span(retryAt - now))" : "; trying again"
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
+    /// In its largest unit.
+    static func span(_ milliseconds: Int64) -> String {
+        let seconds = max(0, milliseconds / 1_000)
+        return switch seconds {
+        case ..<120: "\(seconds) s"
+        case ..<7_200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3_600) h"
+        default: "\(seconds / 86_400) days"
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import BridgeModel
+import BridgeService
+import Commands
+import Files
+import Glibc
+
+/// `status`: what the running bridge has left in its state directory, and whether it still runs.
+struct StatusCommand {
+    private let command: ParsedCommand
+    private let output: Output
+
+    init(_ command: ParsedCommand, _ output: Output) {
+        self.command = command
+        self.output = output
+    }
+
+    func run() throws {
+        let directory = try CommandConfiguration.load(command, output).configuration.stateDirectory
+        let isRunning = try InstanceLock.holder(directory: directory) != .nobody
+        let status = try StatusFile.read(in: directory)
+        let wall = SystemClock().wallMilliseconds
+        let health = Health(
+            status: status, isLocked: isRunning, isStateWritable: access(directory, W_OK | X_OK) == 0,
+            wallMilliseconds: wall)
+        tell(status, health, isRunning: isRunning)
+        if command.switches.contains("healthy") {
+            for finding in health.findings { output.say(finding.message) }
+            if let code = health.exitCode { exit(code.rawValue) }
+            return output.line("healthy")
+        }
+        guard let status else {
+            output.line(
+                isRunning ? "running; it has not said yet how it is" : "not running, and no bridge has run here")
+            return
+        }
+        for line in StatusText.lines(status, isRunning: isRunning, wallMilliseconds: wall) { output.line(line) }
+    }
+
+    private func tell(_ status: BridgeStatus?, _ health: Health, isRunning: Bool) {
+        let faults = health.findings.map {
+            #"{"fault":"\#($0.fault.rawValue)","message":\#(JSONText.string($0.message).text)}"#
+        }
+        var members: [(String, JSONText)] = [
+            ("running", .flag(isRunning)), ("healthy", .flag(health.isHealthy)),
+            ("ready", .flag(isRunning && status?.ready == true)),
+            ("faults", JSONText(unchecked: "[\(faults.joined(separator: ","))]")),
+        ]
+        if let status {
+            members.append(
+                ("status", JSONText(unchecked: String(decoding: StatusFile.bytes(of: status), as: UTF8.self))))
+        }
+        output.event("status", members)
+    }
+}
+
+extension Health {
+    /// The worst of what was found, nil where nothing was: a dead token needs a person, an unreachable relay may come back.
+    fileprivate var exitCode: ExitCode? {
+        let faults = Set(findings.map(\.fault))
+        if faults.isEmpty { return nil }
+        if !faults.isDisjoint(with: [.notRunning, .stale, .journal]) { return .unexpected }
+        return faults.contains(.relayStopped) ? .tokenRefused : .relayUnreachable
+    }
+}

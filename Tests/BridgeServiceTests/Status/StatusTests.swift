@@ -1,0 +1,180 @@
+import BridgeCore
+import BridgeModel
+import BridgeService
+import Files
+import FoundationEssentials
+import Glibc
+import Locking
+import Testing
+
+private final class Watch: Clock {
+    private let milliseconds = Locked<Int64>(1_000_000)
+
+    var now: Instant { Instant(nanoseconds: wallMilliseconds * 1_000_000) }
+    var wallMilliseconds: Int64 { milliseconds.withLock { $0 } }
+    func pass(_ seconds: Int64) { milliseconds.withLock { $0 += seconds * 1_000 } }
+}
+
+@Suite("The status")
+struct StatusTests {
+    private let clock = Watch()
+    private let name = ConnectionName("default")
+
+    private func board() -> StatusBoard {
+        StatusBoard(version: "1", pid: 7, connections: [Configuration.Connection()], clock: clock)
+    }
+
+    private func now(_ board: StatusBoard) -> BridgeStatus { board.status { _ in nil } }
+
+    private func health(_ status: BridgeStatus?, isLocked: Bool = true, isWritable: Bool = true) -> [Health.Fault] {
+        Health(
+            status: status, isLocked: isLocked, isStateWritable: isWritable, wallMilliseconds: clock.wallMilliseconds
+        ).findings.map(\.fault)
+    }
+
+    private func text(_ status: BridgeStatus, isRunning: Bool = true) -> String {
+        StatusText.lines(status, isRunning: isRunning, wallMilliseconds: clock.wallMilliseconds)
+            .joined(separator: "\n")
+    }
+
+    @Test("a bridge with both links up is ready and healthy, and says to whom it is connected")
+    func up() {
+        let board = board()
+        #expect(!now(board).ready)
+        #expect(health(now(board)) == [.relay])
+        board.tell(.relayConnected(name, installation: "inst_1", isReconnect: false))
+        board.tell(.agentConnected(name, version: "2026.5.1", scopes: ["operator.read"], isReconnect: false))
+        clock.pass(300)
+        board.tell(.turnBegan(name, TurnID("t"), SessionID("s")))
+        let status = now(board)
+        #expect(status.ready)
+        #expect(health(status) == [])
+        let text = text(status)
+        #expect(text.contains("process 7, for 5 min: ready"))
+        #expect(text.contains("connected to openclaw 2026.5.1 for 5 min"))
+        #expect(text.contains("as inst_1"))
+    }
+
+    @Test("a lost relay is said with since when, why, the next try and the remedy, and is not healthy")
+    func lost() {
+        let board = board()
+        board.tell(.relayConnected(name, installation: nil, isReconnect: false))
+        board.tell(.agentConnected(name, version: "1", scopes: nil, isReconnect: false))
+        clock.pass(10)
+        board.tell(.relayLost(name, reason: "it fell silent", retryIn: .seconds(4)))
+        clock.pass(4)
+        board.tell(.remedy(name, "check the network"))
+        board.tell(.relayLost(name, reason: "no route", retryIn: .seconds(8)))
+        clock.pass(2)
+        #expect(health(now(board)) == [.relay])
+        #expect(
+            text(now(board)).contains(
+                "no connection to the relay for 6 s: no route; next try in 6 s; what to do: check the network"))
+        board.tell(.relayConnected(name, installation: nil, isReconnect: true))
+        #expect(health(now(board)) == [])
+        #expect(!text(now(board)).contains("what to do"))
+    }
+
+    @Test("a lost agent leaves the bridge healthy, but not ready")
+    func agentLost() {
+        let board = board()
+        board.tell(.relayConnected(name, installation: nil, isReconnect: false))
+        board.tell(.agentLost(name, reason: "refused", retryIn: .seconds(4)))
+        board.tell(.remedy(name, "start the gateway"))
+        #expect(health(now(board)) == [])
+        #expect(!now(board).ready)
+        #expect(now(board).connections[0].agent.link.remedy == "start the gateway")
+    }
+
+    @Test("a refused token is told apart from a relay that is away")
+    func stopped() {
+        let board = board()
+        board.tell(.stopped(name, link: "relay", message: "no such token", remedy: "pair again", exitCode: 23))
+        #expect(health(now(board)) == [.relayStopped])
+        #expect(text(now(board)).contains("gave up on the relay 0 s ago: no such token; what to do: pair again"))
+        #expect(now(board).connections[0].lastError?.message == "no such token")
+    }
+
+    @Test("a bridge that does not run, is silent or cannot write is not healthy")
+    func unhealthy() {
+        let board = board()
+        board.tell(.relayConnected(name, installation: nil, isReconnect: false))
+        let status = now(board)
+        #expect(health(status, isLocked: false) == [.notRunning])
+        #expect(health(nil) == [.stale])
+        #expect(health(status, isWritable: false) == [.journal])
+        clock.pass(15)
+        #expect(health(status) == [.stale])
+        #expect(text(status, isRunning: false).contains("was heard 15 s ago"))
+    }
+
+    @Test("a journal that fails is told until it works again")
+    func journal() {
+        let board = board()
+        board.tell(.relayConnected(name, installation: nil, isReconnect: false))
+        board.tell(.journalFailed(name, JournalFailure(.full, "the disk is full")))
+        #expect(health(now(board)) == [.journal])
+        #expect(text(now(board)).contains("the disk is full"))
+        board.journalWorks()
+        #expect(health(now(board)) == [])
+    }
+
+    @Test("what nobody understood is counted by link and name, as it was told last")
+    func unknown() {
+        let board = board()
+        var tally = UnknownTally()
+        tally.count("frame", "novel")
+        board.tell(.unknownFrames(name, link: "agent", tally))
+        tally.count("frame", "novel")
+        tally.countMalformed()
+        board.tell(.unknownFrames(name, link: "agent", tally))
+        #expect(now(board).connections[0].unknown == ["agent: frame novel": 2, "agent: malformed": 1])
+    }
+
+    @Test("what is on its way is asked for when it is written")
+    func work() {
+        let status = board().status { _ in
+            var work = BridgeStatus.Work()
+            (work.openTurns, work.waiting, work.callsUnderWay) = (1, 2, 3)
+            work.tokens = ["msg": 7.5]
+            return work
+        }
+        #expect(text(status).contains("1 turn open, 2 waiting, 3 calls under way, msg 7"))
+    }
+
+    @Test("a bridge without work has no turns, and its buckets are full")
+    func idle() {
+        let bridge = Bridge()
+        let work = BridgeStatus.Work(bridge.figures(at: .zero))
+        #expect((work.openTurns, work.waiting, work.callsUnderWay, work.deadLetters) == (0, 0, 0, 0))
+        #expect(work.tokens?.count == RelayBucket.allCases.count)
+        #expect(work.tokens?.values.allSatisfy { $0 > 0 } == true)
+    }
+
+    @Test("the file is read as it was written, for the owner alone")
+    func file() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        #expect(try StatusFile.read(in: directory) == nil)
+        let board = board()
+        board.tell(.agentConnected(name, version: "1", scopes: ["operator.read"], isReconnect: false))
+        board.tell(.relayLost(name, reason: "\"no\"\n", retryIn: .seconds(1)))
+        try StatusFile.write(now(board), in: directory)
+        #expect(try StatusFile.read(in: directory) == now(board))
+        var status = stat()
+        #expect(stat(StatusFile.path(in: directory), &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["status.json"])
+        let text = String(decoding: StatusFile.bytes(of: now(board)), as: UTF8.self)
+        #expect(text.contains(#""retry_at":1001000"#))
+        #expect(text.contains(#""relay_address":"https://api.sophon.at""#))
+    }
+
+    @Test("a file of something else is said with the remedy")
+    func foreign() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try PrivateFile.write(Array("[]".utf8), to: StatusFile.path(in: directory))
+        let error = #expect(throws: FileError.self) { try StatusFile.read(in: directory) }
+        #expect(error?.message.contains("restart the bridge") == true)
+    }
+}
