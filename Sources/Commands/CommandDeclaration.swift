@@ -34,7 +34,7 @@ package struct CommandDeclaration: Sendable {
 
     /// Commands that people know of and this version does not have: they are told so instead of being taken for a slip.
     package static let absent: Set = [
-        "record", "doctor", "service", "completion",
+        "record", "service", "completion",
     ]
 
     package static let all: [CommandDeclaration] = [
@@ -95,6 +95,10 @@ package struct CommandDeclaration: Sendable {
                 configFile,
             ],
             examples: ["sophon-bridge logout", "sophon-bridge logout --connection work"]),
+        CommandDeclaration(
+            name: "doctor", summary: "check everything from the configuration to both live handshakes; change nothing",
+            operands: nil, options: [configFile, stateDirectory],
+            examples: ["sophon-bridge doctor", "sophon-bridge doctor --json"]),
         CommandDeclaration(
             name: "status", summary: "what is connected, running and waiting, and what you can do about it",
             operands: nil,

@@ -24,6 +24,7 @@ do {
         case "config": try ConfigCommand(command, output).run()
         case "simulate": try SimulateCommand(command, output).run()
         case "pair": try PairCommand(command, output).run()
+        case "doctor": try DoctorCommand(command, output).run()
         case "status": try StatusCommand(command, output).run()
         case "logout": try LogoutCommand(command, output).run()
         case "explain": try ExplainCommand(command, output).run()

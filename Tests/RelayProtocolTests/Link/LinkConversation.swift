@@ -130,5 +130,9 @@ final class LinkConversation {
         now = moment
     }
 
-    private func collect() { collected += link.takeOrders() }
+    private func collect() {
+        let orders = link.takeOrders()
+        for case .update(let update) in orders { seen[update.id] = update }
+        collected += orders
+    }
 }

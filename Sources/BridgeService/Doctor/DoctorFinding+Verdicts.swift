@@ -1,0 +1,109 @@
+package import BridgeModel
+import RelayProtocol
+
+// What was heard, as findings. The exit codes are those of DESIGN, section 2.
+extension DoctorFinding {
+    /// Beyond this, times on the phone look wrong.
+    private static let skewLimit: Int64 = 30_000
+
+    package static func relay(
+        _ answer: Result<HTTPResponse, HTTPFailure>, address: WebAddress, connection: String
+    ) -> DoctorFinding {
+        switch answer {
+        // Relay sheet 1.1: "`GET /healthz` answers 2xx when the API is up".
+        case .success(let response) where (200..<300).contains(response.status):
+            DoctorFinding(.relay, .ok, "the relay at \(address) answers", connection: connection)
+        case .success(let response):
+            DoctorFinding(
+                .relay, .failed, "\(address)/healthz answered \(response.status)",
+                remedy: "check SOPHON_BASE_URL, or wait until the relay is well again", connection: connection,
+                exitCode: 20)
+        case .failure(let failure):
+            DoctorFinding(
+                .relay, .failed, "the relay at \(address) cannot be reached: \(failure.message)",
+                remedy: "check the network and SOPHON_BASE_URL", connection: connection, exitCode: 20)
+        }
+    }
+
+    /// Nil when the relay did not tell the time.
+    package static func clock(
+        _ answer: Result<HTTPResponse, HTTPFailure>, wallMilliseconds: Int64, connection: String
+    ) -> DoctorFinding? {
+        guard case .success(let response) = answer, let date = response.header("Date").flatMap(HTTPDate.seconds) else {
+            return nil
+        }
+        let skew = wallMilliseconds - date * 1_000
+        guard abs(skew) > skewLimit else {
+            return DoctorFinding(.clock, .ok, "this machine's clock agrees with the relay's", connection: connection)
+        }
+        let way = skew > 0 ? "ahead of" : "behind"
+        return DoctorFinding(
+            .clock, .warning, "this machine's clock is \(abs(skew) / 1_000) s \(way) the relay's",
+            remedy: "let the system set it: timedatectl set-ntp true", connection: connection)
+    }
+
+    /// Nil: nothing was heard in time.
+    package static func relayToken(_ verdict: RelayVerdict?, connection: String) -> DoctorFinding {
+        switch verdict {
+        case .taken(let installation):
+            let name = installation.map { ", as \($0)" } ?? ""
+            return DoctorFinding(.relayToken, .ok, "the relay takes the token\(name)", connection: connection)
+        case .refused(let message, let remedy):
+            return DoctorFinding(
+                .relayToken, .failed, message, remedy: remedy, connection: connection, exitCode: 23)
+        case .unreachable(let reason, let remedy):
+            return DoctorFinding(
+                .relayToken, .failed, "the relay's socket did not open: \(reason)",
+                remedy: remedy ?? "look for a proxy that takes no WebSocket, and try again", connection: connection,
+                exitCode: 20)
+        case nil:
+            return DoctorFinding(
+                .relayToken, .failed, "the relay did not say in time whether it takes the token",
+                remedy: "try again; if it stays so, look for a proxy that holds WebSocket back",
+                connection: connection, exitCode: 20)
+        }
+    }
+
+    /// The gateway itself, and what it lets us do.
+    package static func gateway(
+        _ verdict: GatewayVerdict?, address: WebAddress, connection: String
+    ) -> [DoctorFinding] {
+        switch verdict {
+        case .greeted(let version, let scopes, let missing, let remedy):
+            let gateway = DoctorFinding(
+                .gateway, .ok, "OpenClaw \(version) at \(address) takes the bridge in", connection: connection)
+            guard missing.isEmpty else {
+                return [
+                    gateway,
+                    DoctorFinding(
+                        .scopes, .failed, "the gateway does not let the bridge do \(missing.joined(separator: ", "))",
+                        remedy: remedy, connection: connection, exitCode: 13),
+                ]
+            }
+            let told = scopes.map { "the bridge may: \($0.joined(separator: ", "))" }
+            return [
+                gateway,
+                DoctorFinding(
+                    .scopes, .ok, told ?? "the gateway does not list what the bridge may", connection: connection),
+            ]
+        case .refused(let message, let remedy, let exitCode):
+            return [
+                DoctorFinding(
+                    .gateway, .failed, message, remedy: remedy, connection: connection, exitCode: exitCode)
+            ]
+        case .unreachable(let reason, let remedy):
+            return [
+                DoctorFinding(
+                    .gateway, .failed, "no connection to OpenClaw at \(address): \(reason)",
+                    remedy: remedy ?? "start it: openclaw gateway start; or set OPENCLAW_URL", connection: connection,
+                    exitCode: 12)
+            ]
+        case nil:
+            return [
+                DoctorFinding(
+                    .gateway, .failed, "OpenClaw at \(address) did not greet in time",
+                    remedy: "look into its log: openclaw logs", connection: connection, exitCode: 12)
+            ]
+        }
+    }
+}

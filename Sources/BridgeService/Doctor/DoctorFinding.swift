@@ -1,0 +1,73 @@
+/// One thing that was looked at, and how it is.
+package struct DoctorFinding: Hashable, Sendable {
+    package enum Outcome: String, Hashable, Sendable {
+        case ok
+        /// It works, and should be looked after.
+        case warning
+        /// The bridge cannot do its work.
+        case failed
+        /// Nothing could be said, because something before it failed or is done by somebody else.
+        case skipped
+    }
+
+    package enum Check: String, Hashable, Sendable {
+        case config
+        case stateDirectory = "state_dir"
+        case credentials
+        case relay
+        case clock
+        case relayToken = "relay_token"
+        case agent
+        case agentToken = "agent_token"
+        case gateway
+        case scopes
+    }
+
+    package var check: Check
+    /// Nil: it is about the machine.
+    package var connection: String?
+    package var outcome: Outcome
+    package var message: String
+    package var remedy: String?
+    /// Where it failed: as the command line documents it.
+    package var exitCode: Int32?
+
+    package init(
+        _ check: Check, _ outcome: Outcome, _ message: String, remedy: String? = nil, connection: String? = nil,
+        exitCode: Int32? = nil
+    ) {
+        self.check = check
+        self.outcome = outcome
+        self.message = message
+        self.remedy = remedy
+        self.connection = connection
+        self.exitCode = exitCode
+    }
+
+    /// For people: one line.
+    package var line: String {
+        let sign =
+            switch outcome {
+            case .ok: "ok  "
+            case .warning: "warn"
+            case .failed: "FAIL"
+            case .skipped: "skip"
+            }
+        let name = connection.map { "\($0): " } ?? ""
+        return "\(sign)  \(name)\(message)\(remedy.map { "; what to do: \($0)" } ?? "")"
+    }
+}
+
+/// All findings, and what the command ends with.
+package struct DoctorReport: Hashable, Sendable {
+    package private(set) var findings: [DoctorFinding] = []
+
+    package init() {}
+
+    package mutating func add(_ finding: DoctorFinding) { findings.append(finding) }
+
+    package func count(_ outcome: DoctorFinding.Outcome) -> Int { findings.count { $0.outcome == outcome } }
+
+    /// That of the first failure: what comes later often follows from it.
+    package var exitCode: Int32 { findings.first { $0.outcome == .failed }.map { $0.exitCode ?? 1 } ?? 0 }
+}

@@ -1,0 +1,130 @@
+import BridgeModel
+import BridgeService
+import Commands
+import Files
+import Glibc
+import Locking
+import Transport
+
+/// `doctor`: looks at everything from the configuration to both live handshakes, and changes nothing.
+struct DoctorCommand {
+    private let command: ParsedCommand
+    private let output: Output
+
+    init(_ command: ParsedCommand, _ output: Output) {
+        self.command = command
+        self.output = output
+    }
+
+    func run() throws {
+        let report = Locked(DoctorReport())
+        let tell: (DoctorFinding) -> Void = { finding in
+            report.withLock { $0.add(finding) }
+            self.show(finding)
+        }
+        let loaded = try CommandConfiguration.load(command, output)
+        let names = loaded.configuration.connections.map(\.name.text).joined(separator: ", ")
+        tell(DoctorFinding(.config, .ok, "the configuration has no fault; connections: \(names)"))
+        let running = checkState(loaded.configuration.stateDirectory, tell)
+        for connection in loaded.configuration.connections {
+            let status = running?.connections.first { $0.name == connection.name.text }
+            DoctorRelay(connection, loaded.configuration, running: status).check(tell)
+            DoctorAgent(connection, loaded).check(tell)
+        }
+        try end(report.withLock { $0 })
+    }
+
+    /// What the running bridge says of itself; nil where none runs.
+    private func checkState(_ directory: String, _ tell: (DoctorFinding) -> Void) -> BridgeStatus? {
+        do throws(FileError) {
+            let holder = try InstanceLock.holder(directory: directory)
+            if case .process(let number) = holder {
+                let who = number.map { " (process \($0))" } ?? ""
+                tell(DoctorFinding(.stateDirectory, .ok, "a bridge\(who) works with \(directory)"))
+                return try StatusFile.read(in: directory)
+            }
+            let (path, isThere) = Self.nearest(to: directory)
+            let isWritable = access(path, W_OK | X_OK) == 0
+            tell(
+                isWritable
+                    ? DoctorFinding(
+                        .stateDirectory, .ok, "\(directory) \(isThere ? "can be written" : "can be made")")
+                    : DoctorFinding(
+                        .stateDirectory, .failed, "\(path) cannot be written",
+                        remedy: "let this user write there, or set SOPHON_STATE_DIR", exitCode: 2))
+        } catch {
+            tell(DoctorFinding(.stateDirectory, .failed, error.message, exitCode: 2))
+        }
+        return nil
+    }
+
+    /// The directory, or the nearest one above it that is there.
+    private static func nearest(to directory: String) -> (path: String, isThere: Bool) {
+        var path = directory[...]
+        while !path.isEmpty, access(String(path), F_OK) != 0 {
+            path = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
+        }
+        return (path.isEmpty ? "/" : String(path), path.count == directory.count)
+    }
+
+    private func show(_ finding: DoctorFinding) {
+        var members: [(String, JSONText)] = [
+            ("check", .string(finding.check.rawValue)), ("outcome", .string(finding.outcome.rawValue)),
+            ("ok", .flag(finding.outcome != .failed)), ("message", .string(finding.message)),
+        ]
+        if let connection = finding.connection { members.append(("connection", .string(connection))) }
+        if let remedy = finding.remedy { members.append(("remedy", .string(remedy))) }
+        if let code = finding.exitCode { members.append(("code", .number(Int(code)))) }
+        output.event("doctor_check", members)
+        output.line(finding.line)
+    }
+
+    private func end(_ report: DoctorReport) throws {
+        let failed = report.count(.failed)
+        let warnings = report.count(.warning)
+        output.event(
+            "doctor_summary",
+            [
+                ("ok", .flag(failed == 0)), ("checks", .number(report.findings.count)), ("failed", .number(failed)),
+                ("warnings", .number(warnings)), ("code", .number(Int(report.exitCode))),
+            ])
+        output.line("")
+        output.line(
+            failed == 0
+                ? "all is well\(warnings == 0 ? "" : ", with \(warnings) to look after")"
+                : "\(failed) of \(report.findings.count) checks failed")
+        if failed > 0 { exit(report.exitCode) }
+    }
+}
+
+/// Waits for something that comes on another thread.
+enum Waiting {
+    static func answer<Value: Sendable>(
+        within limit: Duration, _ begin: (@escaping @Sendable (Value) -> Void) -> Void
+    ) -> Value? {
+        let answer = Locked<Value?>(nil)
+        begin { value in answer.withLock { $0 = value } }
+        _ = Pace.wait(atMost: limit) { answer.withLock { $0 != nil } }
+        return answer.withLock { $0 }
+    }
+
+    /// Drives a link to its verdict and closes it in order.
+    static func verdict<Machine: SessionMachine & ~Copyable, Verdict: Sendable>(
+        of machine: consuming sending Machine, authorityFile: String?,
+        judge: @escaping @Sendable (Machine.Order) -> Verdict?
+    ) -> Verdict? {
+        let verdict = Locked<Verdict??>(nil)
+        let probe = LinkProbe(
+            machine,
+            edges: LinkEdges(
+                sockets: CurlWebSocketClient(), clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(),
+                authorityFile: authorityFile),
+            limit: .seconds(15), deadline: SystemAlarm(), judge: judge,
+            completion: { heard in verdict.withLock { $0 = .some(heard) } })
+        probe.start()
+        _ = Pace.wait(atMost: .seconds(20)) { verdict.withLock { $0 != nil } }
+        _ = Pace.wait(atMost: .seconds(2)) { probe.close() }
+        probe.stop()
+        return verdict.withLock { $0 } ?? nil
+    }
+}

@@ -1,0 +1,217 @@
+import AgentProtocols
+import BridgeModel
+import BridgeService
+import Locking
+import RelayProtocol
+import Testing
+
+/// Sockets that say what the test lets them, as soon as they are opened.
+private final class ScriptedSockets: WebSocketClient {
+    final class Link: WebSocketLink {
+        let closed = Locked(false)
+        let handler: @Sendable (WebSocketEvent) -> Void
+
+        init(_ handler: @escaping @Sendable (WebSocketEvent) -> Void) { self.handler = handler }
+
+        func send(text: [UInt8]) {}
+        func send(binary: [UInt8]) {}
+        func ping() {}
+        func close(code: Int, reason: String) { closed.withLock { $0 = true } }
+        func cut() { closed.withLock { $0 = true } }
+        func pauseReading() {}
+        func resumeReading() {}
+    }
+
+    private let events: [WebSocketEvent]
+    let links = Locked<[Link]>([])
+    let requests = Locked<[WebSocketRequest]>([])
+
+    init(_ events: [WebSocketEvent]) { self.events = events }
+
+    func open(
+        _ request: WebSocketRequest, handler: @escaping @Sendable (WebSocketEvent) -> Void
+    ) -> any WebSocketLink {
+        let link = Link(handler)
+        links.withLock { $0.append(link) }
+        requests.withLock { $0.append(request) }
+        return link
+    }
+
+    /// After the machine knows its link, as a real socket would.
+    func speak() { for event in events { links.withLock { $0.last }?.handler(event) } }
+}
+
+private struct StillClock: Clock {
+    var now: Instant { .zero }
+    var wallMilliseconds: Int64 { 1_800_000_000_000 }
+}
+
+/// Rings when the test says so.
+private final class HandAlarm: Alarm {
+    private let action = Locked<(@Sendable () -> Void)?>(nil)
+
+    func set(_ moment: Instant?, ring: @escaping @Sendable () -> Void) { action.withLock { $0 = ring } }
+    func stop() { action.withLock { $0 = nil } }
+    func ring() { action.withLock { $0 }?() }
+}
+
+private func text(_ words: String) -> WebSocketEvent {
+    var bytes = Array(words.utf8)
+    bytes.reserveCapacity(bytes.count + 64)
+    return .text(bytes)
+}
+
+@Suite("The probe of a link")
+struct LinkProbeTests {
+    private let verdicts = Locked<[RelayVerdict?]>([])
+    private let deadline = HandAlarm()
+
+    private func probe(_ sockets: ScriptedSockets) throws -> LinkProbe<RelayLink, RelayVerdict> {
+        let judge = RelayJudge()
+        let edges = LinkEdges(sockets: sockets, clock: StillClock(), alarm: HandAlarm(), random: SystemRandom())
+        let settings = RelayLinkSettings(relay: try WebAddress("http://127.0.0.1:1"), token: Secret("secret"))
+        let probe = LinkProbe(
+            RelayLink(settings), edges: edges, limit: .seconds(10), deadline: deadline,
+            judge: { judge.hear($0) }, completion: { [verdicts] verdict in verdicts.withLock { $0.append(verdict) } })
+        probe.start()
+        return probe
+    }
+
+    @Test("a relay that is ready takes the token, which goes in a header and not in the address")
+    func ready() throws {
+        let sockets = ScriptedSockets([.opened([]), text(#"{"type":"ready","installation_id":"inst_1"}"#)])
+        let probe = try probe(sockets)
+        sockets.speak()
+        #expect(verdicts.withLock { $0 } == [.taken(installation: "inst_1")])
+        let request = try #require(sockets.requests.withLock { $0 }.first)
+        #expect(!request.url.contains("secret"))
+        #expect(request.headers == [HTTPHeader("Authorization", "Bearer secret")])
+        #expect(!probe.close())
+        #expect(sockets.links.withLock { $0 }.first?.closed.withLock { $0 } == true)
+        probe.stop()
+    }
+
+    @Test("a refused token is told with its remedy")
+    func refused() throws {
+        let sockets = ScriptedSockets([.refused(status: 401, headers: [], body: [])])
+        let probe = try probe(sockets)
+        sockets.speak()
+        let verdict = try #require(verdicts.withLock { $0 }.first)
+        let finding = DoctorFinding.relayToken(verdict, connection: "home")
+        #expect(finding.outcome == .failed)
+        #expect(finding.exitCode == 23)
+        #expect(finding.remedy?.contains("sophon-bridge pair") == true)
+        probe.stop()
+    }
+
+    @Test("a relay that cannot be reached is told at the first try")
+    func unreachable() throws {
+        let sockets = ScriptedSockets([.failed(WebSocketFailure(.connectionRefused, "refused"))])
+        let probe = try probe(sockets)
+        sockets.speak()
+        let verdict = try #require(verdicts.withLock { $0 }.first)
+        #expect(verdict == .unreachable(reason: "refused", remedy: nil))
+        #expect(DoctorFinding.relayToken(verdict, connection: "home").exitCode == 20)
+        #expect(probe.close())
+        probe.stop()
+    }
+
+    @Test("silence is a verdict too, once, when the time is over")
+    func silent() throws {
+        let sockets = ScriptedSockets([.opened([]), text(#"{"type":"ready"}"#)])
+        let probe = try probe(sockets)
+        deadline.ring()
+        sockets.speak()
+        deadline.ring()
+        #expect(verdicts.withLock { $0 } == [nil])
+        #expect(DoctorFinding.relayToken(nil, connection: "home").exitCode == 20)
+        probe.stop()
+    }
+}
+
+@Suite("What doctor says")
+struct DoctorTests {
+    private let address = WebAddress(.https, "api.sophon.at")
+
+    @Test("the gateway's greeting is heard whole, with the scopes that are missing")
+    func gateway() {
+        let judge = GatewayJudge()
+        #expect(judge.hear(.note(.connected(version: "2026.5.1", protocol: 4, scopes: ["operator.read"]))) == nil)
+        #expect(judge.hear(.note(.missingScopes(["operator.write"], remedy: "approve it"))) == nil)
+        let verdict = judge.hear(.observed([.linkBack]))
+        let findings = DoctorFinding.gateway(verdict, address: WebAddress(.ws, "localhost", 1), connection: "home")
+        #expect(findings.map(\.outcome) == [.ok, .failed])
+        #expect(findings.last?.remedy == "approve it")
+        #expect(findings.last?.exitCode == 13)
+    }
+
+    @Test("a gateway that grants everything leaves nothing to do")
+    func granted() {
+        let judge = GatewayJudge()
+        _ = judge.hear(.note(.connected(version: "1", protocol: 3, scopes: nil)))
+        let verdict = judge.hear(.observed([.linkBack]))
+        let findings = DoctorFinding.gateway(verdict, address: address, connection: "home")
+        #expect(findings.map(\.outcome) == [.ok, .ok])
+    }
+
+    @Test("why a gateway cannot be reached comes with its remedy and 12; a refusal keeps its own code")
+    func away() {
+        let judge = GatewayJudge()
+        #expect(judge.hear(.note(.remedy("check the port"))) == nil)
+        let verdict = judge.hear(.note(.waiting(reason: "HTTP 404", retryAt: .zero)))
+        let away = DoctorFinding.gateway(verdict, address: address, connection: "home")
+        #expect(away.map(\.exitCode) == [12])
+        #expect(away.first?.remedy == "check the port")
+        let refused = DoctorFinding.gateway(
+            .refused(message: "no token", remedy: "set OPENCLAW_TOKEN", exitCode: 13), address: address,
+            connection: "home")
+        #expect(refused.map(\.exitCode) == [13])
+        #expect(DoctorFinding.gateway(nil, address: address, connection: "home").map(\.exitCode) == [12])
+    }
+
+    @Test(
+        "the relay's health decides whether it is reachable",
+        arguments: [(200, 0), (204, 0), (404, 20), (503, 20)] as [(Int, Int32)])
+    func health(status: Int, code: Int32) {
+        let finding = DoctorFinding.relay(.success(HTTPResponse(status: status)), address: address, connection: "home")
+        var report = DoctorReport()
+        report.add(finding)
+        #expect(report.exitCode == code)
+    }
+
+    @Test("a relay that does not answer is unreachable")
+    func failure() {
+        let failure = HTTPFailure(.nameNotFound, "no such host", mayHaveBeenApplied: false)
+        let finding = DoctorFinding.relay(.failure(failure), address: address, connection: "home")
+        #expect(finding.exitCode == 20)
+        #expect(finding.line.contains("no such host; what to do:"))
+    }
+
+    @Test(
+        "the clock is compared with the relay's date",
+        arguments: [(0, .ok), (29, .ok), (-29, .ok), (31, .warning), (-31, .warning)]
+            as [(Int64, DoctorFinding.Outcome)])
+    func clock(seconds: Int64, outcome: DoctorFinding.Outcome) {
+        let answer = HTTPResponse(status: 200, headers: [HTTPHeader("Date", "Sun, 06 Nov 1994 08:49:37 GMT")])
+        let finding = DoctorFinding.clock(
+            .success(answer), wallMilliseconds: (784_111_777 + seconds) * 1_000, connection: "home")
+        #expect(finding?.outcome == outcome)
+    }
+
+    @Test("a relay without a date says nothing of the clock")
+    func dateless() {
+        let answer = HTTPResponse(status: 200, headers: [HTTPHeader("Date", "soon")])
+        #expect(DoctorFinding.clock(.success(answer), wallMilliseconds: 0, connection: "home") == nil)
+    }
+
+    @Test("the first failure decides the exit, and warnings do not")
+    func exits() {
+        var report = DoctorReport()
+        report.add(DoctorFinding(.config, .warning, "a"))
+        #expect(report.exitCode == 0)
+        report.add(DoctorFinding(.agent, .failed, "b", exitCode: 10))
+        report.add(DoctorFinding(.relay, .failed, "c", exitCode: 20))
+        #expect(report.exitCode == 10)
+        #expect(report.count(.failed) == 2)
+    }
+}
