@@ -34,7 +34,7 @@ package struct CommandDeclaration: Sendable {
 
     /// Commands that people know of and this version does not have: they are told so instead of being taken for a slip.
     package static let absent: Set = [
-        "record", "service", "completion",
+        "record",
     ]
 
     package static let all: [CommandDeclaration] = [
@@ -119,13 +119,6 @@ package struct CommandDeclaration: Sendable {
             ],
             examples: ["sophon-bridge config check --config bridge.json", "sophon-bridge config show --json"]),
         CommandDeclaration(
-            name: "explain", summary: "the life of one message, turn, call, approval or run, from the journal",
-            operands: "ID", options: [configFile, stateDirectory],
-            examples: ["sophon-bridge explain int_4Xw2", "sophon-bridge explain msg_17 --json"]),
-        CommandDeclaration(
-            name: "journal", summary: "look into, check, copy out or tidy the durable state",
-            operands: "inspect|verify|export|clean", actions: ["inspect", "verify", "export", "clean"],
-            options: [configFile, stateDirectory],
-            examples: ["sophon-bridge journal inspect", "sophon-bridge journal export > journal.jsonl"]),
+        "record",
     ]
 }

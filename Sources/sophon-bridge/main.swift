@@ -25,6 +25,11 @@ do {
         case "simulate": try SimulateCommand(command, output).run()
         case "pair": try PairCommand(command, output).run()
         case "doctor": try DoctorCommand(command, output).run()
+        case "service": try ServiceCommand(command, output).run()
+        case "completion":
+            let text = command.operands.first.flatMap(CompletionScript.text) ?? ""
+            output.event("completion", [("text", .string(text))])
+            output.raw(text)
         case "status": try StatusCommand(command, output).run()
         case "logout": try LogoutCommand(command, output).run()
         case "explain": try ExplainCommand(command, output).run()

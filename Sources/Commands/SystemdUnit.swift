@@ -1,0 +1,74 @@
+/// A systemd user unit for `sophon-bridge run`.
+///
+/// - What does not go away by itself is not tried again: a mistake in the configuration (2), a token that is refused (23), a
+///   state directory that is in use (24).
+/// - Only what a user's own systemd can do without namespaces is asked for, so that it also starts in containers and where
+///   unprivileged namespaces are off.
+/// - An agent that is our child inherits every restriction. It runs tools of which we know nothing: there the strict ones
+///   are left out.
+package struct SystemdUnit: Sendable {
+    package static let name = "sophon-bridge.service"
+
+    /// Its absolute path.
+    package var program: String
+    package var arguments: [String]
+    package var environment: [(name: String, value: String)]
+    /// Variables that may hold tokens stand in a file for the owner alone, and not in the unit; it may be absent.
+    package var environmentFile: String?
+    package var startsAgents: Bool
+
+    package init(
+        program: String, arguments: [String] = ["run"], environment: [(name: String, value: String)] = [],
+        environmentFile: String? = nil, startsAgents: Bool = false
+    ) {
+        self.program = program
+        self.arguments = arguments
+        self.environment = environment
+        self.environmentFile = environmentFile
+        self.startsAgents = startsAgents
+    }
+
+    private static let strict = [
+        "MemoryDenyWriteExecute=yes", "RestrictNamespaces=yes", "SystemCallFilter=@system-service",
+        "RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK",
+    ]
+
+    package var text: String {
+        let command = ([program] + arguments).map { Self.quoted($0, isCommand: true) }.joined(separator: " ")
+        var lines = [
+            "[Unit]", "Description=Sophon bridge: an AI agent's runs on the phone", "StartLimitIntervalSec=0", "",
+            "[Service]", "Type=exec", "ExecStart=\(command)",
+        ]
+        for (name, value) in environment {
+            lines.append("Environment=\(Self.quoted("\(name)=\(value)", isCommand: false))")
+        }
+        if let environmentFile { lines.append("EnvironmentFile=-\(Self.escapedSpecifiers(environmentFile))") }
+        lines += [
+            "Restart=on-failure", "RestartSec=5", "RestartPreventExitStatus=2 23 24",
+            // Longer than the flush of a stop may be set to take.
+            "TimeoutStopSec=75", "UMask=0077", "LimitCORE=0", "NoNewPrivileges=yes", "LockPersonality=yes",
+            "RestrictRealtime=yes", "RestrictSUIDSGID=yes", "SystemCallArchitectures=native",
+        ]
+        if !startsAgents { lines += Self.strict }
+        lines += ["", "[Install]", "WantedBy=default.target", ""]
+        return lines.joined(separator: "\n")
+    }
+
+    /// As systemd.syntax(7) and systemd.service(5) ask: percent signs are specifiers, in commands dollar signs are variables.
+    private static func quoted(_ text: String, isCommand: Bool) -> String {
+        var quoted = "\""
+        for scalar in escapedSpecifiers(text).unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\\(scalar)"
+            case "\n": quoted += "\\n"
+            case "$" where isCommand: quoted += "$$"
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+
+    private static func escapedSpecifiers(_ text: String) -> String {
+        text.split(separator: "%", omittingEmptySubsequences: false).joined(separator: "%%")
+    }
+}

@@ -1,0 +1,191 @@
+import AgentProtocols
+import BridgeModel
+import BridgeService
+import Commands
+import Files
+import FoundationEssentials
+import Glibc
+
+/// `service install|uninstall|status|restart|logs`: the bridge as a systemd unit of this user.
+struct ServiceCommand {
+    private let command: ParsedCommand
+    private let output: Output
+    private let environment = ProcessInfo.processInfo.environment
+
+    init(_ command: ParsedCommand, _ output: Output) {
+        self.command = command
+        self.output = output
+    }
+
+    func run() throws {
+        switch command.operands.first {
+        case "install": try install()
+        case "uninstall": try uninstall()
+        case "status": try status()
+        case "restart": try restart()
+        default: try logs()
+        }
+    }
+
+    // MARK: What it does
+
+    private func install() throws {
+        let loaded = try CommandConfiguration.load(command, output)
+        let unit = try unit(for: loaded.configuration)
+        if command.switches.contains("dry-run") {
+            output.event("service_unit", [("path", .string(try unitPath())), ("text", .string(unit.text))])
+            return output.raw(unit.text)
+        }
+        try requireSystemd()
+        let path = try unitPath()
+        try PrivateFile.write(Array(unit.text.utf8), to: path)
+        try systemctl("daemon-reload")
+        try systemctl("enable", SystemdUnit.name)
+        // Also one that runs already, which is to be this program with these settings.
+        try systemctl("restart", SystemdUnit.name)
+        output.event("service_installed", [("path", .string(path)), ("unit", .string(SystemdUnit.name))])
+        output.line("installed \(path); the bridge runs, and begins with your next login")
+        output.say("to let it run while nobody is logged in: loginctl enable-linger")
+        output.say("variables such as OPENCLAW_TOKEN go into \(unit.environmentFile ?? "the configuration"), chmod 600")
+        output.say("see how it is: sophon-bridge status; its log: sophon-bridge service logs")
+    }
+
+    private func uninstall() throws {
+        let path = try unitPath()
+        if command.switches.contains("dry-run") {
+            return output.line("would stop and disable \(SystemdUnit.name), and delete \(path)")
+        }
+        try requireSystemd()
+        guard access(path, F_OK) == 0 else {
+            output.event("service_uninstalled", [("path", .string(path)), ("deleted", .flag(false))])
+            return output.line("nothing to do: there is no \(path)")
+        }
+        try systemctl("disable", "--now", SystemdUnit.name)
+        try PrivateFile.remove(path)
+        try systemctl("daemon-reload")
+        output.event("service_uninstalled", [("path", .string(path)), ("deleted", .flag(true))])
+        output.line("stopped, and deleted \(path); the token and the state are kept")
+    }
+
+    private func status() throws {
+        try requireSystemd()
+        let shown = try systemctl(
+            "show", SystemdUnit.name, "--property=LoadState,ActiveState,SubState,MainPID,NRestarts,ExecMainStatus")
+        var values: [String: String] = [:]
+        for line in shown.split(separator: "\n") {
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            if parts.count == 2 { values[parts[0]] = parts[1] }
+        }
+        let isInstalled = values["LoadState"] == "loaded"
+        let state = values["ActiveState"] ?? "unknown"
+        output.event(
+            "service_status",
+            [
+                ("installed", .flag(isInstalled)), ("state", .string(state)),
+                ("pid", .number(values["MainPID"].flatMap { Int($0) } ?? 0)),
+                ("restarts", .number(values["NRestarts"].flatMap { Int($0) } ?? 0)),
+                ("last_exit", .number(values["ExecMainStatus"].flatMap { Int($0) } ?? 0)),
+            ])
+        guard isInstalled else { return output.line("not installed; install it: sophon-bridge service install") }
+        output.line("\(state) (\(values["SubState"] ?? "")), restarted \(values["NRestarts"] ?? "0") times by systemd")
+        if state == "failed" {
+            let code = values["ExecMainStatus"].flatMap { Int32($0) }
+            let meaning = code.flatMap { ExitCode(rawValue: $0)?.meaning } ?? "see: sophon-bridge service logs"
+            output.line("it ended with \(values["ExecMainStatus"] ?? "?"): \(meaning)")
+        }
+    }
+
+    private func restart() throws {
+        if command.switches.contains("dry-run") { return output.line("would restart \(SystemdUnit.name)") }
+        try requireSystemd()
+        guard access(try unitPath(), F_OK) == 0 else {
+            throw CommandFailure(
+                code: .unexpected, message: "the service is not installed; install it: sophon-bridge service install")
+        }
+        try systemctl("restart", SystemdUnit.name)
+        output.event("service_restarted", [("unit", .string(SystemdUnit.name))])
+        output.line("restarted")
+    }
+
+    /// Becomes journalctl, whose output and end are then the command's own.
+    private func logs() throws {
+        try requireSystemd()
+        var words = ["journalctl", "--user", "--unit=\(SystemdUnit.name)", "--lines=200", "--no-pager"]
+        if command.switches.contains("follow") { words.append("--follow") }
+        if output.json { words.append("--output=json") }
+        var arguments = words.map { strdup($0) } + [nil]
+        execvp("journalctl", &arguments)
+        throw CommandFailure(
+            code: .unexpected,
+            message: "cannot start journalctl: \(String(cString: strerror(errno))); install systemd's journal tools")
+    }
+
+    // MARK: Within
+
+    private func unit(for configuration: Configuration) throws -> SystemdUnit {
+        guard let program = Self.ownPath else {
+            throw CommandFailure(
+                code: .unexpected, message: "this program does not find its own path; start it by its full path")
+        }
+        var arguments = ["run"]
+        if let file = command.values["config"] { arguments += ["--config", Self.absolute(file)] }
+        // A service has none of the variables of this terminal. Those that may hold a token stay out of the unit.
+        let kept = [
+            "PATH", "SOPHON_BASE_URL", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR", "SOPHON_HOST_LABEL", "SOPHON_AGENT",
+            "XDG_STATE_HOME", "OPENCLAW_URL", "OPENCLAW_STATE_DIR",
+        ]
+        let variables = kept.compactMap { name in
+            environment[name].flatMap { $0.isEmpty ? nil : (name: name, value: $0) }
+        }
+        return SystemdUnit(
+            program: program, arguments: arguments, environment: variables,
+            environmentFile: configuration.configDirectory.map { $0 + "/bridge.env" },
+            startsAgents: configuration.connections.contains { $0.agent.kind == .pi })
+    }
+
+    private static var ownPath: String? {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+    }
+
+    private static func absolute(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// Where systemd looks for units of a user (systemd.unit(5)).
+    private func unitPath() throws -> String {
+        let named = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        guard let directory = named ?? environment["HOME"].map({ $0 + "/.config" }) else {
+            throw CommandFailure(code: .usage, message: "nobody knows where units are kept: set HOME")
+        }
+        return "\(directory)/systemd/user/\(SystemdUnit.name)"
+    }
+
+    private func requireSystemd() throws {
+        // As sd_booted(3) documents it.
+        guard access("/run/systemd/system", F_OK) != 0 else { return }
+        throw CommandFailure(
+            code: .unexpected,
+            message: "this machine was not started by systemd; let what starts your programs keep `sophon-bridge run` "
+                + "running, and see `sophon-bridge service install --dry-run` for what it should set")
+    }
+
+    @discardableResult
+    private func systemctl(_ arguments: String...) throws -> String {
+        let words = ["systemctl", "--user", "--no-pager"] + arguments
+        guard let result = ChildProcess.run(words) else {
+            throw CommandFailure(code: .unexpected, message: "systemctl cannot be started; install systemd")
+        }
+        guard result.status == 0 else {
+            let said = result.text.split(separator: "\n").first.map(String.init) ?? "it said nothing"
+            throw CommandFailure(
+                code: .unexpected,
+                message: "`\(words.joined(separator: " "))` failed: \(said); if there is no bus, log in as this user "
+                    + "directly instead of through su or sudo")
+        }
+        return result.text
+    }
+}
