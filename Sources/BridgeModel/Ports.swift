@@ -93,48 +93,62 @@ package struct HTTPResponse: Sendable {
     /// One pass over all lines that have a name.
     package func forEachHeader(_ body: (HeaderLine) -> Void) {
         var start = 0
-        while let end = head[start...].firstIndex(of: UInt8(ascii: "\n")) {
-            let line = head[start..<end]
-            if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-                body(HeaderLine(name: line[..<colon], value: line[(colon + 1)...]))
+        var colon: Int?
+        for place in head.indices {
+            switch head[place] {
+            case UInt8(ascii: ":"): colon = colon ?? place
+            case UInt8(ascii: "\n"):
+                if let colon { body(HeaderLine(head: head, name: start..<colon, value: (colon + 1)..<place)) }
+                start = place + 1
+                colon = nil
+            default: break
             }
-            start = end + 1
         }
     }
 }
 
 /// A header where it lies in the head of a response.
 package struct HeaderLine {
-    package let name: ArraySlice<UInt8>
-    private let value: ArraySlice<UInt8>
+    // One array and two ranges: slices would each keep the array alive for themselves, line by line.
+    private let head: [UInt8]
+    private let name: Range<Int>
+    private let value: Range<Int>
 
-    init(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
+    init(head: [UInt8], name: Range<Int>, value: Range<Int>) {
+        self.head = head
         self.name = name
         self.value = value
     }
 
-    package var text: String { String(decoding: Self.trimmed(value), as: UTF8.self) }
+    package var nameLength: Int { name.count }
+
+    /// The value without the blanks around it.
+    package var text: String {
+        var beginning = value.lowerBound
+        var end = value.upperBound
+        while beginning < end, head[beginning] == 32 || head[beginning] == 9 { beginning += 1 }
+        while beginning < end, head[end - 1] <= 32 { end -= 1 }
+        return String(decoding: head[beginning..<end], as: UTF8.self)
+    }
 
     /// Whatever the case.
     package func isNamed(_ wanted: [UInt8]) -> Bool {
-        name.count == wanted.count && name.elementsEqual(wanted, by: Self.isSameLetter)
+        name.count == wanted.count
+            && wanted.indices.allSatisfy { Self.lower(head[name.lowerBound + $0]) == Self.lower(wanted[$0]) }
     }
 
     /// `wanted` in lower case.
     package func isNamed(_ wanted: StaticString) -> Bool {
         guard name.count == wanted.utf8CodeUnitCount else { return false }
-        return wanted.withUTF8Buffer { unsafe name.elementsEqual($0, by: Self.isSameLetter) }
+        return wanted.withUTF8Buffer { wanted in
+            for place in 0..<wanted.count {
+                guard unsafe Self.lower(head[name.lowerBound + place]) == wanted[place] else { return false }
+            }
+            return true
+        }
     }
 
-    private static func trimmed(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let beginning = value.drop { $0 == 32 || $0 == 9 }
-        return beginning[..<(beginning.lastIndex { $0 > 32 }.map { $0 + 1 } ?? beginning.startIndex)]
-    }
-
-    private static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool {
-        func lower(_ byte: UInt8) -> UInt8 { (65...90).contains(byte) ? byte + 32 : byte }
-        return lower(left) == lower(right)
-    }
+    private static func lower(_ byte: UInt8) -> UInt8 { (65...90).contains(byte) ? byte + 32 : byte }
 }
 
 package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {

@@ -22,9 +22,9 @@ struct RelayHeaders {
 
     /// The length tells most names apart; the last line of a name counts.
     private mutating func read(_ line: HeaderLine) {
-        switch line.name.count {
+        switch line.nameLength {
         case 11 where line.isNamed("retry-after"): retryAfter = line.text
-        case 12 where line.isNamed("x-request-id"): request = RequestID(String(line.text.prefix(64)))
+        case 12 where line.isNamed("x-request-id"): request = RequestID(Self.start(of: line.text))
         case 17 where line.isNamed("x-ratelimit-limit"): limit = Self.count(line.text)
         case 18 where line.isNamed("x-ratelimit-bucket"):
             namesBucket = true
@@ -33,6 +33,11 @@ struct RelayHeaders {
         case 23 where line.isNamed("x-ratelimit-reset-after"): resetAfter = Self.seconds(line.text)
         default: break
         }
+    }
+
+    /// At most 64 characters. Counting them costs more than all else here, and few bytes cannot be many characters.
+    private static func start(of text: String) -> String {
+        text.utf8.count <= 64 ? text : String(text.prefix(64))
     }
 
     private static func count(_ text: String) -> Int? {
