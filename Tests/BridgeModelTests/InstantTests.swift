@@ -20,6 +20,8 @@ struct InstantTests {
         arguments: [
             (Duration.zero, Int64(0)), (.milliseconds(1), 1_000_000), (.seconds(-1), -1_000_000_000),
             (.seconds(3600), 3_600_000_000_000),
+            (.nanoseconds(-1), -1), (.milliseconds(9_223), 9_223_000_000), (.milliseconds(9_224), 9_224_000_000),
+            (.milliseconds(-9_224), -9_224_000_000),
         ])
     func nanoseconds(duration: Duration, expected: Int64) {
         #expect(duration.nanoseconds == expected)
