@@ -2,19 +2,20 @@ package import BridgeModel
 
 /// What the bridge wants done, in order.
 package enum BridgeOrder: Sendable, Hashable {
+    // Indirect, as is what else is large: an order is passed on several times on its way to the wire.
     /// Send this call, after saving it where it says so.
-    case attempt(CallAttempt)
+    indirect case attempt(CallAttempt)
     /// The turn's record (`Bridge.record`) is to be kept before anything that follows leaves the bridge.
     case keep(TurnID, Durability)
-    case command(AgentCommand)
-    case turnOpened(TurnOpening)
+    indirect case command(AgentCommand)
+    indirect case turnOpened(TurnOpening)
     case turnClosed(TurnID, TurnOutcome)
     /// The relay will have nothing more from this connection.
     case connectionStopped(RelayErrorCode)
     case turnNote(TurnID, TurnNote)
-    case deliveryNote(DeliveryNote, TurnID, PostName)
+    indirect case deliveryNote(DeliveryNote, TurnID, PostName)
     /// An event of a run that no turn answers to: another client's, or one that is over.
-    case unknownRun(RunSignal)
+    indirect case unknownRun(RunSignal)
 }
 
 package struct BridgeSettings: Sendable, Hashable {
@@ -73,9 +74,10 @@ package struct Bridge: ~Copyable {
     // MARK: What comes out
 
     package mutating func takeOrders() -> [BridgeOrder] {
-        guard !orders.isEmpty else { return [] }
-        defer { orders.removeAll(keepingCapacity: true) }
-        return orders
+        // Given away whole: what is kept of it would have to be copied first.
+        let taken = orders
+        orders = []
+        return taken
     }
 
     package var hasOrders: Bool { !orders.isEmpty }
@@ -250,7 +252,8 @@ package struct Bridge: ~Copyable {
         if isJournaled, !isText { unkept.insert(id) }
         let turnOrders = body(&entries.values[index].turn)
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
-        guard let left = entries.index(forKey: id) else { return }
+        // Looked for again only if the orders may have closed the turn.
+        guard let left = turnOrders.isEmpty ? index : entries.index(forKey: id) else { return }
         deadlines.set(entries.values[left].turn.nextDeadline, for: id)
     }
 

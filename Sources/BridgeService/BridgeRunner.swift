@@ -32,7 +32,7 @@ package final class BridgeRunner: Sendable {
 
     private enum Work {
         case order(BridgeOrder)
-        case keep(TurnRecord, Durability)
+        indirect case keep(TurnRecord, Durability)
         case whenKept(@Sendable (JournalFailure?) -> Void)
     }
 
