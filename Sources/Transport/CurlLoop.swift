@@ -14,6 +14,7 @@ final class CurlLoop: @unchecked Sendable {
     private var underWay: [UnsafeMutableRawPointer: Transfer] = [:]
     private var idle: [Transfer] = []
     private let headers = HeaderLists()
+    private let addresses = ParsedAddresses()
     /// Finished transfers whose handles are kept for the next request.
     private static let idleLimit = 64
 
@@ -118,7 +119,8 @@ final class CurlLoop: @unchecked Sendable {
             return job.completion(
                 .failure(HTTPFailure(.other, "libcurl has no memory for a request", mayHaveBeenApplied: false)))
         }
-        transfer.prepare(job, headers: headers.list(for: job.request.headers))
+        transfer.prepare(
+            job, headers: headers.list(for: job.request.headers), address: addresses.address(of: job.request))
         underWay[transfer.handle] = transfer
         if let exchange = job.exchange { exchanges[exchange] = transfer }
         let status = curl_multi_add_handle(raw, transfer.handle)

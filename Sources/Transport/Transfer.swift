@@ -15,6 +15,7 @@ final class Transfer {
     private var headerBytes = 0
     private var response: [UInt8] = []
     private var form: Form?
+    private var address: OpaquePointer?
 
     private struct Form: Equatable {
         var method: String
@@ -52,7 +53,8 @@ final class Transfer {
     /// Bytes of the request may have reached the other side.
     var mayHaveLeft: Bool { sendings > 0 }
 
-    func prepare(_ job: CurlClient.Job, headers list: UnsafeMutablePointer<curl_slist>?) {
+    /// `address`: the request's, if it was read before; it lives as long as the loop.
+    func prepare(_ job: CurlClient.Job, headers list: UnsafeMutablePointer<curl_slist>?, address: OpaquePointer?) {
         let request = job.request
         exchange = job.exchange
         completion = job.completion
@@ -64,7 +66,7 @@ final class Transfer {
         headerBytes = 0
         response = []
         setForm(request, headers: list)
-        _ = sb_curl_set_text(handle, CURLOPT_URL, request.url)
+        setAddress(address, orText: request.url)
         guard request.method != "GET" else { return }
         // Copied, so that it leaves together with the head: a body that is asked for costs a send of its own.
         _ = sb_curl_set_long(handle, CURLOPT_POSTFIELDSIZE, request.body.count)
@@ -72,6 +74,15 @@ final class Transfer {
             let bytes = UnsafeMutableRawPointer(mutating: $0.baseAddress) ?? handle
             _ = sb_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, bytes)
         }
+    }
+
+    /// A parsed address goes before a text (libcurl's manual, CURLOPT_CURLU), so that it must be taken away for a text.
+    private func setAddress(_ address: OpaquePointer?, orText text: String) {
+        if address != self.address {
+            self.address = address
+            _ = sb_curl_set_pointer(handle, CURLOPT_CURLU, address.map { UnsafeMutableRawPointer($0) })
+        }
+        if address == nil { _ = sb_curl_set_text(handle, CURLOPT_URL, text) }
     }
 
     /// What is mostly the same as for the request before.

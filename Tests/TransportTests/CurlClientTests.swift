@@ -44,6 +44,31 @@ struct CurlClientTests {
         client.close()
     }
 
+    @Test("each request goes to its own address, on whichever handle and however often it was asked for before")
+    func ownAddresses() async throws {
+        let paths = ["/a", "/b?x=1", "/a", "/c%20d", "/fetched", "/a", "/b?x=1"]
+        let server = ScriptedServer([Array(repeating: Self.good, count: paths.count)])
+        let client = CurlClient()
+        for path in paths {
+            let url = "http://127.0.0.1:\(server.port)\(path)"
+            let request = HTTPRequest(method: path == "/fetched" ? "GET" : "POST", url: url, body: [])
+            _ = try await client.exchange(request)
+        }
+        let targets = server.requests.map { $0.split(separator: " ")[1] }
+        #expect(targets == paths.map { Substring($0) })
+        client.close()
+    }
+
+    @Test("more addresses than are remembered all work")
+    func manyAddresses() async throws {
+        let count = 70
+        let server = ScriptedServer([Array(repeating: Self.good, count: count)])
+        let client = CurlClient()
+        for number in 0..<count { _ = try await post(client, server, path: "/\(number)").get() }
+        #expect(server.requests.map { $0.split(separator: " ")[1] } == (0..<count).map { "/\($0)" })
+        client.close()
+    }
+
     @Test("a request whose connection dies after it was read is not sent again", arguments: [String?.none, ""])
     func neverRepeats(end: String?) async {
         // The second connection would answer, if anybody asked.

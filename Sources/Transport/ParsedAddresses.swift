@@ -1,0 +1,30 @@
+import BridgeModel
+import CCurl
+
+/// The addresses that requests are posted to, read once: libcurl reads an address given as text on every transfer, writes it
+/// out again and reads that, which was a tenth of all its work for a relay call.
+///
+/// Lives on the loop's thread, and as long as its transfers.
+final class ParsedAddresses {
+    private var addresses: [String: OpaquePointer] = [:]
+    /// A relay has eight. None is taken out again, since a transfer under way may use it: what comes later goes as text.
+    private static let limit = 64
+
+    /// Nil: let libcurl read the text, and say what is wrong with it. Addresses that are fetched mostly come once.
+    func address(of request: HTTPRequest) -> OpaquePointer? {
+        guard request.method == "POST" else { return nil }
+        return addresses[request.url] ?? read(request.url)
+    }
+
+    private func read(_ text: String) -> OpaquePointer? {
+        guard addresses.count < Self.limit, let address = curl_url() else { return nil }
+        guard curl_url_set(address, CURLUPART_URL, text, 0) == CURLUE_OK else {
+            curl_url_cleanup(address)
+            return nil
+        }
+        addresses[text] = address
+        return address
+    }
+
+    deinit { for address in addresses.values { curl_url_cleanup(address) } }
+}
