@@ -13,6 +13,8 @@ final class CurlLoop: @unchecked Sendable {
     private var exchanges: [UInt64: Transfer] = [:]
     private var underWay: [UnsafeMutableRawPointer: Transfer] = [:]
     private var idle: [Transfer] = []
+    /// Completions that were called. What they hold is let go only when the calls that follow have left.
+    private var told: [CurlClient.Completion] = []
     private let headers = HeaderLists()
     private let addresses = ParsedAddresses()
     /// Finished transfers whose handles are kept for the next request.
@@ -73,10 +75,12 @@ final class CurlLoop: @unchecked Sendable {
             for job in news.jobs { begin(job) }
             var running: Int32 = 0
             curl_multi_perform(raw, &running)
+            told.removeAll(keepingCapacity: true)
             completeFinished()
             // A completion may have begun the next exchange: it goes out before anybody sleeps. What comes after this look
             // wakes the poll.
             if inbox.withLock({ $0.hasNews }) { continue }
+            told.removeAll(keepingCapacity: true)
             curl_multi_poll(raw, nil, 0, 1_000, nil)
         }
     }
@@ -140,7 +144,9 @@ final class CurlLoop: @unchecked Sendable {
             curl_multi_remove_handle(raw, handle)
             let (completion, result) = transfer.finish(code)
             if idle.count < Self.idleLimit { idle.append(transfer) }
-            completion?(result)
+            guard let completion else { continue }
+            completion(result)
+            told.append(completion)
         }
     }
 

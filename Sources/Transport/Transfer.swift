@@ -9,11 +9,8 @@ final class Transfer {
     private var completion: CurlClient.Completion?
     /// How often the request was about to leave: more than once only when libcurl wanted to repeat it.
     private var sendings = 0
-    private var responseLimit = 0
-    private var isTooLarge = false
-    private var head: [UInt8] = []
-    private var headerBytes = 0
-    private var response: [UInt8] = []
+    /// Where libcurl's calls put what comes: behind a pointer, which they are given as it is, since they are many a transfer.
+    private let reply: UnsafeMutablePointer<Reply>
     private var form: Form?
     private var address: OpaquePointer?
 
@@ -23,11 +20,11 @@ final class Transfer {
         var timeout: Duration
     }
 
-    private static let headerLimit = 65_536
-
     init?(settings: CurlClient.Settings) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
+        reply = .allocate(capacity: 1)
+        reply.initialize(to: Reply())
         let options: [(CURLoption, Int)] = [
             (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_TCP_NODELAY, 1), (CURLOPT_TCP_KEEPALIVE, 1),
             (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
@@ -41,14 +38,18 @@ final class Transfer {
         _ = sb_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
         let context = Unmanaged.passUnretained(self).toOpaque()
         _ = sb_curl_set_pointer(handle, CURLOPT_PREREQDATA, context)
-        _ = sb_curl_set_pointer(handle, CURLOPT_WRITEDATA, context)
-        _ = sb_curl_set_pointer(handle, CURLOPT_HEADERDATA, context)
+        _ = sb_curl_set_pointer(handle, CURLOPT_WRITEDATA, reply)
+        _ = sb_curl_set_pointer(handle, CURLOPT_HEADERDATA, reply)
         _ = sb_curl_set_before_request(handle, beforeRequest)
         _ = sb_curl_set_data_function(handle, CURLOPT_WRITEFUNCTION, writeBody)
         _ = sb_curl_set_data_function(handle, CURLOPT_HEADERFUNCTION, writeHeader)
     }
 
-    deinit { curl_easy_cleanup(handle) }
+    deinit {
+        curl_easy_cleanup(handle)
+        reply.deinitialize(count: 1)
+        reply.deallocate()
+    }
 
     /// Bytes of the request may have reached the other side.
     var mayHaveLeft: Bool { sendings > 0 }
@@ -59,12 +60,7 @@ final class Transfer {
         exchange = job.exchange
         completion = job.completion
         sendings = 0
-        responseLimit = request.responseLimit
-        isTooLarge = false
-        head = []
-        head.reserveCapacity(512)
-        headerBytes = 0
-        response = []
+        reply.pointee.begin(limit: request.responseLimit)
         setForm(request, headers: list)
         setAddress(address, orText: request.url)
         guard request.method != "GET" else { return }
@@ -111,9 +107,7 @@ final class Transfer {
         guard code == CURLE_OK else { return (completion, .failure(failure(code))) }
         var status = 0
         _ = sb_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
-        let answer = HTTPResponse(status: status, head: head, body: response)
-        response = []
-        return (completion, .success(answer))
+        return (completion, .success(reply.pointee.finish(status: status)))
     }
 
     private func take() -> CurlClient.Completion? {
@@ -136,9 +130,9 @@ final class Transfer {
             return HTTPFailure(.tlsFailed, "TLS failed: \(text)", mayHaveBeenApplied: false)
         case CURLE_OPERATION_TIMEDOUT:
             return HTTPFailure(.timedOut, "no answer in time", mayHaveBeenApplied: sendings > 0)
-        case CURLE_WRITE_ERROR where isTooLarge, CURLE_FILESIZE_EXCEEDED:
+        case CURLE_WRITE_ERROR where reply.pointee.isTooLarge, CURLE_FILESIZE_EXCEEDED:
             return HTTPFailure(
-                .tooLarge, "the answer is larger than \(responseLimit) bytes", mayHaveBeenApplied: true)
+                .tooLarge, "the answer is larger than \(reply.pointee.limit) bytes", mayHaveBeenApplied: true)
         case CURLE_ABORTED_BY_CALLBACK:
             return HTTPFailure(
                 .connectionLost, "the connection was lost before the answer came", mayHaveBeenApplied: true)
@@ -156,30 +150,6 @@ final class Transfer {
         sendings += 1
         return sendings == 1
     }
-
-    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-        guard response.count + bytes.count <= responseLimit else {
-            isTooLarge = true
-            return 0
-        }
-        response.append(contentsOf: bytes)
-        return bytes.count
-    }
-
-    fileprivate func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
-        headerBytes += bytes.count
-        guard headerBytes <= Self.headerLimit else {
-            isTooLarge = true
-            return 0
-        }
-        // A new status line begins: what came before was an interim answer or a proxy's.
-        if bytes.count >= 5, let start = bytes.baseAddress, memcmp(start, "HTTP/", 5) == 0 {
-            head.removeAll(keepingCapacity: true)
-        } else {
-            head.append(contentsOf: bytes)
-        }
-        return bytes.count
-    }
 }
 
 private let beforeRequest: sb_curl_before_request = { context, _, _, _, _ in
@@ -190,12 +160,12 @@ private let beforeRequest: sb_curl_before_request = { context, _, _, _, _ in
 
 private let writeBody: sb_curl_data_function = { bytes, size, count, context in
     guard let bytes, let context else { return 0 }
-    return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
-        .take(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    return context.assumingMemoryBound(to: Reply.self).pointee
+        .takeBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
 }
 
 private let writeHeader: sb_curl_data_function = { bytes, size, count, context in
     guard let bytes, let context else { return 0 }
-    return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    return context.assumingMemoryBound(to: Reply.self).pointee
         .takeHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
 }

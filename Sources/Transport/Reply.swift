@@ -1,0 +1,54 @@
+import BridgeModel
+import Glibc
+
+/// What has come of a response so far.
+struct Reply {
+    private(set) var limit = 0
+    /// More came than may be taken.
+    private(set) var isTooLarge = false
+    private var head: [UInt8] = []
+    private var headerBytes = 0
+    private var body: [UInt8] = []
+
+    private static let headerLimit = 65_536
+
+    mutating func begin(limit: Int) {
+        self = Reply()
+        self.limit = limit
+        head.reserveCapacity(512)
+    }
+
+    /// Gives away what has come.
+    mutating func finish(status: Int) -> HTTPResponse {
+        defer {
+            head = []
+            body = []
+        }
+        return HTTPResponse(status: status, head: head, body: body)
+    }
+
+    /// How many bytes were taken; fewer than there are end the transfer.
+    mutating func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard body.count + bytes.count <= limit else {
+            isTooLarge = true
+            return 0
+        }
+        body.append(contentsOf: bytes)
+        return bytes.count
+    }
+
+    mutating func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
+        headerBytes += bytes.count
+        guard headerBytes <= Self.headerLimit else {
+            isTooLarge = true
+            return 0
+        }
+        // A new status line begins: what came before was an interim answer or a proxy's.
+        if bytes.count >= 5, let start = bytes.baseAddress, memcmp(start, "HTTP/", 5) == 0 {
+            head.removeAll(keepingCapacity: true)
+        } else {
+            head.append(contentsOf: bytes)
+        }
+        return bytes.count
+    }
+}
