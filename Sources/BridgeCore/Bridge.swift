@@ -216,6 +216,13 @@ package struct Bridge: ~Copyable {
         keepChanged()
     }
 
+    /// The process ends, and what runs is to end with it.
+    package mutating func closeAll(at now: Instant) {
+        for id in entries.keys.sorted() { change(id, at: now) { $0.bridgeStops(at: now) } }
+        deliver(at: now)
+        keepChanged(.synced)
+    }
+
     // MARK: Time
 
     package mutating func timePassed(at now: Instant) {

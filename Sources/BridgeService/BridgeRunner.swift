@@ -50,7 +50,7 @@ package final class BridgeRunner: Sendable {
 
     private let state: Locked<State>
     private let edges: Edges
-    private let relay: RelayAddress
+    private let relay: Locked<RelayAddress>
     private let observe: @Sendable (BridgeOrder) -> Void
     private let answered: @Sendable (CallAttempt, RelayAnswer) -> Void
 
@@ -63,7 +63,7 @@ package final class BridgeRunner: Sendable {
         state = Locked(
             State(Bridge(settings: settings, agentPresent: agentPresent, isJournaled: edges.journal != nil)))
         self.edges = edges
-        self.relay = relay
+        self.relay = Locked(relay)
         self.observe = observe
         self.answered = answered
     }
@@ -99,6 +99,15 @@ package final class BridgeRunner: Sendable {
     /// The bodies that a restored bridge will ask for by their keys.
     package func remember(_ calls: [StoredCall]) {
         state.withLock { state in for call in calls { state.storedCalls[call.key] = call } }
+    }
+
+    /// False when it is the one we have.
+    package func use(token: Secret) -> Bool {
+        relay.withLock { relay in
+            let new = RelayAddress(baseURL: relay.baseURL, token: token.text)
+            defer { relay = new }
+            return new != relay
+        }
     }
 
     package func stop() { edges.alarm.stop() }
@@ -216,6 +225,7 @@ package final class BridgeRunner: Sendable {
 
     private func send(_ attempt: CallAttempt, _ path: String, _ body: [UInt8], _ expected: RelayDecoder.Expected) {
         let begun = edges.clock.now
+        let relay = relay.withLock { $0 }
         let request = HTTPRequest(method: "POST", url: relay.baseURL + path, headers: relay.headers, body: body)
         edges.http.send(request) { [self] result in
             let answer = RelayDecoder.answer(to: result, expecting: expected, wall: edges.clock.wallMilliseconds)

@@ -32,11 +32,6 @@ package struct CommandDeclaration: Sendable {
     private static let stateDirectory = Option(
         "state-dir", "DIR", "where the durable state lies (~/.local/state/sophon)")
 
-    /// Commands that people know of and this version does not have: they are told so instead of being taken for a slip.
-    package static let absent: Set = [
-        "record",
-    ]
-
     package static let all: [CommandDeclaration] = [
         CommandDeclaration(
             name: "run", summary: "the bridge: carries the agent's runs to the phone, and the user's words back",
@@ -49,6 +44,10 @@ package struct CommandDeclaration: Sendable {
             ],
             hidden: [Option("time-scale", "N", "let the clocks of decisions run N times faster, for tests")],
             examples: ["sophon-bridge run", "SOPHON_BOT_TOKEN=… OPENCLAW_TOKEN=… sophon-bridge run --json"]),
+        CommandDeclaration(
+            name: "record", summary: "run, and write every frame to recordings in a directory, without secrets",
+            operands: "DIR", options: [configFile, stateDirectory],
+            examples: ["sophon-bridge record ~/recordings"]),
         CommandDeclaration(
             name: "demo", summary: "play recorded runs against a relay in this process, and show what the phone would",
             operands: nil,
@@ -119,6 +118,30 @@ package struct CommandDeclaration: Sendable {
             ],
             examples: ["sophon-bridge config check --config bridge.json", "sophon-bridge config show --json"]),
         CommandDeclaration(
-        "record",
+            name: "explain", summary: "the life of one message, turn, call, approval or run, from the journal",
+            operands: "ID", options: [configFile, stateDirectory],
+            examples: ["sophon-bridge explain int_4Xw2", "sophon-bridge explain msg_17 --json"]),
+        CommandDeclaration(
+            name: "journal", summary: "look into, check, copy out or tidy the durable state",
+            operands: "inspect|verify|export|clean", actions: ["inspect", "verify", "export", "clean"],
+            options: [configFile, stateDirectory],
+            examples: ["sophon-bridge journal inspect", "sophon-bridge journal export > journal.jsonl"]),
+        CommandDeclaration(
+            name: "service", summary: "keep the bridge running as a systemd unit of this user",
+            operands: "install|uninstall|status|restart|logs",
+            actions: ["install", "uninstall", "status", "restart", "logs"],
+            options: [
+                Option("dry-run", nil, "say what would be done; install prints the unit"),
+                Option("follow", nil, "with logs: go on as new lines come"),
+                configFile,
+            ],
+            examples: ["sophon-bridge service install", "sophon-bridge service logs --follow"]),
+        CommandDeclaration(
+            name: "completion", summary: "print what a shell needs to complete this command line",
+            operands: "bash|zsh|fish", actions: CompletionScript.shells, options: [],
+            examples: [
+                "sophon-bridge completion bash > ~/.local/share/bash-completion/completions/sophon-bridge",
+                "sophon-bridge completion fish > ~/.config/fish/completions/sophon-bridge.fish",
+            ]),
     ]
 }

@@ -46,11 +46,6 @@ package enum CommandLineParser {
 
     private static func unknownCommand(_ name: String) -> UsageError {
         let names = CommandDeclaration.all.map(\.name)
-        if CommandDeclaration.absent.contains(name) {
-            return UsageError(
-                "\(name) is not in this version, which has \(names.joined(separator: ", "))",
-                try: "sophon-bridge --help")
-        }
         let near = NearestName.to(name, among: names).map { "; did you mean \($0)?" } ?? ""
         let kind = name.hasPrefix("-") ? "option" : "command"
         return UsageError(

@@ -18,7 +18,7 @@ do {
         output.line("sophon-bridge \(HelpText.version)")
     case .command(let command):
         switch command.name {
-        case "run": try RunCommand(command, output).run()
+        case "run", "record": try RunCommand(command, output).run()
         case "replay": try ReplayCommand(command, output).run()
         case "demo": try DemoCommand(command, output).run()
         case "config": try ConfigCommand(command, output).run()

@@ -9,6 +9,7 @@ enum Sentences {
         "The agent could not be reached, so this message was not delivered. Please check that it is running, and send it again."
     static let agentLost =
         "The connection to the agent was lost, and it does not know what became of this run. Please check what it did, and ask again."
+    static let bridgeStopped = "The bridge was stopped before the agent had finished. Please ask again."
     static let windowClosed = "The run goes on. What comes later follows as a message."
     static let windowClosedWhileWaiting =
         "The agent is still busy with an earlier message. The answer to this one follows as a message."

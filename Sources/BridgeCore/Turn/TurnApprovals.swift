@@ -108,6 +108,13 @@ extension Turn {
         }
     }
 
+    /// The bridge stops and is told to leave nothing open.
+    mutating func bridgeStops(at now: Instant) -> [TurnOrder] {
+        guard outcome == nil else { return [] }
+        let abort = occupiesAgent ? abortRuns() : []
+        return abort + approvals.denyOpen().map(resolve) + conclude(.lost, line: Sentences.bridgeStopped, at: now)
+    }
+
     func abortRuns() -> [TurnOrder] {
         runs.subtracting(endedRuns).sorted().map { .command(.abort(session: opening.agentSession, run: $0)) }
     }

@@ -42,6 +42,9 @@ package final class LiveConnection: Sendable {
         package var relayWasUp = false
         package var agentWasUp = false
         package var isReady = false
+        var relayUpSince: Instant?
+        var purgedAt: Instant?
+        var journalIsBroken = false
         /// The relay will have nothing more from us.
         package var isStopped = false
     }
@@ -125,6 +128,43 @@ package final class LiveConnection: Sendable {
         if count > 0 { tell(.restored(name, turns: count)) }
     }
 
+    // MARK: Housekeeping
+
+    package var work: BridgeStatus.Work? { ask { BridgeStatus.Work($0.figures(at: clock.now)) } }
+
+    /// Called every few seconds.
+    package func housekeep() {
+        if state.journalIsBroken {
+            journal.submit([], .synced) { [weak self] failure in
+                guard let self, failure == nil else { return }
+                condition.withLock { $0.journalIsBroken = false }
+                tell(.journalWorks(name))
+            }
+        }
+        let now = clock.now
+        let isDue = condition.withLock { state in
+            // Not before the relay has had time to send again what it still holds (DESIGN, section 6.1).
+            guard let since = state.relayUpSince, now - since > .seconds(600) else { return false }
+            if let last = state.purgedAt, now - last < .seconds(3_600) { return false }
+            state.purgedAt = now
+            return true
+        }
+        if isDue { journal.purge(before: clock.wallMilliseconds - Self.memory) }
+    }
+
+    /// 30 days, in milliseconds.
+    private static let memory: Int64 = 30 * 86_400_000
+
+    /// Another token, from now on.
+    package func use(_ token: Secret) {
+        guard runner?.use(token: token) == true else { return }
+        condition.withLock { $0.isStopped = false }
+        relay?.tell { link, now in link.use(token, at: now) }
+    }
+
+    /// What runs ends with a line, at the agent too.
+    package func closeTurns() { runner?.tell { bridge, now in bridge.closeAll(at: now) } }
+
     // MARK: The relay's link
 
     private func relaySays(_ order: RelayLink.Order) {
@@ -132,13 +172,13 @@ package final class LiveConnection: Sendable {
         case .update(let update): take(update)
         case .ready(let installation):
             let wasUp = condition.withLock { state in
-                defer { (state.relayIsUp, state.relayWasUp) = (true, true) }
+                defer { (state.relayIsUp, state.relayWasUp, state.relayUpSince) = (true, true, clock.now) }
                 return state.relayWasUp
             }
             tell(.relayConnected(name, installation: installation, isReconnect: wasUp))
             tellIfReady()
         case .lost(let reason, let retryAt):
-            condition.withLock { $0.relayIsUp = false }
+            condition.withLock { ($0.relayIsUp, $0.relayUpSince) = (false, nil) }
             tell(.relayLost(name, reason: reason, retryIn: retryAt - clock.now))
         case .note(.remedy(let remedy)): tell(.remedy(name, remedy))
         case .note(.full(let waiting)): tell(.note(name, "\(waiting) updates wait to be stored; no more are taken"))
@@ -213,6 +253,7 @@ package final class LiveConnection: Sendable {
     }
 
     private func letGo(_ update: RelayUpdate, _ failure: JournalFailure) {
+        condition.withLock { $0.journalIsBroken = true }
         relay?.tell { link, _ in link.letGo(update) }
         tell(.journalFailed(name, failure))
     }

@@ -19,6 +19,7 @@ package enum LiveEvent: Sendable {
     case remedy(ConnectionName, String)
     case note(ConnectionName, String)
     case journalFailed(ConnectionName, JournalFailure)
+    case journalWorks(ConnectionName)
     /// Nothing more goes this way until a person has done something.
     case stopped(ConnectionName, link: String, message: String, remedy: String, exitCode: Int32)
     case restored(ConnectionName, turns: Int)

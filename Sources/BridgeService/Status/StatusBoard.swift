@@ -37,13 +37,12 @@ package final class StatusBoard: Sendable {
         state.withLock { status in
             guard let name = event.connection else { return }
             if case .journalFailed(_, let failure) = event { status.journalFault = "\(failure)" }
+            if case .journalWorks = event { status.journalFault = nil }
             guard let index = status.connections.firstIndex(where: { $0.name == name.text }) else { return }
             status.connections[index].take(event, at: wall)
         }
     }
 
-    /// After a failure, something was written.
-    package func journalWorks() { state.withLock { $0.journalFault = nil } }
 }
 
 extension LiveEvent {
@@ -53,6 +52,7 @@ extension LiveEvent {
             .relayLost(let name, _, _), .ready(let name), .turnBegan(let name, _, _), .turnEnded(let name, _, _),
             .callFailed(let name, _, _, _, _), .deliveryNote(let name, _, _, _), .turnNote(let name, _, _),
             .unknownFrames(let name, _, _), .remedy(let name, _), .note(let name, _), .journalFailed(let name, _),
+            .journalWorks(let name),
             .stopped(let name, _, _, _, _), .restored(let name, _):
             name
         }
@@ -93,7 +93,7 @@ extension BridgeStatus.Connection {
             unknown = unknown.filter { !$0.key.hasPrefix("\(link): ") }
             for (name, count) in tally.counts { unknown["\(link): \(name)"] = count }
             if tally.malformed > 0 { unknown["\(link): malformed"] = tally.malformed }
-        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .note, .restored: return
+        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .note, .restored, .journalWorks: return
         }
     }
 }

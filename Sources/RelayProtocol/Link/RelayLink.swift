@@ -41,7 +41,7 @@ package struct RelayLink: ~Copyable {
         case notBefore(Duration)
     }
 
-    let settings: RelayLinkSettings
+    var settings: RelayLinkSettings
     var state = State.idle
     var orders: [Order] = []
     let parser = FrameParser()
@@ -149,6 +149,13 @@ package struct RelayLink: ~Copyable {
         case .dialling, .greeting, .live: lose(message, .byBackOff, at: now)
         }
         settle(at: now, using: &random)
+    }
+
+    /// Another token, for the next socket; a link that had stopped for the old one begins again.
+    package mutating func use(_ token: Secret, at now: Instant) {
+        settings.token = token
+        if case .stopped = state { start(at: now) }
+        if case .idle = state { start(at: now) }
     }
 
     /// The update is recorded where a crash cannot reach it. In any order; one of an earlier socket does no harm.

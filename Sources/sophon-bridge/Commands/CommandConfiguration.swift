@@ -7,7 +7,7 @@ import FoundationEssentials
 enum CommandConfiguration {
     /// The options that set a value, and the value they set.
     private static let paths = [
-        "state-dir": "state_dir", "log-level": "log.level", "host-label": "host_label",
+        "state-dir": "state_dir", "log-level": "log.level", "host-label": "host_label", "record": "record_dir",
     ]
     private static let switches = ["json": "json", "manual": "manual_pair"]
 

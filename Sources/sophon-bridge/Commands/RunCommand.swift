@@ -4,33 +4,66 @@ import Commands
 import Files
 import FoundationEssentials
 import Glibc
-import Locking
 
-/// `run`: the edges of the live bridge, its signals and its exit.
+/// `run`: the edges of the live bridge, its lock, its signals and its exit.
 struct RunCommand {
+    private static let statusInterval = Duration.seconds(5)
+
     private let command: ParsedCommand
     private let output: Output
 
     init(_ command: ParsedCommand, _ output: Output) {
+        var command = command
+        // `record DIR` is `run --record DIR`.
+        if command.name == "record" { command.values["record"] = command.operands.first }
         self.command = command
         self.output = output
     }
 
     func run() throws {
+        // Before any thread begins: all of them inherit the mask.
+        SignalWatcher.block()
         output.event("starting", [("version", .string(HelpText.version))])
         let loaded = try CommandConfiguration.load(command, output)
         let configuration = loaded.configuration
-        let signals = Signals.blocked()
-        try PrivateFile.makeDirectory(configuration.stateDirectory)
-        let report = RunReport(output: output, connections: configuration.connections.count)
-        let edges = try RunEdges(loaded, output: output, scale: try scale(), record: command.values["record"])
-        let connections = try edges.connections { report.tell($0) }
+        let lock = try hold(configuration.stateDirectory)
+        let wake = WakeUp()
+        let output = output
+        let log = Log(
+            Log.Settings(
+                level: configuration.log.level, format: configuration.log.format,
+                hasColor: configuration.terminal.color && isatty(STDERR_FILENO) == 1), clock: SystemClock(),
+            sink: { output.say($0) })
+        let board = StatusBoard(
+            version: HelpText.version, pid: getpid(), connections: configuration.connections, clock: SystemClock())
+        let report = RunReport(output, log, connections: configuration.connections.count)
+        let edges = try RunEdges(loaded, output: output, log: log, scale: try scale())
+        let connections = try edges.connections { event in
+            board.tell(event)
+            report.tell(event)
+            if event.changesStatus { wake.ring(.news) }
+        }
+        let signals = SignalWatcher { wake.ring($0 == .stop ? .stop : .reload) }
         for connection in connections { try connection.start() }
-        let end = wait(signals, report)
-        shutDown(connections, signals, configuration.limits.stopFlush)
+        let status = { write(board, connections, configuration.stateDirectory, log) }
+        let end = wait(wake, report, status) {
+            reload(log, connections, edges)
+        } tick: {
+            for connection in connections { connection.housekeep() }
+        }
+        shutDown(connections, configuration)
         edges.close()
+        log.flush(all: true)
+        status()
         output.event("shutdown")
+        withExtendedLifetime((lock, signals)) {}
         if let end { throw end }
+    }
+
+    private func hold(_ directory: String) throws -> InstanceLock {
+        do { return try InstanceLock(directory: directory) } catch {
+            throw CommandFailure(code: error.code == .inUse ? .stateInUse : .unexpected, message: error.message)
+        }
     }
 
     private func scale() throws -> Int {
@@ -42,47 +75,92 @@ struct RunCommand {
         return scale
     }
 
-    /// Until somebody wants the process to end, or no connection is left.
-    private func wait(_ signals: Signals, _ report: RunReport) -> CommandFailure? {
+    /// Until somebody wants the process to end, or no connection is left. What changed is written soon, and often enough that a
+    /// reader knows that we live.
+    private func wait(
+        _ wake: WakeUp, _ report: RunReport, _ status: () -> Void, reload: () -> Void, tick: () -> Void
+    ) -> CommandFailure? {
         while true {
-            switch signals.next(within: .milliseconds(200)) {
-            case SIGINT, SIGTERM: return nil
-            default: if let failure = report.lastStop { return failure }
-            }
+            status()
+            let rung = wake.wait(atMost: Self.statusInterval)
+            if rung.contains(.stop) { return nil }
+            if let failure = report.lastStop { return failure }
+            if rung.contains(.reload) { reload() }
+            tick()
         }
     }
 
-    /// What is to be delivered is delivered, if that does not take too long; a second signal ends it at once.
-    private func shutDown(_ connections: [LiveConnection], _ signals: Signals, _ patience: Duration) {
-        let clock = SystemClock()
-        let until = clock.now + patience
-        for connection in connections { connection.closeLinks() }
-        while clock.now < until, !connections.allSatisfy(\.isQuiet) {
-            let caught = signals.next(within: .milliseconds(10))
-            if caught == SIGINT || caught == SIGTERM { exit(ExitCode.unexpected.rawValue) }
+    private func write(_ board: StatusBoard, _ connections: [LiveConnection], _ directory: String, _ log: Log) {
+        let status = board.status { name in connections.first { $0.name == name }?.work }
+        do { try StatusFile.write(status, in: directory) } catch {
+            log.warning("the status cannot be written", [("reason", .text(error.message))])
         }
+    }
+
+    /// SIGHUP: the log's level and the tokens are read anew. A configuration with a fault changes nothing.
+    private func reload(_ log: Log, _ connections: [LiveConnection], _ edges: RunEdges) {
+        do {
+            let loaded = try CommandConfiguration.load(command, output)
+            log.level = loaded.configuration.log.level
+            for connection in connections {
+                guard let token = try edges.relayToken(of: connection.name, in: loaded) else { continue }
+                connection.use(token)
+            }
+            log.info("the configuration was read anew")
+        } catch {
+            log.error("the configuration was not taken", [("reason", .text("\(error)"))])
+        }
+    }
+
+    /// What is to be delivered is delivered, if that does not take too long. A second signal ends it at once.
+    private func shutDown(_ connections: [LiveConnection], _ configuration: Configuration) {
+        if configuration.onStop == .close { for connection in connections { connection.closeTurns() } }
+        for connection in connections { connection.closeLinks() }
+        _ = Pace.wait(atMost: configuration.limits.stopFlush) { connections.allSatisfy(\.isQuiet) }
         for connection in connections { connection.stop() }
     }
 }
 
-/// The signals that end or reload a long-running command. Blocked before any thread begins, so that only `next` sees them.
-struct Signals {
-    private let set: sigset_t
+/// Wakes the main thread from any other, without anything to do while nobody does.
+private final class WakeUp: Sendable {
+    enum Reason: UInt8, CaseIterable { case stop = 1, reload, news }
 
-    static func blocked() -> Signals {
-        var set = sigset_t()
-        sigemptyset(&set)
-        for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&set, signal) }
-        pthread_sigmask(SIG_BLOCK, &set, nil)
-        return Signals(set: set)
+    private let reader: Int32
+    private let writer: Int32
+
+    init() {
+        var ends: [Int32] = [0, 0]
+        precondition(pipe(&ends) == 0, "the system has no file descriptor left")
+        (reader, writer) = (ends[0], ends[1])
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
     }
 
-    /// Nil: none came in that time.
-    func next(within duration: Duration) -> Int32? {
-        var set = set
-        let nanoseconds = Int(duration.nanoseconds)
-        var limit = timespec(tv_sec: nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
-        let caught = sigtimedwait(&set, nil, &limit)
-        return caught > 0 ? caught : nil
+    /// A full pipe wakes as well.
+    func ring(_ reason: Reason) {
+        var byte = reason.rawValue
+        _ = write(writer, &byte, 1)
+    }
+
+    func wait(atMost limit: Duration) -> Set<Reason> {
+        var waiting = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+        _ = poll(&waiting, 1, Int32(limit.nanoseconds / 1_000_000))
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = read(reader, &bytes, bytes.count)
+        return Set(bytes.prefix(max(0, count)).compactMap(Reason.init))
+    }
+}
+
+extension LiveEvent {
+    /// Something that a reader of the status waits for.
+    fileprivate var changesStatus: Bool {
+        switch self {
+        case .agentConnected, .agentLost, .relayConnected, .relayLost, .ready, .journalFailed, .journalWorks, .stopped:
+            true
+        case .turnBegan, .turnEnded, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .restored:
+            false
+        }
     }
 }

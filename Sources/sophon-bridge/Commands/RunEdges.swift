@@ -8,6 +8,7 @@ import Files
 import FoundationEssentials
 import Journal
 import Locking
+import Recording
 import RelayProtocol
 import Transport
 
@@ -15,15 +16,17 @@ import Transport
 final class RunEdges {
     private let loaded: LoadedConfiguration
     private let output: Output
+    private let log: Log
     private let clock: any Clock
     private let scaled: ScaledClock?
     private var clients: [CurlClient] = []
     private let journal: Journal
     private let environment = ProcessInfo.processInfo.environment
 
-    init(_ loaded: LoadedConfiguration, output: Output, scale: Int, record: String?) throws {
+    init(_ loaded: LoadedConfiguration, output: Output, log: Log, scale: Int) throws {
         self.loaded = loaded
         self.output = output
+        self.log = log
         scaled = scale > 1 ? ScaledClock(scale: scale) : nil
         let clock: any Clock = scaled ?? SystemClock()
         self.clock = clock
@@ -46,7 +49,9 @@ final class RunEdges {
     private func parts(
         of connection: Configuration.Connection, _ tell: @escaping @Sendable (LiveEvent) -> Void
     ) throws -> LiveConnection.Parts {
-        let token = try relayToken(of: connection, tell)
+        let token = try relayToken(of: connection, in: loaded)
+        log.cover(token)
+        let recorder = try recorder(of: connection)
         var settings = BridgeSettings()
         settings.whenBusy = connection.whenBusy
         settings.delivery.connections = loaded.configuration.limits.relayConnections
@@ -62,26 +67,41 @@ final class RunEdges {
             relayAddress: RelayAddress(baseURL: connection.relay.address.description, token: token.text),
             runner: BridgeRunner.Edges(
                 http: client, clock: clock, alarm: alarm(), random: SystemRandom(), journal: journal),
-            relayLink: linkEdges(connection.relay.authorityFile), journal: journal,
-            agent: try agent(of: connection, tell))
+            relayLink: linkEdges(connection.relay.authorityFile, recorder?.link(.relay)), journal: journal,
+            agent: try agent(of: connection, recorder, tell))
     }
 
     private func alarm() -> any Alarm { scaled.map { ScaledAlarm($0) } ?? SystemAlarm() }
 
-    private func linkEdges(_ authorityFile: String?) -> LinkEdges {
-        LinkEdges(
+    private func linkEdges(
+        _ authorityFile: String?, _ record: (@Sendable (Bool, [UInt8]) -> Void)?
+    ) -> LinkEdges {
+        var edges = LinkEdges(
             sockets: CurlWebSocketClient(), clock: clock, alarm: alarm(), random: SystemRandom(),
             authorityFile: authorityFile)
+        edges.record = record
+        return edges
     }
 
-    private func relayToken(
-        of connection: Configuration.Connection, _ tell: (LiveEvent) -> Void
-    ) throws -> Secret {
+    private func recorder(of connection: Configuration.Connection) throws -> Recorder? {
+        guard let directory = loaded.configuration.recordDirectory else { return nil }
+        let recorder = try Recorder(
+            directory: directory, connection: connection.name, agent: connection.agent.kind, clock: clock)
+        output.say("recording to \(recorder.file)")
+        return recorder
+    }
+
+    /// Nil when there is no such connection any more.
+    func relayToken(of name: ConnectionName, in loaded: LoadedConfiguration) throws -> Secret? {
+        try loaded.configuration.connections.first { $0.name == name }.map { try relayToken(of: $0, in: loaded) }
+    }
+
+    private func relayToken(of connection: Configuration.Connection, in loaded: LoadedConfiguration) throws -> Secret {
         if let token = connection.relay.token { return token }
         if let directory = loaded.configuration.configDirectory {
             let store = CredentialStore(directory: directory)
             if let found = try store.load(connection.name, for: connection.relay.address) {
-                if let warning = found.warning { tell(.remedy(connection.name, warning)) }
+                if let warning = found.warning { log.warning("credentials", [("remedy", .text(warning))]) }
                 return found.credentials.token
             }
         }
@@ -94,10 +114,11 @@ final class RunEdges {
     // MARK: The agent
 
     private func agent(
-        of connection: Configuration.Connection, _ tell: @escaping @Sendable (LiveEvent) -> Void
+        of connection: Configuration.Connection, _ recorder: Recorder?,
+        _ tell: @escaping @Sendable (LiveEvent) -> Void
     ) throws -> @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink {
         switch connection.agent {
-        case .openClaw(let agent): try openClaw(agent, of: connection.name, tell)
+        case .openClaw(let agent): try openClaw(agent, of: connection.name, recorder, tell)
         case .oppi, .pi:
             throw CommandFailure(
                 code: .usage,
@@ -106,7 +127,8 @@ final class RunEdges {
     }
 
     private func openClaw(
-        _ agent: Configuration.Agent.OpenClaw, of name: ConnectionName, _ tell: @escaping @Sendable (LiveEvent) -> Void
+        _ agent: Configuration.Agent.OpenClaw, of name: ConnectionName, _ recorder: Recorder?,
+        _ tell: @escaping @Sendable (LiveEvent) -> Void
     ) throws -> @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink {
         let found = OpenClawDiscovery(stateDirectory: agent.stateDirectory, environment: environment).find(
             address: isSet("agent.url", of: name) ? agent.address : nil, token: agent.token)
@@ -132,7 +154,8 @@ final class RunEdges {
             client: OpenClawClient(
                 displayName: loaded.configuration.hostLabel ?? "Sophon bridge", version: HelpText.version),
             mayShowDeviceToken: isLocal)
-        let edges = linkEdges(agent.authorityFile)
+        let edges = linkEdges(agent.authorityFile, recorder?.link(.agent))
+        for secret in [found.token, found.password].compactMap({ $0 }) { log.cover(secret) }
         return { report in
             OpenClawLink(
                 settings, edges: edges,

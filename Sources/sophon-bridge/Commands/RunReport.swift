@@ -4,7 +4,7 @@ import BridgeService
 import Commands
 import Locking
 
-/// What a running bridge tells, as events for programs and as lines for people.
+/// What a running bridge tells: events for programs on standard output, and the log.
 final class RunReport: Sendable {
     private struct State {
         var left: Int
@@ -12,10 +12,12 @@ final class RunReport: Sendable {
     }
 
     private let output: Output
+    private let log: Log
     private let state: Locked<State>
 
-    init(output: Output, connections: Int) {
+    init(_ output: Output, _ log: Log, connections: Int) {
         self.output = output
+        self.log = log
         state = Locked(State(left: connections))
     }
 
@@ -23,15 +25,94 @@ final class RunReport: Sendable {
     var lastStop: CommandFailure? { state.withLock { $0.left <= 0 ? $0.lastStop : nil } }
 
     func tell(_ event: LiveEvent) {
+        tellPrograms(event)
+        switch event {
+        case .agentConnected(let name, let version, let scopes, _):
+            log.info(
+                "connected to the agent",
+                [
+                    ("connection", .text(name.text)), ("version", .text(version)),
+                    ("scopes", .text(scopes?.joined(separator: " ") ?? "")),
+                ])
+        case .agentLost(let name, let reason, let wait):
+            log.warning("the agent is away", Self.fields(name, reason) + [("retry_in", .duration(wait))])
+        case .relayConnected(let name, let installation, _):
+            log.info(
+                "connected to the relay",
+                [("connection", .text(name.text)), ("installation", .text(installation ?? ""))])
+        case .relayLost(let name, let reason, let wait):
+            log.warning("the relay is away", Self.fields(name, reason) + [("retry_in", .duration(wait))])
+        case .ready(let name): log.info("ready", [("connection", .text(name.text))])
+        case .restored(let name, let turns):
+            log.info("going on with turns of before", [("connection", .text(name.text)), ("turns", .integer(turns))])
+        case .turnBegan(let name, let turn, let session):
+            log.info(
+                "turn began",
+                [("connection", .text(name.text)), ("turn", .text(turn.text)), ("session", .text(session.text))])
+        case .turnEnded(let name, let turn, let outcome):
+            log.info(
+                "turn ended",
+                [("connection", .text(name.text)), ("turn", .text(turn.text)), ("outcome", .text(outcome.rawValue))])
+        case .turnNote(let name, let turn, let note):
+            log.debug(
+                "turn", [("connection", .text(name.text)), ("turn", .text(turn.text)), ("note", .text(note.rawValue))])
+        case .remedy(let name, let words):
+            log.warning("something to do", [("connection", .text(name.text)), ("remedy", .text(words))])
+        case .note(let name, let words): log.warning("note", Self.fields(name, words))
+        case .callFailed, .deliveryNote, .unknownFrames, .journalFailed, .journalWorks: tellTroubles(event)
+        case .stopped(let name, let link, let message, let remedy, let exitCode):
+            log.error(
+                "stopped",
+                [
+                    ("connection", .text(name.text)), ("link", .text(link)), ("reason", .text(message)),
+                    ("remedy", .text(remedy)),
+                ])
+            if link == "relay" { lost(message, exitCode) }
+        }
+    }
+
+    private func tellTroubles(_ event: LiveEvent) {
+        switch event {
+        case .callFailed(let name, let turn, let post, let refusal, let request):
+            log.warning(
+                "the relay refused a call",
+                [
+                    ("connection", .text(name.text)), ("turn", .text(turn.text)), ("call", .text("\(post)")),
+                    ("status", .integer(refusal.status)), ("code", .text("\(refusal.code)")),
+                    ("fields", .text(refusal.fields.joined(separator: " "))), ("request", .text(request?.text ?? "")),
+                ])
+        case .deliveryNote(let name, let note, let turn, let post):
+            log.warning(
+                "delivery",
+                [
+                    ("connection", .text(name.text)), ("turn", .text(turn.text)), ("call", .text("\(post)")),
+                    ("note", .text("\(note)")),
+                ])
+        case .unknownFrames(let name, let link, let tally):
+            log.warning(
+                "frames that are not understood",
+                [
+                    ("connection", .text(name.text)), ("link", .text(link)),
+                    ("kinds", .text(tally.counts.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " "))),
+                    ("malformed", .integer(tally.malformed)),
+                ])
+        case .journalFailed(let name, let failure):
+            log.error("the journal cannot be written", Self.fields(name, failure.message))
+        case .journalWorks(let name): log.info("the journal can be written again", [("connection", .text(name.text))])
+        default: break
+        }
+    }
+
+    private func tellPrograms(_ event: LiveEvent) {
         switch event {
         case .agentConnected(let name, let version, _, let isReconnect):
-            output.event(
-                isReconnect ? "agent_connected" : "openclaw_connected",
-                [("connection", .string(name.text)), ("version", .string(version)), ("reconnect", .flag(isReconnect))])
-            output.say("\(name): connected to the agent (\(version))")
-        case .agentLost(let name, let reason, let wait):
+            let members: [(String, JSONText)] = [
+                ("connection", .string(name.text)), ("version", .string(version)), ("reconnect", .flag(isReconnect)),
+            ]
+            output.event("openclaw_connected", members)
+            output.event("agent_connected", members)
+        case .agentLost(let name, let reason, _):
             output.event("agent_lost", [("connection", .string(name.text)), ("reason", .string(reason))])
-            output.say("\(name): the agent is away (\(reason)); next try in \(Self.seconds(wait))")
         case .relayConnected(let name, let installation, let isReconnect):
             output.event(
                 "sophon_connected",
@@ -39,14 +120,9 @@ final class RunReport: Sendable {
                     ("connection", .string(name.text)), ("installation_id", .string(installation ?? "")),
                     ("reconnect", .flag(isReconnect)),
                 ])
-            output.say("\(name): connected to the relay")
-        case .relayLost(let name, let reason, let wait):
+        case .relayLost(let name, let reason, _):
             output.event("relay_lost", [("connection", .string(name.text)), ("reason", .string(reason))])
-            output.say("\(name): the relay is away (\(reason)); next try in \(Self.seconds(wait))")
-        case .ready(let name):
-            output.event("ready", [("connection", .string(name.text))])
-            output.say("\(name): ready")
-        case .turnBegan: break
+        case .ready(let name): output.event("ready", [("connection", .string(name.text))])
         case .turnEnded(let name, let turn, let outcome):
             output.event(
                 "turn_ended",
@@ -54,38 +130,27 @@ final class RunReport: Sendable {
                     ("connection", .string(name.text)), ("turn", .string(turn.text)),
                     ("outcome", .string(outcome.rawValue)),
                 ])
-        case .callFailed(let name, let turn, let post, let refusal, let request):
-            output.say(
-                "\(name): the relay refused \(post) of \(turn): \(refusal.status) \(refusal.code) \(request?.text ?? "")"
-            )
-        case .deliveryNote(let name, let note, let turn, _): output.say("\(name): \(turn): \(note)")
-        case .turnNote: break
-        case .unknownFrames(let name, let link, let tally):
-            output.say("\(name): unknown frames of the \(link): \(tally.counts), malformed: \(tally.malformed)")
-        case .remedy(let name, let words), .note(let name, let words): output.say("\(name): \(words)")
-        case .journalFailed(let name, let failure): output.say("\(name): the journal cannot be written: \(failure)")
-        case .restored(let name, let turns): output.say("\(name): goes on with \(turns) turns")
-        case .stopped(let name, let link, let message, let remedy, let exitCode):
+        case .stopped(let name, _, let message, let remedy, let exitCode):
             output.event(
                 "error",
                 [
                     ("connection", .string(name.text)), ("code", .number(Int(exitCode))),
                     ("message", .string(message)), ("remedy", .string(remedy)),
                 ])
-            output.say("\(name): \(message) \(remedy)")
-            guard link == "relay" else { return }
-            state.withLock { state in
-                state.left -= 1
-                state.lastStop = CommandFailure(code: ExitCode(rawValue: exitCode) ?? .unexpected, message: message)
-            }
+        case .turnBegan, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .journalFailed,
+            .journalWorks, .restored:
+            break
         }
     }
 
-    private static func seconds(_ duration: Duration) -> String {
-        "\((duration.seconds * 10).rounded() / 10) s"
+    private func lost(_ message: String, _ exitCode: Int32) {
+        state.withLock { state in
+            state.left -= 1
+            state.lastStop = CommandFailure(code: ExitCode(rawValue: exitCode) ?? .unexpected, message: message)
+        }
     }
-}
 
-extension JSONText {
-    static func flag(_ value: Bool) -> JSONText { JSONText(unchecked: value ? "true" : "false") }
+    private static func fields(_ name: ConnectionName, _ reason: String) -> Log.Fields {
+        [("connection", .text(name.text)), ("reason", .text(reason))]
+    }
 }

@@ -115,7 +115,7 @@ struct StatusTests {
         board.tell(.journalFailed(name, JournalFailure(.full, "the disk is full")))
         #expect(health(now(board)) == [.journal])
         #expect(text(now(board)).contains("the disk is full"))
-        board.journalWorks()
+        board.tell(.journalWorks(ConnectionName("default")))
         #expect(health(now(board)) == [])
     }
 

@@ -1,0 +1,45 @@
+import AgentProtocols
+import BridgeModel
+import BridgeService
+import Files
+import Locking
+import Recording
+
+/// `--record`: every frame of one connection's links, secrets taken out, in a file that can be replayed.
+///
+/// A recording that cannot be written any more ends; the bridge goes on.
+final class Recorder: Sendable {
+    // The writer is no `Sendable`: it is touched under the lock alone.
+    private struct Writer: @unchecked Sendable {
+        var writer: RecordingWriter?
+    }
+
+    let file: String
+    private let writer: Locked<Writer>
+    private let connection: String
+    private let clock: any Clock
+    private let origin: Instant
+
+    init(directory: String, connection: ConnectionName, agent: AgentKind, clock: any Clock) throws {
+        try PrivateFile.makeDirectory(directory)
+        let date = ISOTime.text(clock.wallMilliseconds)
+        file = "\(directory)/\(connection)-\(date.replacing(":", with: "")).jsonl"
+        self.connection = connection.text
+        self.clock = clock
+        origin = clock.now
+        writer = Locked(Writer(writer: try RecordingWriter(file: file, agent: agent.rawValue, date: date)))
+    }
+
+    func link(_ link: RecordedEntry.Link) -> @Sendable (Bool, [UInt8]) -> Void {
+        { [self] isIncoming, frame in record(frame, link, isIncoming ? .incoming : .outgoing) }
+    }
+
+    private func record(_ frame: [UInt8], _ link: RecordedEntry.Link, _ direction: RecordedEntry.Direction) {
+        let entry = EntryToRecord(
+            milliseconds: (clock.now - origin).nanoseconds / 1_000_000, link: link, connection: connection,
+            stream: link == .agent ? 1 : 2, direction: direction, content: .frame(frame))
+        writer.withLock { held in
+            do { try held.writer?.write(entry) } catch { held.writer = nil }
+        }
+    }
+}
