@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import ctypes
 import json
 import os
 import shlex
@@ -12,6 +13,7 @@ import time
 import unittest
 from pathlib import Path
 
+from peers.clock import Clock
 from peers.gateway import Gateway
 from peers.relay import Relay
 
@@ -27,6 +29,14 @@ def _kill_children():
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+
+_libc = ctypes.CDLL(None)
+
+
+def _die_with_the_parent():
+    """Should the test be killed, its bridge goes too."""
+    _libc.prctl(1, signal.SIGKILL)
 
 
 def bridge_command():
@@ -49,9 +59,11 @@ async def until(condition, seconds, what):
 
 
 class Bridge:
-    def __init__(self, directory, environment, command=None):
+    def __init__(self, directory, environment, command=None, clock=None):
         self.directory, self.environment = Path(directory), environment
-        self.command = (command or bridge_command()) + ["run", "--json"]
+        self.command = (command or bridge_command()) + ["run", "--json"] + (
+            ["--time-scale", f"{clock.scale:g}"] if clock and clock.scale != 1 else [])
+        self.clock = clock
         self.process = None
         self.events = []
         self.stderr = []
@@ -65,10 +77,12 @@ class Bridge:
         """Starts the process; with a limit, waits for `ready` too."""
         mark = len(self.events)
         self.starts += 1
+        if self.clock and self.clock.scale != 1:
+            self.clock.rebase()
         base = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
         self.process = await asyncio.create_subprocess_exec(
             *self.command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            cwd=self.directory, limit=1 << 22,
+            cwd=self.directory, limit=1 << 22, preexec_fn=_die_with_the_parent,
             env=base | {"HOME": str(self.directory), "PYTHONPATH": str(HERE)} | self.environment)
         _children.add(self.process.pid)
         self._readers = [asyncio.create_task(self._read_events(self.process.stdout)),
@@ -152,11 +166,13 @@ class Bridge:
 class Stage:
     """A gateway, a relay and the bridge between them, in a directory of their own."""
 
-    def __init__(self, era="E3", window=None, start=True, environment=None, relay_token=None, command=None, **relay):
-        self.gateway = Gateway(era)
-        self.relay = Relay(**relay, **({"window_seconds": window} if window else {}))
+    def __init__(self, era="E3", scale=1, start=True, environment=None, relay_token=None, command=None, recording=True,
+                 **relay):
+        self.clock = Clock(scale)
+        self.gateway = Gateway(era, clock=self.clock, recording=recording)
+        self.relay = Relay(**relay, clock=self.clock)
         self.phone = self.relay.phone
-        self._window, self._start, self._extra, self._command = window, start, environment or {}, command
+        self._start, self._extra, self._command = start, environment or {}, command
         self._relay_token = relay_token
 
     async def __aenter__(self):
@@ -165,7 +181,7 @@ class Stage:
         await self.gateway.__aenter__()
         await self.relay.__aenter__()
         try:
-            self.bridge = Bridge(self.directory, self.environment(), self._command)
+            self.bridge = Bridge(self.directory, self.environment(), self._command, self.clock)
             if self._start:
                 await self.bridge.start()
         except BaseException as error:
@@ -174,13 +190,12 @@ class Stage:
         return self
 
     def environment(self):
-        window = {"SOPHON_TEST_WINDOW_SECONDS": f"{self._window:g}"} if self._window else {}
         return {
             "SOPHON_BASE_URL": self.relay.url, "SOPHON_BOT_TOKEN": self._relay_token or self.relay.token,
             "SOPHON_CONFIG_DIR": str(self.directory / "config"), "SOPHON_STATE_DIR": str(self.state),
             "SOPHON_AGENT": "openclaw", "OPENCLAW_URL": self.gateway.url, "OPENCLAW_TOKEN": self.gateway.token,
             "OPENCLAW_STATE_DIR": str(self.directory / "openclaw"), "NO_COLOR": "1",
-        } | window | self._extra
+        } | self._extra
 
     async def __aexit__(self, kind, error, trace):
         await self._leave(error)
@@ -204,6 +219,19 @@ class Stage:
 
     # Waiting
 
+    def expect_begins(self, turn, text):
+        """For an end that carries a line of the bridge after the agent's text."""
+        final = self.phone.final(turn.interaction)
+        if not final.startswith(text) or not final[len(text):].strip():
+            raise AssertionError(f"{self.phone.asked[turn.interaction][1]!r} ended with\n  {_short(final)}\nand not with "
+                                 f"{_short(text)} and a line of the bridge")
+
+    def expect_said(self, turn, *words):
+        """One of the words, in the bubble or in a message beside it."""
+        said = [self.phone.final(turn.interaction) or "", *self.phone.loose_messages(turn.session)]
+        if not any(word.lower() in text.lower() for word in words for text in said):
+            raise AssertionError(f"none of {words} in {[_short(text) for text in said]}")
+
     async def ended(self, *asked, seconds=20.0):
         def waiting():
             return [turn.interaction for turn in asked if not self.phone.is_ended(turn.interaction)]
@@ -226,6 +254,10 @@ class Stage:
                          if body["session_id"] == turn.session), None)
         return await until(found, seconds, f"an approval in {turn.session}")
 
+    async def link_up(self, seconds=15.0, since=0):
+        """The bridge has shaken hands with the gateway again."""
+        await until(lambda: len(self.gateway.connects) > since and self.gateway.connections, seconds, "the gateway link is up")
+
     async def run_of(self, text, seconds=10.0):
         return await until(lambda: next((run for run in self.gateway.runs.values() if run.user_text == text), None),
                            seconds, f"an agent run for {text!r}")
@@ -244,6 +276,7 @@ class Stage:
         if starts is not None:
             problems += [f"{count} agent runs under the key {key}" for key, count in self.gateway.starts.items()
                          if count != starts]
+        problems += self._second_sends(asked)
         problems += [f"the gateway refused: {problem}" for problem, _ in self.gateway.violations]
         problems += [f"idempotency_conflict in {method}: {earlier} and then {later}"
                      for method, earlier, later in self.relay.rules.conflicts]
@@ -254,6 +287,15 @@ class Stage:
                      for call in self.relay.refused() if call.code not in ("message_finalized", "interaction_expired")]
         if problems:
             raise AssertionError("\n".join(problems[:20]))
+
+    def _second_sends(self, asked):
+        """A message that went to the agent under more than one key ran twice."""
+        for turn in asked:
+            session, text, _ = self.phone.asked[turn.interaction]
+            keys = {send["key"] for send in self.gateway.sends
+                    if send["text"] == text and session.lower() in send["session"].lower()}
+            if len(keys) > 1:
+                yield f"{text!r} went to the agent under {len(keys)} keys: {sorted(keys)}"
 
     def story(self):
         calls = [(call.method, call.status, call.code, call.fault) for call in self.relay.calls[-12:]]

@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import time
 import unittest
 
-CAPACITY = int(os.environ.get("ACCEPTANCE_PARALLEL", "6"))
+CAPACITY = int(os.environ.get("ACCEPTANCE_PARALLEL", "5"))
 
 
 def scenario(seconds, weight=1):
@@ -56,14 +57,16 @@ class _Scheduler:
     async def _run(self, test):
         function, seconds, weight = self._scenario(test)
         async with self._changed:
-            await self._changed.wait_for(lambda: self._used + weight <= CAPACITY)
+            await self._changed.wait_for(lambda: self._used + weight <= CAPACITY or not self._used)
             self._used += weight
+        begun = time.monotonic()
         try:
             async with asyncio.timeout(seconds):
                 await function(test)
         except TimeoutError as error:
             raise AssertionError(f"the scenario was not over after {seconds} s") from error
         finally:
+            test.seconds = time.monotonic() - begun
             async with self._changed:
                 self._used -= weight
                 self._changed.notify_all()

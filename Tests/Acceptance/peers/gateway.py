@@ -8,54 +8,20 @@ import json
 import time
 import uuid
 
+from .clock import Clock
+from .connection import NEEDS, Connection
 from .eras import ERAS
 from .handshake import Refusal, check_connect, hello_ok
 from .methods import HANDLERS, ApprovalRecord, MethodError
-from .runs import Run, Session, milliseconds
+from .runs import Run, Session
 from .schema import METHODS, fields_of, violation
 from .steps import Plan, Say, plan_from_json
 from .wire import Response, Server
 
-NEEDS = {"chat": "operator.read", "agent": "operator.read", "cron": "operator.read",
-         "exec.approval.requested": "operator.approvals", "exec.approval.resolved": "operator.approvals",
-         "plugin.approval.requested": "operator.approvals", "plugin.approval.resolved": "operator.approvals"}
-IMPLIED = {"operator.read": {"operator.read", "operator.write", "operator.admin"},
-           "operator.write": {"operator.write", "operator.admin"}}
-
-
-class Connection:
-    """One client's socket after the challenge."""
-
-    def __init__(self, gateway, socket, number):
-        self.gateway, self.socket, self.number = gateway, socket, number
-        self.nonce = str(uuid.uuid4())
-        self.scopes, self.caps = [], []
-        self.device_id, self.display_name = None, None
-        self.ready = False
-        self.seq = 0
-        self.follows_sessions, self.followed = False, set()
-
-    def has(self, scope):
-        return scope is None or bool(IMPLIED.get(scope, {scope, "operator.admin"}) & set(self.scopes))
-
-    def send(self, frame):
-        self.gateway.record(self, "in", frame)
-        self.socket.send(frame)
-
-    def event(self, name, payload, numbered=True):
-        frame = {"type": "event", "event": name, "payload": payload}
-        if numbered:
-            frame["seq"] = self.gateway.next_seq(self)
-        droppable = name not in ("chat", "agent") or payload.get("state") == "delta"
-        if self.socket.buffered_bytes > self.gateway.era.max_buffered:
-            if not droppable:
-                self.socket.close(1008, "slow consumer")
-            return
-        self.send(frame)
-
 
 class Gateway:
-    def __init__(self, era="E3", token="gw-shared-secret", port=0, recording=True):
+    def __init__(self, era="E3", token="gw-shared-secret", port=0, recording=True, clock=None):
+        self.clock = clock or Clock()
         self.era = ERAS[era]
         self.token, self.protocol = token, self.era.protocol
         self.tick_milliseconds = self.era.tick_milliseconds
@@ -79,7 +45,7 @@ class Gateway:
         self._gates = collections.defaultdict(asyncio.Event)
         self._global_seq = 0
         self._tasks = set()
-        self.started = time.monotonic()
+        self.started = self.clock.now()
         self.server = Server(self._http, self._upgrade, self._socket, port)
 
     async def __aenter__(self):
@@ -131,7 +97,9 @@ class Gateway:
                 if run.state == "running":
                     run.task.cancel()
             self.approvals.clear()
+            self.runs.clear()
         self.dedupe.clear()
+        self.started = self.clock.now()
         await asyncio.sleep(down_seconds)
         await self.come_back()
 
@@ -141,7 +109,6 @@ class Gateway:
         self.cut()
 
     async def come_back(self):
-        self.started = time.monotonic()
         await self.server.listen()
 
     def send_raw(self, data):
@@ -195,7 +162,7 @@ class Gateway:
 
     def sessions_changed(self, run, phase):
         active = [name for name in run.session.active if phase == "start" or name != run.id]
-        payload = {"sessionKey": run.session.key, "agentId": "main", "phase": phase, "runId": run.id, "ts": milliseconds(),
+        payload = {"sessionKey": run.session.key, "agentId": "main", "phase": phase, "runId": run.id, "ts": self.clock.milliseconds(),
                    "status": "running" if active else "done", "hasActiveRun": bool(active), "activeRunIds": active}
         for connection in list(self.connections):
             if connection.follows_sessions:
@@ -203,13 +170,13 @@ class Gateway:
 
     async def _ticks(self):
         while True:
-            await asyncio.sleep(self.tick_milliseconds / 1000)
-            self.broadcast("tick", {"ts": milliseconds()})
+            await self.clock.sleep(self.tick_milliseconds / 1000)
+            self.broadcast("tick", {"ts": self.clock.milliseconds()})
 
     # Runs
 
     def session(self, key):
-        return self.sessions.setdefault(key, Session(key))
+        return self.sessions.setdefault(key, Session(key, self.clock))
 
     def begin(self, session, params, connection):
         """A new run for this message; the answer to chat.send."""
@@ -283,7 +250,7 @@ class Gateway:
         self.connections_made += 1
         connection = Connection(self, socket, self.connections_made)
         connection.send({"type": "event", "event": "connect.challenge",
-                         "payload": {"nonce": connection.nonce, "ts": milliseconds()}})
+                         "payload": {"nonce": connection.nonce, "ts": self.clock.milliseconds()}})
         timer = asyncio.get_running_loop().call_later(
             3 if self.era.name == "E1" else 10, lambda: connection.ready or socket.close(1000))
         try:

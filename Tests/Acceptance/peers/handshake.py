@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import time
 import uuid
 
 from . import ed25519
@@ -31,9 +30,9 @@ def signed_text(version, params, token):
     return "|".join(parts).encode()
 
 
-def check_device(era, params, nonce):
+def check_device(gateway, params, nonce):
     """In the sheet's order; raises with the code of the first thing that is wrong."""
-    device, auth = params["device"], params.get("auth", {})
+    era, device, auth = gateway.era, params["device"], params.get("auth", {})
 
     def refuse(code):
         raise Refusal("INVALID_REQUEST", code.lower().replace("_", " "), details={"code": code})
@@ -44,7 +43,7 @@ def check_device(era, params, nonce):
         refuse("DEVICE_AUTH_PUBLIC_KEY_INVALID")
     if hashlib.sha256(public).hexdigest() != device["id"]:
         refuse("DEVICE_AUTH_DEVICE_ID_MISMATCH")
-    if abs(time.time() * 1000 - device["signedAt"]) > 120_000:
+    if abs(gateway.clock.milliseconds() - device["signedAt"]) > 120_000:
         refuse("DEVICE_AUTH_SIGNATURE_EXPIRED")
     if not device["nonce"]:
         refuse("DEVICE_AUTH_NONCE_REQUIRED")
@@ -76,7 +75,7 @@ def check_connect(gateway, params, nonce):
                       details={"code": "AUTH_TOKEN_MISMATCH", "canRetryWithDeviceToken": False})
     scopes = params.get("scopes", [])
     if device:
-        check_device(era, params, nonce)
+        check_device(gateway, params, nonce)
         if device["id"] not in gateway.paired and not gateway.pairs_silently:
             request = str(uuid.uuid4())
             details = {"requestId": request} | ({} if not era.error_details else {
@@ -93,7 +92,7 @@ def check_connect(gateway, params, nonce):
 def hello_ok(gateway, connection, params):
     era = gateway.era
     device = params.get("device")
-    issued = {"deviceToken": gateway.device_token(device["id"]), "issuedAtMs": int(time.time() * 1000)} if device else {}
+    issued = {"deviceToken": gateway.device_token(device["id"]), "issuedAtMs": gateway.clock.milliseconds()} if device else {}
     number = int(era.name[1])
     payload = {
         "type": "hello-ok", "protocol": gateway.protocol,
@@ -106,7 +105,7 @@ def hello_ok(gateway, connection, params):
         },
         "snapshot": {
             "presence": [], "health": {}, "stateVersion": {"presence": 1, "health": 1},
-            "uptimeMs": int((time.monotonic() - gateway.started) * 1000),
+            "uptimeMs": int((gateway.clock.now() - gateway.started) * 1000),
             "sessionDefaults": {"defaultAgentId": "main", "mainKey": "main", "mainSessionKey": "agent:main:main"},
             "authMode": "token",
         },

@@ -3,8 +3,6 @@
 import asyncio
 import uuid
 
-from .runs import milliseconds
-
 TRUNCATED = "\n...(truncated)..."
 OMITTED = "[chat.history omitted: message too large]"
 
@@ -42,7 +40,7 @@ def _repeated(gateway, run):
         case "running":
             return {"runId": run.id, "status": "in_flight"}
         case "aborted":
-            return {"runId": run.id, "status": "timeout", "summary": "aborted", "endedAt": run.ended_at or milliseconds()}
+            return {"runId": run.id, "status": "timeout", "summary": "aborted", "endedAt": run.ended_at or gateway.clock.milliseconds()}
         case "error":
             raise MethodError("UNAVAILABLE", run.error, payload={"runId": run.id, "status": "error", "summary": run.error})
         case _:
@@ -116,7 +114,7 @@ async def agent_wait(gateway, connection, params):
 
 async def sessions_list(gateway, connection, params):
     return {"sessions": [
-        {"key": session.key, "kind": "direct", "sessionId": session.id, "updatedAt": milliseconds(),
+        {"key": session.key, "kind": "direct", "sessionId": session.id, "updatedAt": gateway.clock.milliseconds(),
          "status": "running" if session.active else "done", "hasActiveRun": bool(session.active),
          "activeRunIds": list(session.active)} for session in gateway.sessions.values()]}
 
@@ -236,14 +234,14 @@ class ApprovalRecord:
         self.gateway, self.run, self.command, self.call = gateway, run, step.command, call
         self.plugin = step.plugin
         self.id = ("plugin:" if step.plugin else "") + str(uuid.uuid4())
-        self.created_at = milliseconds()
+        self.created_at = self.gateway.clock.milliseconds()
         seconds = gateway.era.approval_seconds if step.expires_seconds is None else step.expires_seconds
         self.expires_at = self.created_at + int(seconds * 1000)
         self.status = "pending"
         self.decision = None
         self.on_decision = None
         self.settled = asyncio.Event()
-        asyncio.get_running_loop().call_later(seconds, self.expire)
+        gateway.clock.later(seconds, self.expire)
 
     @property
     def is_pending(self):
@@ -270,7 +268,7 @@ class ApprovalRecord:
         self.status = status or ("denied" if decision == "deny" else "allowed")
         kind = "plugin" if self.plugin else "exec"
         self.gateway.broadcast(f"{kind}.approval.resolved", {"id": self.id, "decision": decision, "resolvedBy": by,
-                                                             "ts": milliseconds()})
+                                                             "ts": self.gateway.clock.milliseconds()})
         self._settle()
 
     def expire(self, status="expired"):

@@ -9,6 +9,7 @@ import secrets
 import time
 from dataclasses import dataclass
 
+from .clock import Clock
 from .phone import Phone
 from .rules import BASE62, BUCKET_OF, FIELDS, Refused, Rules, base62
 from .wire import DROP, Response, Server
@@ -52,11 +53,13 @@ class Call:
 
 
 class Relay:
-    def __init__(self, port=0, window_seconds=1800.0, resend_seconds=5.0, ping_seconds=25.0, recording=True):
+    def __init__(self, port=0, window_seconds=1800.0, resend_seconds=5.0, ping_seconds=25.0, recording=True,
+                 clock=None):
+        self.clock = clock or Clock()
         self.installation = base62("inst_")
         self.token = f"{self.installation}:s_test_" + "".join(secrets.choice(BASE62) for _ in range(32))
         self.phone = Phone()
-        self.rules = Rules(self.phone, window_seconds)
+        self.rules = Rules(self.phone, window_seconds, self.clock)
         self.resend_seconds, self.ping_seconds = resend_seconds, ping_seconds
         self.faults = None
         self.refusal = None           # (status, code) for every call and upgrade: a revoked or unknown token.
@@ -103,7 +106,7 @@ class Relay:
         """The user writes. Names given by the test make duplicates and coincidences."""
         session = session or self.new_session()
         interaction, message_id = interaction or base62("int_"), message_id or base62("msg_")
-        self.rules.interactions.setdefault(interaction, time.monotonic())
+        self.rules.interactions.setdefault(interaction, self.clock.now())
         self.phone.asked.setdefault(interaction, (session, text, time.monotonic()))
         payload = {"session": {"id": session, "model": None}, "message": {"id": message_id, "text": text, **message}}
         update_id = self.push("session.message", payload, session, interaction, update_id, created_at)
@@ -125,7 +128,7 @@ class Relay:
         update_id = update_id or str(next(self._numbers))
         update = {"update_id": update_id, "type": kind, "payload": payload, "interaction_id": interaction,
                   "session_id": session, "installation_id": self.installation,
-                  "created_at": created_at or str(int(time.time() * 1000))}
+                  "created_at": created_at or str(self.clock.milliseconds())}
         # The same id with another content waits beside the first, as two relay nodes would have it.
         self.updates[(update_id, json.dumps(payload, sort_keys=True))] = update
         self._deliver(update)
@@ -232,13 +235,13 @@ class Relay:
 
     async def _resend(self):
         while True:
-            await asyncio.sleep(self.resend_seconds)
+            await self.clock.sleep(self.resend_seconds)
             for update in list(self.updates.values()):
                 self._deliver(update)
 
     async def _ping(self):
         while True:
-            await asyncio.sleep(self.ping_seconds)
+            await self.clock.sleep(self.ping_seconds)
             for socket in self.sockets if self.sends_pings else []:
                 socket.send({"type": "ping"})
 

@@ -4,7 +4,8 @@ import json
 import re
 import secrets
 import string
-import time
+
+from .clock import Clock
 
 BUCKETS = {"msg": (30, 10), "delta": (200, 100), "task": (60, 30), "approval": (10, 2), "memory": (60, 20),
            "default": (30, 10)}
@@ -40,11 +41,12 @@ class Refused(Exception):
 
 
 class Bucket:
-    def __init__(self, capacity, refill):
-        self.capacity, self.refill, self.level, self.at = capacity, refill, float(capacity), time.monotonic()
+    def __init__(self, capacity, refill, clock):
+        self.clock, self.capacity, self.refill = clock, capacity, refill
+        self.level, self.at = float(capacity), clock.now()
 
     def take(self):
-        now = time.monotonic()
+        now = self.clock.now()
         self.level = min(self.capacity, self.level + (now - self.at) * self.refill)
         self.at = now
         if self.level < 1:
@@ -55,14 +57,14 @@ class Bucket:
     def headers(self, name):
         wait = (self.capacity - self.level) / self.refill
         return {"X-RateLimit-Limit": self.capacity, "X-RateLimit-Remaining": int(self.level),
-                "X-RateLimit-Reset": int(time.time() + wait) + 1, "X-RateLimit-Reset-After": f"{wait:.3f}",
+                "X-RateLimit-Reset": int(self.clock.wall() + wait) + 1, "X-RateLimit-Reset-After": f"{wait:.3f}",
                 "X-RateLimit-Bucket": name, "X-RateLimit-Scope": "installation"}
 
 
 class Rules:
-    def __init__(self, phone, window_seconds=1800.0):
-        self.phone, self.window_seconds = phone, window_seconds
-        self.buckets = {name: Bucket(*numbers) for name, numbers in BUCKETS.items()}
+    def __init__(self, phone, window_seconds=1800.0, clock=None):
+        self.phone, self.window_seconds, self.clock = phone, window_seconds, clock or Clock()
+        self.buckets = {name: Bucket(*numbers, self.clock) for name, numbers in BUCKETS.items()}
         self.sessions, self.interactions, self.messages, self.tasks, self.approvals = set(), {}, {}, {}, {}
         self.answers = {}       # (scope, key): (body, result)
         self.conflicts = []     # Bodies that came again under the same key but different.
@@ -146,7 +148,7 @@ class Rules:
             return
         if interaction not in self.interactions:
             raise Refused(404, "interaction_not_found")
-        if time.monotonic() - self.interactions[interaction] > self.window_seconds:
+        if self.clock.now() - self.interactions[interaction] > self.window_seconds:
             raise Refused(410, "interaction_expired")
 
     def _sendMessage(self, body):

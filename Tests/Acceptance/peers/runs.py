@@ -1,25 +1,20 @@
 """Runs of the scripted gateway. A run is a task of the gateway, not of a connection: it goes on while nobody listens."""
 
 import asyncio
-import time
 import uuid
 
 from .steps import Approval, Broadcast, Fail, Hold, Retry, Say, Tool, Wait
 
 
-def milliseconds():
-    return int(time.time() * 1000)
-
-
-def assistant_message(text):
-    return {"role": "assistant", "content": [{"type": "text", "text": text}], "timestamp": milliseconds()}
+def assistant_message(text, clock):
+    return {"role": "assistant", "content": [{"type": "text", "text": text}], "timestamp": clock.milliseconds()}
 
 
 class Session:
     """One conversation: its rows as `chat.history` shows them, and its runs."""
 
-    def __init__(self, key):
-        self.key = key
+    def __init__(self, key, clock):
+        self.key, self.clock = key, clock
         self.id = str(uuid.uuid4())
         self.rows = []
         self.active = {}
@@ -27,7 +22,7 @@ class Session:
 
     def add_row(self, role, content, key=None):
         number = len(self.rows) + 1
-        row = {"role": role, "content": content, "timestamp": milliseconds(),
+        row = {"role": role, "content": content, "timestamp": self.clock.milliseconds(),
                "__openclaw": {"id": f"m{number}", "seq": number}}
         if key:
             row["__openclaw"]["idempotencyKey"] = key
@@ -37,7 +32,7 @@ class Session:
 
 class Run:
     def __init__(self, gateway, run_id, session, raw_key, plan, owner=None, user_text=None, idempotency_key=None):
-        self.gateway, self.era = gateway, gateway.era
+        self.gateway, self.era, self.clock = gateway, gateway.era, gateway.clock
         self.id, self.session, self.plan = run_id, session, plan
         self.idempotency_key = idempotency_key or run_id
         self.user_text = user_text
@@ -54,7 +49,7 @@ class Run:
         self.state = "running"   # running, ok, error, aborted
         self.error = None
         self.finished = asyncio.Event()
-        self.started_at = milliseconds()
+        self.started_at = self.clock.milliseconds()
         self.ended_at = None
         self.calls = 0
         self.task = None
@@ -74,7 +69,7 @@ class Run:
         return self.seq
 
     def agent(self, stream, data, recipients=None):
-        payload = {"runId": self.id, "seq": self.next_seq(), "stream": stream, "ts": milliseconds(), "data": data,
+        payload = {"runId": self.id, "seq": self.next_seq(), "stream": stream, "ts": self.clock.milliseconds(), "data": data,
                    "sessionKey": self.key, "agentId": "main"}
         if recipients is None:
             self.gateway.broadcast("agent", payload)
@@ -90,7 +85,7 @@ class Run:
         if not self.plan.deltas or text == self.sent_text:
             return
         base = {"runId": self.id, "sessionKey": self.key, "seq": self.seq, "state": "delta"}
-        message = assistant_message(text)
+        message = assistant_message(text, self.clock)
         if not self.era.delta_text:
             self.gateway.broadcast("chat", base | {"message": message})
         else:
@@ -132,7 +127,7 @@ class Run:
                 self.state = "lost"
         finally:
             self.session.active.pop(self.id, None)
-            self.ended_at = milliseconds()
+            self.ended_at = self.clock.milliseconds()
             self.finished.set()
 
     async def _play(self):
@@ -150,7 +145,7 @@ class Run:
         self._end()
 
     def start_attempt(self):
-        self.agent("lifecycle", {"phase": "start", "startedAt": milliseconds()})
+        self.agent("lifecycle", {"phase": "start", "startedAt": self.clock.milliseconds()})
 
     async def _perform(self, step):
         match step:
@@ -162,7 +157,7 @@ class Run:
                 await self._approval(step)
             case Retry():
                 self.agent("lifecycle", {"phase": "error", "error": step.message, "livenessState": "blocked",
-                                         "endedAt": milliseconds()})
+                                         "endedAt": self.clock.milliseconds()})
                 await asyncio.sleep(step.after)
                 self.segments, self.sent_text, self.rows_written = [""], "", 0
                 self.text_receivers.clear()
@@ -194,7 +189,7 @@ class Run:
         self.agent("tool", {"phase": "start", "name": name, "toolCallId": call, "args": arguments}, "tool")
         for kind in self._item_kinds(name):
             self.agent("item", {"itemId": f"{kind}:{call}", "phase": "start", "kind": kind, "title": f"{name} {title}",
-                                "status": "running", "name": name, "toolCallId": call, "startedAt": milliseconds()})
+                                "status": "running", "name": name, "toolCallId": call, "startedAt": self.clock.milliseconds()})
         self.gateway.happened("tool", run=self)
 
     def end_tool(self, call, name, output, status="completed", details=None, extra=None):
@@ -208,7 +203,7 @@ class Run:
         for kind in self._item_kinds(name):
             ended = "completed" if kind == "tool" and status == "blocked" else status
             self.agent("item", {"itemId": f"{kind}:{call}", "phase": "end", "kind": kind, "title": name, "status": ended,
-                                "name": name, "toolCallId": call, "summary": output, "endedAt": milliseconds(),
+                                "name": name, "toolCallId": call, "summary": output, "endedAt": self.clock.milliseconds(),
                                 **(extra if kind == "command" and extra else {})})
         if self.era.has_items and name == "exec" and status != "blocked":
             self.agent("command_output", {"itemId": f"command:{call}", "phase": "end", "title": name, "toolCallId": call,
@@ -268,14 +263,14 @@ class Run:
     def _end(self):
         self.state = "ok"
         mutated = {"replayInvalid": True} if self.calls else {}
-        self.agent("lifecycle", {"phase": "end", "stopReason": "stop", "endedAt": milliseconds(), **mutated})
+        self.agent("lifecycle", {"phase": "end", "stopReason": "stop", "endedAt": self.clock.milliseconds(), **mutated})
         if self.final_text and not self.plan.text_only_in_history:
             self.send_text(self.final_text if self.era.whole_run_text else self.text.strip())
         self.segments[-1] = self.segments[-1].rstrip()
         self.write_rows()
         self.gateway.happened("before-final", run=self)
         with_message = bool(self.final_text) and not self.plan.text_only_in_history
-        message = {"message": assistant_message(self.final_text)} if with_message else {}
+        message = {"message": assistant_message(self.final_text, self.clock)} if with_message else {}
         self.chat("final", stopReason="stop", **message)
         self.gateway.remember(self)
         self.gateway.sessions_changed(self, "end")
@@ -284,7 +279,7 @@ class Run:
     async def _fail(self, step):
         kind = {"errorKind": step.kind} if self.era.protocol >= 4 else {}
         self.agent("lifecycle", {"phase": "error", "error": step.message, "livenessState": "blocked",
-                                 "endedAt": milliseconds(), **kind})
+                                 "endedAt": self.clock.milliseconds(), **kind})
         await asyncio.sleep(self.gateway.hold_back_seconds)
         self.state, self.error = "error", step.message
         self.write_rows()
@@ -300,11 +295,11 @@ class Run:
         partial = self.final_text
         self.segments[-1] = self.segments[-1].rstrip()
         self.write_rows(f"{self.idempotency_key}:assistant")
-        message = {"message": assistant_message(partial)} if partial else {}
+        message = {"message": assistant_message(partial, self.clock)} if partial else {}
         self.chat("aborted", stopReason=reason, **message)
         self.gateway.remember(self)
         self.gateway.run_aborted(self)
         self.task.cancel()
         asyncio.get_running_loop().call_later(0.03, lambda: self.agent(
-            "lifecycle", {"phase": "end", "stopReason": "aborted", "aborted": True, "endedAt": milliseconds()}))
+            "lifecycle", {"phase": "end", "stopReason": "aborted", "aborted": True, "endedAt": self.clock.milliseconds()}))
         return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlsplit
 
 from websockets.exceptions import WebSocketException
-from websockets.frames import OP_CLOSE, OP_CONT, OP_PONG, OP_TEXT
+from websockets.frames import Opcode
 from websockets.server import ServerProtocol
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -134,14 +134,14 @@ class WebSocket:
             self.protocol.receive_data(data)
             self._flush()
             for event in self.protocol.events_received():
-                if event.opcode in (OP_TEXT, OP_CONT):
+                if event.opcode in (Opcode.TEXT, Opcode.CONT):
                     fragments.append(event.data)
                     if event.fin:
                         text, fragments = b"".join(fragments).decode(errors="replace"), []
                         yield text
-                elif event.opcode == OP_PONG:
+                elif event.opcode == Opcode.PONG:
                     self.pongs += 1
-                elif event.opcode == OP_CLOSE:
+                elif event.opcode == Opcode.CLOSE:
                     self.close_code = self.protocol.close_code
             self._flush()
         self.closed.set()

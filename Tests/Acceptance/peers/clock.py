@@ -1,0 +1,30 @@
+"""The peers' clock. With a scale it runs so many times faster than the world, like the bridge's under `--time-scale`."""
+
+import asyncio
+import time
+
+
+class Clock:
+    def __init__(self, scale=1.0):
+        self.scale = scale
+        self.rebase()
+
+    def rebase(self):
+        """Scaled wall time counts from here: a bridge that starts now counts from the same moment."""
+        self._wall, self._from = time.time(), time.monotonic()
+
+    def now(self):
+        """Seconds that only go up; never rebased."""
+        return time.monotonic() * self.scale
+
+    def wall(self):
+        return self._wall + (time.monotonic() - self._from) * self.scale
+
+    def milliseconds(self):
+        return int(self.wall() * 1000)
+
+    async def sleep(self, seconds):
+        await asyncio.sleep(seconds / self.scale)
+
+    def later(self, seconds, action):
+        return asyncio.get_running_loop().call_later(seconds / self.scale, action)

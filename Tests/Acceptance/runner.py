@@ -1,0 +1,134 @@
+"""Runs the acceptance files, several at once, and says one line for each test. `run` beside it is the way to call it.
+
+`run` alone runs all; `run test_kills` one file; `run approval` every test whose name contains the word."""
+
+import asyncio
+import json
+import os
+import sys
+import time
+import traceback
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PROCESSES = int(os.environ.get("ACCEPTANCE_PROCESSES", "4"))
+FILE_SECONDS = 300
+# The longest begin first, so that the whole ends early.
+FIRST = ["test_load", "test_window", "test_kills", "test_links", "test_conversations", "test_instant"]
+
+
+# The child: one file
+
+class Result(unittest.TestResult):
+    def startTest(self, test):
+        super().startTest(test)
+        self.begun = time.monotonic()
+        self.words = {"test": test._testMethodName, "outcome": "passed", "detail": ""}
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.words["seconds"] = getattr(test, "seconds", time.monotonic() - self.begun)
+        say(self.words)
+
+    def failed(self, test, error):
+        kind, value, trace = error
+        detail = "".join(traceback.format_exception(kind, value, trace))
+        if hasattr(self, "words") and isinstance(test, unittest.TestCase):
+            self.words |= {"outcome": "failed", "detail": detail}
+        else:
+            say({"test": str(test), "outcome": "failed", "detail": detail, "seconds": 0})
+
+    addError = addFailure = failed
+
+    def addSkip(self, test, reason):
+        self.words |= {"outcome": "skipped", "detail": reason}
+
+
+def say(words):
+    print(json.dumps(words), flush=True)
+
+
+def all_tests(suite):
+    for entry in suite:
+        yield from all_tests(entry) if isinstance(entry, unittest.TestSuite) else [entry]
+
+
+def child(name, word):
+    sys.path.insert(0, str(HERE))
+    loader = unittest.TestLoader()
+    if word:
+        loader.testNamePatterns = [f"*{word}*"]
+    loader.loadTestsFromName(name).run(Result())
+
+
+# The parent
+
+class Runner:
+    def __init__(self, word):
+        self.word = word
+        self.counts = {"passed": 0, "failed": 0, "skipped": 0}
+        self.failures = []
+        self.free = asyncio.Semaphore(PROCESSES)
+
+    async def run(self, names):
+        await asyncio.gather(*(self.run_file(name) for name in names))
+
+    async def run_file(self, name):
+        async with self.free:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, str(HERE / "runner.py"), "--child", name, self.word, cwd=HERE, limit=1 << 24,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+            errors = asyncio.create_task(process.stderr.read())
+            try:
+                async with asyncio.timeout(FILE_SECONDS):
+                    await self.read(name, process.stdout)
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+                self.tell(name, {"test": "(the file)", "outcome": "failed", "seconds": FILE_SECONDS,
+                                 "detail": f"it was not over after {FILE_SECONDS} s"})
+            words = (await errors).decode(errors="replace")
+            if process.returncode:
+                self.tell(name, {"test": "(the file)", "outcome": "failed", "seconds": 0,
+                                 "detail": f"it ended with {process.returncode}\n{words}"})
+            elif words:
+                self.failures.append((f"{name}: written to standard error (no failure)", words[-4000:]))
+
+    async def read(self, name, stream):
+        while line := await stream.readline():
+            try:
+                self.tell(name, json.loads(line))
+            except ValueError:
+                print(f"       {name}  {line.decode(errors='replace').rstrip()}", flush=True)
+
+    def tell(self, name, words):
+        self.counts[words["outcome"]] += 1
+        note = f"  ({words['detail']})" if words["outcome"] == "skipped" else ""
+        print(f"{words['outcome']:7} {name}  {words['test'].removeprefix('test_')}  {words['seconds']:.1f} s{note}", flush=True)
+        if words["outcome"] == "failed":
+            self.failures.append((f"{name}.{words['test']}", words["detail"]))
+
+
+def main(arguments):
+    files = sorted(path.stem for path in HERE.glob("test_*.py"))
+    files.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    chosen = [name for name in files if name in arguments or name.removeprefix("test_") in arguments]
+    word = next((word for word in arguments if word not in chosen and f"test_{word}" not in chosen), "")
+    begun = time.monotonic()
+    runner = Runner(word)
+    asyncio.run(runner.run(chosen or files))
+    for title, detail in runner.failures:
+        print(f"\n=== {title}\n{detail.rstrip()}")
+    counts = runner.counts
+    print(f"acceptance: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped "
+          f"in {time.monotonic() - begun:.0f} s")
+    return 1 if counts["failed"] or not counts["passed"] else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        child(*sys.argv[2:])
+    else:
+        sys.exit(main(sys.argv[1:]))
