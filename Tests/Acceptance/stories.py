@@ -1,0 +1,29 @@
+"""Conversations that several themes use: steps for the agent, and the text that the phone must end with."""
+
+from peers.eras import canonical_text
+from peers.steps import Approval, Hold, Say, Tool, segments
+
+ERAS = ("E1", "E2", "E3", "E4")
+
+
+def words(name, count=12):
+    """Text in which every piece differs, so that a hole or a repeat shows."""
+    return [f"{name}-{number} " for number in range(count)]
+
+
+def journey(name, era, every=0.02, count=12, hold=None):
+    """Text, a tool, text; with a gate before each part if `hold` is given. Answers (steps, final text)."""
+    gate = (lambda part: [Hold(f"{hold}-{part}")]) if hold else (lambda part: [])
+    steps = [*gate("say"), Say(words(f"{name} a", count), every), *gate("tool"), Tool(output=f"{name} 61%", seconds=0.3),
+             *gate("end"), Say(words(f"{name} b", count), every)]
+    return steps, canonical_text(era, segments(steps))
+
+
+def with_approval(name, era, detached):
+    """Text, then a command that asks first, then text: inline in the same run, detached in the follow-up run."""
+    before, after = Say(words(f"{name} a")), Say(words(f"{name} b"))
+    if detached:
+        steps = [before, Approval(f"restart {name}", detached=True, followup=[after])]
+        return steps, "".join(before.chunks).strip() + "\n\n" + "".join(after.chunks).strip()
+    steps = [before, Approval(f"restart {name}", detached=False), after]
+    return steps, canonical_text(era, segments(steps))
