@@ -1,0 +1,145 @@
+"""How the process ends: signals, a second instance, a token that is refused, an agent that cannot be spoken to."""
+
+import time
+import unittest
+
+from harness import Bridge, Stage, until
+from peers.handshake import Refusal
+from peers.steps import Approval, Hold, Say, Tool
+from scheduling import Scenarios, scenario
+from stories import words
+
+
+class ShutdownTests(Scenarios):
+    @scenario(90)
+    async def test_SIGTERM_with_five_runs_going_is_out_in_6_seconds_and_all_five_end_right_after_the_restart(self):
+        for era in ("E1", "E3", "E4"):
+            async with Stage(era) as stage:
+                held = [stage.ask(f"run {number}.", Say(words(f"run{number}")), Hold("stopped"), Say(words("rest")))
+                        for number in range(3)]
+                tool = stage.ask("tool", Say(["Digging. "]), Tool(seconds=2), Say(["Dug."]))
+                approval = stage.ask("approval", Say(["May I? "]), Approval("uptime", detached=False), Say(["Thanks."]))
+                for turn in held:
+                    await stage.streaming(turn)
+                name = await stage.approval(approval)
+                await until(lambda: stage.phone.tasks_of(tool.interaction), 10, "a task")
+                begun = time.monotonic()
+                stage.bridge.terminate()
+                self.assertEqual(await stage.bridge.exit(10), 0)
+                self.assertLess(time.monotonic() - begun, 6)
+                self.assertIn("shutdown", stage.bridge.names())
+                stage.gateway.release("stopped")
+                stage.relay.decide(name, "approve")
+                await stage.bridge.start()
+                asked = [*held, tool, approval]
+                await stage.ended(*asked, seconds=30)
+                separator = "\n\n" if era == "E1" else " "
+                for number, turn in enumerate(held):
+                    stage.expect(turn, "".join(words(f"run{number}") + words("rest")).strip())
+                stage.expect(tool, f"Digging.{separator}Dug.")
+                stage.expect(approval, f"May I?{separator}Thanks.")
+                stage.check(*asked)
+
+    @scenario(60)
+    async def test_SIGINT_ends_an_idle_bridge_at_once_with_proper_closes(self):
+        import os, signal
+        async with Stage("E3") as stage:
+            sockets = [*stage.relay.sockets, *(connection.socket for connection in stage.gateway.connections)]
+            begun = time.monotonic()
+            os.kill(stage.bridge.pid, signal.SIGINT)
+            self.assertEqual(await stage.bridge.exit(10), 0)
+            self.assertLess(time.monotonic() - begun, 3)
+            await until(lambda: all(socket.closed.is_set() for socket in sockets), 5, "sockets are closed")
+            self.assertEqual([socket.close_code for socket in sockets], [1000, 1000])
+
+    @scenario(60)
+    async def test_a_second_signal_ends_the_flush(self):
+        async with Stage("E3") as stage:
+            turn = stage.ask("stuck", Say(words("stuck", 500)))
+            await stage.streaming(turn)
+            import asyncio
+            stage.relay.hold["sendMessageDelta"] = asyncio.Event()
+            mark = len(stage.relay.calls)
+            await until(lambda: any(call.method == "sendMessageDelta" for call in stage.relay.calls[mark:]), 5, "a held call")
+            stage.bridge.terminate()
+            begun = time.monotonic()
+            await asyncio.sleep(0.2)  # The first signal is to be caught before the second comes.
+            stage.bridge.terminate()
+            await stage.bridge.exit(4)
+            self.assertLess(time.monotonic() - begun, 2)
+            stage.relay.hold.pop("sendMessageDelta").set()
+
+    @scenario(60)
+    async def test_a_second_instance_leaves_with_24_and_disturbs_nothing(self):
+        async with Stage("E3") as stage:
+            turn = stage.ask("on", Say(words("on", 60)))
+            await stage.streaming(turn)
+            second = Bridge(stage.directory, stage.environment())
+            await second.start(ready_seconds=0)
+            self.assertEqual(await second.exit(10), 24)
+            self.assertIn("error", second.names())
+            await stage.ended(turn)
+            stage.check(turn)
+
+    @scenario(60)
+    async def test_a_token_that_is_refused_at_the_start_ends_with_23(self):
+        async with Stage("E3", start=False, relay_token="inst_0000000000000000:s_test_wrong") as stage:
+            await stage.bridge.start(ready_seconds=0)
+            self.assertEqual(await stage.bridge.exit(15), 23, stage.bridge.story())
+            said = "".join(stage.bridge.stderr) + str(stage.bridge.events)
+            self.assertIn("sophon-bridge pair", said)
+            self.assertNotIn("s_test_wrong", said)
+
+    @scenario(60)
+    async def test_a_token_that_is_revoked_in_mid_life_ends_with_23_at_once(self):
+        for status, code in ((401, "invalid_token"), (410, "installation_revoked")):
+            async with Stage("E3") as stage:
+                turn = stage.ask("on", Say(words("on", 500)))
+                await stage.streaming(turn)
+                stage.relay.revoke(status, code)
+                self.assertEqual(await stage.bridge.exit(15), 23, code)
+                self.assertIn("sophon-bridge pair", "".join(stage.bridge.stderr) + str(stage.bridge.events))
+
+    @scenario(60)
+    async def test_a_gateway_of_protocol_5_is_explained_and_the_bridge_stays_up(self):
+        async with Stage("E4", start=False) as stage:
+            stage.gateway.protocol = 5
+            await stage.bridge.start(ready_seconds=0)
+            await stage.bridge.event("sophon_connected", 15)
+            await until(lambda: stage.gateway.connects, 15, "a connect")
+            await until(lambda: "protocol" in ("".join(stage.bridge.stderr) + str(stage.bridge.events)).lower(), 10,
+                        "words about the protocol")
+            self.assertIsNone(stage.bridge.process.returncode)
+
+    @scenario(60)
+    async def test_a_wrong_gateway_token_is_explained_and_not_hammered(self):
+        async with Stage("E4", start=False, environment={"OPENCLAW_TOKEN": "wrong"}) as stage:
+            await stage.bridge.start(ready_seconds=0)
+            await stage.bridge.event("sophon_connected", 15)
+            await until(lambda: "token" in ("".join(stage.bridge.stderr) + str(stage.bridge.events)).lower(), 10,
+                        "words about the token")
+            import asyncio
+            await asyncio.sleep(3)  # That something does not happen cannot be awaited.
+            self.assertLessEqual(len(stage.gateway.connects), 3)
+            self.assertIsNone(stage.bridge.process.returncode)
+
+    @scenario(60)
+    async def test_a_pairing_that_waits_for_consent_is_tried_again(self):
+        async with Stage("E3", start=False) as stage:
+            stage.gateway.pairs_silently = False
+            await stage.bridge.start(ready_seconds=0)
+            await until(lambda: stage.gateway.connects, 15, "a connect")
+            stage.gateway.pairs_silently = True
+            await stage.bridge.event("ready", 40)
+
+    @scenario(60)
+    async def test_a_gateway_that_is_still_starting_is_tried_again(self):
+        async with Stage("E3", start=False) as stage:
+            stage.gateway.refusals = [Refusal("UNAVAILABLE", "gateway starting; retry shortly", 1013,
+                                              {"reason": "startup-sidecars"}, retryable=True, retryAfterMs=500)]
+            await stage.bridge.start(ready_seconds=20)
+            self.assertEqual(len(stage.gateway.connects), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
