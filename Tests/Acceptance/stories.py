@@ -4,6 +4,8 @@ from peers.eras import canonical_text
 from peers.steps import Approval, Hold, Say, Tool, segments
 
 ERAS = ("E1", "E2", "E3", "E4")
+INLINE_ERAS = ("E3", "E4")
+"""Before them an exec approval always ends its run, and a follow-up run comes (gateway sheet 6.4)."""
 
 
 def words(name, count=12):
@@ -19,8 +21,10 @@ def journey(name, era, every=0.02, count=12, hold=None):
     return steps, canonical_text(era, segments(steps))
 
 
-def with_approval(name, era, detached):
-    """Text, then a command that asks first, then text: inline in the same run, detached in the follow-up run."""
+def with_approval(name, era, detached=None):
+    """Text, then a command that asks first, then text: inline in the same run, detached in the follow-up run. Without
+    `detached`, whatever the era does."""
+    detached = era not in INLINE_ERAS if detached is None else detached
     before, after = Say(words(f"{name} a")), Say(words(f"{name} b"))
     if detached:
         steps = [before, Approval(f"restart {name}", detached=True, followup=[after])]

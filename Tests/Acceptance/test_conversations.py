@@ -8,7 +8,7 @@ from harness import Stage, until
 from peers.relay import base62
 from peers.steps import Approval, Fail, Hold, Retry, Say, Tool
 from scheduling import Scenarios, scenario
-from stories import ERAS, journey, with_approval, words
+from stories import ERAS, INLINE_ERAS, journey, with_approval, words
 
 
 def in_each_era(*eras):
@@ -47,9 +47,22 @@ class EraTests(Scenarios):
             self.assertGreater(len(stage.phone.bubble(plain.interaction).deltas), 1)
             stage.check(plain, tools, failing)
 
-    @in_each_era()
+    @in_each_era(*INLINE_ERAS)
     async def an_approval_inside_the_run(self, era):
         await self.approve(era, detached=False)
+
+    @in_each_era()
+    async def a_call_id_that_comes_again_is_a_task_of_its_own(self, era):
+        async with Stage(era) as stage:
+            session = stage.relay.new_session()
+            asked = []
+            for name in ("one", "two"):
+                stage.gateway.plan(name, Say([f"{name} "]), Tool(), Say(["done"]), call_id="call_0")
+                asked.append(stage.relay.ask(name, session))
+                await stage.ended(asked[-1])
+            for turn in asked:
+                self.assertEqual(len(stage.phone.tasks_of(turn.interaction)), 1)
+            stage.check(*asked)
 
     @in_each_era()
     async def an_approval_with_a_follow_up_run(self, era):
@@ -71,14 +84,14 @@ class EraTests(Scenarios):
     @in_each_era()
     async def a_denied_approval_runs_nothing(self, era):
         async with Stage(era) as stage:
-            inline, _ = with_approval("one", era, detached=False)
-            detached, _ = with_approval("two", era, detached=True)
-            asked = [stage.ask("deny inline", *inline), stage.ask("deny detached", *detached)]
+            shapes = [True, False] if era in INLINE_ERAS else [True]
+            asked = [stage.ask(f"deny {detached}", *with_approval(f"server {detached}", era, detached)[0])
+                     for detached in shapes]
             for turn in asked:
                 stage.relay.decide(await stage.approval(turn), "deny")
             await stage.ended(*asked)
             self.assertEqual(stage.gateway.commands, [])
-            self.assertEqual([decision for _, decision in stage.gateway.resolve_calls], ["deny", "deny"])
+            self.assertEqual([decision for _, decision in stage.gateway.resolve_calls], ["deny"] * len(shapes))
             stage.check(*asked)
 
     @in_each_era()
@@ -150,7 +163,7 @@ class EraTests(Scenarios):
     @in_each_era()
     async def a_stop_with_an_approval_open_is_final(self, era):
         async with Stage(era) as stage:
-            turn = stage.ask("dangerous", Say(["Careful. "]), Approval("rm -r build", detached=False), Say(["Gone."]))
+            turn = stage.ask("dangerous", Say(["Careful. "]), Approval("rm -r build", followup=[Say(["Gone."])]), Say(["Well."]))
             name = await stage.approval(turn)
             stage.relay.stop(turn.session, turn.interaction)
             await stage.ended(turn, seconds=5)

@@ -17,7 +17,7 @@ class FaultTests(Scenarios):
             for number in range(6):
                 steps, final = journey(f"journey {number}.", era)
                 asked.append((stage.ask(f"journey {number}.", *steps), final))
-            for number, detached in enumerate((False, True)):
+            for number, detached in enumerate((None, True)):
                 steps, final = with_approval(f"server {number}.", era, detached)
                 asked.append((stage.ask(f"restart {number}.", *steps), final))
                 stage.relay.decide(await stage.approval(asked[-1][0], 30), "approve")

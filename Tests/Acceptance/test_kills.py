@@ -7,8 +7,8 @@ import unittest
 
 from harness import Stage, until
 from scheduling import Scenarios, scenario
-from peers.steps import Approval, Hold, Say
-from stories import journey, words
+from peers.steps import Hold, Say
+from stories import journey, with_approval, words
 
 RUNS = 10
 MOMENTS = ("before the open", "streaming", "in a tool", "before the end")
@@ -213,12 +213,13 @@ class KillTests(Scenarios):
     async def test_a_kill_while_an_approval_is_open_asks_no_second_time(self):
         for era in ("E2", "E4"):
             async with Stage(era) as stage:
-                turn = stage.ask("ask me", Say(["May I? "]), Approval("uptime", detached=False), Say(["Thank you."]))
+                steps, final = with_approval("server", era)
+                turn = stage.ask("ask me", *steps)
                 name = await stage.approval(turn)
                 await stage.bridge.restart_after_kill()
                 stage.relay.decide(name, "approve")
                 await stage.ended(turn, seconds=30)
-                stage.expect(turn, "May I? Thank you.")
+                stage.expect(turn, final)
                 self.assertEqual(len(stage.gateway.commands), 1)
                 stage.check(turn)
 

@@ -5,9 +5,9 @@ import unittest
 
 from harness import Bridge, Stage, until
 from peers.handshake import Refusal
-from peers.steps import Approval, Hold, Say, Tool
+from peers.steps import Hold, Say, Tool
 from scheduling import Scenarios, scenario
-from stories import words
+from stories import with_approval, words
 
 
 class ShutdownTests(Scenarios):
@@ -18,7 +18,8 @@ class ShutdownTests(Scenarios):
                 held = [stage.ask(f"run {number}.", Say(words(f"run{number}")), Hold("stopped"), Say(words("rest")))
                         for number in range(3)]
                 tool = stage.ask("tool", Say(["Digging. "]), Tool(seconds=2), Say(["Dug."]))
-                approval = stage.ask("approval", Say(["May I? "]), Approval("uptime", detached=False), Say(["Thanks."]))
+                steps, thanked = with_approval("server", era)
+                approval = stage.ask("approval", *steps)
                 for turn in held:
                     await stage.streaming(turn)
                 name = await stage.approval(approval)
@@ -37,7 +38,7 @@ class ShutdownTests(Scenarios):
                 for number, turn in enumerate(held):
                     stage.expect(turn, "".join(words(f"run{number}") + words("rest")).strip())
                 stage.expect(tool, f"Digging.{separator}Dug.")
-                stage.expect(approval, f"May I?{separator}Thanks.")
+                stage.expect(approval, thanked)
                 stage.check(*asked)
 
     @scenario(60)

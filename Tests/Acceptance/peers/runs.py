@@ -182,7 +182,7 @@ class Run:
 
     def new_call(self):
         self.calls += 1
-        return f"call_{self.id[:8]}_{self.calls}"
+        return self.plan.call_id or f"call_{self.id[-8:]}_{self.calls}"
 
     def start_tool(self, call, name, arguments, title):
         self.flush_before_boundary()

@@ -72,6 +72,8 @@ class Plan:
     """The answer adopts this run (E3 and later): the text comes under it."""
     text_only_in_history: bool = False
     """The `final` has no message; the rows are there."""
+    call_id: str | None = None
+    """Every tool call of the run has this id: some providers begin to count anew in each run."""
     deltas: bool = True
     """False: no `chat` delta at all, only the final (or nothing, with the above)."""
 
