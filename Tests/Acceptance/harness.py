@@ -299,7 +299,7 @@ class Stage:
 
     def story(self):
         calls = [(call.method, call.status, call.code, call.fault) for call in self.relay.calls[-12:]]
-        frames = [(direction, json.dumps(frame)[:300]) for _, _, direction, frame in list(self.gateway.frames)[-12:]]
+        frames = [(direction, json.dumps(frame)[:300]) for _, _, direction, frame in list(self.gateway.frames or [])[-12:]]
         lines = "\n".join(f"  {direction} {text}" for direction, text in frames)
         return f"{self.bridge.story()}\nlast relay calls: {calls}\nlast gateway frames:\n{lines}"
 

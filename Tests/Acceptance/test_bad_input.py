@@ -73,7 +73,8 @@ class BadInputTests(Scenarios):
                 stage.gateway.send_raw(text_frame(piece, 1 if number == 0 else 0, number == len(pieces) - 1))
                 stage.gateway.send_raw(text_frame(b"", 9))
             connection = stage.gateway.connections[0]
-            await until(lambda: connection.socket.pongs >= len(pieces), 10, "a pong for each ping")
+            # One pong may answer several pings (RFC 6455, 5.5.3).
+            await until(lambda: connection.socket.pongs, 10, "a pong")
             turn = stage.ask("after", Say(["Whole."]))
             await stage.ended(turn)
             self.assertEqual(len(stage.gateway.connects), 1)

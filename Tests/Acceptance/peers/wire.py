@@ -142,7 +142,7 @@ class WebSocket:
                 elif event.opcode == Opcode.PONG:
                     self.pongs += 1
                 elif event.opcode == Opcode.CLOSE:
-                    self.close_code = self.protocol.close_code
+                    self.close_code = self.protocol.close_rcvd.code if self.protocol.close_rcvd else None
             self._flush()
         self.closed.set()
 
