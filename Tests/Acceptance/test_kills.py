@@ -23,6 +23,9 @@ class Moment:
         # The sides: a frame on its way in, a call on its way out, or a call already applied, its answer lost.
         self.after = generator.choice([0, 0, generator.uniform(0.001, 0.03)])
         self.side = generator.choice(["received", "applied", "agent"])
+        if kind == "in a tool" and stage.gateway.era.name == "E1":
+            # After a restart this era tells of tools to nobody.
+            self.side = "agent"
         self.nth = generator.randint(1, 4)
         self.fired = asyncio.Event()
         self.at = None
@@ -96,7 +99,8 @@ class KillTests(Scenarios):
                 for turn, final in turns:
                     stage.expect(turn, final)
                 for turn, _ in turns:
-                    self.assertEqual(len(stage.phone.tasks_of(turn.interaction)), 1)
+                    # None, where the tool began and ended while the bridge was dead: nobody tells of it later.
+                    self.assertLessEqual(len(stage.phone.tasks_of(turn.interaction)), 1)
                 self.assertEqual(len(stage.gateway.runs), RUNS)
                 stage.check(*(turn for turn, _ in turns))
             except BaseException as error:

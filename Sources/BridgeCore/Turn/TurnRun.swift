@@ -116,8 +116,9 @@ extension Turn {
     /// The history's text goes beyond the first run's: its follow-up is in it.
     func coversFollowUp(_ end: RunEnd) -> Bool {
         if end.includesFollowUp { return true }
-        guard let said = end.text, !text.base.isEmpty else { return false }
-        return said.utf8.count > text.base.utf8.count && extends(said, text.base)
+        guard let said = end.text, !text.base.isEmpty, extends(said, text.base) else { return false }
+        // The history keeps the white space at an end that a `final` is without.
+        return said.utf8.dropFirst(text.base.utf8.count).contains { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
     }
 }
 

@@ -179,6 +179,14 @@ struct TurnApprovalsTests {
         #expect(turn.lookedUp(.ended(end), at: .at(71)) == [Make.end("Let me look.\n\nDone.", .stop)])
     }
 
+    @Test("a history that has no more than white space after the first run has no follow-up")
+    func followUpIsNoSpace() {
+        var turn = Make.holding()
+        _ = turn.decided(id, .approve, reason: nil, at: .at(10))
+        #expect(turn.lookedUp(.ended(RunEnd(text: "Let me look. \n")), at: .at(11)) == [])
+        #expect(turn.outcome == nil)
+    }
+
     @Test("while the agent is away a follow-up is not missed")
     func followUpAway() {
         var turn = Make.holding()
