@@ -58,9 +58,11 @@ extension Bridge {
         for id in unkept.sorted() { keep(id, durability) }
     }
 
-    private mutating func keep(_ id: TurnID, _ durability: Durability) {
+    /// As the turn stands now: a call that is given its first try later in the same breath is not stored yet.
+    mutating func keep(_ id: TurnID, _ durability: Durability) {
+        guard let record = record(of: id) else { return }
         unkept.remove(id)
-        orders.append(.keep(id, durability))
+        orders.append(.keep(KeptRecord(record), durability))
     }
 }
 

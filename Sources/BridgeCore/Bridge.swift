@@ -5,8 +5,8 @@ package enum BridgeOrder: Sendable, Hashable {
     // Indirect, as is what else is large: an order is passed on several times on its way to the wire.
     /// Send this call, after saving it where it says so.
     indirect case attempt(CallAttempt)
-    /// The turn's record (`Bridge.record`) is to be kept before anything that follows leaves the bridge.
-    case keep(TurnID, Durability)
+    /// To be kept before anything that follows leaves the bridge; together with the call that follows, where one does.
+    case keep(KeptRecord, Durability)
     indirect case command(AgentCommand)
     indirect case turnOpened(TurnOpening)
     case turnClosed(TurnID, TurnOutcome)
@@ -275,7 +275,7 @@ package struct Bridge: ~Copyable {
             case .abandonLane: delivery.abandon(id)
             case .command(let command):
                 // Handed over is written down before the first byte leaves.
-                if isJournaled, case .send = command { orders.append(.keep(id, .synced)) }
+                if isJournaled, case .send = command { keep(id, .synced) }
                 orders.append(.command(command))
             case .agentFree: free(id, at: now)
             case .closed: close(id, at: now)

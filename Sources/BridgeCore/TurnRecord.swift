@@ -1,5 +1,15 @@
 package import BridgeModel
 
+/// A record on its way to the journal, passed on by reference. Two are the same only if they are one.
+package final class KeptRecord: Sendable, Hashable {
+    package let record: TurnRecord
+
+    init(_ record: TurnRecord) { self.record = record }
+
+    package static func == (left: KeptRecord, right: KeptRecord) -> Bool { left === right }
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
 /// One turn as a journal keeps it: enough to go on with it in another process.
 ///
 /// The text is not in it, but for what waits to be sent and what the end holds: the deltas, each stored by itself before its

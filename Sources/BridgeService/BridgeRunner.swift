@@ -32,7 +32,6 @@ package final class BridgeRunner: Sendable {
 
     private enum Work {
         case order(BridgeOrder)
-        indirect case keep(TurnRecord, Durability)
         case whenKept(@Sendable (JournalFailure?) -> Void)
     }
 
@@ -117,13 +116,7 @@ package final class BridgeRunner: Sendable {
     /// True for the one thread that has to carry them out.
     private func collect(_ state: State) -> Bool {
         if state.bridge.hasOrders {
-            for order in state.bridge.takeOrders() {
-                guard case .keep(let turn, let durability) = order else {
-                    state.work.append(.order(order))
-                    continue
-                }
-                if let record = state.bridge.record(of: turn) { state.work.append(.keep(record, durability)) }
-            }
+            for order in state.bridge.takeOrders() { state.work.append(.order(order)) }
         }
         guard !state.isPerforming else { return false }
         state.isPerforming = true
@@ -143,7 +136,23 @@ package final class BridgeRunner: Sendable {
                 return work
             }
             guard !work.isEmpty else { return }
-            for piece in work { carryOut(piece) }
+            carryOut(work)
+        }
+    }
+
+    /// A record and the call it was made for are one job of the journal: neither is any good without the other.
+    private func carryOut(_ work: [Work]) {
+        var index = work.startIndex
+        while index < work.endIndex {
+            defer { index += 1 }
+            if case .order(.keep(let kept, _)) = work[index], index + 1 < work.endIndex,
+                case .order(.attempt(let attempt)) = work[index + 1], attempt.turn == kept.record.id
+            {
+                index += 1
+                attemptCall(attempt, keeping: kept.record)
+            } else {
+                carryOut(work[index])
+            }
         }
     }
 
@@ -165,8 +174,8 @@ package final class BridgeRunner: Sendable {
             edges.journal?.submit(
                 [.closed(turn, outcome: outcome.rawValue, wall: edges.clock.wallMilliseconds)], .written, done: nil)
             observe(.turnClosed(turn, outcome))
+        case .order(.keep(let kept, let durability)): keep(kept.record, durability)
         case .order(let order): observe(order)
-        case .keep(let record, let durability): keep(record, durability)
         case .whenKept(let done):
             guard let journal = edges.journal else { return done(nil) }
             journal.submit([], .synced, done: done)
@@ -174,10 +183,14 @@ package final class BridgeRunner: Sendable {
     }
 
     private func keep(_ record: TurnRecord, _ durability: Durability) {
-        let bytes = RecordEnvelope.bytes(of: record, now: edges.clock.now, wall: edges.clock.wallMilliseconds)
-        edges.journal?.submit([.turn(record.id, record: bytes)], durability) { [weak self] failure in
+        edges.journal?.submit([entry(of: record)], durability) { [weak self] failure in
             if failure != nil { self?.tell { bridge, _ in bridge.wasNotKept(record.id) } }
         }
+    }
+
+    private func entry(of record: TurnRecord) -> JournalEntry {
+        let bytes = RecordEnvelope.bytes(of: record, now: edges.clock.now, wall: edges.clock.wallMilliseconds)
+        return .turn(record.id, record: bytes)
     }
 
     /// Handed over is written down before the first byte leaves (DESIGN, section 6.4).
@@ -197,7 +210,7 @@ package final class BridgeRunner: Sendable {
 
     // MARK: Calls
 
-    private func attemptCall(_ attempt: CallAttempt) {
+    private func attemptCall(_ attempt: CallAttempt, keeping record: TurnRecord? = nil) {
         switch attempt.payload {
         case .fresh(let call):
             let body = RelayEncoder.body(of: call)
@@ -209,9 +222,12 @@ package final class BridgeRunner: Sendable {
                 turn: attempt.turn, key: key, name: RecordEnvelope.bytes(of: attempt.name),
                 path: RelayEncoder.path(of: call), body: body, endOffset: attempt.name.endOffset,
                 wall: edges.clock.wallMilliseconds)
-            journal.submit([.call(stored)], durability) { [self] failure in
+            journal.submit((record.map { [entry(of: $0)] } ?? []) + [.call(stored)], durability) { [self] failure in
                 guard failure == nil else {
-                    return tell { bridge, now in bridge.couldNotSave(attempt.call, at: now) }
+                    return tell { bridge, now in
+                        if let record { bridge.wasNotKept(record.id) }
+                        bridge.couldNotSave(attempt.call, at: now)
+                    }
                 }
                 send(attempt, stored.path, body, RelayDecoder.expected(of: call))
             }

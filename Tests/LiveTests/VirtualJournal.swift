@@ -26,17 +26,20 @@ final class VirtualJournal: TurnJournal, @unchecked Sendable {
         waiting = []
     }
 
+    /// Each job by itself, so that a process can die between any two.
     private func write(_ job: @escaping () -> Void) {
-        if waiting.isEmpty {
-            let mine = life
-            time.after(.milliseconds(2)) { [self] in
-                guard mine == life else { return }
-                let jobs = waiting
-                waiting = []
-                for job in jobs { job() }
-            }
-        }
+        if waiting.isEmpty { writeNext(after: .milliseconds(2)) }
         waiting.append(job)
+    }
+
+    private func writeNext(after delay: Duration) {
+        let mine = life
+        time.after(delay) { [self] in
+            guard mine == life else { return }
+            let job = waiting.removeFirst()
+            if !waiting.isEmpty { writeNext(after: .microseconds(100)) }
+            job()
+        }
     }
 
     func submit(

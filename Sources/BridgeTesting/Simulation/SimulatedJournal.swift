@@ -15,8 +15,7 @@ struct SimulatedJournal {
     /// As long as a bridge remembers them, a closed turn's calls are known.
     private var order: [TurnID] = []
 
-    mutating func keep(_ record: TurnRecord?) throws {
-        guard let record else { return }
+    mutating func keep(_ record: TurnRecord) throws {
         if turns[record.id] == nil { order.append(record.id) }
         turns[record.id, default: Kept()].record = try JSONEncoder().encode(record)
     }

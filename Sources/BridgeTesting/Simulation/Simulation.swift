@@ -367,8 +367,8 @@ package struct Simulation {
     private mutating func perform(_ bridge: inout Bridge) {
         while bridge.hasOrders {
             for order in bridge.takeOrders() {
-                if case .keep(let turn, _) = order {
-                    do { try journal.keep(bridge.record(of: turn)) } catch { violation("not kept: \(error)") }
+                if case .keep(let kept, _) = order {
+                    do { try journal.keep(kept.record) } catch { violation("not kept: \(error)") }
                 } else {
                     perform(order)
                 }
