@@ -18,6 +18,7 @@ build: setup ## build everything, debug
 test: setup ## all tests
 	swift build --build-tests $(SWIFT_FLAGS)
 	swift test --skip-build
+	Tests/Acceptance/run
 
 check: setup format-check expectations size-check ## format, warnings, imports, size of the static binary
 

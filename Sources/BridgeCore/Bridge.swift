@@ -274,8 +274,7 @@ package struct Bridge: ~Copyable {
             case .closeWindow: delivery.closeWindow(of: id)
             case .abandonLane: delivery.abandon(id)
             case .command(let command):
-                // Handed over is written down before the first byte leaves.
-                if isJournaled, case .send = command { keep(id, .synced) }
+                if isJournaled, command.isWrittenDownFirst { keep(id, .synced) }
                 orders.append(.command(command))
             case .agentFree: free(id, at: now)
             case .closed: close(id, at: now)

@@ -6,6 +6,15 @@ package enum AgentCommand: Hashable, Sendable {
     case resolve(approval: ApprovalID, subject: ApprovalRequest.Subject, decision: ApprovalDecision)
     /// Ask what became of the run and what its text is: history or transcript, whatever the bus has.
     case lookUp(session: AgentSession, run: RunID)
+
+    /// Whether a process that comes after must know that it may have arrived: a message would run twice, and the agent would call
+    /// a decision unknown that it had taken.
+    package var isWrittenDownFirst: Bool {
+        switch self {
+        case .send, .resolve: true
+        case .abort, .lookUp: false
+        }
+    }
 }
 
 /// A message of the user, on its way to the agent.

@@ -195,10 +195,12 @@ package final class BridgeRunner: Sendable {
 
     /// Handed over is written down before the first byte leaves (DESIGN, section 6.4).
     private func pass(_ command: AgentCommand) {
-        guard let journal = edges.journal, case .send(let turn, _, _, _) = command else {
-            return observe(.command(command))
+        guard let journal = edges.journal, command.isWrittenDownFirst else { return observe(.command(command)) }
+        guard case .send(let turn, _, let run, _) = command else {
+            // What a person decided is worth more than the record of it.
+            return journal.submit([], .written) { [self] _ in observe(.command(command)) }
         }
-        let entry = JournalEntry.event(turn, "handed over", wall: edges.clock.wallMilliseconds)
+        let entry = JournalEntry.event(turn, "handed over as run \(run)", wall: edges.clock.wallMilliseconds)
         journal.submit([entry], .synced) { [self] failure in
             guard let failure else { return observe(.command(command)) }
             tell { bridge, now in

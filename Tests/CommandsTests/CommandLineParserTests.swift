@@ -37,7 +37,7 @@ struct CommandLineParserTests {
             (["reply"], "replay"), (["demo", "--sped", "1"], "--speed"), (["replay", "--speed"], "1|10|max"),
             (["replay", "--speed", "--json"], "1|10|max"), (["demo", "--once", "--once"], "twice"),
             (["config"], "check, show, example"), (["config", "chekc"], "did you mean check?"),
-            (["config", "show", "check"], "takes no check"), (["explain"], "ID"),
+            (["config", "show", "check"], "takes no check"),
             (["demo", "--once=yes"], "no value"), (["demo", "extra"], "extra"), (["--spede"], "no option"),
         ])
     func mistakes(arguments: [String], mentions: String) {

@@ -14,7 +14,7 @@ struct Kill: CustomTestStringConvertible {
 
     var testDescription: String { "\(era) \(talk) after \(steps.map(String.init) ?? "no") steps" }
 
-    static let positions: [Kill] = [GatewayEra.e2, .e4].flatMap { era in
+    static let positions: [Kill] = GatewayEra.allCases.flatMap { era in
         Talk.allCases.flatMap { talk in
             let whole = Kill(era: era, talk: talk).play()
             // Nothing happens between many steps but the relay's clock: every one up to the end, each once.
@@ -25,11 +25,19 @@ struct Kill: CustomTestStringConvertible {
     var expected: [String: String] {
         switch talk {
         case .text: ["Question?": "One. Two. Three."]
-        case .tool: ["Question?": "I look. It is full."]
+        // An early gateway tells one message of the run at a time (OpenClaw sheet 6.2, E1).
+        case .tool: ["Question?": era == .e1 ? "I look. \n\nIt is full." : "I look. It is full."]
         case .approval:
-            era == .e2 ? ["Question?": "May I? I wait.\n\nDone."] : ["Question?": "May I? Done."]
+            era == .e1 || era == .e2 ? ["Question?": "May I? I wait.\n\nDone."] : ["Question?": "May I? Done."]
         case .twoMessages: ["Question?": "One. Two. Three.", "And then?": "Four."]
         }
+    }
+
+    /// E1 cannot be asked for its approvals: a question that was lost with the process is never shown, and its follow-up finds the
+    /// bubble ended.
+    func expected(of message: String, in world: LiveWorld) -> String? {
+        let wasAsked = world.relay.tally.calls["requestApproval", default: 0] > 0
+        return era == .e1 && talk == .approval && !wasAsked ? "May I? I wait." : expected[message]
     }
 
     func play() -> LiveWorld {
@@ -78,7 +86,7 @@ struct KillTests {
                 .filter { $0.interaction == message.interaction }
             #expect(bubbles.count == 1, "\(message.text) has \(bubbles.count) bubbles")
             #expect(bubbles.first?.isFinal == true)
-            #expect(bubbles.first?.text == kill.expected[message.text])
+            #expect(bubbles.first?.text == kill.expected(of: message.text, in: world))
             if let bubble = bubbles.first { #expect(bubble.text.hasPrefix(bubble.streamed)) }
             let loose = (session?.messages ?? []).filter { $0.role == .agent && $0.interaction == nil }
             #expect(loose.isEmpty, "\(loose.map(\.text))")

@@ -75,11 +75,11 @@ final class LinkConversation {
         receive(#"{"type":"update","update":{"update_id":"\#(id)","type":"\#(type)","payload":\#(payload)}}"#)
     }
 
-    func acknowledge(_ ids: Int...) { for id in ids { acknowledge("\(id)") } }
+    func acknowledge(_ ids: Int...) { acknowledge(ids.map { "\($0)" }) }
 
     /// Those that came last under an id; what never came is nothing that could be acknowledged.
-    func acknowledge(_ id: String) {
-        if let update = seen[UpdateID(id)] { link.acknowledge(update, at: now) }
+    func acknowledge(_ ids: [String]) {
+        for id in ids { if let update = seen[UpdateID(id)] { link.acknowledge(update, at: now) } }
         collect()
     }
 

@@ -118,7 +118,7 @@ struct RelayUpdateTests {
         talk.receive(
             #"{"type":"session.ended","update_id":18446744073709551615,"payload":{"session":{"id":"ses_1"}},"ts":1}"#)
         #expect(talk.updates.map(\.id.text) == ["18446744073709551615"])
-        talk.acknowledge("18446744073709551615")
+        talk.acknowledge(["18446744073709551615"])
         #expect(talk.sent == [#"{"type":"ack","up_to_update_id":18446744073709551615}"#])
     }
 
