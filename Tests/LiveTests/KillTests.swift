@@ -33,11 +33,11 @@ struct Kill: CustomTestStringConvertible {
         }
     }
 
-    /// E1 cannot be asked for its approvals: a question that was lost with the process is never shown, and its follow-up finds the
-    /// bubble ended.
-    func expected(of message: String, in world: LiveWorld) -> String? {
+    /// E1 cannot be asked for its approvals: a question that was lost with the process is never shown, and nobody decides.
+    func isRight(_ text: String?, for message: String, in world: LiveWorld) -> Bool {
         let wasAsked = world.relay.tally.calls["requestApproval", default: 0] > 0
-        return era == .e1 && talk == .approval && !wasAsked ? "May I? I wait." : expected[message]
+        guard era == .e1, talk == .approval, !wasAsked else { return text == expected[message] }
+        return text?.hasPrefix("May I? I wait.") == true
     }
 
     func play() -> LiveWorld {
@@ -86,7 +86,8 @@ struct KillTests {
                 .filter { $0.interaction == message.interaction }
             #expect(bubbles.count == 1, "\(message.text) has \(bubbles.count) bubbles")
             #expect(bubbles.first?.isFinal == true)
-            #expect(bubbles.first?.text == kill.expected(of: message.text, in: world))
+            let text = bubbles.first?.text
+            #expect(kill.isRight(text, for: message.text, in: world), "ended with \(text ?? "nothing")")
             if let bubble = bubbles.first { #expect(bubble.text.hasPrefix(bubble.streamed)) }
             let loose = (session?.messages ?? []).filter { $0.role == .agent && $0.interaction == nil }
             #expect(loose.isEmpty, "\(loose.map(\.text))")

@@ -34,9 +34,11 @@ extension OpenClawDecoder {
         let asked = signal(nil, request ?? payload, .approvalRequested(made))
         guard detachesApprovals, !isPlugin else { return [asked] }
         let waiting = openCommands.call(of: command, in: request?["sessionKey"]?.string)
+        // First: whoever knows of the question must know that its answer comes in another run, or a process that ends between the
+        // two forgets to wait for it.
         return [
-            asked,
             signal(waiting?.run, request ?? payload, .paused(PausedCall(call: waiting?.call, approval: made.id))),
+            asked,
         ]
     }
 

@@ -211,7 +211,7 @@ struct OpenClawApprovalsTests {
             return
         }
         let paused = RunEvent.paused(PausedCall(call: ToolCallID("c1"), approval: ApprovalID("ap-1")))
-        #expect(talk.observations.last == .said("r1", paused))
+        #expect(talk.observations.first == .said("r1", paused))
     }
 
     @Test("a decision of an earlier process is sent again, and \"unknown\" means that it had arrived")
@@ -224,6 +224,6 @@ struct OpenClawApprovalsTests {
         talk.answer(
             "exec.approval.resolve", nil,
             error: #"{"code":"INVALID_REQUEST","message":"unknown or expired approval id"}"#)
-        #expect(talk.observations.last == .settled("ap-1", .decided(.deny)))
+        #expect(talk.observations.first == .settled("ap-1", .decided(.deny)))
     }
 }
