@@ -4,6 +4,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import sys
 import time
@@ -55,6 +56,8 @@ def all_tests(suite):
 
 
 def child(name, word):
+    # Sockets that die under a writer are what these tests are about.
+    logging.getLogger("asyncio").setLevel(logging.ERROR)
     sys.path.insert(0, str(HERE))
     loader = unittest.TestLoader()
     if word:
