@@ -5,7 +5,9 @@ be cut or left silent, and bytes be sent that no library would send.
 """
 
 import asyncio
+import itertools
 import json
+import os
 import socket
 import struct
 from dataclasses import dataclass, field
@@ -157,6 +159,11 @@ def reset(writer):
     writer.transport.abort()
 
 
+# Never one that the system gives out, and in a process never the same again: while a peer is down, another test's must not
+# come up in its place and hear its callers.
+_ports = itertools.chain(range(20_000 + os.getpid() % 60 * 200, 32_700), range(20_000, 32_700))
+
+
 class Server:
     """`on_request(Request) -> Response | DROP`; `on_upgrade(Request) -> None | Response`; `on_socket(WebSocket)`."""
 
@@ -169,7 +176,13 @@ class Server:
         self._tasks = set()
 
     async def listen(self):
-        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=1 << 20, backlog=512)
+        while self._listener is None:
+            port = self.port or next(_ports)
+            try:
+                self._listener = await asyncio.start_server(self._serve, "127.0.0.1", port, limit=1 << 20, backlog=512)
+            except OSError:
+                if self.port:
+                    raise
         self.port = self._listener.sockets[0].getsockname()[1]
 
     async def stop_listening(self):

@@ -224,6 +224,6 @@ struct OpenClawApprovalsTests {
         talk.answer(
             "exec.approval.resolve", nil,
             error: #"{"code":"INVALID_REQUEST","message":"unknown or expired approval id"}"#)
-        #expect(talk.observations.first == .settled("ap-1", .decided(.deny)))
+        #expect(talk.observations.last == .settled("ap-1", .decided(.deny)))
     }
 }
