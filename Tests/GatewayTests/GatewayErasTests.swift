@@ -27,7 +27,7 @@ struct GatewayErasTests {
     func streams(_ era: GatewayEra) {
         let world = Scenario.text.world(era)
         world.run()
-        #expect(world.streamed("r1").map { $0.hasSuffix("Hello there. I am here.\n") } == [true])
+        #expect(world.streamed("r1").map { $0.hasSuffix("Hello there. I am here.") } == [true])
     }
 
     @Test("a tool is one card, begun and ended once", arguments: GatewayEra.allCases, [Scenario.tools, .approval])

@@ -6,7 +6,8 @@
 /// - `apart`: the text says something else. Nothing goes out until a later text extends what was streamed, or the end.
 /// - `over`: the limit is reached, the preview was stopped, or the bubble has ended. Nothing goes out any more.
 ///
-/// Invariant: what was streamed only grows, in order, and nothing in it stands twice.
+/// Invariants: what was streamed only grows, in order, and nothing in it stands twice; it does not end in white space, which waits
+/// for what follows: agents trim the ends of what they said.
 struct Preview: Sendable, Hashable, Codable {
     /// What was streamed is not kept here: it stands in the deltas (`resume`).
     private enum CodingKeys: String, CodingKey { case limit, state }
@@ -15,6 +16,8 @@ struct Preview: Sendable, Hashable, Codable {
     private(set) var streamed = ""
     private let limit: Int
     private(set) var state: State
+    /// White space at the end of the text, not streamed yet.
+    private var held = ""
 
     init(limit: Int, streamed: String = "") {
         self.limit = limit
@@ -36,7 +39,7 @@ struct Preview: Sendable, Hashable, Codable {
     mutating func moved(_ movement: RunText.Movement, to text: @autoclosure () -> String) -> String? {
         switch (state, movement) {
         case (.over, _), (_, .none), (.apart, .grew): nil
-        case (.inStep, .grew(let addition)): take(addition)
+        case (.inStep, .grew(let addition)): take(held + addition)
         case (.ahead, .grew), (.inStep, .changed), (.ahead, .changed), (.apart, .changed): compare(text())
         }
     }
@@ -56,7 +59,20 @@ struct Preview: Sendable, Hashable, Codable {
         return nil
     }
 
+    /// Without the white space at its end, which is held.
+    private mutating func holdingBack(_ addition: String) -> String {
+        let space = addition.utf8.reversed().prefix { $0 == 0x20 || (0x09...0x0D).contains($0) }.count
+        guard space > 0 else {
+            held = ""
+            return addition
+        }
+        let end = addition.utf8.index(addition.endIndex, offsetBy: -space)
+        held = String(addition[end...])
+        return String(addition[..<end])
+    }
+
     private mutating func take(_ addition: String) -> String? {
+        let addition = holdingBack(addition)
         guard !addition.isEmpty else { return nil }
         let room = limit - streamed.utf8.count
         guard addition.utf8.count > room else {

@@ -122,6 +122,7 @@ package struct Simulation {
     private var agentIsAway = false
     private var closed: Set<TurnID> = []
     private var textSince: [TurnID: Instant] = [:]
+    private var told: [TurnID: String] = [:]
     private var result = SimulationResult()
 
     package static func run(_ plan: SimulationPlan, planted: PlantedFault? = nil) -> SimulationResult {
@@ -284,10 +285,24 @@ package struct Simulation {
         if case .approvalRequested = steps[step].event, let decision = plan.messages[index].script.decision {
             schedule(.decides(index), after: decision.after)
         }
-        if case .text = steps[step].event, textSince[known.turn] == nil { textSince[known.turn] = now }
+        if tellsMore(steps[step].event, known.turn), textSince[known.turn] == nil { textSince[known.turn] = now }
         bridge.agentSays(
             RunSignal(run: run, session: AgentSession("chat-\(plan.messages[index].chat)"), event: steps[step].event),
             at: now)
+    }
+
+    /// White space at the end of a text waits for what follows it: it is no text that is kept waiting.
+    private mutating func tellsMore(_ event: RunEvent, _ turn: TurnID) -> Bool {
+        guard case .text(let change) = event else { return false }
+        let before = told[turn] ?? ""
+        switch change {
+        case .append(let more): told[turn] = before + more
+        case .snapshot(let text): told[turn] = text
+        case .segment(let text): told[turn] = before + text
+        case .segmentEnded: return false
+        }
+        func length(_ text: String) -> Int { text.utf8.count - text.utf8.reversed().prefix { $0 <= 0x20 }.count }
+        return length(told[turn] ?? "") != length(before)
     }
 
     private mutating func arrives(_ attempt: CallAttempt, _ call: RelayCall, _ life: Int) {

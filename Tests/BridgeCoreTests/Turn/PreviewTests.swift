@@ -20,10 +20,18 @@ struct PreviewTests {
 
     @Test("a text that extends it sends the rest, a beginning of it sends nothing")
     mutating func trims() {
-        #expect(preview.moved(.changed, to: "now.\n\n") == "now.\n\n")
+        #expect(preview.moved(.changed, to: "now.\n\n") == "now.")
         #expect(preview.moved(.changed, to: "now.") == nil)
         #expect(!preview.isPaused)
-        #expect(preview.moved(.changed, to: "now.\n\nThen") == "Then")
+        #expect(preview.moved(.changed, to: "now.\n\nThen") == "\n\nThen")
+    }
+
+    @Test("white space at the end waits for what follows it")
+    mutating func space() {
+        #expect(preview.moved(.grew(by: "one \n"), to: "one \n") == "one")
+        #expect(preview.moved(.grew(by: "\n"), to: "one \n\n") == nil)
+        #expect(preview.moved(.grew(by: "two"), to: "one \n\ntwo") == " \n\ntwo")
+        #expect(preview.streamed == "one \n\ntwo")
     }
 
     @Test("a text that says something else pauses it until it extends again")

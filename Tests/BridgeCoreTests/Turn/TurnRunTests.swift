@@ -9,12 +9,12 @@ struct TurnRunTests {
     private let started = TurnOrder.post(
         .taskStarted(TaskStart(task: TaskID("c1"), kind: "exec", label: "exec")))
 
-    @Test("snapshots that trim and extend stream each byte once")
+    @Test("snapshots that trim and extend stream each byte once, white space with what follows it")
     func snapshots() {
         var turn = Make.running()
-        #expect(turn.on(.text(.snapshot("now.\n\n"))) == [.post(.text("now.\n\n"))])
+        #expect(turn.on(.text(.snapshot("now.\n\n"))) == [.post(.text("now."))])
         #expect(turn.on(.text(.snapshot("now."))) == [])
-        #expect(turn.on(.text(.snapshot("now.\n\nThen"))) == [.post(.text("Then"))])
+        #expect(turn.on(.text(.snapshot("now.\n\nThen"))) == [.post(.text("\n\nThen"))])
         #expect(turn.on(.text(.snapshot("other"))) == [.note(.previewPaused)])
         #expect(turn.on(.text(.snapshot("others"))) == [])
         #expect(turn.on(.finished(RunEnd())) == [Make.end("others", .stop), .agentFree])
