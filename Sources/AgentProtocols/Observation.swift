@@ -10,6 +10,8 @@ package enum Observation: Hashable, Sendable {
     case decisionSent(ApprovalID, ApprovalDecision)
     case sendAnswered(asked: RunID, SendAnswer)
     case lookedUp(RunID, RunLookup)
+    /// The agent's scheduler began a run: in this session, of this name, where it says so.
+    case jobStarted(session: AgentSession?, run: RunID?)
     case linkLost
     case linkBack
 }

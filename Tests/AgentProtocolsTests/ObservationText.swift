@@ -19,6 +19,7 @@ enum ObservationText {
         case .lookedUp(let run, .ended(let end)): "looked up \(run) \(self.end(end))"
         case .lookedUp(let run, .failed(let failure)): "looked up \(run) \(self.failure(failure))"
         case .lookedUp(let run, .unknown): "looked up \(run) unknown"
+        case .jobStarted(let session, let run): "job started in \(session?.text ?? "?") \(run?.text ?? "")"
         case .linkLost: "link lost"
         case .linkBack: "link back"
         }

@@ -244,6 +244,7 @@ final class GatewayWorld {
         case .sendAnswered(let run, let answer):
             if let turn = turnOfRun[run] { bridge.sendAnswered(answer, for: turn, at: now) }
         case .lookedUp(let run, let lookup): bridge.lookedUp(lookup, of: run, at: now)
+        case .jobStarted: break
         case .linkLost: bridge.agentLost(at: now)
         case .linkBack: bridge.agentBack(at: now)
         case .prompt, .stopSent, .decisionSent: break
@@ -311,7 +312,7 @@ extension Observation {
         switch self {
         case .sendAnswered(run, .accepted): true
         case .signal(let signal): signal.run == run
-        case .sendAnswered, .lookedUp, .linkLost, .linkBack, .prompt, .stopSent, .decisionSent: false
+        case .sendAnswered, .lookedUp, .jobStarted, .linkLost, .linkBack, .prompt, .stopSent, .decisionSent: false
         }
     }
 

@@ -31,6 +31,8 @@ final class LiveWorld: @unchecked Sendable {
     private var decided: Set<String> = []
     /// What the person taps, and how long it takes.
     var decision = "approve"
+    /// Which of the agent's own runs are shown.
+    var mirror = Configuration.Mirror.none
 
     init(_ era: GatewayEra, scripts: [String: GatewayScript], seed: UInt64 = 1) {
         journal = VirtualJournal(time)
@@ -53,6 +55,14 @@ final class LiveWorld: @unchecked Sendable {
             let made = relay.userSends(text: text, session: chats[chat], at: moment)
             chats[chat] = made.session
             sent.append((text, made.session, made.interaction))
+            pump()
+        }
+    }
+
+    /// Another client of the agent, or its scheduler.
+    func otherClientSends(_ text: String, in session: String, as run: String, after: Duration) {
+        time.after(after) { [self] in
+            gateway.otherClientSends(text, in: session, as: run, at: time.now)
             pump()
         }
     }
@@ -86,7 +96,7 @@ final class LiveWorld: @unchecked Sendable {
         }
         let token = RelayOptions().bridgeToken
         let agentEdges = links()
-        let parts = LiveConnection.Parts(
+        var parts = LiveConnection.Parts(
             name: ConnectionName("default"), bridge: BridgeSettings(),
             relay: RelayLinkSettings(relay: WebAddress(.http, "127.0.0.1", 8_787), token: Secret(token)),
             relayAddress: RelayAddress(baseURL: "http://127.0.0.1:8787", token: token),
@@ -102,6 +112,7 @@ final class LiveWorld: @unchecked Sendable {
                     client: OpenClawClient(displayName: "Test bridge", version: "1.0.0")),
                 edges: agentEdges, save: { _ in }, tell: tell)
         }
+        parts.mirror = mirror
         let new = LiveConnection(parts) { [weak self] event in self?.events.append(event) }
         connection = new
         do { try new.start() } catch { fatalError("\(error)") }

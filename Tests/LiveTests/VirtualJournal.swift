@@ -17,6 +17,7 @@ final class VirtualJournal: TurnJournal, @unchecked Sendable {
     private var messages: [MessageID: AcceptedMessage] = [:]
     private var accepted: [AcceptedMessage] = []
     private var stops: [JournalContents.Stop] = []
+    private var settings: [String: [UInt8]] = [:]
 
     init(_ time: VirtualTime) { self.time = time }
 
@@ -67,7 +68,8 @@ final class VirtualJournal: TurnJournal, @unchecked Sendable {
             turns[turn] = nil
             order.removeAll { $0 == turn }
         case .stop(let session, let interaction, _): stops.append(.init(session: session, interaction: interaction))
-        case .event, .setting: break
+        case .setting(let name, let value): settings[name] = value
+        case .event: break
         }
     }
 
@@ -89,6 +91,7 @@ final class VirtualJournal: TurnJournal, @unchecked Sendable {
         contents.accepted = accepted.filter { turns[$0.turn]?.record == nil && !closed.contains($0.turn) }
             .map(\.opening)
         contents.stops = stops
+        contents.settings = settings
         return contents
     }
 

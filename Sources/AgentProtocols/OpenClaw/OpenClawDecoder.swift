@@ -178,7 +178,15 @@ package struct OpenClawDecoder: AgentDecoder {
             let settlement = ApprovalSettlement(
                 id: ApprovalID(id), outcome: .decided(decision), by: payload["resolvedBy"]?.string)
             return [signal(nil, payload["request"] ?? payload, .approvalSettled(settlement))]
-        case "tick", "health", "presence", "heartbeat", "shutdown", "cron", "sessions.changed", "session.message",
+        case "cron":
+            // No state, and in older builds no run: bound by its session (sheet 6.1).
+            guard payload["action"]?.holds("started") == true else { return [] }
+            return [
+                .jobStarted(
+                    session: payload["sessionKey"]?.string.map { AgentSession($0) },
+                    run: payload["runId"]?.string.map { RunID($0) })
+            ]
+        case "tick", "health", "presence", "heartbeat", "shutdown", "sessions.changed", "session.message",
             "session.operation", "session.approval", "chat.side_result", "update.available",
             "device.pair.requested", "device.pair.resolved":
             return []

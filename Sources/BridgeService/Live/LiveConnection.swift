@@ -16,6 +16,7 @@ package final class LiveConnection: Sendable {
         package var relayAddress: RelayAddress
         package var runner: BridgeRunner.Edges
         package var relayLink: LinkEdges
+        package var mirror = Configuration.Mirror.none
         package var journal: any TurnJournal
         /// Makes the agent's link, which tells what happens on it.
         package var agent: @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink
@@ -52,7 +53,8 @@ package final class LiveConnection: Sendable {
     package let name: ConnectionName
     private let clock: any Clock
     private let journal: any TurnJournal
-    private let intake = UpdateIntake(agentSession: UpdateIntake.openClawSession)
+    private let mirroring: Locked<Mirroring>
+    private let chats: ChatMaker
     private let tell: @Sendable (LiveEvent) -> Void
     private let condition = Locked(Condition())
     private let parts: Locked<Links>
@@ -67,6 +69,8 @@ package final class LiveConnection: Sendable {
         name = parts.name
         clock = parts.runner.clock
         journal = parts.journal
+        mirroring = Locked(Mirroring(parts.mirror))
+        chats = ChatMaker(parts.runner, relay: parts.relayAddress)
         self.tell = tell
         self.parts = Locked(Links())
         let runner = BridgeRunner(
@@ -115,6 +119,10 @@ package final class LiveConnection: Sendable {
         let contents = try journal.load()
         let restoring = JournalRestoring(contents, clock: clock)
         for fault in restoring.faults { tell(.note(name, fault)) }
+        for (setting, value) in contents.settings where setting.hasPrefix(Self.chatSetting) {
+            let session = AgentSession(String(setting.dropFirst(Self.chatSetting.count)))
+            mirroring.withLock { $0.learn(SessionID(String(decoding: value, as: UTF8.self)), of: session) }
+        }
         runner.remember(restoring.storedCalls)
         for turn in restoring.turns { agent?.adopt(turn.record) }
         runner.tell { bridge, now in
@@ -205,6 +213,9 @@ package final class LiveConnection: Sendable {
 
     private func accept(_ message: UserMessage, isSealed: Bool, _ update: RelayUpdate) {
         let wall = clock.wallMilliseconds
+        // A chat that was made for the agent's own runs leads back to their session.
+        let own = mirroring.withLock { $0.agentSession(of: message.session) }
+        let intake = UpdateIntake { session in own ?? UpdateIntake.openClawSession(session) }
         var opening = intake.opening(for: message, of: update, at: update.receivedAt, wall: wall)
         // What cannot be read cannot be handed over.
         if isSealed { opening.message = nil }
@@ -294,6 +305,7 @@ package final class LiveConnection: Sendable {
                 case .sendAnswered(let run, let answer):
                     if let turn = bridge.turn(of: run) { bridge.sendAnswered(answer, for: turn, at: now) }
                 case .lookedUp(let run, let found): bridge.lookedUp(found, of: run, at: now)
+                case .jobStarted(let session, let run): mirroring.withLock { $0.jobStarted(in: session, run: run) }
                 case .linkLost: bridge.agentLost(at: now)
                 case .linkBack: bridge.agentBack(at: now)
                 case .prompt, .stopSent, .decisionSent: break
@@ -321,9 +333,48 @@ package final class LiveConnection: Sendable {
             stopped("relay", "The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", 23)
         case .turnNote(let turn, let note): tell(.turnNote(name, turn, note))
         case .deliveryNote(let note, let turn, let post): tell(.deliveryNote(name, note, turn, post))
-        case .attempt, .keep, .turnOpened, .unknownRun: break
+        case .unknownRun(let signal): mirror(signal)
+        case .attempt, .keep, .turnOpened: break
         }
     }
+
+    private func mirror(_ signal: RunSignal) {
+        switch mirroring.withLock({ $0.heard(signal) }) {
+        case .none: break
+        case .begin(let beginning): begin(beginning)
+        case .makeChat(let session): makeChat(for: session)
+        }
+    }
+
+    /// The chat's id is written down before any other call names it; a lost answer costs at worst one empty chat.
+    private func makeChat(for session: AgentSession) {
+        chats.make { [weak self] chat in
+            guard let self else { return }
+            guard let chat else {
+                mirroring.withLock { $0.chatFailed(for: session) }
+                return tell(.note(name, "no chat could be made for a run of the agent's own"))
+            }
+            let setting = JournalEntry.setting(name: Self.chatSetting + session.text, value: Array(chat.text.utf8))
+            journal.submit([setting], .synced) { [weak self] _ in
+                guard let self else { return }
+                for beginning in mirroring.withLock({ $0.chatMade(chat, for: session) }) { begin(beginning) }
+            }
+        }
+    }
+
+    private func begin(_ beginning: Mirroring.Beginning) {
+        let turn = TurnID(StableHash.text(of: "\(name) \(beginning.session) \(beginning.run)"))
+        tell(.turnBegan(name, turn, beginning.chat))
+        runner?.tell { bridge, now in
+            bridge.turnBegins(
+                TurnOpening(
+                    id: turn, session: beginning.chat, interaction: nil, agentSession: beginning.session,
+                    run: beginning.run, message: nil, receivedAt: now, windowEnds: now + UpdateIntake.window), at: now)
+            for signal in beginning.said { bridge.agentSays(signal, at: now) }
+        }
+    }
+
+    private static let chatSetting = "chat:"
 
     private func answered(_ attempt: CallAttempt, _ answer: RelayAnswer) {
         guard case .refused(let refusal) = answer.outcome else { return }

@@ -83,6 +83,7 @@ package final class Replay {
                 runner.tell { bridge, now in bridge.decided(approval, decision, reason: nil, at: now) }
             }
         case .lookedUp(let run, let lookup): runner.tell { bridge, now in bridge.lookedUp(lookup, of: run, at: now) }
+        case .jobStarted: break
         case .linkLost: runner.tell { bridge, now in bridge.agentLost(at: now) }
         case .linkBack: runner.tell { bridge, now in bridge.agentBack(at: now) }
         }

@@ -61,7 +61,7 @@ final class RunEdges {
         let client = CurlClient(settings: http)
         clients.append(client)
         let journal = journal.connection(connection.name)
-        return LiveConnection.Parts(
+        var parts = LiveConnection.Parts(
             name: connection.name, bridge: settings,
             relay: RelayLinkSettings(relay: connection.relay.address, token: token),
             relayAddress: RelayAddress(baseURL: connection.relay.address.description, token: token.text),
@@ -69,6 +69,8 @@ final class RunEdges {
                 http: client, clock: clock, alarm: alarm(), random: SystemRandom(), journal: journal),
             relayLink: linkEdges(connection.relay.authorityFile, recorder?.link(.relay)), journal: journal,
             agent: try agent(of: connection, recorder, tell))
+        parts.mirror = connection.mirror
+        return parts
     }
 
     private func alarm() -> any Alarm { scaled.map { ScaledAlarm($0) } ?? SystemAlarm() }

@@ -232,7 +232,7 @@ package struct OpenClawSession: ~Copyable {
                 if holdsEnd(signal, at: now) { continue }
                 notice(signal, at: now)
                 told.append(.signal(signal))
-            case .sendAnswered, .lookedUp, .linkLost, .linkBack: told.append(observation)
+            case .sendAnswered, .lookedUp, .jobStarted, .linkLost, .linkBack: told.append(observation)
             }
         }
         observed(told)

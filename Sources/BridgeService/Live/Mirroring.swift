@@ -1,0 +1,119 @@
+package import BridgeModel
+
+/// Runs that no phone message began: which of them are shown on the phone, and in which chat (DESIGN, section 6).
+///
+/// States of a run:
+/// - unknown. Can become: *waiting* (its agent session has no chat yet), *shown* (it has one), *left* (it is not asked for).
+/// - *waiting*: what it says is kept until its chat is made. Can become: shown; left, when there is too much of it.
+/// - *shown*, *left*: final. Of both the names are kept, so that what a run says after its end begins nothing.
+///
+/// An agent session has one chat for all its runs: a job that runs each morning answers in one place.
+package struct Mirroring: Sendable {
+    /// What to do about an event of a run that no turn answers to.
+    package enum Step: Hashable, Sendable {
+        case none
+        case makeChat(AgentSession)
+        case begin(Beginning)
+    }
+
+    package struct Beginning: Hashable, Sendable {
+        package var session: AgentSession
+        package var chat: SessionID
+        package var run: RunID
+        package var said: [RunSignal]
+    }
+
+    private static let signalLimit = 512
+    private static let nameLimit = 4_096
+    /// Runs that this bridge began, and those that follow them.
+    private static let ownPrefixes = ["sophon-", "exec-approval-followup:"]
+    static let phonePrefix = "agent:main:sophon-"
+
+    private let mode: Configuration.Mirror
+    private var chats: [AgentSession: SessionID] = [:]
+    private var sessions: [SessionID: AgentSession] = [:]
+    private var waiting: [AgentSession: [(run: RunID, said: [RunSignal])]] = [:]
+    private var known: Set<RunID> = []
+    private var order: [RunID] = []
+    private var jobs: Set<AgentSession> = []
+    private var jobRuns: Set<RunID> = []
+    /// Runs that were not asked for.
+    package private(set) var left = 0
+
+    package init(_ mode: Configuration.Mirror) { self.mode = mode }
+
+    /// The chat of an agent session, from the journal or the relay.
+    package mutating func learn(_ chat: SessionID, of session: AgentSession) {
+        chats[session] = chat
+        sessions[chat] = session
+    }
+
+    /// The agent session that answers in a chat which this bridge made.
+    package func agentSession(of chat: SessionID) -> AgentSession? { sessions[chat] }
+
+    /// The agent's scheduler began something.
+    package mutating func jobStarted(in session: AgentSession?, run: RunID?) {
+        if jobs.count + jobRuns.count >= Self.nameLimit { (jobs, jobRuns) = ([], []) }
+        if let session { jobs.insert(session) }
+        if let run { jobRuns.insert(run) }
+    }
+
+    package mutating func heard(_ signal: RunSignal) -> Step {
+        guard let run = signal.run, let session = signal.session, signal.event.tellsOfARun else { return .none }
+        if let index = waiting[session]?.firstIndex(where: { $0.run == run }) {
+            if (waiting[session]?[index].said.count ?? 0) < Self.signalLimit {
+                waiting[session]?[index].said.append(signal)
+            }
+            return .none
+        }
+        guard !known.contains(run), !Self.ownPrefixes.contains(where: { run.text.hasPrefix($0) }) else { return .none }
+        remember(run)
+        guard isWanted(run, session) else {
+            left += 1
+            return .none
+        }
+        if let chat = chats[session] {
+            return .begin(Beginning(session: session, chat: chat, run: run, said: [signal]))
+        }
+        waiting[session, default: []].append((run, [signal]))
+        return waiting[session]?.count == 1 ? .makeChat(session) : .none
+    }
+
+    package mutating func chatMade(_ chat: SessionID, for session: AgentSession) -> [Beginning] {
+        learn(chat, of: session)
+        return (waiting.removeValue(forKey: session) ?? []).map {
+            Beginning(session: session, chat: chat, run: $0.run, said: $0.said)
+        }
+    }
+
+    package mutating func chatFailed(for session: AgentSession) {
+        left += waiting.removeValue(forKey: session)?.count ?? 0
+    }
+
+    private func isWanted(_ run: RunID, _ session: AgentSession) -> Bool {
+        switch mode {
+        case .none: false
+        case .all: true
+        case .cron: jobRuns.contains(run) || jobs.contains(session) || session.text.contains(":cron:")
+        }
+    }
+
+    private mutating func remember(_ run: RunID) {
+        known.insert(run)
+        order.append(run)
+        if order.count > 2 * Self.nameLimit {
+            for old in order.prefix(Self.nameLimit) { known.remove(old) }
+            order.removeFirst(Self.nameLimit)
+        }
+    }
+}
+
+extension RunEvent {
+    /// Enough to begin a bubble with: an approval alone is left to others.
+    fileprivate var tellsOfARun: Bool {
+        switch self {
+        case .started, .text, .tool, .finished, .failed: true
+        case .approvalRequested, .approvalSettled, .paused, .retrying: false
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import BridgeCore
+import BridgeModel
+import BridgeService
+import BridgeTesting
+import RelayRules
+import Testing
+
+@Suite("Runs that no phone message began")
+struct MirrorTests {
+    private static let job = "agent:main:cron:backup"
+    private static let talk = "agent:main:terminal"
+
+    private static func world(_ mode: Configuration.Mirror, kill: Int? = nil) -> LiveWorld {
+        let backup = GatewayScript(
+            (20, .says("The backup ")), (200, .callsTool(id: "t1", command: "tar")),
+            (200, .toolReturns(id: "t1", output: "ok")), (100, .says("is done.")), (50, .finishes))
+        let hello = GatewayScript((20, .says("Hello.")), (30, .finishes))
+        let world = LiveWorld(.e4, scripts: ["Back up.": backup, "Hello?": hello])
+        world.mirror = mode
+        world.start()
+        world.otherClientSends("Back up.", in: job, as: "run-1", after: .milliseconds(200))
+        world.otherClientSends("Hello?", in: talk, as: "run-2", after: .milliseconds(400))
+        world.run(seconds: 120, killAfter: kill)
+        return world
+    }
+
+    @Test("a job's run has a chat of its own, and a terminal's has none")
+    func cron() throws {
+        let world = Self.world(.cron)
+        #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
+        #expect(world.relay.sessions.count == 1)
+        let chat = try #require(world.relay.sessions.first)
+        #expect(chat.source == "cron")
+        #expect(chat.messages.map(\.text) == ["The backup is done."])
+        #expect(chat.messages.first?.isFinal == true)
+        let open = chat.tasks.filter { $0.status == nil }
+        #expect(open.isEmpty)
+    }
+
+    @Test("all shows every run, none shows none")
+    func modes() {
+        let texts = Self.world(.all).relay.sessions.flatMap { $0.messages.map(\.text) }
+        #expect(texts.sorted() == ["Hello.", "The backup is done."])
+        #expect(Self.world(.none).relay.sessions.isEmpty)
+    }
+
+    @Test(
+        "a process that is killed on the way ends the bubble all the same, and makes no second one", arguments: 12...60)
+    func killed(steps: Int) {
+        let world = Self.world(.cron, kill: steps)
+        #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
+        for chat in world.relay.sessions {
+            let isOver = chat.messages.allSatisfy { $0.isFinal }
+            #expect(isOver)
+            // A chat whose answer was lost with the process stays empty.
+            #expect(chat.messages.count <= 1)
+        }
+        #expect(world.openTurns == 0)
+    }
+
+    @Test("runs of one session share a chat; what comes before it is made is kept; an end begins nothing again")
+    func machine() {
+        var mirroring = Mirroring(.all)
+        let session = AgentSession("agent:main:terminal")
+        let chat = SessionID("ses_1")
+        func signal(_ run: String, _ event: RunEvent) -> RunSignal {
+            RunSignal(run: RunID(run), session: session, event: event)
+        }
+        let first = signal("a", .started)
+        let text = signal("a", .text(.append("x")))
+        #expect(mirroring.heard(first) == .makeChat(session))
+        #expect(mirroring.heard(text) == .none)
+        #expect(mirroring.heard(signal("b", .started)) == .none)
+        let made = mirroring.chatMade(chat, for: session)
+        #expect(made.map(\.run.text) == ["a", "b"])
+        #expect(made.first?.said == [first, text])
+        #expect(mirroring.heard(text) == .none)
+        guard case .begin(let third) = mirroring.heard(signal("c", .started)) else {
+            Issue.record("the chat is there")
+            return
+        }
+        #expect(third.chat == chat)
+        #expect(mirroring.agentSession(of: chat) == session)
+        #expect(mirroring.heard(signal("sophon-int_1", .started)) == .none)
+        let question = ApprovalRequest(id: ApprovalID("x"), subject: .exec, title: "t")
+        #expect(mirroring.heard(signal("d", .approvalRequested(question))) == .none)
+    }
+}
