@@ -57,7 +57,7 @@ sim: setup ## seeds of the simulation, and the planted faults: make sim SEEDS=20
 	swift build -c release $(SWIFT_FLAGS) --product simulate-seeds
 	.build/release/simulate-seeds $(SEEDS)
 
-bench: setup ## figures, each a ratio to something measured in the same run
+bench: setup static ## figures, each a ratio to something measured in the same run
 	scripts/bench
 
 clean: ## remove what was built
