@@ -35,10 +35,16 @@ def lengths_sent(stage):
 
 async def measure(figures):
     async with Stage("E3", start=False) as stage:
-        begun = time.monotonic()
+        # The first start makes its keys and its journal; every other one finds them.
         await stage.bridge.start()
-        figures["start"].append((time.monotonic() - begun) * 1e3)
-        await asyncio.sleep(1)
+        stage.bridge.terminate()
+        await stage.bridge.exit()
+        mark, begun = len(stage.bridge.events), time.time() * 1e3
+        await stage.bridge.start()
+        ready = await stage.bridge.event("ready", mark=mark)
+        figures["start"].append(ready["ts"] - begun)
+        # Past the first of the ticks by which a bridge at rest gives back what only the start needed.
+        await asyncio.sleep(6)
         figures["rest"].append(resident_megabytes(stage.bridge.pid))
         asked = time.monotonic()
         turn = stage.ask("go", Say([f"w{number} " for number in range(TOKENS)], every=0.04))

@@ -80,12 +80,17 @@ struct RunCommand {
     private func wait(
         _ wake: WakeUp, _ report: RunReport, _ status: () -> Void, reload: () -> Void, tick: () -> Void
     ) -> CommandFailure? {
+        var isAtRest = false
         while true {
             status()
             let rung = wake.wait(atMost: Self.statusInterval)
             if rung.contains(.stop) { return nil }
             if let failure = report.lastStop { return failure }
             if rung.contains(.reload) { reload() }
+            if rung.isEmpty, !isAtRest {
+                isAtRest = true
+                ResidentCode.giveBack()
+            }
             tick()
         }
     }
