@@ -155,6 +155,17 @@ package struct JournalContents: Hashable, Sendable {
         }
     }
 
+    package struct Card: Hashable, Sendable {
+        package var turn: TurnID
+        /// `PostName` as JSON.
+        package var name: [UInt8]
+
+        package init(turn: TurnID, name: [UInt8]) {
+            self.turn = turn
+            self.name = name
+        }
+    }
+
     /// In the order they were accepted or first kept.
     package var turns: [OpenTurn] = []
     /// Openings of messages that were accepted and have no record yet, in order.
@@ -162,6 +173,8 @@ package struct JournalContents: Hashable, Sendable {
     /// Of the last 30 minutes.
     package var stops: [Stop] = []
     package var settings: [String: [UInt8]] = [:]
+    /// The cards of tool calls that were created lately, also by turns that are closed; the oldest first.
+    package var cards: [Card] = []
 
     package init() {}
 }

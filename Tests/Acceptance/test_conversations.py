@@ -56,7 +56,9 @@ class EraTests(Scenarios):
         async with Stage(era) as stage:
             session = stage.relay.new_session()
             asked = []
-            for name in ("one", "two"):
+            for name in ("one", "two", "three"):
+                if name == "three":
+                    await stage.bridge.restart_after_kill()
                 stage.gateway.plan(name, Say([f"{name} "]), Tool(), Say(["done"]), call_id="call_0")
                 asked.append(stage.relay.ask(name, session))
                 await stage.ended(asked[-1])

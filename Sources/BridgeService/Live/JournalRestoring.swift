@@ -13,6 +13,8 @@ struct JournalRestoring: Sendable {
     private(set) var openings: [TurnOpening] = []
     /// By the keys that the restored turns will ask for.
     private(set) var storedCalls: [StoredCall] = []
+    /// A card's name is used once, also after a restart.
+    private(set) var cards: [(task: TaskID, turn: TurnID)] = []
     private(set) var faults: [String] = []
 
     private struct DeltaBody: Decodable { var delta: String }
@@ -28,6 +30,10 @@ struct JournalRestoring: Sendable {
             } catch {
                 faults.append("the record of \(turn.id) cannot be read, and is left in the journal: \(error)")
             }
+        }
+        for card in contents.cards {
+            guard case .taskStarted(let task) = RecordEnvelope.name(from: card.name) else { continue }
+            cards.append((task, card.turn))
         }
         for bytes in contents.accepted {
             do {

@@ -126,6 +126,7 @@ package final class LiveConnection: Sendable {
         runner.remember(restoring.storedCalls)
         for turn in restoring.turns { agent?.adopt(turn.record) }
         runner.tell { bridge, now in
+            bridge.remember(tasks: restoring.cards)
             for turn in restoring.turns { bridge.restore(turn.record, deltas: turn.deltas, at: now) }
             for opening in restoring.openings { bridge.turnBegins(opening, at: now) }
             for stop in contents.stops {

@@ -85,6 +85,7 @@ enum Migrations {
             UNIQUE (turn, key)
         );
         CREATE INDEX undelivered_calls ON calls (turn) WHERE delivered = 0 AND end_offset IS NULL;
+        CREATE INDEX cards ON calls (number) WHERE path = '/v1/bridge/createTask';
 
         -- What each try came to. Calls that are not kept have tries too.
         CREATE TABLE tries (

@@ -21,6 +21,11 @@ struct ContentsReader {
     static let stops = """
         SELECT session, interaction FROM stops WHERE connection = ? AND asked_at >= ? ORDER BY asked_at
         """
+    /// Of closed turns too: the newest, and no more than a bridge remembers.
+    static let cards = """
+        SELECT turns.name, calls.name FROM calls INDEXED BY cards JOIN turns ON turns.number = calls.turn
+        WHERE calls.path = '/v1/bridge/createTask' AND turns.connection = ? ORDER BY calls.number DESC LIMIT 4096
+        """
     static let settings = "SELECT name, value FROM settings WHERE connection = ?"
 
     func read(now: Int64) throws(DatabaseError) -> JournalContents {
@@ -41,6 +46,10 @@ struct ContentsReader {
         try database.rows(Self.stops, name + [.integer(oldest)]) { row throws(DatabaseError) in
             contents.stops.append(.init(session: SessionID(row.text(0)), interaction: InteractionID(row.text(1))))
         }
+        try database.rows(Self.cards, name) { row throws(DatabaseError) in
+            contents.cards.append(.init(turn: TurnID(row.text(0)), name: row.bytes(1)))
+        }
+        contents.cards.reverse()
         try database.rows(Self.settings, name) { row throws(DatabaseError) in
             contents.settings[row.text(0)] = row.bytes(1)
         }
