@@ -120,8 +120,8 @@ class BadInputTests(Scenarios):
                             pass
                 refused = stage.ask("refused for now", Say(["With room again."]))
                 stage.gateway.release("full")
-                await until(lambda: stage.phone.loose_messages(refused.session) or "disk" in "".join(stage.bridge.stderr), 20,
-                            "a word about the full disk")
+                await until(lambda: stage.phone.loose_messages(refused.session), 20, "a word about the full disk in the chat")
+                self.assertIn("disk is full", "".join(stage.bridge.stderr))
                 self.assertIsNone(stage.bridge.process.returncode)
                 os.remove(filler)
                 await stage.ended(running, refused, seconds=40)

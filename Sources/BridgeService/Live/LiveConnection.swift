@@ -46,6 +46,8 @@ package final class LiveConnection: Sendable {
         var relayUpSince: Instant?
         var purgedAt: Instant?
         var journalIsBroken = false
+        /// Which chats know that messages are not taken.
+        var toldWhy: [SessionID: Instant] = [:]
         /// The relay will have nothing more from us.
         package var isStopped = false
     }
@@ -54,7 +56,7 @@ package final class LiveConnection: Sendable {
     private let clock: any Clock
     private let journal: any TurnJournal
     private let mirroring: Locked<Mirroring>
-    private let chats: ChatMaker
+    private let loose: LooseCalls
     private let tell: @Sendable (LiveEvent) -> Void
     private let condition = Locked(Condition())
     private let parts: Locked<Links>
@@ -70,7 +72,7 @@ package final class LiveConnection: Sendable {
         clock = parts.runner.clock
         journal = parts.journal
         mirroring = Locked(Mirroring(parts.mirror))
-        chats = ChatMaker(parts.runner, relay: parts.relayAddress)
+        loose = LooseCalls(parts.runner, relay: parts.relayAddress)
         self.tell = tell
         self.parts = Locked(Links())
         let runner = BridgeRunner(
@@ -238,10 +240,27 @@ package final class LiveConnection: Sendable {
                     }
                 }
             // Not acknowledged: the relay's resend is the retry.
-            case .failure(let failure): letGo(update, failure)
+            case .failure(let failure):
+                letGo(update, failure)
+                sayWhy(opening.session)
             }
         }
     }
+
+    /// The message will be taken when there is room: the relay sends it again, and this is said once for each chat.
+    private func sayWhy(_ session: SessionID) {
+        let now = clock.now
+        let isNews = condition.withLock { state in
+            if state.toldWhy.count > 1_000 { state.toldWhy = [:] }
+            if let last = state.toldWhy[session], now - last < .seconds(3_600) { return false }
+            state.toldWhy[session] = now
+            return true
+        }
+        if isNews { loose.say(Self.fullSentence, in: session) }
+    }
+
+    private static let fullSentence =
+        "The bridge cannot write to its disk, so this message waits. Please make room on the agent's machine."
 
     private static let sealedSentence =
         "This message is encrypted, and this bridge has no key for it. Start an unencrypted chat."
@@ -349,7 +368,7 @@ package final class LiveConnection: Sendable {
 
     /// The chat's id is written down before any other call names it; a lost answer costs at worst one empty chat.
     private func makeChat(for session: AgentSession) {
-        chats.make { [weak self] chat in
+        loose.makeChat { [weak self] chat in
             guard let self else { return }
             guard let chat else {
                 mirroring.withLock { $0.chatFailed(for: session) }
