@@ -54,10 +54,10 @@ package final class LiveConnection: Sendable {
 
     package let name: ConnectionName
     private let clock: any Clock
-    private let journal: any TurnJournal
-    private let mirroring: Locked<Mirroring>
-    private let loose: LooseCalls
-    private let tell: @Sendable (LiveEvent) -> Void
+    let journal: any TurnJournal
+    let mirroring: Locked<Mirroring>
+    let loose: LooseCalls
+    let tell: @Sendable (LiveEvent) -> Void
     private let condition = Locked(Condition())
     private let parts: Locked<Links>
 
@@ -84,7 +84,7 @@ package final class LiveConnection: Sendable {
         self.parts.withLock { $0 = Links(runner: runner, relay: relay, agent: agent) }
     }
 
-    private var runner: BridgeRunner? { parts.withLock { $0.runner } }
+    var runner: BridgeRunner? { parts.withLock { $0.runner } }
     private var relay: LinkRunner<RelayLink>? { parts.withLock { $0.relay } }
     private var agent: (any AgentLink)? { parts.withLock { $0.agent } }
     package var state: Condition { condition.withLock { $0 } }
@@ -357,44 +357,6 @@ package final class LiveConnection: Sendable {
         case .attempt, .keep, .turnOpened: break
         }
     }
-
-    private func mirror(_ signal: RunSignal) {
-        switch mirroring.withLock({ $0.heard(signal) }) {
-        case .none: break
-        case .begin(let beginning): begin(beginning)
-        case .makeChat(let session): makeChat(for: session)
-        }
-    }
-
-    /// The chat's id is written down before any other call names it; a lost answer costs at worst one empty chat.
-    private func makeChat(for session: AgentSession) {
-        loose.makeChat { [weak self] chat in
-            guard let self else { return }
-            guard let chat else {
-                mirroring.withLock { $0.chatFailed(for: session) }
-                return tell(.note(name, "no chat could be made for a run of the agent's own"))
-            }
-            let setting = JournalEntry.setting(name: Self.chatSetting + session.text, value: Array(chat.text.utf8))
-            journal.submit([setting], .synced) { [weak self] _ in
-                guard let self else { return }
-                for beginning in mirroring.withLock({ $0.chatMade(chat, for: session) }) { begin(beginning) }
-            }
-        }
-    }
-
-    private func begin(_ beginning: Mirroring.Beginning) {
-        let turn = TurnID(StableHash.text(of: "\(name) \(beginning.session) \(beginning.run)"))
-        tell(.turnBegan(name, turn, beginning.chat))
-        runner?.tell { bridge, now in
-            bridge.turnBegins(
-                TurnOpening(
-                    id: turn, session: beginning.chat, interaction: nil, agentSession: beginning.session,
-                    run: beginning.run, message: nil, receivedAt: now, windowEnds: now + UpdateIntake.window), at: now)
-            for signal in beginning.said { bridge.agentSays(signal, at: now) }
-        }
-    }
-
-    private static let chatSetting = "chat:"
 
     private func answered(_ attempt: CallAttempt, _ answer: RelayAnswer) {
         guard case .refused(let refusal) = answer.outcome else { return }
