@@ -92,16 +92,19 @@ package struct HTTPResponse: Sendable {
 
     /// One pass over all lines that have a name.
     package func forEachHeader(_ body: (HeaderLine) -> Void) {
-        var start = 0
-        var colon: Int?
-        for place in head.indices {
-            switch head[place] {
-            case UInt8(ascii: ":"): colon = colon ?? place
-            case UInt8(ascii: "\n"):
-                if let colon { body(HeaderLine(head: head, name: start..<colon, value: (colon + 1)..<place)) }
-                start = place + 1
-                colon = nil
-            default: break
+        unsafe head.withUnsafeBufferPointer { bytes in
+            var start = 0
+            while start < bytes.count {
+                var colon = start
+                while colon < bytes.count, unsafe bytes[colon] != UInt8(ascii: ":"),
+                    unsafe bytes[colon] != UInt8(ascii: "\n")
+                { colon += 1 }
+                var end = colon
+                while end < bytes.count, unsafe bytes[end] != UInt8(ascii: "\n") { end += 1 }
+                if colon < end, end < bytes.count {
+                    body(HeaderLine(head: head, name: start..<colon, value: (colon + 1)..<end))
+                }
+                start = end + 1
             }
         }
     }
@@ -131,6 +134,25 @@ package struct HeaderLine {
         return String(decoding: head[beginning..<end], as: UTF8.self)
     }
 
+    /// The value, if it is a number of at most nine digits and nothing else.
+    package var count: Int? {
+        unsafe head.withUnsafeBufferPointer { head in
+            var place = value.lowerBound
+            var end = value.upperBound
+            while place < end, unsafe head[place] == 32 || head[place] == 9 { place += 1 }
+            while place < end, unsafe head[end - 1] <= 32 { end -= 1 }
+            guard place < end, end - place <= 9 else { return nil }
+            var number = 0
+            while place < end {
+                let byte = unsafe head[place]
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                number = number * 10 + Int(byte - UInt8(ascii: "0"))
+                place += 1
+            }
+            return number
+        }
+    }
+
     /// Whatever the case.
     package func isNamed(_ wanted: [UInt8]) -> Bool {
         name.count == wanted.count
@@ -141,10 +163,12 @@ package struct HeaderLine {
     package func isNamed(_ wanted: StaticString) -> Bool {
         guard name.count == wanted.utf8CodeUnitCount else { return false }
         return wanted.withUTF8Buffer { wanted in
-            for place in 0..<wanted.count {
-                guard unsafe Self.lower(head[name.lowerBound + place]) == wanted[place] else { return false }
+            unsafe head.withUnsafeBufferPointer { head in
+                for place in 0..<wanted.count {
+                    guard unsafe Self.lower(head[name.lowerBound + place]) == wanted[place] else { return false }
+                }
+                return true
             }
-            return true
         }
     }
 

@@ -25,11 +25,11 @@ struct RelayHeaders {
         switch line.nameLength {
         case 11 where line.isNamed("retry-after"): retryAfter = line.text
         case 12 where line.isNamed("x-request-id"): request = RequestID(Self.start(of: line.text))
-        case 17 where line.isNamed("x-ratelimit-limit"): limit = Self.count(line.text)
+        case 17 where line.isNamed("x-ratelimit-limit"): limit = line.count
         case 18 where line.isNamed("x-ratelimit-bucket"):
             namesBucket = true
             bucket = RelayBucket(rawValue: line.text)
-        case 21 where line.isNamed("x-ratelimit-remaining"): remaining = Self.count(line.text)
+        case 21 where line.isNamed("x-ratelimit-remaining"): remaining = line.count
         case 23 where line.isNamed("x-ratelimit-reset-after"): resetAfter = Self.seconds(line.text)
         default: break
         }
@@ -38,11 +38,6 @@ struct RelayHeaders {
     /// At most 64 characters. Counting them costs more than all else here, and few bytes cannot be many characters.
     private static func start(of text: String) -> String {
         text.utf8.count <= 64 ? text : String(text.prefix(64))
-    }
-
-    private static func count(_ text: String) -> Int? {
-        guard let value = Int(text), value >= 0, value < 1_000_000_000 else { return nil }
-        return value
     }
 
     private static func seconds(_ text: String) -> Duration? {

@@ -20,6 +20,20 @@ struct HTTPResponseTests {
         #expect(response.header("") == nil)
     }
 
+    @Test(
+        "a count is digits and nothing else",
+        arguments: [
+            ("12", 12), (" 007 \r", 7), ("999999999", 999_999_999), ("0", 0), ("1000000000", nil), ("-1", nil),
+            ("", nil),
+            ("1.5", nil), ("1 2", nil), ("x", nil),
+        ] as [(String, Int?)])
+    func count(value: String, expected: Int?) {
+        let response = HTTPResponse(status: 200, head: Array("n:\(value)\n".utf8), body: [])
+        var counts: [Int?] = []
+        response.forEachHeader { counts.append($0.count) }
+        #expect(counts == [expected])
+    }
+
     @Test("blanks round a value are no part of it, and a head that was cut is no trouble")
     func blanks() {
         let head = Array("A:  x y \r\nB:\r\n: z\r\nC: cut".utf8)
