@@ -166,6 +166,13 @@ package struct Bridge: ~Copyable {
         deliver(at: now)
     }
 
+    /// The call that will follow that one in its lane, if it is known for sure: its body can be made ahead.
+    package mutating func callAhead(behind call: CallID) -> RelayCall? { delivery.callAhead(behind: call) }
+
+    package mutating func keep(_ body: [UInt8], of ahead: RelayCall, behind call: CallID) {
+        delivery.keep(body, of: ahead, behind: call)
+    }
+
     // MARK: From the agent
 
     package mutating func agentSays(_ signal: RunSignal, at now: Instant) {

@@ -200,6 +200,22 @@ package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
 package protocol HTTPClient: Sendable {
     /// Begins an exchange. `completion` is called exactly once, on a thread of the client's own, and must not block it.
     func send(_ request: HTTPRequest, completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void)
+
+    /// Likewise. `meanwhile` is called at most once, on the client's thread, as soon as that has nothing more urgent to do
+    /// than to wait for answers: time for work that need not hold up the request.
+    func send(
+        _ request: HTTPRequest, meanwhile: @escaping @Sendable () -> Void,
+        completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void)
+}
+
+extension HTTPClient {
+    package func send(
+        _ request: HTTPRequest, meanwhile: @escaping @Sendable () -> Void,
+        completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
+    ) {
+        send(request, completion: completion)
+        meanwhile()
+    }
 }
 
 /// An open connection that carries bytes both ways: a socket, TLS or not, or a child's pipes.

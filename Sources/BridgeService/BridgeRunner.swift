@@ -215,7 +215,7 @@ package final class BridgeRunner: Sendable {
     private func attemptCall(_ attempt: CallAttempt, keeping record: TurnRecord? = nil) {
         switch attempt.payload {
         case .fresh(let call):
-            let body = RelayEncoder.body(of: call)
+            let body = attempt.body ?? RelayEncoder.body(of: call)
             guard let journal = edges.journal, attempt.attempt == 1, let key = call.key,
                 let durability = attempt.durability
             else { return send(attempt, RelayEncoder.path(of: call), body, RelayDecoder.expected(of: call)) }
@@ -245,11 +245,20 @@ package final class BridgeRunner: Sendable {
         let begun = edges.clock.now
         let relay = relay.withLock { $0 }
         let request = HTTPRequest(method: "POST", url: relay.baseURL + path, headers: relay.headers, body: body)
-        edges.http.send(request) { [self] result in
+        let completion: @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void = { [self] result in
             let answer = RelayDecoder.answer(to: result, expecting: expected, wall: edges.clock.wallMilliseconds)
             note(attempt, answer, begun)
             self.answer(attempt, answer)
         }
+        guard attempt.isFollowed else { return edges.http.send(request, completion: completion) }
+        edges.http.send(request, meanwhile: { [self] in prepareNext(behind: attempt.call) }, completion: completion)
+    }
+
+    /// While the relay is at work, the body of the next call is made.
+    private func prepareNext(behind call: CallID) {
+        guard let next = state.withLock({ $0.bridge.callAhead(behind: call) }) else { return }
+        let body = RelayEncoder.body(of: next)
+        state.withLock { $0.bridge.keep(body, of: next, behind: call) }
     }
 
     private func note(_ attempt: CallAttempt, _ answer: RelayAnswer, _ begun: Instant) {

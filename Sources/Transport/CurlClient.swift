@@ -31,6 +31,7 @@ package final class CurlClient: HTTPClient {
         /// Nil for what nobody can cancel.
         var exchange: UInt64?
         var request: HTTPRequest
+        var meanwhile: (@Sendable () -> Void)?
         var completion: Completion
     }
 
@@ -68,6 +69,13 @@ package final class CurlClient: HTTPClient {
         _ request: HTTPRequest, completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
     ) {
         enter(Job(exchange: nil, request: request, completion: completion))
+    }
+
+    package func send(
+        _ request: HTTPRequest, meanwhile: @escaping @Sendable () -> Void,
+        completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
+    ) {
+        enter(Job(exchange: nil, request: request, meanwhile: meanwhile, completion: completion))
     }
 
     /// One exchange, awaited. When the task is cancelled, it is given up at once and throws `.cancelled`;

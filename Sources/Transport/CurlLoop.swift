@@ -15,6 +15,8 @@ final class CurlLoop: @unchecked Sendable {
     private var idle: [Transfer] = []
     /// Completions that were called. What they hold is let go only when the calls that follow have left.
     private var told: [CurlClient.Completion] = []
+    /// What is to be done while the requests are on their way.
+    private var meanwhile: [@Sendable () -> Void] = []
     private let headers = HeaderLists()
     private let addresses = ParsedAddresses()
     /// Finished transfers whose handles are kept for the next request.
@@ -81,6 +83,8 @@ final class CurlLoop: @unchecked Sendable {
             // wakes the poll.
             if inbox.withLock({ $0.hasNews }) { continue }
             told.removeAll(keepingCapacity: true)
+            for work in meanwhile { work() }
+            meanwhile.removeAll(keepingCapacity: true)
             curl_multi_poll(raw, nil, 0, 1_000, nil)
         }
     }
@@ -127,6 +131,7 @@ final class CurlLoop: @unchecked Sendable {
             job, headers: headers.list(for: job.request.headers), address: addresses.address(of: job.request))
         underWay[transfer.handle] = transfer
         if let exchange = job.exchange { exchanges[exchange] = transfer }
+        if let work = job.meanwhile { meanwhile.append(work) }
         let status = curl_multi_add_handle(raw, transfer.handle)
         guard status == CURLM_OK else {
             underWay[transfer.handle] = nil

@@ -44,6 +44,18 @@ struct CurlClientTests {
         client.close()
     }
 
+    @Test("what is to be done meanwhile is done while the answer is awaited")
+    func meanwhile() async {
+        let held = HeldServer()
+        let client = CurlClient()
+        let request = HTTPRequest(method: "POST", url: "http://127.0.0.1:\(held.port)/x", body: Array("{}".utf8))
+        // The server never answers: if this returns, nobody waited for that.
+        await withCheckedContinuation { continuation in
+            client.send(request, meanwhile: { continuation.resume() }, completion: { _ in })
+        }
+        client.close()
+    }
+
     @Test("each request goes to its own address, on whichever handle and however often it was asked for before")
     func ownAddresses() async throws {
         let paths = ["/a", "/b?x=1", "/a", "/c%20d", "/fetched", "/a", "/b?x=1"]

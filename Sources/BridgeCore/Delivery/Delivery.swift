@@ -181,6 +181,16 @@ package struct Delivery: Sendable {
         refile(call.slot, at: now)
     }
 
+    /// The call that will follow that one in its lane, if it is known for sure.
+    package mutating func callAhead(behind call: CallID) -> RelayCall? {
+        lanes.indices.contains(call.slot) ? lanes[call.slot].callAhead(behind: call) : nil
+    }
+
+    /// The body of a call that `callAhead` gave.
+    package mutating func keep(_ body: [UInt8], of ahead: RelayCall, behind call: CallID) {
+        if lanes.indices.contains(call.slot) { lanes[call.slot].keep(body, of: ahead) }
+    }
+
     // MARK: - For status, metrics and the journal
 
     package var callsUnderWay: Int { underWay }

@@ -27,6 +27,10 @@ package struct CallAttempt: Hashable, Sendable {
     package var durability: Durability?
     /// May use the connections that are kept for opens and ends.
     package var reserve: Bool
+    /// The body of a first try, if somebody made it ahead.
+    package var body: [UInt8]?
+    /// The call behind it in its lane is fixed: its body can be made while this one is under way.
+    package var isFollowed = false
 }
 
 package enum DeliveryStep: Hashable, Sendable {

@@ -42,7 +42,8 @@ extension Lane {
 
     /// Tries the next call, or the resting one again. Only when `readiness` said that there is one.
     mutating func begin(_ call: @autoclosure () -> CallID, number: UInt64, at now: Instant) -> CallAttempt {
-        var frozen = self.frozen ?? freeze(as: call(), at: now)
+        var body: [UInt8]?
+        var frozen = self.frozen ?? freeze(as: call(), at: now, body: &body)
         frozen.attempts += 1
         frozen.number = number
         if planted == .retryRecoalesces && frozen.attempts > 1 { recoalesce(&frozen) }
@@ -51,7 +52,19 @@ extension Lane {
         return CallAttempt(
             call: frozen.call, turn: address.turn, name: frozen.name, payload: frozen.payload,
             attempt: frozen.attempts, durability: frozen.isStored ? nil : frozen.tried.kind.durability,
-            reserve: frozen.tried.kind.bucket == .msg)
+            reserve: frozen.tried.kind.bucket == .msg, body: body, isFollowed: queue.startsFixed)
+    }
+
+    /// The call behind the one under way, to make its body of while the relay is at work; nil when that may still change.
+    mutating func callAhead(behind call: CallID) -> RelayCall? {
+        guard state == .underWay, frozen?.call == call, let next = queue.firstFixed else { return nil }
+        let relayCall = relayCall(next.post, next.entry)
+        ahead = PreparedCall(call: relayCall, key: next.key)
+        return relayCall
+    }
+
+    mutating func keep(_ body: [UInt8], of call: RelayCall) {
+        if ahead?.key == call.key { ahead?.body = body }
     }
 
     /// The call could not be saved, so it did not leave: it is as if it had not been tried.
@@ -150,7 +163,7 @@ extension Lane {
         return min(own, behind)
     }
 
-    private mutating func freeze(as call: CallID, at now: Instant) -> Frozen {
+    private mutating func freeze(as call: CallID, at now: Instant, body: inout [UInt8]?) -> Frozen {
         if queue.firstKind?.kind == .text, let text = queue.removeText(bytes: LaneBounds.deltaBytes) {
             return freeze(text: text.text, since: text.since, as: call, at: now)
         }
@@ -166,8 +179,16 @@ extension Lane {
                 tried: tried)
         case .post(let post):
             tried.form = entry.form
+            let relayCall: RelayCall
+            if let key = entry.key, let prepared = ahead, prepared.key == key {
+                relayCall = prepared.call
+                body = prepared.body
+                ahead = nil
+            } else {
+                relayCall = self.relayCall(post, entry)
+            }
             return Frozen(
-                call: call, name: post.name, payload: .fresh(relayCall(post, entry)), since: entry.since, tried: tried)
+                call: call, name: post.name, payload: .fresh(relayCall), since: entry.since, tried: tried)
         case .text:
             preconditionFailure("texts are taken by their own way")
         }
@@ -215,7 +236,7 @@ extension Lane {
             return .createTask(
                 CreateTask(
                     session: session, interaction: interaction, task: start.task, kind: start.kind,
-                    label: start.label, arguments: start.arguments, key: keys.taskStart(start.task)))
+                    label: start.label, arguments: start.arguments, key: entry.key ?? keys.taskStart(start.task)))
         case .taskProgress(let progress):
             updates += 1
             return .updateTask(
@@ -227,7 +248,7 @@ extension Lane {
             return .finishTask(
                 FinishTask(
                     session: session, interaction: interaction, task: end.task, name: end.name, status: end.status,
-                    label: end.label, error: end.error, result: end.result, key: keys.taskEnd(end.task)))
+                    label: end.label, error: end.error, result: end.result, key: entry.key ?? keys.taskEnd(end.task)))
         case .approval(let card):
             return .requestApproval(
                 RequestApproval(

@@ -62,6 +62,12 @@ struct Lane: Sendable {
         var number: UInt64 = 0
     }
 
+    struct PreparedCall: Hashable, Sendable {
+        var call: RelayCall
+        var key: IdempotencyKey
+        var body: [UInt8]?
+    }
+
     enum Taken: Hashable, Sendable {
         case queued, joined, ignored
     }
@@ -78,6 +84,8 @@ struct Lane: Sendable {
     var bubbleSince: Instant?
     var frozen: Frozen?
     var queue = LaneQueue()
+    /// The call of the first post in the queue, made before its turn came.
+    var ahead: PreparedCall?
     var pace = LanePace()
     /// Bytes of text that were tried.
     var streamed = 0
@@ -257,10 +265,15 @@ struct Lane: Sendable {
     }
 
     private func entry(_ post: Post, at now: Instant) -> LaneQueue.Entry {
-        var form = 1
-        if case .end(let end) = post { form = end.form }
-        return LaneQueue.Entry(
-            content: .post(post), kind: post.kind, since: now, withoutInteraction: !isWindowOpen, form: form)
+        var entry = LaneQueue.Entry(
+            content: .post(post), kind: post.kind, since: now, withoutInteraction: !isWindowOpen)
+        switch post {
+        case .end(let end): entry.form = end.form
+        case .taskStarted(let start): entry.key = keys.taskStart(start.task)
+        case .taskEnded(let end): entry.key = keys.taskEnd(end.task)
+        case .open, .text, .taskProgress, .approval, .message: break
+        }
+        return entry
     }
 }
 

@@ -22,6 +22,9 @@ struct LaneQueue: Hashable, Sendable {
         var withoutInteraction = false
         /// Which body this is in its place, from 1.
         var form = 1
+        /// The card of a tool has one body in its place, so its key is made when it is posted: that may be long before its
+        /// turn comes, and then the lane has no time to lose.
+        var key: IdempotencyKey?
     }
 
     private var entries: [Entry] = []
@@ -38,6 +41,14 @@ struct LaneQueue: Hashable, Sendable {
     var firstKind: (kind: PostKind, since: Instant)? {
         isEmpty ? nil : (entries[head].kind, entries[head].since)
     }
+
+    /// The first post, if its key was made when it was posted: nothing can change it any more.
+    var firstFixed: (post: Post, entry: Entry, key: IdempotencyKey)? {
+        guard !isEmpty, let key = entries[head].key, case .post(let post) = entries[head].content else { return nil }
+        return (post, entries[head], key)
+    }
+
+    var startsFixed: Bool { !isEmpty && entries[head].key != nil }
 
     func waiting(_ rank: DeliveryRank) -> Int { ranks[Int(rank.rawValue)] }
 

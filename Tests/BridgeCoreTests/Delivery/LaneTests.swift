@@ -4,6 +4,61 @@ import Testing
 
 @Suite("A lane")
 struct LaneTests {
+    @Test("the body of a card that waits can be made while the call before it is under way, and leaves with it")
+    func bodyAhead() throws {
+        var lane = LaneConversation.opened()
+        lane.post(.start("a"))
+        lane.post(.start("b"))
+        let first = try lane.nextCall()
+        #expect(first.isFollowed)
+        #expect(first.body == nil)
+        let ahead = lane.delivery.callAhead(behind: first.call)
+        let next = try #require(ahead)
+        lane.delivery.keep([1, 2, 3], of: next, behind: first.call)
+        lane.deliver(first)
+        let second = try lane.nextCall()
+        #expect(second.payload == .fresh(next))
+        #expect(second.body == [1, 2, 3])
+        #expect(!second.isFollowed)
+        let none = lane.delivery.callAhead(behind: first.call)
+        #expect(none == nil)
+        // A repeat is made anew, from the same call.
+        lane.lose(second)
+        let again = try lane.nextCall()
+        #expect(again.payload == second.payload)
+        #expect(again.body == nil)
+    }
+
+    @Test("a body made ahead is not used for a call that went first after all")
+    func bodyAheadOfAnother() throws {
+        var lane = LaneConversation.opened()
+        lane.post(.start("a"))
+        lane.post(.start("b"))
+        let first = try lane.nextCall()
+        let ahead = lane.delivery.callAhead(behind: first.call)
+        let next = try #require(ahead)
+        lane.deliver(first)
+        // The answer was faster than the encoder.
+        let second = try lane.nextCall()
+        lane.delivery.keep([1, 2, 3], of: next, behind: first.call)
+        #expect(second.body == nil)
+        lane.post(.start("c"))
+        lane.deliver(second)
+        let third = try lane.nextCall()
+        #expect(third.body == nil)
+    }
+
+    @Test("nothing is known ahead of text, which grows until it is tried")
+    func textAhead() throws {
+        var lane = LaneConversation.opened()
+        lane.post(.start("a"))
+        lane.post(.text("x"))
+        let first = try lane.nextCall()
+        #expect(!first.isFollowed)
+        let none = lane.delivery.callAhead(behind: first.call)
+        #expect(none == nil)
+    }
+
     @Test("nothing goes before the bubble is known, and text that waits is one delta")
     func awaitsBubble() throws {
         var lane = LaneConversation()
