@@ -119,7 +119,7 @@ let package = Package(
                 "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "RelayProtocol",
                 "RelayRules",
             ]),
-        tests("SimulationTests", ["BridgeCore", "BridgeTesting"]),
+        tests("SimulationTests", ["BridgeCore", "BridgeModel", "BridgeTesting"]),
         // The session machine, and the bridge behind it, against a scripted gateway on virtual time.
         tests("GatewayTests", ["AgentProtocols", "BridgeCore", "BridgeModel", "BridgeTesting"]),
         tests("RelayRulesTests", ["RelayRules"]),

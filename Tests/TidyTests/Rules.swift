@@ -6,10 +6,8 @@ enum Rules {
 
     /// Files that are longer, each with the reason.
     static let longFiles = [
-        "Sources/BridgeTesting/Simulation/Simulation.swift":
-            "one world whose parts all speak with one another; to be cut when the journal joins it",
         "Sources/RelayRules/Calls/BridgeCalls.swift":
-            "one call after another, each short, as the relay's sheet lists them",
+            "one call after another, each short, as the relay's sheet lists them"
     ]
 
     /// Too long without a reason, or excused without need.
