@@ -1,6 +1,7 @@
 import BridgeModel
 import BridgeService
 import Commands
+import Files
 import Journal
 
 /// `journal inspect|verify|export|clean`
@@ -107,9 +108,9 @@ struct JournalCommand {
         // Tells that there is nothing to clean before a lock is made beside it.
         _ = try JournalReader(directory: directory)
         let now = SystemClock().wallMilliseconds
-        let outcome = try withExclusiveState(directory) {
-            try JournalCleaning.clean(directory: directory, before: now - Self.keptMilliseconds, now: now)
-        }
+        let lock = try InstanceLock(directory: directory)
+        let outcome = try JournalCleaning.clean(directory: directory, before: now - Self.keptMilliseconds, now: now)
+        withExtendedLifetime(lock) {}
         output.event(
             "journal_cleaned",
             [

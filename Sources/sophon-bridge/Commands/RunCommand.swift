@@ -26,7 +26,7 @@ struct RunCommand {
         output.event("starting", [("version", .string(HelpText.version))])
         let loaded = try CommandConfiguration.load(command, output)
         let configuration = loaded.configuration
-        let lock = try hold(configuration.stateDirectory)
+        let lock = try InstanceLock(directory: configuration.stateDirectory)
         let wake = WakeUp()
         let output = output
         let log = Log(
@@ -58,12 +58,6 @@ struct RunCommand {
         output.event("shutdown")
         withExtendedLifetime((lock, signals)) {}
         if let end { throw end }
-    }
-
-    private func hold(_ directory: String) throws -> InstanceLock {
-        do { return try InstanceLock(directory: directory) } catch {
-            throw CommandFailure(code: error.code == .inUse ? .stateInUse : .unexpected, message: error.message)
-        }
     }
 
     private func scale() throws -> Int {
