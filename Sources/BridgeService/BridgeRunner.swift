@@ -17,16 +17,19 @@ package final class BridgeRunner: Sendable {
         package var alarm: any Alarm
         package var random: any RandomSource
         package var journal: (any TurnJournal)?
+        /// For one whole call to the relay; what takes longer has an unknown outcome.
+        package var callLimit: Duration
 
         package init(
             http: any HTTPClient, clock: any Clock, alarm: any Alarm, random: any RandomSource,
-            journal: (any TurnJournal)? = nil
+            journal: (any TurnJournal)? = nil, callLimit: Duration = .seconds(10)
         ) {
             self.http = http
             self.clock = clock
             self.alarm = alarm
             self.random = random
             self.journal = journal
+            self.callLimit = callLimit
         }
     }
 
@@ -244,7 +247,8 @@ package final class BridgeRunner: Sendable {
     private func send(_ attempt: CallAttempt, _ path: String, _ body: [UInt8], _ expected: RelayDecoder.Expected) {
         let begun = edges.clock.now
         let relay = relay.withLock { $0 }
-        let request = HTTPRequest(method: "POST", url: relay.baseURL + path, headers: relay.headers, body: body)
+        let request = HTTPRequest(
+            method: "POST", url: relay.baseURL + path, headers: relay.headers, body: body, timeout: edges.callLimit)
         let completion: @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void = { [self] result in
             let answer = RelayDecoder.answer(to: result, expecting: expected, wall: edges.clock.wallMilliseconds)
             note(attempt, answer, begun)

@@ -31,6 +31,9 @@ final class LiveWorld: @unchecked Sendable {
     private var decided: Set<String> = []
     /// What the person taps, and how long it takes.
     var decision = "approve"
+    /// What the configuration sets for a whole call, and what the calls were given.
+    var callLimit = Duration.seconds(10)
+    private(set) var callLimits: Set<Duration> = []
     /// Which of the agent's own runs are shown.
     var mirror = Configuration.Mirror.none
 
@@ -102,7 +105,7 @@ final class LiveWorld: @unchecked Sendable {
             relayAddress: RelayAddress(baseURL: "http://127.0.0.1:8787", token: token),
             runner: BridgeRunner.Edges(
                 http: network, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: FixedSource(),
-                journal: journal),
+                journal: journal, callLimit: callLimit),
             relayLink: links(), journal: journal
         ) { tell in
             OpenClawLink(
@@ -271,6 +274,7 @@ final class LiveWorld: @unchecked Sendable {
         _ request: HTTPRequest, _ life: Int,
         _ completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
     ) {
+        callLimits.insert(request.timeout)
         time.after(.milliseconds(Int64.random(in: 1...15, using: &random))) { [self] in
             // Of a process that was killed, some calls had left and some had not.
             if life != self.life, random.happens(0.5) { return }

@@ -58,6 +58,19 @@ struct MirrorTests {
         #expect(world.openTurns == 0)
     }
 
+    @Test("the chat's making and all its calls have the time that the configuration gives a call")
+    func callLimit() {
+        let world = LiveWorld(.e4, scripts: ["Back up.": GatewayScript((20, .says("Done.")), (50, .finishes))])
+        world.mirror = .cron
+        world.callLimit = .seconds(3)
+        world.start()
+        world.otherClientSends("Back up.", in: Self.job, as: "run-1", after: .milliseconds(200))
+        world.run(seconds: 20)
+        #expect(world.relay.tally.calls["createSession"] == 1)
+        #expect(world.relay.tally.calls["sendMessageEnd"] == 1)
+        #expect(world.callLimits == [.seconds(3)])
+    }
+
     @Test("runs of one session share a chat; what comes before it is made is kept; an end begins nothing again")
     func machine() {
         var mirroring = Mirroring(.all)

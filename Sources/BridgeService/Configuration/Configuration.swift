@@ -102,8 +102,6 @@ package struct Configuration: Hashable, Sendable {
     package struct Terminal: Hashable, Sendable {
         package var json = false
         package var color = true
-        /// Every question is answered with yes.
-        package var assumeYes = false
         /// Pairing shows its code instead of opening a browser.
         package var manualPair = false
 

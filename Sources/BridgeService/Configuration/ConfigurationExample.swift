@@ -19,7 +19,7 @@ package enum ConfigurationExample {
                 "http2": false
               },
               "agent": {
-                "// kind": "openclaw, oppi or pi. SOPHON_AGENT",
+                "// kind": "openclaw, oppi or pi; this version runs OpenClaw alone. SOPHON_AGENT",
                 "kind": "openclaw",
                 "// url": "openclaw: ws:// or wss://; oppi: http:// or https://, http://127.0.0.1:7749 when null. OPENCLAW_URL, OPPI_URL",
                 "url": "ws://127.0.0.1:18789",

@@ -89,7 +89,7 @@ package struct ConfigurationLoader {
 
     /// The keys of values in force that only flags and the environment can set: they decide how the file is found, or belong
     /// to the one who types the command.
-    package static let keysOutsideTheFile = ["config_dir", "json", "no_color", "yes", "manual_pair"]
+    package static let keysOutsideTheFile = ["config_dir", "json", "no_color", "manual_pair"]
 
     private mutating func configDirectory() -> String? {
         reader.value(
@@ -104,8 +104,6 @@ package struct ConfigurationLoader {
             "json", of: section, as: .switchWord, environment: ["SOPHON_JSON"], else: terminal.json)
         terminal.color = !reader.value(
             "no_color", of: section, as: .presence, environment: ["NO_COLOR"], else: !terminal.color)
-        terminal.assumeYes = reader.value(
-            "yes", of: section, as: .switchWord, environment: ["SOPHON_YES"], else: terminal.assumeYes)
         terminal.manualPair = reader.value(
             "manual_pair", of: section, as: .switchWord, environment: ["SOPHON_MANUAL_PAIR"],
             else: terminal.manualPair)

@@ -31,7 +31,7 @@ struct LooseCalls: Sendable {
     private func post(_ call: RelayCall, _ done: @escaping @Sendable (RelayAnswer) -> Void) {
         let request = HTTPRequest(
             method: "POST", url: relay.baseURL + RelayEncoder.path(of: call), headers: relay.headers,
-            body: RelayEncoder.body(of: call))
+            body: RelayEncoder.body(of: call), timeout: edges.callLimit)
         edges.http.send(request) { result in
             done(
                 RelayDecoder.answer(

@@ -54,8 +54,10 @@ final class RunEdges {
         let recorder = try recorder(of: connection)
         var settings = BridgeSettings()
         settings.whenBusy = connection.whenBusy
-        settings.delivery.connections = loaded.configuration.limits.relayConnections
+        let limits = loaded.configuration.limits
+        settings.delivery.connections = limits.relayConnections
         var http = CurlClient.Settings()
+        http.maximumConnections = limits.relayConnections
         http.authorityFile = connection.relay.authorityFile
         http.http2 = connection.relay.http2
         let client = CurlClient(settings: http)
@@ -66,7 +68,8 @@ final class RunEdges {
             relay: RelayLinkSettings(relay: connection.relay.address, token: token),
             relayAddress: RelayAddress(baseURL: connection.relay.address.description, token: token.text),
             runner: BridgeRunner.Edges(
-                http: client, clock: clock, alarm: alarm(), random: SystemRandom(), journal: journal),
+                http: client, clock: clock, alarm: alarm(), random: SystemRandom(), journal: journal,
+                callLimit: limits.relayCall),
             relayLink: linkEdges(connection.relay.authorityFile, recorder?.link(.relay)), journal: journal,
             agent: try agent(of: connection, recorder, tell))
         parts.mirror = connection.mirror

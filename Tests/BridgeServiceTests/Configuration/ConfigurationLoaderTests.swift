@@ -85,11 +85,11 @@ struct ConfigurationLoaderTests {
         #expect(usual.terminal == Configuration.Terminal())
         #expect(usual.configDirectory == "/home/ada/.config/sophon")
         let environment = [
-            "SOPHON_JSON": "1", "NO_COLOR": "0", "SOPHON_YES": "true", "SOPHON_MANUAL_PAIR": "no",
+            "SOPHON_JSON": "1", "NO_COLOR": "0", "SOPHON_MANUAL_PAIR": "no",
             "SOPHON_CONFIG_DIR": "~/sophon",
         ]
         let found = try load(environment: environment).configuration
-        #expect(found.terminal.json && !found.terminal.color && found.terminal.assumeYes)
+        #expect(found.terminal.json && !found.terminal.color)
         #expect(!found.terminal.manualPair)
         #expect(found.configDirectory == "/home/ada/sophon")
         #expect(

@@ -1,0 +1,62 @@
+"""The limits of the configuration: they hold where they differ from what holds without them."""
+
+import asyncio
+import json
+import unittest
+
+from harness import Stage, until
+from peers.steps import Hold, Say
+from scheduling import Scenarios, scenario
+from stories import words
+
+
+async def start_with(stage, configuration):
+    file = stage.directory / "config" / "bridge.json"
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    file.write_text(json.dumps(configuration))
+    await stage.bridge.start()
+
+
+class LimitTests(Scenarios):
+    @scenario(60)
+    async def test_a_call_that_takes_longer_than_relay_call_is_tried_again(self):
+        async with Stage("E3", start=False) as stage:
+            await start_with(stage, {"limits": {"relay_call": "1s"}})
+            stage.relay.hold["sendMessageEnd"] = asyncio.Event()
+            turn = stage.ask("on", Say(words("on")))
+            ends = lambda: [call for call in stage.relay.calls if call.method == "sendMessageEnd"]
+            await until(lambda: len(ends()) >= 2, 8, "a second try of the end")
+            first, second = ends()[:2]
+            self.assertEqual(first.body, second.body)
+            self.assertGreater(second.at - first.at, 0.9)
+            stage.relay.hold.pop("sendMessageEnd").set()
+            await stage.ended(turn)
+            stage.check(turn)
+
+    @scenario(60)
+    async def test_more_than_64_calls_are_under_way_where_relay_connections_allows_it(self):
+        async with Stage("E3", start=False) as stage:
+            await start_with(stage, {"limits": {"relay_connections": 90, "relay_call": "60s"}})
+            # A bucket lends one call until the relay has answered one.
+            first = stage.ask("first", Say(words("first")))
+            await stage.ended(first)
+            asked = [stage.ask(f"session {number}.", Hold("opened"), Say(words("text")), Hold("said")) for number in range(75)]
+            await until(lambda: all(stage.phone.bubble(turn.interaction) for turn in asked), 30, "75 bubbles")
+            under_way = set()
+
+            def count(what, fields):
+                if fields.get("method") == "sendMessageDelta" and what in ("applied", "answered"):
+                    {"applied": under_way.add, "answered": under_way.discard}[what](fields["body"]["idempotency_key"])
+
+            stage.relay.hooks.append(count)
+            stage.relay.hold["sendMessageDelta"] = asyncio.Event()
+            stage.gateway.release("opened")
+            await until(lambda: len(under_way) == 75, 15, "75 calls under way at once")
+            stage.relay.hold.pop("sendMessageDelta").set()
+            stage.gateway.release("said")
+            await stage.ended(*asked, seconds=40)
+            stage.check(first, *asked)
+
+
+if __name__ == "__main__":
+    unittest.main()
