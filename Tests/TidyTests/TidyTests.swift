@@ -68,7 +68,7 @@ struct TidyTests {
     @Test(
         "a path of one machine is found",
         arguments: [
-            ("let a = \"/home/somebody/x\"", 1), ("/work/main", 1), ("cd /root/a", 1), ("(/tmp/x)", 1),
+            ("let a = \"/home/somebody/x\"", 1), ("/work/here", 1), ("cd /root/a", 1), ("(/tmp/x)", 1),
             ("\"/Users/b\"", 1), ("~/.config", 0), ("/v1/home/x", 0), ("a/work/b", 0), ("$HOME/work/x", 0),
             ("/etc/passwd", 0), ("/home/ada/x", 0),
         ])
