@@ -57,15 +57,21 @@ import WireTesting
         #expect(reply.status == 403)
     }
 
-    @Test func twoCallsOfOneLaneAtOnceAreABreach() throws {
-        let stage = try Stage()
-        let (_, bubble) = try stage.openTurn()
+    /// A first delta whose answer takes five seconds of the simulator's clock.
+    private func slowDelta(on stage: Stage, _ bubble: String) throws -> Wire {
         stage.simulator.plan(Fault(.slow(milliseconds: 5_000), method: "sendMessageDelta"))
         let first = try stage.wire()
         try first.request(
             "POST", "/v1/bridge/sendMessageDelta", headers: [stage.bridgeHeader],
             body: Array(stage.delta(bubble, "a", key: "k-d-1").utf8))
         #expect(stage.clock.delayed.wait())
+        return first
+    }
+
+    @Test func twoCallsOfOneLaneAtOnceAreABreach() throws {
+        let stage = try Stage()
+        let (_, bubble) = try stage.openTurn()
+        let first = try slowDelta(on: stage, bubble)
         #expect(try stage.bridge("sendMessageDelta", stage.delta(bubble, "b", key: "k-d-2")).status == 200)
         #expect(stage.simulator.breaches.map(\.code) == [.overlap])
         stage.clock.advance(milliseconds: 5_000)
@@ -77,16 +83,12 @@ import WireTesting
     @Test func theSameKeyAgainAndAnotherLaneAreNoOverlap() throws {
         let stage = try Stage()
         let (_, bubble) = try stage.openTurn()
-        stage.simulator.plan(Fault(.slow(milliseconds: 5_000), method: "sendMessageDelta"))
-        let first = try stage.wire()
-        try first.request(
-            "POST", "/v1/bridge/sendMessageDelta", headers: [stage.bridgeHeader],
-            body: Array(stage.delta(bubble, "a", key: "k-d-1").utf8))
-        #expect(stage.clock.delayed.wait())
+        let first = try slowDelta(on: stage, bubble)
         #expect(try stage.bridge("sendMessageDelta", stage.delta(bubble, "a", key: "k-d-1")).status == 200)
         let other = stage.say("another")
         #expect(try stage.bridge("sendMessage", stage.placeholder(other, key: "k-open-2")).status == 200)
         #expect(stage.simulator.breaches.isEmpty)
+        withExtendedLifetime(first) {}
     }
 
     @Test func anAnswerDelayHoldsBackEveryAnswer() throws {

@@ -4,48 +4,27 @@ import Locking
 /// A server that does what a test tells it, byte for byte: for each connection a list of what to send after each request; an
 /// empty answer closes the connection, nil resets it.
 final class ScriptedServer: Sendable {
-    let port: UInt16
-    private let listening: Int32
+    private let listener: LoopbackListener
     private let connections: [[String?]]
     private let seen = Locked((connections: 0, requests: [String]()))
 
     init(_ connections: [[String?]]) {
         self.connections = connections
-        listening = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listening = listening
-        withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                _ = bind(listening, pointer, length)
-                _ = listen(listening, 16)
-                getsockname(listening, pointer, &length)
-            }
-        }
-        port = UInt16(bigEndian: address.sin_port)
-        var thread = pthread_t()
-        pthread_create(
-            &thread, nil,
-            { @Sendable pointer in
-                if let pointer { Unmanaged<ScriptedServer>.fromOpaque(pointer).takeRetainedValue().serve() }
-                return nil
-            }, Unmanaged.passRetained(self).toOpaque())
-        pthread_detach(thread)
+        listener = LoopbackListener(backlog: 16)
+        LoopbackListener.inThread { self.serve() }
     }
 
+    var port: UInt16 { listener.port }
     var requests: [String] { seen.withLock { $0.requests } }
     var connectionCount: Int { seen.withLock { $0.connections } }
 
     private func serve() {
         for answers in connections {
-            let connection = accept(listening, nil, nil)
-            guard connection >= 0 else { return }
+            guard let connection = listener.nextConnection() else { return }
             seen.withLock { $0.connections += 1 }
             converse(connection, answers)
         }
-        close(listening)
+        listener.end()
     }
 
     private func converse(_ connection: Int32, _ answers: [String?]) {

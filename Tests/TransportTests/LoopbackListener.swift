@@ -1,0 +1,48 @@
+import Glibc
+
+/// A socket that listens on a free port of loopback, and the thread that serves it.
+struct LoopbackListener {
+    let port: UInt16
+    private let descriptor: Int32
+
+    init(backlog: Int32) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                _ = bind(descriptor, pointer, length)
+                _ = listen(descriptor, backlog)
+                getsockname(descriptor, pointer, &length)
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        self.descriptor = descriptor
+    }
+
+    /// Nil when there is none to be had.
+    func nextConnection() -> Int32? {
+        let connection = accept(descriptor, nil, nil)
+        return connection < 0 ? nil : connection
+    }
+
+    func end() { close(descriptor) }
+
+    /// On a thread of its own, since what is served blocks and the tests' pool has few.
+    static func inThread(_ body: @escaping @Sendable () -> Void) {
+        final class Box: Sendable {
+            let body: @Sendable () -> Void
+            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        }
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { @Sendable pointer in
+                if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body() }
+                return nil
+            }, Unmanaged.passRetained(Box(body)).toOpaque())
+        pthread_detach(thread)
+    }
+}
