@@ -160,9 +160,9 @@ package struct Bridge: ~Copyable {
         deliver(at: now)
     }
 
-    /// The call could not be stored, so it did not leave.
-    package mutating func couldNotSave(_ call: CallID, at now: Instant) {
-        delivery.couldNotSave(call, at: now)
+    /// The call could not be stored, so it did not leave. `keyIsTaken`: its key is kept with another body.
+    package mutating func couldNotSave(_ call: CallID, keyIsTaken: Bool = false, at now: Instant) {
+        for report in delivery.couldNotSave(call, keyIsTaken: keyIsTaken, at: now) { told(report, at: now) }
         deliver(at: now)
     }
 

@@ -180,7 +180,12 @@ package struct JournalContents: Hashable, Sendable {
 }
 
 package struct JournalFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    package enum Code: Hashable, Sendable { case full, readOnly, busy, damaged, newer, other }
+    package enum Code: Hashable, Sendable {
+        case full, readOnly, busy, damaged, newer
+        /// About the one job: what it was to keep is kept otherwise, and will be.
+        case conflict
+        case other
+    }
 
     package var code: Code
     package var message: String

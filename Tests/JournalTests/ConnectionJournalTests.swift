@@ -130,7 +130,7 @@ struct ConnectionJournalTests {
         _ = try main.write([Sample.turn("a"), .call(call)])
         #expect(try main.write([.call(call)]) == nil)
         let failure = try main.write([.setting(name: "s", value: [1]), .call(Sample.call("a", "k", body: "two"))])
-        #expect(failure?.code == .other)
+        #expect(failure?.code == .conflict)
         let contents = try main.load()
         #expect(contents.turns.first?.calls.map(\.call) == [call])
         // A job is carried out whole or not at all.

@@ -55,7 +55,7 @@ struct JournalWriterTests {
         main.submit([Sample.turn("within"), .call(Sample.call("a", "k", body: "two"))], .synced) { told.put($0?.code) }
         main.submit([Sample.turn("after")], .written) { told.put($0?.code) }
         gate.release()
-        #expect(try (0..<3).map { _ in try told.next() } == [nil, .other, nil])
+        #expect(try (0..<3).map { _ in try told.next() } == [nil, .conflict, nil])
         #expect(try main.load().turns.map(\.id.text) == ["before", "after"])
     }
 

@@ -172,13 +172,27 @@ package struct Delivery: Sendable {
         return reports
     }
 
-    /// The attempt was not made, because the call could not be saved first. It is given again after a second.
-    package mutating func couldNotSave(_ call: CallID, at instant: Instant) {
+    /// The attempt was not made, because the call could not be saved first. It is given again after a second, for as long as
+    /// anybody waits for it; but no later try can save it where its key is kept with another body.
+    package mutating func couldNotSave(
+        _ call: CallID, keyIsTaken: Bool = false, at instant: Instant
+    ) -> [DeliveryReport] {
         let now = time.read(instant)
-        guard let returned = comesBack(call) else { return }
+        guard let returned = comesBack(call) else { return [] }
+        defer { refile(call.slot, at: now) }
         buckets[returned.tried.kind.bucket.index].answered(returned.number, responded: false, reading: nil, at: now)
-        lanes[call.slot].couldNotSave(until: now + .seconds(1))
-        refile(call.slot, at: now)
+        guard let decision = RetryPolicy.afterFailedSave(returned.tried, keyIsTaken: keyIsTaken, at: now) else {
+            lanes[call.slot].couldNotSave(until: now + .seconds(1))
+            return []
+        }
+        tally.count(decision, wasTold: true)
+        var told: [PostReport] = []
+        lanes[call.slot].answered(decision, tried: returned.tried, wasTold: true, at: now, into: &told)
+        var reports = told.map { DeliveryReport.post(returned.turn, $0) }
+        if keyIsTaken {
+            reports.append(.note(DeliveryNote(code: .idempotencyConflict), returned.turn, returned.name))
+        }
+        return reports
     }
 
     /// The call that will follow that one in its lane, if it is known for sure.

@@ -128,7 +128,9 @@ extension Lane {
             reports.append(.dropped(call.name, code))
         case .again:
             queue.insertFirst(
-                LaneQueue.Entry(content: .post(.open), kind: .open, since: call.since, form: call.tried.form + 1))
+                LaneQueue.Entry(
+                    content: .post(Self.post(of: call)), kind: call.tried.kind, since: call.since,
+                    form: call.tried.form + 1))
         case .deadLetter where call.tried.deadline == windowEnds && !call.tried.kind.isDroppable:
             // Tried until the window was over: nothing else of this interaction can land either.
             interactionExpired(call, at: now)
@@ -286,6 +288,14 @@ extension Lane {
             LaneQueue.Entry(
                 content: .post(.approval(card)), kind: .approval, since: now, withoutInteraction: true,
                 form: call.tried.form + 1))
+    }
+
+    /// What an open or a whole message was made from.
+    private static func post(of call: Frozen) -> Post {
+        guard case .message(let part) = call.name, case .fresh(.sendMessage(let message)) = call.payload else {
+            return .open
+        }
+        return .message(WholeMessage(part: part, text: message.text, usage: message.usage))
     }
 
     /// Planted: the text that came meanwhile goes with the retry.

@@ -173,6 +173,18 @@ package struct RetryPolicy: Sendable {
         }
     }
 
+    /// Nil: again in a while. Of a conflict in our own journal nothing is at the relay yet, so that what must be seen goes once
+    /// more under the next key, and nothing counts as done.
+    static func afterFailedSave(_ tried: Tried, keyIsTaken: Bool, at now: Instant) -> RetryDecision? {
+        guard now < tried.deadline else { return .deadLetter }
+        guard keyIsTaken else { return nil }
+        return switch tried.kind {
+        case .open, .message: tried.form == 1 ? .again(.idempotencyConflict) : .askTurn(.idempotencyConflict)
+        case .end: .askTurn(.idempotencyConflict)
+        case .text, .taskStarted, .taskProgress, .taskEnded, .approval: .drop(.idempotencyConflict)
+        }
+    }
+
     /// The bubble has its end already. It is ours only if an earlier try may have landed.
     private func afterFinalized(_ code: RelayErrorCode, tried: Tried) -> RetryDecision {
         switch tried.kind {

@@ -46,6 +46,9 @@ extension Turn {
         case .messageFinalized:
             // Somebody else ended the bubble; our text is not in it.
             return replaceEnd(withMessage: end.text, part: names.nextLate(), usage: end.usage)
+        case .idempotencyConflict where end.form == 1:
+            // Nothing is wrong with the text: it goes under the next key.
+            return replaceEnd(with: end.text)
         case .contentBlocked where end.text != Sentences.blocked: return replaceEnd(with: Sentences.blocked)
         default: break
         }

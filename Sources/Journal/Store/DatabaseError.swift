@@ -24,6 +24,9 @@ struct DatabaseError: Error {
             JournalFailure(.busy, "cannot use \(path): another program is writing it; end that program and try again")
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             .damaged(path, words)
+        case SQLITE_CONSTRAINT:
+            JournalFailure(
+                .conflict, "cannot use \(path): \(words); look whether two bridges work with copies of it")
         case SQLITE_IOERR:
             JournalFailure(.other, "cannot use \(path): \(words); look for faults of the disk in the system's log")
         default:
