@@ -71,6 +71,44 @@ struct MirrorTests {
         #expect(world.callLimits == [.seconds(3)])
     }
 
+    @Test("a run that says too much before its chat is made is left whole, and its session still gets its one chat")
+    func talkative() {
+        var mirroring = Mirroring(.all)
+        let session = AgentSession("agent:main:terminal")
+        func signal(_ run: String, _ event: RunEvent) -> RunSignal {
+            RunSignal(run: RunID(run), session: session, event: event)
+        }
+        #expect(mirroring.heard(signal("a", .started)) == .makeChat(session))
+        for _ in 0..<511 { #expect(mirroring.heard(signal("a", .text(.append("x")))) == .none) }
+        #expect(mirroring.left == 0)
+        #expect(mirroring.heard(signal("a", .text(.append("x")))) == .none)
+        #expect(mirroring.left == 1)
+        #expect(mirroring.heard(signal("b", .started)) == .none)
+        #expect(mirroring.chatMade(SessionID("ses_1"), for: session).map(\.run.text) == ["b"])
+        #expect(mirroring.heard(signal("a", .text(.append("y")))) == .none)
+    }
+
+    @Test("only so many runs wait for their chats, and only so much of them is kept; there is room again afterwards")
+    func waiting() {
+        var mirroring = Mirroring(.all)
+        func signal(_ number: Int, _ event: RunEvent = .started) -> RunSignal {
+            RunSignal(run: RunID("r\(number)"), session: AgentSession("agent:main:s\(number)"), event: event)
+        }
+        for number in 0..<64 {
+            #expect(mirroring.heard(signal(number)) == .makeChat(AgentSession("agent:main:s\(number)")))
+        }
+        #expect(mirroring.heard(signal(64)) == .none)
+        #expect(mirroring.left == 1)
+        // 8 runs fill what is kept for all.
+        for number in 0..<8 { for _ in 0..<504 { _ = mirroring.heard(signal(number, .text(.append("x")))) } }
+        #expect(mirroring.left == 1)
+        #expect(mirroring.heard(signal(63, .text(.append("x")))) == .none)
+        #expect(mirroring.left == 2)
+        mirroring.chatFailed(for: AgentSession("agent:main:s0"))
+        #expect(mirroring.left == 3)
+        #expect(mirroring.heard(signal(65)) == .makeChat(AgentSession("agent:main:s65")))
+    }
+
     @Test("runs of one session share a chat; what comes before it is made is kept; an end begins nothing again")
     func machine() {
         var mirroring = Mirroring(.all)

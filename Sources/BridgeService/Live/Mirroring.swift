@@ -4,7 +4,8 @@ package import BridgeModel
 ///
 /// States of a run:
 /// - unknown. Can become: *waiting* (its agent session has no chat yet), *shown* (it has one), *left* (it is not asked for).
-/// - *waiting*: what it says is kept until its chat is made. Can become: shown; left, when there is too much of it.
+/// - *waiting*: what it says is kept until its chat is made. Can become: shown; left, when it says too much meanwhile or the
+///   chat cannot be made. A run that begins while too many wait is left at once.
 /// - *shown*, *left*: final. Of both the names are kept, so that what a run says after its end begins nothing.
 ///
 /// An agent session has one chat for all its runs: a job that runs each morning answers in one place.
@@ -23,7 +24,10 @@ package struct Mirroring: Sendable {
         package var said: [RunSignal]
     }
 
+    /// Of one run that waits, and of all together. A chat is made within one call's time, or not at all.
     private static let signalLimit = 512
+    private static let allSignalsLimit = 8 * signalLimit
+    private static let waitingLimit = 64
     private static let nameLimit = 4_096
     /// Runs that this bridge began, and those that follow them.
     private static let ownPrefixes = ["sophon-", "exec-approval-followup:"]
@@ -32,7 +36,10 @@ package struct Mirroring: Sendable {
     private let mode: Configuration.Mirror
     private var chats: [AgentSession: SessionID] = [:]
     private var sessions: [SessionID: AgentSession] = [:]
+    /// A session is in it from when its chat is asked for, though none of its runs may wait any more.
     private var waiting: [AgentSession: [(run: RunID, said: [RunSignal])]] = [:]
+    private var waitingRuns = 0
+    private var waitingSignals = 0
     private var known: Set<RunID> = []
     private var order: [RunID] = []
     private var jobs: Set<AgentSession> = []
@@ -61,9 +68,7 @@ package struct Mirroring: Sendable {
     package mutating func heard(_ signal: RunSignal) -> Step {
         guard let run = signal.run, let session = signal.session, signal.event.tellsOfARun else { return .none }
         if let index = waiting[session]?.firstIndex(where: { $0.run == run }) {
-            if (waiting[session]?[index].said.count ?? 0) < Self.signalLimit {
-                waiting[session]?[index].said.append(signal)
-            }
+            keep(signal, of: index, in: session)
             return .none
         }
         guard !known.contains(run), !Self.ownPrefixes.contains(where: { run.text.hasPrefix($0) }) else { return .none }
@@ -75,19 +80,45 @@ package struct Mirroring: Sendable {
         if let chat = chats[session] {
             return .begin(Beginning(session: session, chat: chat, run: run, said: [signal]))
         }
+        guard waitingRuns < Self.waitingLimit, waitingSignals < Self.allSignalsLimit else {
+            left += 1
+            return .none
+        }
+        let isFirst = waiting[session] == nil
         waiting[session, default: []].append((run, [signal]))
-        return waiting[session]?.count == 1 ? .makeChat(session) : .none
+        waitingRuns += 1
+        waitingSignals += 1
+        return isFirst ? .makeChat(session) : .none
+    }
+
+    /// Text with a hole in it would be worse than none: a run that says too much is given up whole.
+    private mutating func keep(_ signal: RunSignal, of index: Int, in session: AgentSession) {
+        let count = waiting[session]?[index].said.count ?? 0
+        guard count < Self.signalLimit, waitingSignals < Self.allSignalsLimit else {
+            waiting[session]?.remove(at: index)
+            waitingRuns -= 1
+            waitingSignals -= count
+            left += 1
+            return
+        }
+        waiting[session]?[index].said.append(signal)
+        waitingSignals += 1
+    }
+
+    private mutating func takeWaiting(of session: AgentSession) -> [(run: RunID, said: [RunSignal])] {
+        let runs = waiting.removeValue(forKey: session) ?? []
+        waitingRuns -= runs.count
+        waitingSignals -= runs.reduce(0) { $0 + $1.said.count }
+        return runs
     }
 
     package mutating func chatMade(_ chat: SessionID, for session: AgentSession) -> [Beginning] {
         learn(chat, of: session)
-        return (waiting.removeValue(forKey: session) ?? []).map {
-            Beginning(session: session, chat: chat, run: $0.run, said: $0.said)
-        }
+        return takeWaiting(of: session).map { Beginning(session: session, chat: chat, run: $0.run, said: $0.said) }
     }
 
     package mutating func chatFailed(for session: AgentSession) {
-        left += waiting.removeValue(forKey: session)?.count ?? 0
+        left += takeWaiting(of: session).count
     }
 
     private func isWanted(_ run: RunID, _ session: AgentSession) -> Bool {
