@@ -62,6 +62,8 @@ package enum SendAnswer: Hashable, Sendable {
     /// The input was a command that runs no agent (a stop phrase): there is nothing to wait for.
     case noRun
     case refused(message: String)
+    /// The bridge itself could not hand it over; the sentence says why, and what to do.
+    case notSent(sentence: String)
 }
 
 /// What a look-up found out about a run.

@@ -55,12 +55,15 @@ package final class BridgeRunner: Sendable {
     private let relay: Locked<RelayAddress>
     private let observe: @Sendable (BridgeOrder) -> Void
     private let answered: @Sendable (CallAttempt, RelayAnswer) -> Void
+    private let unwritable: @Sendable (JournalFailure) -> Void
 
-    /// `observe` hears every order that is not a relay call, in order; `answered` every answer of the relay.
+    /// `observe` hears every order that is not a relay call, in order; `answered` every answer of the relay; `unwritable` every
+    /// failure of the journal that is not about one call alone.
     package init(
         settings: BridgeSettings, relay: RelayAddress, edges: Edges, agentPresent: Bool = true,
         observe: @escaping @Sendable (BridgeOrder) -> Void,
-        answered: @escaping @Sendable (CallAttempt, RelayAnswer) -> Void = { _, _ in }
+        answered: @escaping @Sendable (CallAttempt, RelayAnswer) -> Void = { _, _ in },
+        unwritable: @escaping @Sendable (JournalFailure) -> Void = { _ in }
     ) {
         state = Locked(
             State(Bridge(settings: settings, agentPresent: agentPresent, isJournaled: edges.journal != nil)))
@@ -68,6 +71,7 @@ package final class BridgeRunner: Sendable {
         self.relay = Locked(relay)
         self.observe = observe
         self.answered = answered
+        self.unwritable = unwritable
     }
 
     /// Tells the bridge what happened, and does what it wants.
@@ -187,7 +191,9 @@ package final class BridgeRunner: Sendable {
 
     private func keep(_ record: TurnRecord, _ durability: Durability) {
         edges.journal?.submit([entry(of: record)], durability) { [weak self] failure in
-            if failure != nil { self?.tell { bridge, _ in bridge.wasNotKept(record.id) } }
+            guard let self, let failure else { return }
+            unwritable(failure)
+            tell { bridge, _ in bridge.wasNotKept(record.id) }
         }
     }
 
@@ -206,12 +212,14 @@ package final class BridgeRunner: Sendable {
         let entry = JournalEntry.event(turn, "handed over as run \(run)", wall: edges.clock.wallMilliseconds)
         journal.submit([entry], .synced) { [self] failure in
             guard let failure else { return observe(.command(command)) }
-            tell { bridge, now in
-                bridge.sendAnswered(
-                    .refused(message: "The bridge cannot write its journal: \(failure)"), for: turn, at: now)
-            }
+            unwritable(failure)
+            tell { bridge, now in bridge.sendAnswered(.notSent(sentence: Self.notSentSentence), for: turn, at: now) }
         }
     }
+
+    package static let notSentSentence =
+        "The bridge cannot write to its disk, so the agent was not given this message. "
+        + "Please make room on the agent's machine, and send it again."
 
     // MARK: Calls
 
@@ -228,13 +236,15 @@ package final class BridgeRunner: Sendable {
                 path: RelayEncoder.path(of: call), body: body, endOffset: attempt.name.endOffset,
                 wall: edges.clock.wallMilliseconds)
             journal.submit((record.map { [entry(of: $0)] } ?? []) + [.call(stored)], durability) { [self] failure in
-                guard failure == nil else {
-                    return tell { bridge, now in
-                        if let record { bridge.wasNotKept(record.id) }
-                        bridge.couldNotSave(attempt.call, at: now)
-                    }
+                guard let failure else {
+                    return send(attempt, stored.path, body, RelayDecoder.expected(of: call))
                 }
-                send(attempt, stored.path, body, RelayDecoder.expected(of: call))
+                let keyIsTaken = failure.code == .conflict
+                if !keyIsTaken { unwritable(failure) }
+                tell { bridge, now in
+                    if let record { bridge.wasNotKept(record.id) }
+                    bridge.couldNotSave(attempt.call, keyIsTaken: keyIsTaken, at: now)
+                }
             }
         case .stored(let key):
             guard let stored = state.withLock({ $0.storedCalls[key] }) else {

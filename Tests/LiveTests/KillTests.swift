@@ -40,8 +40,9 @@ struct Kill: CustomTestStringConvertible {
         return text?.hasPrefix("May I? I wait.") == true
     }
 
-    func play() -> LiveWorld {
+    func play(_ prepare: (LiveWorld) -> Void = { _ in }) -> LiveWorld {
         let world = LiveWorld(era, scripts: scripts, seed: UInt64(steps ?? 0))
+        prepare(world)
         world.start()
         world.writes("Question?", after: .milliseconds(200))
         if talk == .twoMessages { world.writes("And then?", after: .milliseconds(260)) }

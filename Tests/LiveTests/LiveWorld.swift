@@ -166,6 +166,7 @@ final class LiveWorld: @unchecked Sendable {
     private func keepTime() {
         time.after(.milliseconds(500)) { [self] in
             relay.tick(at: moment)
+            connection?.housekeep()
             keepTime()
         }
     }

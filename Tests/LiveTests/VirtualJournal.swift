@@ -10,6 +10,14 @@ final class VirtualJournal: TurnJournal, @unchecked Sendable {
     private let time: VirtualTime
     private var waiting: [() -> Void] = []
     private var life = 0
+    /// Nothing can be written.
+    var isFull = false
+    /// The disk is full from this job on, counted from 1, for five seconds.
+    var fullFrom: Int?
+    /// The key of a call that is kept already with another body.
+    var takenKey: IdempotencyKey?
+    /// How many were asked for and whether or not they could be written.
+    private(set) var jobs = 0
 
     private var turns: [TurnID: Turn] = [:]
     private var order: [TurnID] = []
@@ -39,16 +47,29 @@ final class VirtualJournal: TurnJournal, @unchecked Sendable {
             guard mine == life else { return }
             let job = waiting.removeFirst()
             if !waiting.isEmpty { writeNext(after: .microseconds(100)) }
+            jobs += 1
+            if jobs == fullFrom {
+                isFull = true
+                time.after(.seconds(5)) { [self] in isFull = false }
+            }
             job()
         }
+    }
+
+    /// A job is written whole or not at all.
+    private func failure(of entries: [JournalEntry]) -> JournalFailure? {
+        if isFull { return JournalFailure(.full, "the disk is full") }
+        let takesKey = entries.contains { if case .call(let call) = $0 { call.key == takenKey } else { false } }
+        return takesKey ? JournalFailure(.conflict, "kept with another body") : nil
     }
 
     func submit(
         _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?
     ) {
         write { [self] in
-            for entry in entries { apply(entry) }
-            done?(nil)
+            let failure = failure(of: entries)
+            if failure == nil { for entry in entries { apply(entry) } }
+            done?(failure)
         }
     }
 
@@ -77,6 +98,7 @@ final class VirtualJournal: TurnJournal, @unchecked Sendable {
         _ message: AcceptedMessage, done: @escaping @Sendable (Result<Acceptance, JournalFailure>) -> Void
     ) {
         write { [self] in
+            if let failure = failure(of: []) { return done(.failure(failure)) }
             let isNew = messages.updateValue(message, forKey: message.message) == nil
             if isNew { accepted.append(message) }
             done(.success(isNew ? .fresh : .known))

@@ -163,6 +163,7 @@ package struct Turn: Sendable, Codable {
             return [.note(.foreignRunAdopted)] + abort
         case .noRun: return conclude(.answered, line: text.isEmpty ? Sentences.noRun : nil, at: now)
         case .refused(let message): return conclude(.failed, line: Sentences.refused(message), at: now)
+        case .notSent(let sentence): return conclude(.failed, line: sentence, at: now)
         }
     }
 

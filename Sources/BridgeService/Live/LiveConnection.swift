@@ -78,7 +78,8 @@ package final class LiveConnection: Sendable {
         let runner = BridgeRunner(
             settings: parts.bridge, relay: parts.relayAddress, edges: parts.runner, agentPresent: false,
             observe: { [weak self] in self?.obey($0) },
-            answered: { [weak self] in self?.answered($0, $1) })
+            answered: { [weak self] in self?.answered($0, $1) },
+            unwritable: { [weak self] in self?.journalFails($0) })
         let relay = LinkRunner(RelayLink(parts.relay), edges: parts.relayLink) { [weak self] in self?.relaySays($0) }
         let agent = parts.agent { [weak self] in self?.agentSays($0) }
         self.parts.withLock { $0 = Links(runner: runner, relay: relay, agent: agent) }
@@ -236,7 +237,7 @@ package final class LiveConnection: Sendable {
                 runner?.tell { bridge, now in
                     bridge.turnBegins(opening, at: now)
                     if isSealed {
-                        bridge.sendAnswered(.refused(message: Self.sealedSentence), for: opening.id, at: now)
+                        bridge.sendAnswered(.notSent(sentence: Self.sealedSentence), for: opening.id, at: now)
                     }
                 }
             // Not acknowledged: the relay's resend is the retry.
@@ -284,9 +285,17 @@ package final class LiveConnection: Sendable {
     }
 
     private func letGo(_ update: RelayUpdate, _ failure: JournalFailure) {
-        condition.withLock { $0.journalIsBroken = true }
         relay?.tell { link, _ in link.letGo(update) }
-        tell(.journalFailed(name, failure))
+        journalFails(failure)
+    }
+
+    /// Told once, until it works again: everything that is to be kept meanwhile fails for the same reason.
+    private func journalFails(_ failure: JournalFailure) {
+        let isNews = condition.withLock { state in
+            defer { state.journalIsBroken = true }
+            return !state.journalIsBroken
+        }
+        if isNews { tell(.journalFailed(name, failure)) }
     }
 
     private func acknowledge(_ update: RelayUpdate) {

@@ -87,6 +87,7 @@ private struct Disorder {
         case 1:
             let answers: [SendAnswer] = [
                 .accepted(run: RunID("r1")), .accepted(run: RunID("r9")), .noRun, .refused(message: "no"),
+                .notSent(sentence: "no"),
             ]
             let answer = answers[random.happens(0.8) ? 0 : Int.random(in: 0..<4, using: &random)]
             take(turn.sendAnswered(answer, at: now), "sendAnswered \(answer)")

@@ -80,6 +80,7 @@ struct TurnTests {
         arguments: [
             (SendAnswer.noRun, Sentences.noRun, TurnOutcome.answered),
             (.refused(message: "no key"), Sentences.refused("no key"), .failed),
+            (.notSent(sentence: "Make room."), "Make room.", .failed),
         ])
     func refused(answer: SendAnswer, sentence: String, outcome: TurnOutcome) {
         var turn = Make.waiting()
