@@ -28,6 +28,18 @@ package struct SystemdUnit: Sendable {
         self.startsAgents = startsAgents
     }
 
+    /// Why a program at this path will not be there for ever; nil where nothing speaks against it. The kernel writes
+    /// " (deleted)" behind the path of one that was deleted or replaced while it runs (proc(5)).
+    package static func whyNotKept(_ program: String, temporaryDirectory: String?) -> String? {
+        if program.hasSuffix(" (deleted)") { return "was deleted or replaced since it was started" }
+        let directories = ["/tmp", "/var/tmp", "/dev/shm", "/run"] + (temporaryDirectory.map { [$0] } ?? [])
+        for directory in directories {
+            let prefix = directory.hasSuffix("/") ? directory : directory + "/"
+            if prefix.count > 1, program.hasPrefix(prefix) { return "is in a directory that is emptied, \(directory)" }
+        }
+        return nil
+    }
+
     private static let strict = [
         "MemoryDenyWriteExecute=yes", "RestrictNamespaces=yes", "SystemCallFilter=@system-service",
         "RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK",

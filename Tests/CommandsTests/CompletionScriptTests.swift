@@ -26,31 +26,3 @@ struct CompletionScriptTests {
     @Test("another shell is not known")
     func unknown() { #expect(CompletionScript.text(for: "csh") == nil) }
 }
-
-@Suite("The systemd unit")
-struct SystemdUnitTests {
-    @Test("what systemd would read as something else is escaped")
-    func escapes() {
-        let unit = SystemdUnit(
-            program: "/opt/100% \"my\"/sophon$bridge", environment: [(name: "PATH", value: "/a b:/c%d$e")],
-            environmentFile: "/etc/50%/bridge.env")
-        let text = unit.text
-        #expect(text.contains(#"ExecStart="/opt/100%% \"my\"/sophon$$bridge" "run""#))
-        #expect(text.contains(#"Environment="PATH=/a b:/c%%d$e""#))
-        #expect(text.contains("EnvironmentFile=-/etc/50%%/bridge.env"))
-    }
-
-    @Test("what only a person can mend is not tried again")
-    func restarts() {
-        let codes: [ExitCode] = [.usage, .tokenRefused, .stateInUse]
-        let listed = codes.map { String($0.rawValue) }.joined(separator: " ")
-        #expect(SystemdUnit(program: "/a").text.contains("RestartPreventExitStatus=\(listed)\n"))
-    }
-
-    @Test("an agent that is our child is not held by what holds the bridge")
-    func children() {
-        #expect(SystemdUnit(program: "/a").text.contains("MemoryDenyWriteExecute=yes"))
-        #expect(!SystemdUnit(program: "/a", startsAgents: true).text.contains("MemoryDenyWriteExecute"))
-        #expect(SystemdUnit(program: "/a", startsAgents: true).text.contains("NoNewPrivileges=yes"))
-    }
-}

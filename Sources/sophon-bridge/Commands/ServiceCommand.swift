@@ -36,6 +36,13 @@ struct ServiceCommand {
             output.event("service_unit", [("path", .string(try unitPath())), ("text", .string(unit.text))])
             return output.raw(unit.text)
         }
+        if let reason = SystemdUnit.whyNotKept(unit.program, temporaryDirectory: environment["TMPDIR"]) {
+            throw CommandFailure(
+                code: .usage,
+                message:
+                    "\(unit.program) \(reason), and a service would find nothing there one day; copy the program to "
+                    + "where it stays, such as ~/.local/bin, and install the service from there")
+        }
         try requireSystemd()
         let path = try unitPath()
         try PrivateFile.write(Array(unit.text.utf8), to: path)

@@ -1,0 +1,47 @@
+import Commands
+import Testing
+
+@Suite("The systemd unit")
+struct SystemdUnitTests {
+    @Test("what systemd would read as something else is escaped")
+    func escapes() {
+        let unit = SystemdUnit(
+            program: "/opt/100% \"my\"/sophon$bridge", environment: [(name: "PATH", value: "/a b:/c%d$e")],
+            environmentFile: "/etc/50%/bridge.env")
+        let text = unit.text
+        #expect(text.contains(#"ExecStart="/opt/100%% \"my\"/sophon$$bridge" "run""#))
+        #expect(text.contains(#"Environment="PATH=/a b:/c%%d$e""#))
+        #expect(text.contains("EnvironmentFile=-/etc/50%%/bridge.env"))
+    }
+
+    @Test("what only a person can mend is not tried again")
+    func restarts() {
+        let codes: [ExitCode] = [.usage, .tokenRefused, .stateInUse]
+        let listed = codes.map { String($0.rawValue) }.joined(separator: " ")
+        #expect(SystemdUnit(program: "/a").text.contains("RestartPreventExitStatus=\(listed)\n"))
+    }
+
+    @Test("an agent that is our child is not held by what holds the bridge")
+    func children() {
+        #expect(SystemdUnit(program: "/a").text.contains("MemoryDenyWriteExecute=yes"))
+        #expect(!SystemdUnit(program: "/a", startsAgents: true).text.contains("MemoryDenyWriteExecute"))
+        #expect(SystemdUnit(program: "/a", startsAgents: true).text.contains("NoNewPrivileges=yes"))
+    }
+
+    @Test(
+        "a program that will not stay where it is gets no unit",
+        arguments: [
+            "/tmp" + "/sophon-bridge", "/var/tmp/a/sophon-bridge", "/dev/shm/x", "/run/user/1000/x", "/scratch/x",
+            "/usr/bin/sophon-bridge (deleted)",
+        ])
+    func thrownAway(program: String) {
+        #expect(SystemdUnit.whyNotKept(program, temporaryDirectory: "/scratch") != nil)
+    }
+
+    @Test("one that stays gets it", arguments: ["/usr/bin/sophon-bridge", "/home/ada/tmp/bridge", "/tmpfiles/bridge"])
+    func kept(program: String) {
+        #expect(SystemdUnit.whyNotKept(program, temporaryDirectory: nil) == nil)
+        #expect(SystemdUnit.whyNotKept(program, temporaryDirectory: "/") == nil)
+        #expect(SystemdUnit.whyNotKept(program, temporaryDirectory: "") == nil)
+    }
+}
