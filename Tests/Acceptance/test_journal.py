@@ -2,9 +2,9 @@
 
 import unittest
 
-from commands import once
+from commands import lines_of, once
 from harness import Stage
-from peers.steps import Say
+from peers.steps import Say, Tool
 from scheduling import Scenarios, scenario
 from stories import words
 
@@ -24,6 +24,31 @@ class JournalTests(Scenarios):
             outcome = await once("journal", "clean", directory=stage.directory, environment=stage.environment())
             self.assertEqual(outcome.code, 0, outcome)
             self.assertIn("forgot 0 closed turns", outcome.out)
+
+    @scenario(60)
+    async def test_explain_tells_the_life_of_a_turn_by_any_of_its_names(self):
+        async with Stage("E3") as stage:
+            turn = stage.ask("on", Say(words("a")), Tool(), Say(words("b")))
+            await stage.ended(turn)
+            say = lambda *arguments: once(*arguments, directory=stage.directory, environment=stage.environment())
+            end = f"{turn.interaction}-end"
+            ids = [turn.interaction, turn.message_id, turn.update_id, end, next(iter(stage.gateway.runs)),
+                   next(call.request_id for call in stage.relay.calls if call.method == "sendMessageEnd")]
+            for name in ids:
+                outcome = await say("explain", name)
+                self.assertEqual(outcome.code, 0, (name, outcome))
+                self.assertIn(f"turn {turn.interaction} of connection default", outcome.out)
+                self.assertIn(f"received and accepted message {turn.message_id}", outcome.out)
+                self.assertIn(f"call {end}, try 1: delivered", outcome.out)
+            told = lines_of((await say("explain", turn.interaction, "--json")).out)
+            self.assertEqual(told[0]["event"], "turn")
+            calls = {event["key"]: event for event in told if event.get("key")}
+            self.assertTrue(calls[end]["delivered"], calls)
+            nobody = await say("explain", "int_nobody")
+            self.assertEqual(nobody.code, 1)
+            self.assertIn("knows nothing of int_nobody", nobody.err)
+            # Nothing of what was said is in it.
+            self.assertNotIn("a-1 ", outcome.out)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,10 @@ struct DatabaseError: Error {
             JournalFailure(
                 .conflict, "cannot use \(path): \(words); look whether two bridges work with copies of it")
         case SQLITE_IOERR:
-            JournalFailure(.other, "cannot use \(path): \(words); look for faults of the disk in the system's log")
+            // Also where the disk fills up while the log's index is made.
+            JournalFailure(
+                .other,
+                "cannot use \(path): \(words); make room on its disk, or look for faults of it in the system's log")
         default:
             JournalFailure(
                 .other, "cannot use \(path): \(words); run sophon-bridge journal verify to see whether it is whole")
