@@ -46,6 +46,7 @@ package final class LiveConnection: Sendable {
         var relayUpSince: Instant?
         var purgedAt: Instant?
         var journalIsBroken = false
+        var isClosingTurns = false
         /// Which chats know that messages are not taken.
         var toldWhy: [SessionID: Instant] = [:]
         /// The relay will have nothing more from us.
@@ -174,8 +175,18 @@ package final class LiveConnection: Sendable {
         relay?.tell { link, now in link.use(token, at: now) }
     }
 
-    /// What runs ends with a line, at the agent too.
-    package func closeTurns() { runner?.tell { bridge, now in bridge.closeAll(at: now) } }
+    /// What runs ends with a line, at the agent too. The links are to stay until `turnsAreClosed`: a refusal of an approval is
+    /// written down before the agent hears it.
+    package func closeTurns() {
+        condition.withLock { $0.isClosingTurns = true }
+        runner?.tell { bridge, now in
+            bridge.closeAll(at: now)
+        } whenKept: { [weak self] _ in
+            self?.condition.withLock { $0.isClosingTurns = false }
+        }
+    }
+
+    package var turnsAreClosed: Bool { !state.isClosingTurns }
 
     // MARK: The relay's link
 
