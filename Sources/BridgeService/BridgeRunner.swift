@@ -38,7 +38,7 @@ package final class BridgeRunner: Sendable {
         case whenKept(@Sendable (JournalFailure?) -> Void)
     }
 
-    private final class State {
+    private struct State: ~Copyable {
         var bridge: Bridge
         var work: [Work] = []
         var isPerforming = false
@@ -79,7 +79,7 @@ package final class BridgeRunner: Sendable {
         let mayPerform = state.withLock { state in
             // Read while the lock is held: between two threads time would go back, and what was counted by it be wrong.
             event(&state.bridge, edges.clock.now)
-            return collect(state)
+            return collect(&state)
         }
         if mayPerform { perform() }
     }
@@ -91,7 +91,7 @@ package final class BridgeRunner: Sendable {
         let mayPerform = state.withLock { state in
             // Read while the lock is held: between two threads time would go back, and what was counted by it be wrong.
             event(&state.bridge, edges.clock.now)
-            let mayPerform = collect(state)
+            let mayPerform = collect(&state)
             state.work.append(.whenKept(whenKept))
             return mayPerform
         }
@@ -121,7 +121,7 @@ package final class BridgeRunner: Sendable {
     // MARK: Orders
 
     /// True for the one thread that has to carry them out.
-    private func collect(_ state: State) -> Bool {
+    private func collect(_ state: inout State) -> Bool {
         if state.bridge.hasOrders {
             for order in state.bridge.takeOrders() { state.work.append(.order(order)) }
         }
@@ -138,7 +138,7 @@ package final class BridgeRunner: Sendable {
                 if work.isEmpty {
                     state.isPerforming = false
                     // Set while the lock is held: else an older moment could take the place of a newer one.
-                    setAlarm(state)
+                    setAlarm(&state)
                 }
                 return work
             }
@@ -163,7 +163,7 @@ package final class BridgeRunner: Sendable {
         }
     }
 
-    private func setAlarm(_ state: State) {
+    private func setAlarm(_ state: inout State) {
         let moment = state.bridge.nextWake
         guard moment != state.wake else { return }
         state.wake = moment

@@ -7,14 +7,14 @@
 /// The one lock of the project, over a pthread mutex: `Synchronization.Mutex` under contention is reported by the
 /// thread sanitizer as an access race although there is none. Nothing is awaited, and no foreign code is called, inside
 /// `withLock`.
-package final class Locked<Value>: @unchecked Sendable {
+package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     // Unchecked, because every access to `value` happens between lock and unlock of `mutex`, which the compiler cannot see.
     // Behind a pointer, because the run-time check for overlapping accesses has nothing left to find: one on the same thread
     // would wait for itself at the mutex first. The check cost more than the lock.
     @usableFromInline let value: UnsafeMutablePointer<Value>
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-    package init(_ value: sending Value) {
+    package init(_ value: consuming sending Value) {
         self.value = .allocate(capacity: 1)
         self.value.initialize(to: value)
         mutex = .allocate(capacity: 1)
