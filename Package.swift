@@ -126,7 +126,7 @@ let package = Package(
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"], exclude: ["Golden"]),
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
-        tests("FilesTests", ["BridgeModel", "Files"]),
+        tests("FilesTests", ["BridgeModel", "Files", "Locking"]),
         tests("JournalTests", ["BridgeModel", "CSQLite", "Journal", "Locking", "WireTesting"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),

@@ -1,5 +1,6 @@
 import Files
 import Glibc
+import Locking
 import Testing
 
 @Suite("The lock of a state directory")
@@ -61,27 +62,25 @@ struct InstanceLockTests {
 
 /// Looks all the time, from a thread of its own.
 private final class Looker: @unchecked Sendable {
-    // Unchecked: the flag is written once by one thread and read by another until it has changed; the thread is joined.
-    private let isOver = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+    // Unchecked: the thread's name is written before anybody else sees the object; the thread is joined.
+    private let isOver = Locked(false)
     private var thread = pthread_t()
     private let directory: String
 
     init(directory: String) {
         self.directory = directory
-        isOver.initialize(to: 0)
         pthread_create(
             &thread, nil,
             { @Sendable pointer in
                 guard let pointer else { return nil }
                 let looker = Unmanaged<Looker>.fromOpaque(pointer).takeUnretainedValue()
-                while looker.isOver.pointee == 0 { _ = try? InstanceLock.holder(directory: looker.directory) }
+                while !looker.isOver.withLock({ $0 }) { _ = try? InstanceLock.holder(directory: looker.directory) }
                 return nil
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     func end() {
-        isOver.pointee = 1
+        isOver.withLock { $0 = true }
         pthread_join(thread, nil)
-        isOver.deallocate()
     }
 }
