@@ -2,9 +2,11 @@
 SWIFT_FLAGS := --explicit-target-dependency-import-check error
 STATIC := .build/static
 SIZE_LIMIT_MB := 30
+TSAN := $(CURDIR)/.build/tsan
+TSAN_SUITES := LockingTests|LiveTests|TransportTests|JournalTests|SimulatorTests|LocalServerTests|WebSocketCodecTests|BridgeServiceTests|FilesTests
 SEEDS ?= 200
 
-.PHONY: help setup build test check format-check static size-check container-check expectations fmt demo run sim bench clean
+.PHONY: help setup build test check format-check static size-check container-check expectations fmt demo run sim tsan bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -56,6 +58,11 @@ run: setup ## run the program: make run ARGS="simulate"
 sim: setup ## seeds of the simulation, and the planted faults: make sim SEEDS=2000
 	swift build -c release $(SWIFT_FLAGS) --product simulate-seeds
 	.build/release/simulate-seeds $(SEEDS)
+
+tsan: setup ## what has threads, and conversations of the program, under the thread sanitizer
+	swift build --build-tests --sanitize=thread --scratch-path $(TSAN)
+	TSAN_OPTIONS=halt_on_error=1 swift test --skip-build --sanitize=thread --scratch-path $(TSAN) --filter '$(TSAN_SUITES)'
+	TSAN_OPTIONS=halt_on_error=1 SOPHON_BRIDGE=$(TSAN)/debug/sophon-bridge ACCEPTANCE_PARALLEL=2 Tests/Acceptance/run test_conversations
 
 bench: setup static ## figures, each a ratio to something measured in the same run
 	scripts/bench

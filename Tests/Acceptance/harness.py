@@ -79,7 +79,7 @@ class Bridge:
         self.starts += 1
         if self.clock and self.clock.scale != 1:
             self.clock.rebase()
-        base = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
+        base = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG", "TSAN_OPTIONS") if name in os.environ}
         self.process = await asyncio.create_subprocess_exec(
             *self.command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             cwd=self.directory, limit=1 << 22, preexec_fn=_die_with_the_parent,
