@@ -46,7 +46,8 @@ class RunTests(Scenarios):
             turn = stage.ask("after", Say(["After."]))
             await stage.ended(turn)
             stage.expect(turn, "After.")
-            self.assertIn("turn ended", said())
+            await until(lambda: "turn ended" in said(), 5, "the log at its new level")
+            self.assertIn('reason="the configuration has a fault"', said())
             self.assertNotIn("s_test_", said())
 
     @scenario(60)
