@@ -121,7 +121,7 @@ class BadInputTests(Scenarios):
                 refused = stage.ask("refused for now", Say(["With room again."]))
                 stage.gateway.release("full")
                 await until(lambda: stage.phone.loose_messages(refused.session), 20, "a word about the full disk in the chat")
-                self.assertIn("disk is full", "".join(stage.bridge.stderr))
+                await until(lambda: "disk is full" in "".join(stage.bridge.stderr), 5, "a word about the disk in the log")
                 self.assertIsNone(stage.bridge.process.returncode)
                 os.remove(filler)
                 await stage.ended(running, refused, seconds=40)

@@ -46,6 +46,7 @@ package final class LiveConnection: Sendable {
         var relayUpSince: Instant?
         var purgedAt: Instant?
         var journalIsBroken = false
+        var toldFailures: Set<JournalFailure.Code> = []
         var isClosingTurns = false
         /// Which chats know that messages are not taken.
         var toldWhy: [SessionID: Instant] = [:]
@@ -150,7 +151,7 @@ package final class LiveConnection: Sendable {
         if state.journalIsBroken {
             journal.submit([], .synced) { [weak self] failure in
                 guard let self, failure == nil else { return }
-                condition.withLock { $0.journalIsBroken = false }
+                condition.withLock { ($0.journalIsBroken, $0.toldFailures) = (false, []) }
                 tell(.journalWorks(name))
             }
         }
@@ -300,11 +301,11 @@ package final class LiveConnection: Sendable {
         journalFails(failure)
     }
 
-    /// Told once, until it works again: everything that is to be kept meanwhile fails for the same reason.
+    /// Each reason is told once, until it works again: a disk that fills up shows itself in more than one way.
     private func journalFails(_ failure: JournalFailure) {
         let isNews = condition.withLock { state in
-            defer { state.journalIsBroken = true }
-            return !state.journalIsBroken
+            state.journalIsBroken = true
+            return state.toldFailures.insert(failure.code).inserted
         }
         if isNews { tell(.journalFailed(name, failure)) }
     }
