@@ -5,11 +5,14 @@ package struct CommandDeclaration: Sendable {
         /// What the value stands for in the help; nil: the option is a switch.
         package var value: String?
         package var help: String
+        /// It may be given several times.
+        package var repeats: Bool
 
-        package init(_ name: String, _ value: String? = nil, _ help: String) {
+        package init(_ name: String, _ value: String? = nil, _ help: String, repeats: Bool = false) {
             self.name = name
             self.value = value
             self.help = help
+            self.repeats = repeats
         }
     }
 
@@ -75,8 +78,18 @@ package struct CommandDeclaration: Sendable {
             options: [
                 Option("listen", "ADDRESS:PORT", "where to listen (127.0.0.1:8787)"),
                 Option("token", "TOKEN", "the bridge's token (one is given)"),
+                Option(
+                    "fault", "KIND[:COUNT]", "plan a misfortune; may be repeated; `--fault help` lists the kinds",
+                    repeats: true),
+                Option("fault-rate", "0..1", "misfortunes at random: how many of the calls, connections and updates"),
+                Option("fault-seed", "N", "the same seed gives the same misfortunes (1)"),
+                Option("no-limits", nil, "rate limits so wide that nothing is refused, for load"),
             ],
-            examples: ["sophon-bridge simulate", "sophon-bridge simulate --listen 127.0.0.1:0 --json"]),
+            examples: [
+                "sophon-bridge simulate", "sophon-bridge simulate --listen 127.0.0.1:0 --json",
+                "sophon-bridge simulate --fault 429:3 --fault reply_lost",
+                "sophon-bridge simulate --fault-rate 0.05 --fault-seed 7",
+            ]),
         CommandDeclaration(
             name: "pair", summary: "get a token from the relay, confirmed in a browser or on the phone", operands: nil,
             options: [

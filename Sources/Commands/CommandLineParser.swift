@@ -13,6 +13,8 @@ package struct ParsedCommand: Sendable, Equatable {
     package var operands: [String] = []
     /// Options with a value.
     package var values: [String: String] = [:]
+    /// Options with a value that may be repeated, in the order given.
+    package var lists: [String: [String]] = [:]
     /// Switches that are on.
     package var switches: Set<String> = []
 
@@ -89,7 +91,11 @@ package enum CommandLineParser {
                 throw UsageError("--\(name) needs a value: --\(name) \(meaning)", try: advice)
             }
             if parts.count == 1 { rest = rest.dropFirst() }
-            parsed.values[name] = value
+            if option.repeats {
+                parsed.lists[name, default: []].append(value)
+            } else {
+                parsed.values[name] = value
+            }
         }
         if !declaration.actions.isEmpty { try checkAction(of: parsed, declaration) }
         if declaration.operands == nil, let extra = parsed.operands.first {

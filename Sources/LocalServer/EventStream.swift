@@ -35,11 +35,7 @@ package final class EventStream: Wakeable {
         state.withLock { state in
             guard state.phase == .open else { return false }
             guard state.queue.count + bytes.count <= limit else {
-                state.phase = .cut
-                state.queue = ByteQueue()
-                state.latch.resume()
-                // A reader that does not read keeps its connection from being written to, so nobody would notice.
-                state.latch.hangUp()
+                Self.cut(&state)
                 return false
             }
             state.queue.append(bytes)
@@ -55,6 +51,21 @@ package final class EventStream: Wakeable {
             state.phase = .finishing
             state.latch.resume()
         }
+    }
+
+    /// Ends the body in the middle, and forgets what was queued.
+    package func cut() {
+        state.withLock { state in
+            if state.phase == .open || state.phase == .finishing { Self.cut(&state) }
+        }
+    }
+
+    private static func cut(_ state: inout State) {
+        state.phase = .cut
+        state.queue = ByteQueue()
+        state.latch.resume()
+        // A reader that does not read keeps its connection from being written to, so nobody would notice.
+        state.latch.hangUp()
     }
 
     package var isOpen: Bool { state.withLock { $0.phase == .open } }

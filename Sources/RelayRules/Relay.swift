@@ -17,6 +17,12 @@ package struct Relay: Sendable {
     var approvalOrder: [String] = []
     var keys: [String: Remembered] = [:]
     var faults: [Fault] = []
+    var faultMix: FaultMix?
+    var drawnForConnection: SocketFault.Kind?
+    /// Grants that a fault holds back until the next message of the user has gone out.
+    var heldGrants: [(session: String?, interaction: String?, payload: [UInt8])] = []
+    /// What whoever carries the connections must do besides answering; taken by `takeEdgeOrders`.
+    var edgeOrders: [EdgeOrder] = []
     var ring: [PhoneEvent] = []
     var nextEvent: UInt64 = 1
     var nextUpdate = 1
@@ -35,6 +41,8 @@ package struct Relay: Sendable {
     var bridgeDevice: (id: String, key: String)?
     /// Oldest first.
     var announcedFiles: [AnnouncedFile] = []
+    /// JSON values by key.
+    var memory: [String: (value: String, at: Moment)] = [:]
     /// Oldest first.
     var pairings: [Pairing] = []
     package internal(set) var breaches: [Breach] = []
@@ -69,8 +77,6 @@ package struct Relay: Sendable {
         buckets = options.buckets.reduce(into: [:]) { $0[$1.key] = RateBucket(name: $1.key, shape: $1.value) }
     }
 
-    package mutating func plan(_ fault: Fault) { faults.append(fault) }
-    package mutating func forgetFaults() { faults = [] }
     package var lastPhoneEventID: UInt64 { nextEvent - 1 }
     package var sessions: [PhoneSession] { sessionOrder.compactMap { sessionStates[$0] } }
     package var pendingApprovals: [PhoneApproval] {
@@ -122,7 +128,10 @@ package struct Relay: Sendable {
         tally.calls[method, default: 0] += 1
         let bucket = Self.bucket(of: method)
         let fault = takeFault(for: method)
-        if let early = answerInsteadOf(fault, bucket: bucket, headers: headers, at: now) { return early }
+        if var early = answerInsteadOf(fault, bucket: bucket, headers: headers, at: now) {
+            early.fault = fault?.name
+            return early
+        }
         guard buckets[bucket]?.take(at: now) == true else {
             headers += buckets[bucket]?.headers(at: now) ?? []
             let wait = buckets[bucket]?.wait(at: now) ?? 1_000
@@ -145,7 +154,7 @@ package struct Relay: Sendable {
             if let code = error.breach { breach(code, error.message, method, trace, now) }
             exchange = plain(error)
         }
-        return damage(exchange, by: fault)
+        return damaged(exchange, by: fault)
     }
 
     static func bucket(of method: String) -> String {
@@ -154,6 +163,7 @@ package struct Relay: Sendable {
         case "sendMessageDelta": "delta"
         case "createTask", "updateTask", "finishTask": "task"
         case "requestApproval": "approval"
+        case "getMemory", "setMemory": "memory"
         default: "default"
         }
     }
@@ -166,75 +176,5 @@ package struct Relay: Sendable {
     /// Also for what only a server of sockets can see.
     package mutating func note(_ breach: Breach) {
         if breaches.count < options.breachLimit { breaches.append(breach) }
-    }
-
-    // MARK: Faults
-
-    private mutating func takeFault(for method: String) -> Fault.Kind? {
-        guard let index = faults.firstIndex(where: { $0.method == nil || $0.method == method }) else { return nil }
-        faults[index].count -= 1
-        let kind = faults[index].kind
-        if faults[index].count <= 0 { faults.remove(at: index) }
-        tally.faults += 1
-        return kind
-    }
-
-    /// The faults that strike before the write takes effect.
-    private func answerInsteadOf(
-        _ fault: Fault.Kind?, bucket: String, headers: [RawHeader], at now: Moment
-    ) -> Exchange? {
-        func refused(_ refusal: Refusal, _ more: [RawHeader] = []) -> Exchange {
-            Exchange(
-                response: RawResponse(status: refusal.status, headers: headers + more, body: refusal.body),
-                delivery: .normal)
-        }
-        func retry(_ milliseconds: Int64) -> RawHeader {
-            RawHeader("Retry-After", String((milliseconds + 999) / 1_000))
-        }
-        switch fault {
-        case .rateLimited(let wait, let namesBucket):
-            let rate = namesBucket ? buckets[bucket]?.headers(at: now) ?? [] : []
-            return refused(
-                Refusal(status: 429, code: "rate_limited", message: "As asked for.", retryAfterMilliseconds: wait),
-                rate + [retry(wait)])
-        case .status(let status, let wait):
-            let code = status == 503 ? "temporarily_unavailable" : status == 502 ? "upstream_error" : "internal_error"
-            return refused(
-                Refusal(status: status, code: code, message: "As asked for.", retryAfterMilliseconds: wait),
-                wait.map { [retry($0)] } ?? [])
-        case .reset:
-            return Exchange(response: RawResponse(status: 500, headers: [], body: []), delivery: .connectionReset)
-        case .html:
-            let page = "<html><body>Please sign in to the network.</body></html>"
-            return Exchange(
-                response: RawResponse(
-                    status: 200, headers: [RawHeader("Content-Type", "text/html")], body: Array(page.utf8)),
-                delivery: .normal)
-        case .oddRetryAfter(let text):
-            return refused(
-                Refusal(status: 429, code: "rate_limited", message: "As asked for."), [RawHeader("Retry-After", text)])
-        case .redirect:
-            return Exchange(
-                response: RawResponse(
-                    status: 302, headers: headers + [RawHeader("Location", "/v1/bridge/elsewhere")], body: []),
-                delivery: .normal)
-        case .unauthorized: return refused(Refusal(status: 401, code: "invalid_token", message: "As asked for."))
-        case .refused(let status, let code):
-            return refused(Refusal(status: status, code: code, message: "As asked for."))
-        case .slow, .replyLost, .truncated, .huge, nil: return nil
-        }
-    }
-
-    /// The faults that strike after the write took effect.
-    private func damage(_ exchange: Exchange, by fault: Fault.Kind?) -> Exchange {
-        var exchange = exchange
-        switch fault {
-        case .slow(let milliseconds): exchange.delivery = .delayed(milliseconds: milliseconds)
-        case .replyLost: exchange.delivery = .responseLost
-        case .truncated: exchange.response.body = Array(exchange.response.body.prefix(exchange.response.body.count / 2))
-        case .huge: exchange.response.body += [UInt8](repeating: UInt8(ascii: " "), count: 10_000_000)
-        default: break
-        }
-        return exchange
     }
 }

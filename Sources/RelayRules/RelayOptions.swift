@@ -55,6 +55,7 @@ package struct RelayOptions: Sendable, Hashable {
         "delta": BucketShape(capacity: 200, refillPerSecond: 100),
         "task": BucketShape(capacity: 60, refillPerSecond: 30),
         "approval": BucketShape(capacity: 10, refillPerSecond: 2),
+        "memory": BucketShape(capacity: 60, refillPerSecond: 20),
         "default": BucketShape(capacity: 30, refillPerSecond: 10),
     ]
     package var refusesEmptyPlaceholder = true
@@ -65,10 +66,22 @@ package struct RelayOptions: Sendable, Hashable {
     package var keyLifetimeMilliseconds: Int64 = 24 * 3_600_000
     /// Breaches, pending updates and finished approvals beyond these are no longer kept one by one.
     package var breachLimit = 10_000
+    package var memoryLimit = 1_000
     package var announcedFileLimit = 10_000
     package var updateLimit = 10_000
     /// Updates older than this are dropped while no bridge is connected; nil: kept (relay sheet D14).
     package var updateLifetimeMilliseconds: Int64?
 
     package init() {}
+}
+
+extension RelayOptions {
+    /// Buckets so wide that nothing is refused, for load.
+    package var withoutLimits: RelayOptions {
+        var options = self
+        options.buckets = options.buckets.mapValues { _ in
+            BucketShape(capacity: 1_000_000_000, refillPerSecond: 1_000_000_000)
+        }
+        return options
+    }
 }

@@ -6,8 +6,8 @@ import RelayRules
 // user's token, so that no other program on the machine plays with it by accident.
 extension RelaySimulator {
     private static let routes = [
-        "POST /v1/simulator/faults", "DELETE /v1/simulator/faults", "GET /v1/simulator/breaches",
-        "GET /v1/simulator/state", "POST /v1/simulator/sessions", "POST /v1/simulator/files",
+        "GET /v1/simulator/breaches", "GET /v1/simulator/state", "POST /v1/simulator/sessions",
+        "POST /v1/simulator/files",
     ]
 
     func control(_ request: LocalRequest) -> LocalResponse {
@@ -20,10 +20,6 @@ extension RelaySimulator {
         }
         switch (request.method, request.path) {
         case ("GET", "/v1/simulator"): return Envelope.success(["routes": Self.routes + Relay.controlRoutes])
-        case ("POST", "/v1/simulator/faults"): return planFault(request.body)
-        case ("DELETE", "/v1/simulator/faults"):
-            forgetFaults()
-            return Envelope.success([String: String]())
         case ("GET", "/v1/simulator/breaches"): return Envelope.success(["breaches": breaches.map { BreachReport($0) }])
         case ("GET", "/v1/simulator/state"): return Envelope.success(stateReport())
         case ("POST", "/v1/simulator/files"): return addFile(request)
@@ -36,16 +32,6 @@ extension RelaySimulator {
             let routes = Self.routes + Relay.controlRoutes
             return Envelope.failure(
                 404, "not_found", "No such control route; there are \(routes.joined(separator: ", ")).")
-        }
-    }
-
-    private func planFault(_ body: [UInt8]) -> LocalResponse {
-        do {
-            let fault = try FaultOrder.fault(from: body)
-            plan(fault)
-            return Envelope.success(["planned": fault.count])
-        } catch {
-            return Envelope.failure(400, "invalid_request", error.message)
         }
     }
 

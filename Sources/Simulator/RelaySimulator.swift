@@ -29,7 +29,7 @@ package final class RelaySimulator: Sendable {
     let settings: Settings
     let clock: SimulatorClock
     let state: Locked<SimulatorState>
-    private let server = Locked<LocalServer?>(nil)
+    let server = Locked<LocalServer?>(nil)
 
     package init(settings: Settings = Settings(), clock: SimulatorClock = .system) {
         self.settings = settings
@@ -39,16 +39,20 @@ package final class RelaySimulator: Sendable {
 
     /// Listens from now on, and lives until `stop`. A simulator that was stopped can be started again and still knows everything.
     package func start() throws(LocalServerError) {
+        try listen(on: settings.listen)
+        state.withLock { $0.isRunning = true }
+        keepTime(second: 1)
+    }
+
+    func listen(on address: String) throws(LocalServerError) {
         var serverSettings = LocalServer.Settings()
         serverSettings.allowsOtherMachines = settings.allowsOtherMachines
         serverSettings.names = settings.names
-        let new = try LocalServer(listen: settings.listen, settings: serverSettings) { request in
+        let new = try LocalServer(listen: address, settings: serverSettings) { request in
             self.answer(request)
         }
         try new.start()
         server.withLock { $0 = new }
-        state.withLock { $0.isRunning = true }
-        keepTime(second: 1)
     }
 
     package func stop() {
@@ -140,15 +144,16 @@ package final class RelaySimulator: Sendable {
     @discardableResult
     func change<Result: Sendable>(_ body: (inout SimulatorState) -> Result) -> Result {
         let now = clock.now()
-        let result = state.withLock { state in
+        let (result, orders) = state.withLock { state in
             let result = body(&state)
             state.answerWaitingPolls(at: now)
             state.answerWaitingViews(at: now)
             state.publish()
             state.carryOutSocketInstructions()
-            return result
+            return (result, state.takeEdgeOrders())
         }
         announce()
+        if !orders.isEmpty { carryOut(orders) }
         return result
     }
 

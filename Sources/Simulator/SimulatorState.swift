@@ -80,6 +80,18 @@ struct SimulatorState {
         }
     }
 
+    /// What is to be done outside the lock; the phones' streams end here.
+    mutating func takeEdgeOrders() -> [EdgeOrder] {
+        let orders = relay.takeEdgeOrders()
+        if orders.contains(.cutPhones) { cutReaders() }
+        return orders
+    }
+
+    private mutating func cutReaders() {
+        for reader in readers.values { reader.stream.cut() }
+        readers = [:]
+    }
+
     /// Gives every reader what is new. Pushing never waits; a reader at its bound is cut.
     mutating func publish() {
         let last = relay.lastPhoneEventID

@@ -85,6 +85,16 @@ struct SocketDesk {
         call("POST", "/v1/bridge/\(method)", body, token: RelayOptions().bridgeToken)
     }
 
+    static func bridgeCall(_ method: String, _ body: String) -> RawRequest {
+        RawRequest(
+            method: "POST", target: "/v1/bridge/\(method)",
+            headers: [RawHeader("Authorization", "Bearer \(RelayOptions().bridgeToken)")], body: Array(body.utf8))
+    }
+
+    static func placeholder(_ session: String, _ interaction: String) -> String {
+        #"{"session_id":"\#(session)","interaction_id":"\#(interaction)","text":" ","idempotency_key":"\#(interaction)-open"}"#
+    }
+
     /// The value of the first member of a name, a string or a number.
     static func value(of name: String, in json: String) -> String? {
         guard let start = json.firstRange(of: "\"\(name)\":") else { return nil }

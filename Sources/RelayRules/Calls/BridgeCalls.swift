@@ -29,6 +29,8 @@ extension Relay {
         case "updateTask": return try updateTask(&fields, request.body, at: now)
         case "finishTask": return try finishTask(&fields, request.body, at: now)
         case "requestApproval": return try requestApproval(&fields, request.body, at: now)
+        case "getMemory": return try getMemory(&fields)
+        case "setMemory": return try setMemory(&fields, at: now)
         case "createSession": return try createSession(&fields, at: now)
         default:
             throw Refusal(

@@ -1,13 +1,14 @@
 // What a tester may ask for over HTTP: updates and requests to the bridge, faults of the socket, tokens. Whoever serves the
 // sockets lets only the user's token and this machine through to here.
 extension Relay {
-    package static let controlRoutes = [
-        "POST /v1/simulator/updates", "POST /v1/simulator/requests", "GET /v1/simulator/requests/:id",
-        "GET /v1/simulator/socket", "POST /v1/simulator/socket/faults", "DELETE /v1/simulator/socket/faults",
-        "POST /v1/simulator/socket/close", "POST /v1/simulator/socket/drop", "POST /v1/simulator/socket/silence",
-        "POST /v1/simulator/socket/half-open", "POST /v1/simulator/revoke",
-        "POST /v1/simulator/pairing",
-    ]
+    package static let controlRoutes =
+        [
+            "POST /v1/simulator/updates", "POST /v1/simulator/requests", "GET /v1/simulator/requests/:id",
+            "GET /v1/simulator/socket", "POST /v1/simulator/socket/faults", "DELETE /v1/simulator/socket/faults",
+            "POST /v1/simulator/socket/close", "POST /v1/simulator/socket/drop", "POST /v1/simulator/socket/silence",
+            "POST /v1/simulator/socket/half-open", "POST /v1/simulator/revoke",
+            "POST /v1/simulator/pairing", "POST /v1/simulator/phones/away", "POST /v1/simulator/restart",
+        ] + faultRoutes
 
     /// Nil: there is no such route here.
     package mutating func controlCall(_ request: RawRequest, at now: Moment) -> RawResponse? {
@@ -27,6 +28,9 @@ extension Relay {
         -> [UInt8]?
     {
         switch (request.method, path) {
+        case ("GET", ["faults"]): return faultsAsJSON()
+        case ("POST", ["faults"]): return try orderFault(request.body)
+        case ("DELETE", ["faults"]): forgetAllFaults()
         case ("POST", ["updates"]): return try orderUpdate(try Fields(body: request.body), at: now)
         case ("POST", ["requests"]): return try orderRequest(try Fields(body: request.body))
         case ("GET", ["socket"]): return socketsAsJSON()
@@ -36,6 +40,8 @@ extension Relay {
         case ("POST", ["socket", "drop"]): cutSockets()
         case ("POST", ["socket", "silence"]): silenceSockets(halfOpen: false)
         case ("POST", ["socket", "half-open"]): silenceSockets(halfOpen: true)
+        case ("POST", ["phones", "away"]): losePhones()
+        case ("POST", ["restart"]): try orderRestart(try Fields(body: request.body))
         case ("POST", ["pairing"]): return try makePairingOnPhone(try Fields(body: request.body), at: now)
         case ("POST", ["revoke"]): try orderRevocation(try Fields(body: request.body), at: now)
         case ("GET", let path) where path.count == 2 && path[0] == "requests": return try requestAsJSON(path[1])
@@ -107,31 +113,22 @@ extension Relay {
         }
     }
 
-    private static let faultKinds = [
-        "refused", "silent", "half_open", "accept_then_close", "accept_then_drop", "no_pings", "doubled", "second_id",
-        "flat",
-    ]
-
+    /// The kinds that strike connections, updates and what goes with them.
     private mutating func orderSocketFault(_ order: Fields) throws(Refusal) {
         var order = order
-        let kind = order.enumeration("kind", Self.faultKinds, required: true)
+        let kinds = FaultKind.all.filter { $0.target != .call }
+        let name = order.enumeration("kind", kinds.map(\.name), required: true)
         let count = order.integer("count", 1...100_000) ?? 1
-        let status = order.integer("status", 400...599) ?? 503
-        let code = Self.closeCode(&order)
-        let name = order.optional("error", atMost: 64) ?? Self.errorCode(ofStatus: status)
+        let parameters = Self.parameters(&order)
         try order.check()
-        switch kind {
-        case "refused": plan(SocketFault(.refused(status: status, code: name), count: count))
-        case "silent": plan(SocketFault(.silent, count: count))
-        case "half_open": plan(SocketFault(.halfOpen, count: count))
-        case "accept_then_close": plan(SocketFault(.acceptedThenClosed(code: code), count: count))
-        case "accept_then_drop": plan(SocketFault(.acceptedThenCut, count: count))
-        case "no_pings": plan(SocketFault(.withoutPings, count: count))
-        case "doubled": plan(SocketFault(.doubled, count: count))
-        case "second_id": plan(SocketFault(.secondIdentifier, count: count))
-        case "flat": plan(SocketFault(.flat, count: count))
-        default: break
-        }
+        if let kind = name.flatMap(FaultKind.named) { plan(kind, count: count, parameters) }
+    }
+
+    private mutating func orderRestart(_ order: Fields) throws(Refusal) {
+        var order = order
+        let milliseconds = order.integer("milliseconds", 1...600_000) ?? 1_000
+        try order.check()
+        restart(milliseconds: milliseconds)
     }
 
     private mutating func orderClose(_ order: Fields) throws(Refusal) {
@@ -142,24 +139,13 @@ extension Relay {
         closeSockets(code: code, reason: reason)
     }
 
-    private static func closeCode(_ order: inout Fields) -> Int {
+    static func closeCode(_ order: inout Fields) -> Int {
         let code = order.integer("code", 1000...4999) ?? 1000
         if !mayBeSent(code) {
             order.complain(
                 "code", .custom, "must be 1000 to 1003, 1007 to 1014 or 3000 to 4999", .malformedRequest)
         }
         return code
-    }
-
-    private static func errorCode(ofStatus status: Int) -> String {
-        switch status {
-        case 401: "invalid_token"
-        case 403: "installation_revoked"
-        case 429: "rate_limited"
-        case 502: "upstream_error"
-        case 503: "temporarily_unavailable"
-        default: "internal_error"
-        }
     }
 
     // MARK: Tokens

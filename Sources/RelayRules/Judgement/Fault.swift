@@ -18,6 +18,15 @@ package struct Fault: Sendable, Hashable {
         case redirect
         case unauthorized
         case refused(status: Int, code: String)
+        // Something else happens beside the call, which is answered as ever.
+        case socketsClosed(code: Int)
+        case socketsCut
+        case socketsSilent
+        case socketsHalfOpen
+        /// The streams of the phones end and the ring is emptied: a phone that comes back finds a gap (relay sheet 9.3).
+        case phoneAway
+        /// After the call took effect every connection ends, and nobody listens for so long.
+        case restart(milliseconds: Int)
     }
 
     package var kind: Kind
@@ -30,4 +39,38 @@ package struct Fault: Sendable, Hashable {
         self.method = method
         self.count = count
     }
+}
+
+extension Fault.Kind {
+    /// As `FaultKind` calls it; a refusal is called by its code.
+    package var name: String {
+        switch self {
+        case .rateLimited: "429"
+        case .status(let status, _): String(status)
+        case .reset: "reset"
+        case .slow: "slow"
+        case .replyLost: "reply_lost"
+        case .html: "html"
+        case .truncated: "truncated"
+        case .huge: "huge"
+        case .oddRetryAfter: "retry_after_soon"
+        case .redirect: "redirect"
+        case .unauthorized: "401"
+        case .refused(_, let code): code
+        case .socketsClosed: "close"
+        case .socketsCut: "drop"
+        case .socketsSilent: "silence"
+        case .socketsHalfOpen: "freeze"
+        case .phoneAway: "phone_away"
+        case .restart: "restart"
+        }
+    }
+}
+
+/// What the rules ask of whoever carries the connections, besides answers and frames.
+package enum EdgeOrder: Hashable, Sendable {
+    /// The phones' event streams end.
+    case cutPhones
+    /// All connections end; nobody listens for so long.
+    case restart(milliseconds: Int)
 }

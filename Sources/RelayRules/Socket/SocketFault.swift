@@ -11,6 +11,8 @@ package struct SocketFault: Hashable, Sendable {
         case acceptedThenClosed(code: Int)
         case acceptedThenCut
         case withoutPings
+        /// Does not replace the open ones (sheet 3.4: two bridge processes on one token).
+        case joined
         // The next updates.
         /// Sent two times in a row.
         case doubled
@@ -18,6 +20,15 @@ package struct SocketFault: Hashable, Sendable {
         case secondIdentifier
         /// The flat form of the RFC (sheet 4.1).
         case flat
+        // The next messages of the user.
+        /// The open sockets are cut before it goes out, so that it comes as backlog of the next connection.
+        case backlog
+        /// Stop is pressed at once.
+        case earlyStop
+        // The next grants.
+        case lateGrant, noGrant
+        // The next acknowledgements.
+        case lostAcknowledgement
     }
 
     package var kind: Kind
@@ -30,6 +41,26 @@ package struct SocketFault: Hashable, Sendable {
 }
 
 extension SocketFault.Kind {
+    package var name: String {
+        switch self {
+        case .refused: "refused"
+        case .silent: "silent"
+        case .halfOpen: "half_open"
+        case .acceptedThenClosed: "accept_then_close"
+        case .acceptedThenCut: "accept_then_drop"
+        case .withoutPings: "no_pings"
+        case .joined: "second_bridge"
+        case .doubled: "doubled"
+        case .secondIdentifier: "second_id"
+        case .flat: "flat"
+        case .backlog: "backlog"
+        case .earlyStop: "early_stop"
+        case .lateGrant: "grant_late"
+        case .noGrant: "grant_never"
+        case .lostAcknowledgement: "ack_lost"
+        }
+    }
+
     var isRefusal: Bool {
         if case .refused = self { return true }
         return false
@@ -37,8 +68,8 @@ extension SocketFault.Kind {
 
     var strikesOpening: Bool {
         switch self {
-        case .silent, .halfOpen, .acceptedThenClosed, .acceptedThenCut, .withoutPings: true
-        case .refused, .doubled, .secondIdentifier, .flat: false
+        case .silent, .halfOpen, .acceptedThenClosed, .acceptedThenCut, .withoutPings, .joined: true
+        default: false
         }
     }
 }

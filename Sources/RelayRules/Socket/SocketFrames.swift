@@ -59,6 +59,7 @@ extension Relay {
             return socketBreach(
                 .unknownUpdate, "The ack names the update \(update.prefix(64)), which was never sent.", id, now)
         }
+        if strike(.acknowledgement, among: [.lostAcknowledgement]) != nil { return }
         acknowledge(upTo: update)
         deliverUpdates(at: now)
     }

@@ -11,7 +11,10 @@ extension Relay {
             let target = RequestTarget(request.target)
             try checkURL(target, request, trace, at: now)
             try checkBridgeToken(request, "ws", trace, at: now)
-            if case .refused(let status, let code) = takeSocketFault(where: \.isRefusal) {
+            drawnForConnection = faultMix?.drawForSocket(.connection)
+            if case .refused(let status, let code) = takeSocketFault(where: \.isRefusal)
+                ?? drawn(where: \.isRefusal)
+            {
                 throw Refusal(status: status, code: code, message: "As asked for.")
             }
             guard sockets.count < options.socket.connectionLimit else {
@@ -32,11 +35,11 @@ extension Relay {
         let trace = RequestTrace(request.headers, using: &identifiers)
         lastSocket += 1
         let id = SocketID(number: lastSocket)
-        let fault = takeSocketFault(where: \.strikesOpening)
+        let fault = takeSocketFault(where: \.strikesOpening) ?? drawn(where: \.strikesOpening)
         let token = Self.bearer(request) ?? ""
         sockets[id] = BridgeSocket(token: token, request: trace.requestID, manner: Self.manner(fault), at: now)
         socketOrder.append(id)
-        if options.socket.newcomer == .replaces {
+        if options.socket.newcomer == .replaces, fault != .joined {
             for other in socketOrder where other != id {
                 close(other, code: options.socket.replacedCode, "replaced by a newer connection")
             }
@@ -139,6 +142,22 @@ extension Relay {
         case .withoutPings: .withoutPings
         default: .normal
         }
+    }
+
+    /// What the mix drew at the upgrade, once.
+    private mutating func drawn(where fits: (SocketFault.Kind) -> Bool) -> SocketFault.Kind? {
+        guard let kind = drawnForConnection, fits(kind) else { return nil }
+        drawnForConnection = nil
+        tally.faults += 1
+        return kind
+    }
+
+    /// What is planned for an update, a message, a grant or an acknowledgement, else what the mix draws for it.
+    mutating func strike(_ target: FaultKind.Target, among kinds: [SocketFault.Kind]) -> SocketFault.Kind? {
+        let drawn = faultMix?.drawForSocket(target)
+        if let planned = takeSocketFault(where: { kinds.contains($0) }) { return planned }
+        if drawn != nil { tally.faults += 1 }
+        return drawn
     }
 
     mutating func takeSocketFault(where fits: (SocketFault.Kind) -> Bool) -> SocketFault.Kind? {

@@ -29,19 +29,67 @@ extension Relay {
 
     mutating func queueUpdate(_ type: String, session: String?, interaction: String?, payload: [UInt8], at now: Moment)
     {
+        if type == "session_key_granted" {
+            switch strike(.grant, among: [.lateGrant, .noGrant]) {
+            case .lateGrant: return heldGrants.append((session, interaction, payload))
+            case .noGrant: return
+            default: break
+            }
+        }
         var update = PendingUpdate(
             id: String(nextUpdate), type: type, installation: options.installation, session: session,
             interaction: interaction, payload: payload, at: now)
         nextUpdate += 1
-        update.isFlat = takeSocketFault { $0 == .flat } != nil
-        update.isDoubled = takeSocketFault { $0 == .doubled } != nil
+        let fault = strikes(on: .update, among: [.flat, .doubled])
+        update.isFlat = fault.contains(.flat)
+        update.isDoubled = fault.contains(.doubled)
         append(update)
-        if type == "session.message", takeSocketFault(where: { $0 == .secondIdentifier }) != nil {
-            update.id = "\(Self.otherNode)\(nextUpdateOfOtherNode)"
-            nextUpdateOfOtherNode += 1
-            append(update)
+        if type == "session.message" {
+            messageQueued(update, at: now)
+        } else {
+            deliverUpdates(at: now)
         }
+    }
+
+    private mutating func messageQueued(_ update: PendingUpdate, at now: Moment) {
+        let faults = strikes(on: .message, among: [.secondIdentifier, .backlog, .earlyStop])
+        if faults.contains(.secondIdentifier) {
+            var second = update
+            second.id = "\(Self.otherNode)\(nextUpdateOfOtherNode)"
+            nextUpdateOfOtherNode += 1
+            append(second)
+        }
+        if faults.contains(.backlog) { cutSockets() }
         deliverUpdates(at: now)
+        let grants = heldGrants
+        heldGrants = []
+        for grant in grants {
+            queueHeldGrant(grant.session, grant.interaction, grant.payload, at: now)
+        }
+        if faults.contains(.earlyStop), let session = update.session {
+            userStops(session: session, interaction: update.interaction, at: now)
+        }
+    }
+
+    /// Past the faults of grants, one of which has struck it already.
+    private mutating func queueHeldGrant(_ session: String?, _ interaction: String?, _ payload: [UInt8], at now: Moment)
+    {
+        append(
+            PendingUpdate(
+                id: String(nextUpdate), type: "session_key_granted", installation: options.installation,
+                session: session, interaction: interaction, payload: payload, at: now))
+        nextUpdate += 1
+        deliverUpdates(at: now)
+    }
+
+    /// One of each kind that is planned, and what the mix draws.
+    private mutating func strikes(on target: FaultKind.Target, among kinds: [SocketFault.Kind]) -> [SocketFault.Kind] {
+        var struck = kinds.filter { kind in takeSocketFault { $0 == kind } != nil }
+        if let drawn = faultMix?.drawForSocket(target) {
+            tally.faults += 1
+            struck.append(drawn)
+        }
+        return struck
     }
 
     /// What begins the ids that pretend to be another node's.

@@ -40,6 +40,8 @@ package struct RawResponse: Hashable, Sendable {
 package struct Exchange: Hashable, Sendable {
     package var response: RawResponse
     package var delivery: Delivery
+    /// The kind of the fault that struck it.
+    package var fault: String?
 }
 
 package enum Delivery: Hashable, Sendable {

@@ -16,7 +16,10 @@ struct SimulateCommand {
     }
 
     func run() throws {
+        let faults = try PlannedFaults(command)
+        guard !faults.wantsHelp else { return PlannedFaults.list(to: output) }
         var settings = RelaySimulator.Settings()
+        if command.switches.contains("no-limits") { settings.relay = settings.relay.withoutLimits }
         settings.listen = command.values["listen"] ?? "127.0.0.1:8787"
         if let token = command.values["token"] { settings.relay.bridgeToken = token }
         var signals = sigset_t()
@@ -26,6 +29,7 @@ struct SimulateCommand {
         // Blocked before any thread begins, so that only `sigwait` below ever sees them.
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         let simulator = RelaySimulator(settings: settings)
+        faults.plan(on: simulator)
         do { try simulator.start() } catch {
             throw CommandFailure(code: error.isMistake ? .usage : .unexpected, message: "\(error)")
         }

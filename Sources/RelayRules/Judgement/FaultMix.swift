@@ -1,0 +1,67 @@
+/// Faults at random, by a seed: each call, connection, update, message, grant and acknowledgement meets one with the given
+/// probability.
+///
+/// Each kind of target has a generator of its own, and each chance takes two numbers from it whether it strikes or not. So
+/// the same seed gives the same faults for the same calls, however the updates fall between them.
+package struct FaultMix: Sendable {
+    package let seed: UInt64
+    package let rate: Double
+    package let kinds: [FaultKind]
+
+    private var generators: [FaultKind.Target: SeededGenerator] = [:]
+
+    /// `rate` is from 0 to 1. No kinds: those that a good bridge bears.
+    package init(seed: UInt64, rate: Double, kinds: [FaultKind] = []) {
+        self.seed = seed
+        self.rate = rate
+        self.kinds = kinds.isEmpty ? FaultKind.all.filter(\.isBearable) : kinds
+        for (number, target) in FaultKind.Target.allCases.enumerated() {
+            generators[target] = SeededGenerator(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
+        }
+    }
+
+    mutating func drawForCall() -> Fault.Kind? {
+        guard case .call(let fault)? = draw(.call) else { return nil }
+        return fault
+    }
+
+    mutating func drawForSocket(_ target: FaultKind.Target) -> SocketFault.Kind? {
+        guard case .socket(let fault)? = draw(target) else { return nil }
+        return fault
+    }
+
+    private mutating func draw(_ target: FaultKind.Target) -> FaultKind.Plan? {
+        let chance = generators[target]?.next() ?? 0
+        let choice = generators[target]?.next() ?? 0
+        let fitting = kinds.filter { $0.target == target }
+        guard !fitting.isEmpty, Double(chance >> 11) * 0x1p-53 < rate else { return nil }
+        return fitting[Int(choice % UInt64(fitting.count))].plan(Self.parameters)
+    }
+
+    /// Short waits: a mix is many faults, and their waits add up.
+    private static var parameters: FaultParameters {
+        var parameters = FaultParameters()
+        parameters.milliseconds = 300
+        parameters.retryAfterMilliseconds = 200
+        return parameters
+    }
+}
+
+/// SplitMix64.
+struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+extension Relay {
+    package mutating func mixFaults(_ mix: FaultMix) { faultMix = mix }
+}

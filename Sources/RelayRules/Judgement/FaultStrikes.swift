@@ -1,0 +1,119 @@
+// Planned faults meet bridge calls here.
+extension Relay {
+    package mutating func plan(_ fault: Fault) { faults.append(fault) }
+
+    /// Those of calls; with the mix.
+    package mutating func forgetFaults() {
+        faults = []
+        faultMix = nil
+    }
+
+    /// To be taken after every call of the machine.
+    package mutating func takeEdgeOrders() -> [EdgeOrder] {
+        defer { edgeOrders = [] }
+        return edgeOrders
+    }
+
+    /// What was planned for this call comes before what the mix draws.
+    mutating func takeFault(for method: String) -> Fault.Kind? {
+        let drawn = faultMix?.drawForCall()
+        guard let index = faults.firstIndex(where: { $0.method == nil || $0.method == method }) else {
+            if drawn != nil { tally.faults += 1 }
+            return drawn
+        }
+        faults[index].count -= 1
+        let kind = faults[index].kind
+        if faults[index].count <= 0 { faults.remove(at: index) }
+        tally.faults += 1
+        return kind
+    }
+
+    /// The faults that strike before the write takes effect.
+    func answerInsteadOf(
+        _ fault: Fault.Kind?, bucket: String, headers: [RawHeader], at now: Moment
+    ) -> Exchange? {
+        func refused(_ refusal: Refusal, _ more: [RawHeader] = []) -> Exchange {
+            Exchange(
+                response: RawResponse(status: refusal.status, headers: headers + more, body: refusal.body),
+                delivery: .normal)
+        }
+        func retry(_ milliseconds: Int64) -> RawHeader {
+            RawHeader("Retry-After", String((milliseconds + 999) / 1_000))
+        }
+        // Every answer to a bridge tells how its bucket stands (relay sheet 11.2).
+        let rate = buckets[bucket]?.headers(at: now) ?? []
+        switch fault {
+        case .rateLimited(let wait, let namesBucket):
+            return refused(
+                Refusal(status: 429, code: "rate_limited", message: "As asked for.", retryAfterMilliseconds: wait),
+                (namesBucket ? rate : []) + [retry(wait)])
+        case .status(let status, let wait):
+            let code = status == 503 ? "temporarily_unavailable" : status == 502 ? "upstream_error" : "internal_error"
+            return refused(
+                Refusal(status: status, code: code, message: "As asked for.", retryAfterMilliseconds: wait),
+                rate + (wait.map { [retry($0)] } ?? []))
+        case .reset:
+            return Exchange(response: RawResponse(status: 500, headers: [], body: []), delivery: .connectionReset)
+        case .html:
+            let page = "<html><body>Please sign in to the network.</body></html>"
+            return Exchange(
+                response: RawResponse(
+                    status: 200, headers: [RawHeader("Content-Type", "text/html")], body: Array(page.utf8)),
+                delivery: .normal)
+        case .oddRetryAfter(let text):
+            return refused(
+                Refusal(status: 429, code: "rate_limited", message: "As asked for."),
+                rate + [RawHeader("Retry-After", text)])
+        case .redirect:
+            return Exchange(
+                response: RawResponse(
+                    status: 302, headers: headers + [RawHeader("Location", "/v1/bridge/elsewhere")], body: []),
+                delivery: .normal)
+        case .unauthorized: return refused(Refusal(status: 401, code: "invalid_token", message: "As asked for."))
+        case .refused(let status, let code):
+            // 503 comes with a hint (relay sheet 10.1).
+            let wait: Int64? = status == 503 ? 1_000 : nil
+            return refused(
+                Refusal(status: status, code: code, message: "As asked for.", retryAfterMilliseconds: wait),
+                rate + (wait.map { [retry($0)] } ?? []))
+        case .slow, .replyLost, .truncated, .huge, .socketsClosed, .socketsCut, .socketsSilent, .socketsHalfOpen,
+            .phoneAway, .restart, nil:
+            return nil
+        }
+    }
+
+    /// The faults that strike after the write took effect.
+    mutating func damaged(_ exchange: Exchange, by fault: Fault.Kind?) -> Exchange {
+        var exchange = exchange
+        exchange.fault = fault?.name
+        switch fault {
+        case .slow(let milliseconds): exchange.delivery = .delayed(milliseconds: milliseconds)
+        case .replyLost: exchange.delivery = .responseLost
+        case .truncated: exchange.response.body = Array(exchange.response.body.prefix(exchange.response.body.count / 2))
+        case .huge: exchange.response.body += [UInt8](repeating: UInt8(ascii: " "), count: 10_000_000)
+        case .socketsClosed(let code): closeSockets(code: code, reason: "as asked for")
+        case .socketsCut: cutSockets()
+        case .socketsSilent: silenceSockets(halfOpen: false)
+        case .socketsHalfOpen: silenceSockets(halfOpen: true)
+        case .phoneAway: losePhones()
+        case .restart(let milliseconds):
+            restart(milliseconds: milliseconds)
+            exchange.delivery = .responseLost
+        default: break
+        }
+        return exchange
+    }
+
+    /// As if every phone had been off for longer than the ring reaches back.
+    package mutating func losePhones() {
+        ring = []
+        edgeOrders.append(.cutPhones)
+    }
+
+    /// What a relay that comes up again still has is what was durable: the ring is gone, and so are the requests that waited.
+    package mutating func restart(milliseconds: Int) {
+        losePhones()
+        cutSockets()
+        edgeOrders.append(.restart(milliseconds: milliseconds))
+    }
+}

@@ -1,0 +1,41 @@
+import LocalServer
+import Locking
+package import RelayRules
+
+// What faults do to more than one call or socket: phones that are away, a relay that goes down.
+extension RelaySimulator {
+    package func plan(_ kind: FaultKind, method: String? = nil, count: Int = 1) {
+        change { $0.relay.plan(kind, method: method, count: count) }
+    }
+
+    package func mixFaults(_ mix: FaultMix) { change { $0.relay.mixFaults(mix) } }
+
+    func carryOut(_ orders: [EdgeOrder]) {
+        for case .restart(let milliseconds) in orders { goDown(milliseconds: milliseconds) }
+    }
+
+    /// Down and up again on the same port. On the clock's thread: the server cannot be stopped by a thread of its own.
+    private func goDown(milliseconds: Int) {
+        clock.after(0) { [weak self] in
+            guard let self else { return }
+            let last = server.withLock { server in
+                defer { server = nil }
+                return server
+            }
+            // Somebody stopped it, or it is down already.
+            guard let last else { return }
+            let address = last.baseURL.dropFirst("http://".count)
+            last.stop()
+            clock.after(milliseconds) { [weak self] in self?.comeUp(on: String(address), triesLeft: 50) }
+        }
+    }
+
+    /// Another program may hold the port for a moment.
+    private func comeUp(on address: String, triesLeft: Int) {
+        guard state.withLock({ $0.isRunning }), server.withLock({ $0 }) == nil else { return }
+        do { try listen(on: address) } catch {
+            guard triesLeft > 0 else { return }
+            clock.after(100) { [weak self] in self?.comeUp(on: address, triesLeft: triesLeft - 1) }
+        }
+    }
+}
