@@ -45,6 +45,14 @@ package struct Relay: Sendable {
     var memory: [String: (value: String, at: Moment)] = [:]
     /// Oldest first.
     var pairings: [Pairing] = []
+    var installationNames = InstallationNames()
+    /// Whether a bridge was ever connected, and the version that it told last.
+    var hadBridge = false
+    var bridgeVersion: String?
+    /// What the phone knows of the bridge.
+    var toldStanding = BridgeStanding.State.never
+    var callLog: CallLog
+    var callSubject = CallSubject()
     package internal(set) var breaches: [Breach] = []
     package internal(set) var tally = Tally()
 
@@ -73,6 +81,7 @@ package struct Relay: Sendable {
     package init(options: RelayOptions = RelayOptions()) {
         self.options = options
         identifiers = IdentifierSource(seed: options.seed)
+        callLog = CallLog(limit: options.callLogLimit)
         tokens = [options.bridgeToken: .good]
         buckets = options.buckets.reduce(into: [:]) { $0[$1.key] = RateBucket(name: $1.key, shape: $1.value) }
     }
@@ -90,6 +99,17 @@ package struct Relay: Sendable {
 
     /// Answers everything but SSE and sockets; those have `refusesUpgrade` and what follows it.
     package mutating func respond(to request: RawRequest, at now: Moment) -> Exchange {
+        let exchange = answer(to: request, at: now)
+        noteCall(request, exchange, at: now)
+        return exchange
+    }
+
+    /// By which an answer that is made elsewhere can be found again, as every answer under `/v1` can (relay sheet 1.5).
+    package mutating func traceHeaders(for headers: [RawHeader]) -> [RawHeader] {
+        RequestTrace(headers, using: &identifiers).headers
+    }
+
+    private mutating func answer(to request: RawRequest, at now: Moment) -> Exchange {
         tick(at: now)
         let trace = RequestTrace(request.headers, using: &identifiers)
         let target = RequestTarget(request.target)

@@ -68,6 +68,8 @@ package struct RelayOptions: Sendable, Hashable {
     package var breachLimit = 10_000
     package var memoryLimit = 1_000
     package var announcedFileLimit = 10_000
+    /// So many bridge calls are kept for whoever watches.
+    package var callLogLimit = 0
     package var updateLimit = 10_000
     /// Updates older than this are dropped while no bridge is connected; nil: kept (relay sheet D14).
     package var updateLifetimeMilliseconds: Int64?

@@ -6,11 +6,12 @@ import RelayRules
 // user's token, so that no other program on the machine plays with it by accident.
 extension RelaySimulator {
     private static let routes = [
-        "GET /v1/simulator/breaches", "GET /v1/simulator/state", "POST /v1/simulator/sessions",
-        "POST /v1/simulator/files",
+        "GET /v1/simulator/breaches", "GET /v1/simulator/state", "GET /v1/simulator/watch",
+        "POST /v1/simulator/sessions", "POST /v1/simulator/files",
     ]
 
-    func control(_ request: LocalRequest) -> LocalResponse {
+    /// Nil: this machine asks, with the user's token.
+    func refusesControl(_ request: LocalRequest) -> LocalResponse? {
         guard request.isFromThisMachine else {
             return Envelope.failure(403, "permission_denied", "The control routes answer to this machine only.")
         }
@@ -18,6 +19,11 @@ extension RelaySimulator {
             return Envelope.failure(
                 401, "invalid_token", "The control routes need the header Authorization: Bearer <user token>.")
         }
+        return nil
+    }
+
+    func control(_ request: LocalRequest) -> LocalResponse {
+        if let refusal = refusesControl(request) { return refusal }
         switch (request.method, request.path) {
         case ("GET", "/v1/simulator"): return Envelope.success(["routes": Self.routes + Relay.controlRoutes])
         case ("GET", "/v1/simulator/breaches"): return Envelope.success(["breaches": breaches.map { BreachReport($0) }])

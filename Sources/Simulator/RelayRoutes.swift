@@ -6,28 +6,44 @@ import RelayRules
 // What comes in over the socket: the relay's routes go to the rules, the event stream and the control routes are served here.
 extension RelaySimulator {
     func answer(_ request: LocalRequest) -> LocalAnswer {
-        switch request.path {
-        case "/healthz":
-            guard request.method == "GET" || request.method == "HEAD" else { break }
-            return .whole(Envelope.success(["status": "up"]))
-        case "/v1/pairing/poll":
-            if let held = heldPoll(Self.raw(request)) { return held }
-        case "/v1/bridge/ws":
-            guard request.method == "GET" else { break }
-            return bridgeSocket(request)
-        case "/v1/me/stream":
-            guard request.method == "GET" else { break }
-            return phoneStream(request)
-        case let path where path.hasPrefix("/v1/files/"):
-            guard request.method == "GET" || request.method == "HEAD" else { break }
-            return .whole(file(request))
-        case let path where path.hasPrefix("/v1/me/sessions/") && path.hasSuffix("/file"):
-            if let view = fileView(Self.raw(request)) { return view }
-        default:
-            guard request.path == "/v1/simulator" || request.path.hasPrefix("/v1/simulator/") else { break }
-            return .whole(control(request))
-        }
+        if let own = ownAnswer(request) { return traced(own, request) }
         return relayAnswer(request)
+    }
+
+    /// What is not answered by the rules alone.
+    private func ownAnswer(_ request: LocalRequest) -> LocalAnswer? {
+        let isRead = request.method == "GET" || request.method == "HEAD"
+        switch request.path {
+        case "/healthz" where isRead: return .whole(Envelope.success(["status": "up"]))
+        case "/v1/pairing/poll": return heldPoll(Self.raw(request))
+        case "/v1/bridge/ws" where request.method == "GET": return bridgeSocket(request)
+        case "/v1/me/stream" where request.method == "GET": return phoneStream(request)
+        case "/v1/simulator/watch" where request.method == "GET": return watch(request)
+        case let path where path.hasPrefix("/v1/files/") && isRead: return .whole(file(request))
+        case let path where path.hasPrefix("/v1/me/"): return remoteView(request)
+        case let path where path == "/v1/simulator" || path.hasPrefix("/v1/simulator/"):
+            return .whole(control(request))
+        default: return nil
+        }
+    }
+
+    /// Every answer under `/v1` names its request (relay sheet 1.5); those of the rules do so by themselves.
+    private func traced(_ answer: LocalAnswer, _ request: LocalRequest) -> LocalAnswer {
+        switch answer {
+        case .whole(let response): .whole(traced(response, request))
+        case .stream(let head, let stream): .stream(traced(head, request), stream)
+        case .deferred, .webSocket, .reset: answer
+        }
+    }
+
+    private func traced(_ response: LocalResponse, _ request: LocalRequest) -> LocalResponse {
+        guard request.path.hasPrefix("/v1/"), !response.headers.contains(where: { $0.name == "X-Request-ID" })
+        else { return response }
+        let headers = request.headers.map { RawHeader($0.name, $0.value) }
+        let trace = state.withLock { $0.relay.traceHeaders(for: headers) }
+        var response = response
+        response.headers += trace.map { LocalHeader($0.name, $0.value) }
+        return response
     }
 
     // MARK: - The relay's own routes

@@ -34,7 +34,9 @@ package final class RelaySimulator: Sendable {
     package init(settings: Settings = Settings(), clock: SimulatorClock = .system) {
         self.settings = settings
         self.clock = clock
-        state = Locked(SimulatorState(relay: Relay(options: settings.relay)))
+        var options = settings.relay
+        options.callLogLimit = max(options.callLogLimit, Self.watchedCalls)
+        state = Locked(SimulatorState(relay: Relay(options: options)))
     }
 
     /// Listens from now on, and lives until `stop`. A simulator that was stopped can be started again and still knows everything.
@@ -144,14 +146,16 @@ package final class RelaySimulator: Sendable {
     @discardableResult
     func change<Result: Sendable>(_ body: (inout SimulatorState) -> Result) -> Result {
         let now = clock.now()
-        let (result, orders) = state.withLock { state in
+        let (result, orders, rest) = state.withLock { state in
             let result = body(&state)
             state.answerWaitingPolls(at: now)
             state.answerWaitingViews(at: now)
+            state.relay.tellStanding(at: now)
             state.publish()
             state.carryOutSocketInstructions()
-            return (result, state.takeEdgeOrders())
+            return (result, state.takeEdgeOrders(), state.tellWatchers(at: now))
         }
+        if let rest { lookAtBuckets(after: rest) }
         announce()
         if !orders.isEmpty { carryOut(orders) }
         return result

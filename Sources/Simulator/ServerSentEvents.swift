@@ -8,4 +8,9 @@ enum ServerSentEvents {
     static func bytes(of event: PhoneEvent) -> [UInt8] {
         Array("id: \(event.id)\nevent: \(event.type)\ndata: ".utf8) + event.data + [10, 10]
     }
+
+    /// Without an id: what watchers are told is not kept for those who come back.
+    static func bytes(of event: WatchEvent) -> [UInt8] {
+        Array("event: \(event.name)\ndata: ".utf8) + event.data + [10, 10]
+    }
 }

@@ -26,6 +26,7 @@ struct SimulatorState {
     var waitingPolls: [WaitingPoll] = []
     var waitingViews: [WaitingView] = []
     var files = AttachmentFiles()
+    var watch = WatchFeed()
     private var readers: [Int: Reader] = [:]
     private var lastReaderName = 0
     private var eventHandlers: [@Sendable (PhoneEvent) -> Void] = []
@@ -106,6 +107,7 @@ struct SimulatorState {
     /// Keeps idle connections open, and shows who has gone.
     func comment() {
         for reader in readers.values { reader.stream.push(ServerSentEvents.comment) }
+        watch.comment()
     }
 
     // MARK: - Subscribers in the same process

@@ -40,7 +40,7 @@ import Testing
         let request = RawRequest(
             method: "GET", target: "/v1/me/sessions/\(session)/file?blind_idx=\(Self.index)",
             headers: [RawHeader("Authorization", "Bearer \(RelayOptions().userToken)")])
-        let refused = desk.relay.viewFile(request, at: desk.at)
+        let refused = desk.relay.viewRemote(request, at: desk.at)
         guard case .answered(let refusal) = refused else { Issue.record("not refused"); return }
         #expect(refusal.status == 403)
         let announcement =
@@ -48,14 +48,16 @@ import Testing
             + #""path_blind_idx":"\#(Self.index)"}"#
         for _ in 0..<2 { #expect(desk.asBridge("notifyToolFile", announcement).status == 200) }
         _ = desk.relay.takeSocketInstructions()
-        guard case .asked(let id) = desk.relay.viewFile(request, at: desk.at) else { Issue.record("not asked"); return }
+        guard case .asked(let id) = desk.relay.viewRemote(request, at: desk.at) else {
+            Issue.record("not asked"); return
+        }
         let frame =
             #"{"type":"file.read.req","req_id":"\#(id)","session_id":"\#(session)","blind_idx":"\#(Self.index)","path_ct":"AA=="}"#
         #expect(desk.relay.takeSocketInstructions().map(\.order) == [.send(Array(frame.utf8))])
-        #expect(desk.relay.fileAnswer(id) == nil)
+        #expect(desk.relay.remoteAnswer(id) == nil)
         desk.say(
             #"{"type":"file.read.resp","req_id":"\#(id)","error":{"code":"too_large","size_bytes":9}}"#, on: socket)
-        #expect(desk.relay.fileAnswer(id)?.status == 413)
+        #expect(desk.relay.remoteAnswer(id)?.status == 413)
         #expect(desk.relay.breaches.isEmpty)
     }
 
@@ -64,7 +66,7 @@ import Testing
         func status(_ path: String, token: String = RelayOptions().userToken) -> Int? {
             let headers = [RawHeader("Authorization", "Bearer \(token)")]
             let request = RawRequest(method: "GET", target: "/v1/me/sessions/\(path)", headers: headers)
-            guard case .answered(let answer) = desk.relay.viewFile(request, at: desk.at) else { return nil }
+            guard case .answered(let answer) = desk.relay.viewRemote(request, at: desk.at) else { return nil }
             return answer.status
         }
         #expect(status("\(session)/file?path=/a", token: "x") == 401)

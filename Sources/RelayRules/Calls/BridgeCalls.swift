@@ -15,6 +15,7 @@ extension Relay {
                 status: 400, code: "invalid_request", message: "The body is no JSON: \(error).",
                 breach: .malformedRequest)
         }
+        noteSubject(root)
         var fields = Fields(root)
         let method = target.segments.dropFirst(2).joined(separator: "/")
         switch method {

@@ -33,6 +33,7 @@ extension Relay {
         }
         expireUpdates(at: now)
         tickSockets(at: now)
+        tellStanding(at: now)
     }
 
     // MARK: What the user does

@@ -232,11 +232,9 @@ extension Relay {
         let name = body.nullable("custom_display_name", atMost: 256)
         let emoji = body.nullable("custom_emoji", atMost: 64)
         try body.check()
-        publish("installation_updated", at: now) { data in
-            data.field("installation_id", id)
-            data.field("custom_display_name", name?.text)
-            data.field("custom_emoji", emoji?.text)
-        }
+        if let name { installationNames.displayName = name.text }
+        if let emoji { installationNames.emoji = emoji.text }
+        publishInstallation(at: now)
         return Array("{}".utf8)
     }
 
@@ -245,10 +243,16 @@ extension Relay {
             account.object("user") { $0.field("id", options.user) }
             account.array("installations") { list in
                 list.objectElement { installation in
+                    let standing = bridgeStanding
                     installation.field("id", options.installation)
-                    installation.field("is_connected", socketReports.contains { !$0.isClosing })
-                    installation.field("bridge_version", socketReports.last?.version)
+                    installation.field("installation_id", options.installation)
+                    installation.field("state", standing.state.rawValue)
+                    installation.field("is_connected", standing.sockets > 0)
+                    installation.field("bridge_version", standing.version)
                     installation.field("is_revoked", isInstallationRevoked)
+                    installation.field("custom_display_name", installationNames.displayName)
+                    installation.field("custom_emoji", installationNames.emoji)
+                    installation.field("connector", pairings.last { $0.token != nil }?.connector)
                 }
             }
             account.array("sessions") { writeSessions(to: &$0) }

@@ -45,6 +45,7 @@ extension Relay {
             return socketBreach(.lateHello, "The hello came after another frame.", id, now)
         }
         sockets[id]?.version = version
+        bridgeVersion = version
     }
 
     private mutating func acknowledgementReceived(_ frame: JSONValue, on id: SocketID, at now: Moment) {

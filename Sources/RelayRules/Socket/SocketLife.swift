@@ -34,6 +34,7 @@ extension Relay {
         tick(at: now)
         let trace = RequestTrace(request.headers, using: &identifiers)
         lastSocket += 1
+        hadBridge = true
         let id = SocketID(number: lastSocket)
         let fault = takeSocketFault(where: \.strikesOpening) ?? drawn(where: \.strikesOpening)
         let token = Self.bearer(request) ?? ""

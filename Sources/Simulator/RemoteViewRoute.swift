@@ -2,9 +2,11 @@ import LocalServer
 import Locking
 import RelayRules
 
-/// The phone waits for a file of the bridge.
+/// The phone waits for something that only the bridge has: a file, its models, its routines.
 struct WaitingView {
     let request: String
+    /// By which the answer names the phone's request.
+    let trace: [RawHeader]
     let ticket: ResponseTicket
     let until: Moment
 }
@@ -13,18 +15,26 @@ extension RelaySimulator {
     /// Ours: the sheet knows no time limit of the relay (section 5).
     private static let patienceMilliseconds: Int64 = 15_000
 
+    private static let viewLimit = 256
+
     /// Nil: the request is for something else.
-    func fileView(_ request: RawRequest) -> LocalAnswer? {
+    func remoteView(_ request: LocalRequest) -> LocalAnswer? {
+        guard Relay.isForBridge(method: request.method, target: request.target) else { return nil }
         let now = clock.now()
+        let raw = Self.raw(request)
         return change { state in
-            switch state.relay.viewFile(request, at: now) {
+            guard state.waitingViews.count < Self.viewLimit else {
+                return .whole(Envelope.failure(503, "temporarily_unavailable", "Too many wait for the bridge already."))
+            }
+            switch state.relay.viewRemote(raw, at: now) {
             case nil: return nil
             case .answered(let response): return .whole(Self.localResponse(response))
             case .asked(let id):
                 let ticket = ResponseTicket()
                 state.waitingViews.append(
                     WaitingView(
-                        request: id, ticket: ticket, until: now.advanced(byMilliseconds: Self.patienceMilliseconds)))
+                        request: id, trace: state.relay.traceHeaders(for: raw.headers), ticket: ticket,
+                        until: now.advanced(byMilliseconds: Self.patienceMilliseconds)))
                 return .deferred(ticket)
             }
         }
@@ -32,13 +42,14 @@ extension RelaySimulator {
 }
 
 extension SimulatorState {
-    /// Answers the views whose file has come, or whose time is over.
+    /// Answers the views whose answer has come, or whose time is over.
     mutating func answerWaitingViews(at now: Moment) {
         guard !waitingViews.isEmpty else { return }
         waitingViews.removeAll { view in
-            guard let answer = relay.fileAnswer(view.request) ?? (now >= view.until ? Relay.noAnswer : nil) else {
+            guard var answer = relay.remoteAnswer(view.request) ?? (now >= view.until ? Relay.noAnswer : nil) else {
                 return false
             }
+            answer.headers += view.trace
             view.ticket.answer(.whole(RelaySimulator.localResponse(answer)))
             return true
         }

@@ -1,0 +1,63 @@
+/// How the bridge of the installation stands, as the phone shows it (relay sheet 9.5).
+package struct BridgeStanding: Hashable, Sendable {
+    package enum State: String, Hashable, Sendable {
+        /// No bridge was ever there.
+        case never
+        case connected
+        /// It was there and is gone.
+        case degraded
+        /// The installation was removed, or no token of it is good any more.
+        case revoked
+    }
+
+    package var state: State
+    package var sockets: Int
+    /// The last `version` that a `hello` told (relay sheet 3.2).
+    package var version: String?
+
+    package init(state: State, sockets: Int, version: String? = nil) {
+        self.state = state
+        self.sockets = sockets
+        self.version = version
+    }
+}
+
+extension Relay {
+    package var bridgeStanding: BridgeStanding {
+        let open = socketOrder.count { sockets[$0]?.isClosing == false }
+        let state: BridgeStanding.State =
+            if isInstallationRevoked || !tokens.values.contains(.good) {
+                .revoked
+            } else if open > 0 {
+                .connected
+            } else {
+                hadBridge ? .degraded : .never
+            }
+        return BridgeStanding(state: state, sockets: open, version: bridgeVersion)
+    }
+
+    /// Tells the phone when the bridge has come or gone. `tick` does it; a server calls it after whatever it told the machine.
+    package mutating func tellStanding(at now: Moment) {
+        let state = bridgeStanding.state
+        guard state != toldStanding else { return }
+        toldStanding = state
+        publishInstallation(at: now)
+    }
+
+    /// `installation_updated` has the state and the names that the user gave (relay sheet 9.2).
+    mutating func publishInstallation(at now: Moment) {
+        let (installation, state, names) = (options.installation, bridgeStanding.state, installationNames)
+        publish("installation_updated", at: now) { data in
+            data.field("installation_id", installation)
+            data.field("state", state.rawValue)
+            data.field("custom_display_name", names.displayName)
+            data.field("custom_emoji", names.emoji)
+        }
+    }
+}
+
+/// What the user calls the installation.
+struct InstallationNames: Hashable, Sendable {
+    var displayName: String?
+    var emoji: String?
+}

@@ -1,0 +1,115 @@
+/// A rate bucket at a moment.
+package struct BucketReport: Hashable, Sendable {
+    package var name: String
+    package var capacity: Double
+    package var refillPerSecond: Double
+    package var level: Double
+    package var taken: Int
+    package var isFull: Bool { level >= capacity }
+}
+
+/// A fault that is planned and has not struck yet.
+package struct PlannedFault: Hashable, Sendable {
+    package var kind: String
+    package var method: String?
+    package var left: Int
+}
+
+/// What whoever watches the relay from outside is told: a name and JSON on one line.
+package enum WatchEvent: Hashable, Sendable {
+    case call(BridgeCall)
+    case buckets([BucketReport], at: Moment)
+    case breach(Breach)
+    case bridge(BridgeStanding)
+    case faults([PlannedFault])
+
+    package var name: String {
+        switch self {
+        case .call: "call"
+        case .buckets: "buckets"
+        case .breach: "breach"
+        case .bridge: "bridge"
+        case .faults: "fault"
+        }
+    }
+
+    package var data: [UInt8] {
+        JSONWriter.object { data in
+            switch self {
+            case .call(let call): Self.write(call, to: &data)
+            case .buckets(let buckets, let now): Self.write(buckets, now, to: &data)
+            case .breach(let breach):
+                data.field("code", breach.code.rawValue)
+                data.field("sentence", breach.sentence)
+                data.field("method", breach.method)
+                data.field("request_id", breach.request)
+                data.field("at_ms", breach.at.milliseconds)
+            case .bridge(let standing):
+                data.field("state", standing.state.rawValue)
+                data.field("sockets", Int64(standing.sockets))
+                data.field("version", standing.version)
+            case .faults(let faults): Self.write(faults, to: &data)
+            }
+        }
+    }
+
+    private static func write(_ call: BridgeCall, to data: inout JSONWriter) {
+        data.field("at_ms", call.at.milliseconds)
+        data.field("method", call.method)
+        data.field("status", Int64(call.status))
+        data.field("code", call.code)
+        data.field("request_id", call.request)
+        data.field("session_id", call.session)
+        data.field("interaction_id", call.interaction)
+        data.field("bytes", Int64(call.byteCount))
+        data.field("fault", call.fault)
+    }
+
+    private static func write(_ buckets: [BucketReport], _ now: Moment, to data: inout JSONWriter) {
+        data.field("at_ms", now.milliseconds)
+        data.array("buckets") { list in
+            for bucket in buckets {
+                list.objectElement { item in
+                    item.field("name", bucket.name)
+                    item.field("capacity", json: Self.short(bucket.capacity))
+                    item.field("refill_per_second", json: Self.short(bucket.refillPerSecond))
+                    item.field("level", json: Self.short(bucket.level))
+                    item.field("taken", Int64(bucket.taken))
+                }
+            }
+        }
+    }
+
+    private static func write(_ faults: [PlannedFault], to data: inout JSONWriter) {
+        data.array("faults") { list in
+            for fault in faults {
+                list.objectElement { item in
+                    item.field("kind", fault.kind)
+                    item.field("method", fault.method)
+                    item.field("left", Int64(fault.left))
+                }
+            }
+        }
+    }
+
+    /// With at most three digits after the point.
+    private static func short(_ number: Double) -> String {
+        let rounded = (number * 1_000).rounded() / 1_000
+        return rounded == rounded.rounded() && abs(rounded) < 1e15 ? String(Int64(rounded)) : "\(rounded)"
+    }
+}
+
+extension Relay {
+    /// By name.
+    package func bucketReports(at now: Moment) -> [BucketReport] {
+        buckets.values.sorted { $0.name < $1.name }.map { bucket in
+            BucketReport(
+                name: bucket.name, capacity: bucket.shape.capacity, refillPerSecond: bucket.shape.refillPerSecond,
+                level: bucket.level(at: now), taken: tally.tokensTaken[bucket.name] ?? 0)
+        }
+    }
+
+    package var faultList: [PlannedFault] {
+        plannedFaults().map { PlannedFault(kind: $0.kind, method: $0.method, left: $0.left) }
+    }
+}

@@ -1,0 +1,142 @@
+import LocalServer
+import Locking
+import RelayRules
+
+/// Those who look over the relay's shoulder: the developer panel of the page, or `curl -N`.
+///
+/// They are told what is new after every change of the relay, all of them the same; levels of buckets, which move by
+/// themselves, at most five times a second and once more when all are full again. While nobody watches, nothing is compared
+/// and nothing encoded.
+struct WatchFeed {
+    /// Levels are told no more often than this.
+    static let bucketMilliseconds = 200
+
+    private var streams: [Int: EventStream] = [:]
+    private var lastName = 0
+    var isWatched: Bool { !streams.isEmpty }
+
+    /// What they have been told.
+    var calls: UInt64 = 0
+    var breaches = 0
+    var standing: BridgeStanding?
+    var faults: [PlannedFault] = []
+    var buckets: [BucketReport] = []
+    var bucketsAt = Moment(milliseconds: 0)
+    /// Somebody comes back for the levels.
+    var isTimerSet = false
+
+    mutating func nameForWatcher() -> Int {
+        lastName += 1
+        return lastName
+    }
+
+    mutating func add(_ stream: EventStream, as name: Int) { streams[name] = stream }
+    mutating func remove(_ name: Int) { streams[name] = nil }
+
+    func push(_ event: WatchEvent) {
+        let bytes = ServerSentEvents.bytes(of: event)
+        for stream in streams.values { stream.push(bytes) }
+    }
+
+    func comment() {
+        for stream in streams.values { stream.push(ServerSentEvents.comment) }
+    }
+}
+
+extension RelaySimulator {
+    /// So many calls and breaches of the past are told to whoever begins to watch.
+    static let watchedCalls = 200
+    /// What a watcher may have waiting; at the bound it is cut, and may come back.
+    private static let watchLimit = 4 << 20
+    private static let watcherLimit = 32
+
+    /// `GET /v1/simulator/watch`: how things stand, the last calls and breaches, and then everything as it happens.
+    func watch(_ request: LocalRequest) -> LocalAnswer {
+        if let refusal = refusesControl(request) { return .whole(refusal) }
+        let now = clock.now()
+        let (name, count) = state.withLock { ($0.watch.nameForWatcher(), $0.watch.count) }
+        guard count < Self.watcherLimit else {
+            return .whole(
+                Envelope.failure(503, "temporarily_unavailable", "\(count) watch already; end one of them first."))
+        }
+        let stream = EventStream(limit: Self.watchLimit) { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.watch.remove(name) }
+        }
+        change { $0.beginWatching(stream, as: name, at: now) }
+        return .stream(
+            LocalResponse(
+                status: 200,
+                headers: [LocalHeader("Content-Type", "text/event-stream"), LocalHeader("Cache-Control", "no-store")]),
+            stream)
+    }
+
+    /// The levels rise with time alone, so that somebody must look again.
+    func lookAtBuckets(after milliseconds: Int) {
+        clock.after(milliseconds) { [weak self] in
+            guard let self, state.withLock({ $0.isRunning }) else { return }
+            change { $0.watch.isTimerSet = false }
+        }
+    }
+}
+
+extension SimulatorState {
+    mutating func beginWatching(_ stream: EventStream, as name: Int, at now: Moment) {
+        if !watch.isWatched {
+            watch.calls = relay.lastCallNumber
+            watch.breaches = relay.breaches.count
+            watch.standing = relay.bridgeStanding
+            watch.faults = relay.faultList
+            watch.buckets = relay.bucketReports(at: now)
+            watch.bucketsAt = now
+        }
+        var events: [WatchEvent] = [.buckets(relay.bucketReports(at: now), at: now), .bridge(relay.bridgeStanding)]
+        if !watch.faults.isEmpty { events.append(.faults(watch.faults)) }
+        events += relay.calls(after: 0).suffix(RelaySimulator.watchedCalls).map { .call($0) }
+        events += relay.breaches.suffix(RelaySimulator.watchedCalls).map { .breach($0) }
+        for event in events { stream.push(ServerSentEvents.bytes(of: event)) }
+        watch.add(stream, as: name)
+    }
+
+    /// Tells what is new. The answer is for whoever has a clock: after so many milliseconds the levels are to be looked at again.
+    mutating func tellWatchers(at now: Moment) -> Int? {
+        guard watch.isWatched else { return nil }
+        for call in relay.calls(after: watch.calls) { watch.push(.call(call)) }
+        watch.calls = relay.lastCallNumber
+        for breach in relay.breaches.dropFirst(watch.breaches) { watch.push(.breach(breach)) }
+        watch.breaches = relay.breaches.count
+        let standing = relay.bridgeStanding
+        if standing != watch.standing {
+            watch.standing = standing
+            watch.push(.bridge(standing))
+        }
+        let faults = relay.faultList
+        if faults != watch.faults {
+            watch.faults = faults
+            watch.push(.faults(faults))
+        }
+        return tellLevels(at: now)
+    }
+
+    private mutating func tellLevels(at now: Moment) -> Int? {
+        guard !watch.isTimerSet else { return nil }
+        let buckets = relay.bucketReports(at: now)
+        guard buckets != watch.buckets else { return nil }
+        let since = now.milliseconds - watch.bucketsAt.milliseconds
+        // A clock that was put back must not silence the feed.
+        if (0..<Int64(WatchFeed.bucketMilliseconds)).contains(since) {
+            watch.isTimerSet = true
+            return WatchFeed.bucketMilliseconds - Int(since)
+        }
+        watch.buckets = buckets
+        watch.bucketsAt = now
+        watch.push(.buckets(buckets, at: now))
+        guard buckets.contains(where: { !$0.isFull }) else { return nil }
+        watch.isTimerSet = true
+        return WatchFeed.bucketMilliseconds
+    }
+}
+
+extension WatchFeed {
+    var count: Int { streams.count }
+}
