@@ -9,6 +9,8 @@ package struct Relay: Sendable {
     var buckets: [String: RateBucket]
     var sessionOrder: [String] = []
     var sessionStates: [String: PhoneSession] = [:]
+    /// The deleted sessions that are still kept, oldest first.
+    var deletedSessions: [String] = []
     /// Where a message stands: its session and its place there.
     var messagePlaces: [String: (session: String, index: Int)] = [:]
     var interactions: [String: Interaction] = [:]

@@ -61,6 +61,8 @@ package struct RelayOptions: Sendable, Hashable {
     package var refusesEmptyPlaceholder = true
     package var followUpWindowMilliseconds: Int64 = 30 * 60_000
     package var approvalLifetimeMilliseconds: Int64 = 5 * 60_000
+    /// A deleted session is gone for good after this (relay sheet 9.1).
+    package var deletionGraceMilliseconds: Int64 = 24 * 3_600_000
     package var ringEvents = 256
     package var ringMilliseconds: Int64 = 5 * 60_000
     package var keyLifetimeMilliseconds: Int64 = 24 * 3_600_000

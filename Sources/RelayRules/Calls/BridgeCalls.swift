@@ -120,7 +120,8 @@ extension Relay {
         if options.refusesEmptyPlaceholder, text.plain == "" {
             fields.complain("text", .tooSmall, "must not be empty", .malformedRequest)
         }
-        _ = fields.optional("reply_to")
+        let attachments = fields.attachments()
+        let replyTo = fields.optional("reply_to")
         let usage = fields.json("usage")
         let key = fields.key(required: true)
         try fields.check()
@@ -136,7 +137,7 @@ extension Relay {
         add(
             PhoneMessage(
                 id: id, role: .agent, interaction: interaction, text: text.plain ?? "", sealedText: text.sealed,
-                isFinal: false, usage: usage, at: now), to: session)
+                isFinal: false, usage: usage, at: now, attachments: attachments, replyTo: replyTo), to: session)
         if let interaction { interactions[interaction]?.placeholder = id }
         publish("message_added", at: now) { data in
             data.field("message_id", id)
@@ -144,6 +145,8 @@ extension Relay {
             data.field("role", "agent")
             data.field("interaction_id", interaction)
             text.write("text", to: &data)
+            data.field("attachments", json: attachments)
+            data.field("reply_to", replyTo)
             data.field("ts", now.milliseconds)
         }
         let result = JSONWriter.object { $0.field("message_id", id) }
@@ -205,6 +208,7 @@ extension Relay {
         state.usage = usage ?? state.usage
         state.finishReason = reason
         sessionStates[place.session]?.messages[place.index] = state
+        sessionStates[place.session]?.updatedAt = now
         if let interaction { interactions[interaction]?.ended = true }
         publish("message_finalized", at: now) { data in
             data.field("message_id", message)
@@ -239,6 +243,7 @@ extension Relay {
     mutating func add(_ message: PhoneMessage, to session: String) {
         guard let count = sessionStates[session]?.messages.count else { return }
         sessionStates[session]?.messages.append(message)
+        sessionStates[session]?.updatedAt = message.at
         messagePlaces[message.id] = (session, count)
     }
 
@@ -251,14 +256,16 @@ extension Relay {
         return JSONWriter.object { $0.field("session_id", id) }
     }
 
-    mutating func openSession(source: String?, at now: Moment) -> String {
+    mutating func openSession(source: String?, title: String? = nil, at now: Moment) -> String {
         let id = identifiers.identifier("ses_")
         sessionOrder.append(id)
         sessionStates[id] = PhoneSession(id: id, source: source, createdAt: now)
+        sessionStates[id]?.title = title
         let installation = options.installation
         publish("session_created", at: now) { data in
             data.field("session_id", id)
             data.field("source", source)
+            data.field("title", title)
             data.field("installation_id", installation)
         }
         return id
@@ -307,7 +314,9 @@ extension Relay {
         let index = sessionStates[session]?.tasks.count ?? 0
         taskPlaces[place] = TaskPlace(session: session, index: index, created: body)
         sessionStates[session]?.tasks.append(
-            PhoneTask(id: task, kind: kind, interaction: interaction, label: label.plain, arguments: arguments))
+            PhoneTask(
+                id: task, kind: kind, interaction: interaction, label: label.plain, arguments: arguments,
+                sealed: ["status_label_ct": label.sealed, "args_ct": sealed].compactMapValues { $0 }))
         publish("task_created", at: now) { data in
             data.field("task_id", task)
             data.field("session_id", session)
@@ -325,6 +334,12 @@ extension Relay {
             throw Refusal(status: 404, code: "task_not_found", message: "The task is not known.", breach: .unknownTask)
         }
         return place
+    }
+
+    private mutating func keepSealed(_ fields: [String: String?], of place: TaskPlace) {
+        let present = fields.compactMapValues { $0 }
+        guard !present.isEmpty else { return }
+        sessionStates[place.session]?.tasks[place.index].sealed.merge(present) { _, new in new }
     }
 
     private mutating func updateTask(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal) -> [UInt8]
@@ -346,6 +361,8 @@ extension Relay {
         }
         if let label = label.plain { sessionStates[session]?.tasks[place.index].label = label }
         if let partial { sessionStates[session]?.tasks[place.index].partialResult = partial }
+        if let percent { sessionStates[session]?.tasks[place.index].percent = percent }
+        keepSealed(["status_label_ct": label.sealed, "partial_result_ct": sealed], of: place)
         publish("task_progress", at: now) { data in
             data.field("task_id", task)
             data.field("session_id", session)
@@ -384,6 +401,7 @@ extension Relay {
         sessionStates[session]?.tasks[place.index].status = status
         sessionStates[session]?.tasks[place.index].result = result
         sessionStates[session]?.tasks[place.index].error = error.plain
+        keepSealed(["status_label_ct": label.sealed, "error_ct": error.sealed, "result_ct": sealed], of: place)
         if let label = label.plain { sessionStates[session]?.tasks[place.index].label = label }
         publish("task_\(status ?? "completed")", at: now) { data in
             data.field("task_id", task)

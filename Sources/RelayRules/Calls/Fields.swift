@@ -101,6 +101,27 @@ struct Fields {
         return value
     }
 
+    /// What a bridge adds to a message: `[{key, mime, size, name}]` (relay sheet 6.1), as JSON.
+    mutating func attachments() -> String? {
+        guard let member = member("attachments") else { return nil }
+        guard case .array(let list) = member, list.count <= 32 else {
+            complain("attachments", .invalidType, "expected a list of at most 32", .malformedRequest)
+            return nil
+        }
+        for (index, attachment) in list.enumerated() {
+            guard attachment["key"]?.string != nil, attachment["mime"]?.string != nil,
+                let size = attachment["size"]?.integer
+            else {
+                complain("attachments.\(index)", .invalidType, "needs key, mime and size", .malformedRequest)
+                continue
+            }
+            if !(0...26_214_400).contains(size) {
+                complain("attachments.\(index).size", .tooBig, "at most 25 MB", .oversized)
+            }
+        }
+        return list.isEmpty ? nil : member.text
+    }
+
     /// 1 to 64 characters of `[a-zA-Z0-9_-]` (relay sheet 7.1).
     mutating func key(required: Bool) -> String? {
         guard let member = root["idempotency_key"] else {

@@ -31,6 +31,7 @@ extension Relay {
             else { continue }
             settle(id, "deny", reason: "expired", at: now)
         }
+        forgetDeletedSessions(at: now)
         expireUpdates(at: now)
         tickSockets(at: now)
         tellStanding(at: now)
@@ -57,7 +58,8 @@ extension Relay {
         add(
             PhoneMessage(
                 id: message, role: .user, interaction: interaction, text: draft.text ?? "",
-                sealedText: draft.sealedText, isFinal: true, usage: nil, at: now), to: session)
+                sealedText: draft.sealedText, isFinal: true, usage: nil, at: now, attachments: draft.attachments,
+                replyTo: draft.replyTo), to: session)
         publish("message_added", at: now) { data in
             data.field("message_id", message)
             data.field("session_id", session)
@@ -65,6 +67,7 @@ extension Relay {
             data.field("interaction_id", interaction)
             content.write("text", to: &data)
             data.field("attachments", json: draft.attachments)
+            data.field("reply_to", draft.replyTo)
             data.field("ts", now.milliseconds)
         }
         let model = sessionStates[session]?.model

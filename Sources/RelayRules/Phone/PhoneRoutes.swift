@@ -64,8 +64,9 @@ extension Relay {
         case "POST":
             var fields = try Fields(body: request.body)
             let model = fields.optional("model")
+            let title = fields.nullable("title", atMost: 1_024)?.text
             try fields.check()
-            return startSession(model: model, at: now)
+            return startSession(title: title, model: model, at: now)
         default: throw Self.notTaken(request)
         }
     }
@@ -88,6 +89,8 @@ extension Relay {
         case ("GET", "messages"):
             return JSONWriter.object {
                 $0.array("messages") { list in session.messages.forEach { list.element(json: Self.json($0)) } }
+                // Ours: tool calls stay in history (relay sheet 9.2), but where the app finds them is not documented.
+                $0.array("tasks") { list in session.tasks.forEach { list.element(json: Self.json($0)) } }
             }
         case ("POST", "send"):
             let host = request.headers.value(of: "host") ?? ""
@@ -109,8 +112,8 @@ extension Relay {
         return Array("{}".utf8)
     }
 
-    private mutating func startSession(model: String?, at now: Moment) -> [UInt8] {
-        let id = openSession(source: nil, at: now)
+    private mutating func startSession(title: String?, model: String?, at now: Moment) -> [UInt8] {
+        let id = openSession(source: nil, title: title, at: now)
         sessionStates[id]?.model = model
         let (installation, user) = (options.installation, options.user)
         queueUpdate("session.started", session: id, interaction: nil, at: now) { payload in
@@ -126,7 +129,10 @@ extension Relay {
         let title = body.nullable("title", atMost: 1_024)
         let model = body.nullable("model", atMost: 256)
         try body.check()
-        if let title { sessionStates[session.id]?.title = title.text }
+        if let title {
+            sessionStates[session.id]?.title = title.text
+            sessionStates[session.id]?.updatedAt = now
+        }
         guard let model, model.text != session.model else { return }
         sessionStates[session.id]?.model = model.text
         queueUpdate("session.model.changed", session: session.id, interaction: nil, at: now) { payload in
@@ -143,7 +149,8 @@ extension Relay {
 
     /// What runs is cancelled, what is asked is denied, and later writes get 410 (relay sheet 4.3, 4.4, 10.2).
     private mutating func delete(_ session: PhoneSession, at now: Moment) {
-        sessionStates[session.id]?.isDeleted = true
+        sessionStates[session.id]?.deletedAt = now
+        deletedSessions.append(session.id)
         for approval in pendingApprovals where approval.session == session.id {
             settle(approval.id, "deny", reason: "session_deleted", at: now)
         }
@@ -270,7 +277,9 @@ extension Relay {
             writer.field("title", session.title)
             writer.field("model", session.model)
             writer.field("is_archived", session.isArchived)
+            writer.field("archived", session.isArchived)
             writer.field("created_at", session.createdAt.milliseconds)
+            writer.field("updated_at", session.updatedAt.milliseconds)
             writer.field("messages", Int64(session.messages.count))
         }
     }
@@ -283,10 +292,28 @@ extension Relay {
             writer.field("interaction_id", message.interaction)
             let text = message.isFinal || message.deltas == 0 ? message.text : message.streamed
             Pair(plain: message.sealedText == nil ? text : nil, sealed: message.sealedText).write("text", to: &writer)
+            writer.field("attachments", json: message.attachments)
+            writer.field("reply_to", message.replyTo)
             writer.field("ts", message.at.milliseconds)
             writer.field("usage", json: message.usage)
             writer.field("finish_reason", message.finishReason)
             writer.field("final", message.isFinal)
+        }
+    }
+    /// The fields of its events, as far as they have come; no `status` while it runs.
+    private static func json(_ task: PhoneTask) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("task_id", task.id)
+            writer.field("kind", task.kind)
+            writer.field("interaction_id", task.interaction)
+            writer.field("status_label", task.label)
+            writer.field("args", json: task.arguments)
+            if let percent = task.percent { writer.field("progress_percent", Int64(percent)) }
+            writer.field("partial_result", json: task.partialResult)
+            writer.field("result", json: task.result)
+            writer.field("error", task.error)
+            for (name, value) in task.sealed.sorted(by: { $0.key < $1.key }) { writer.field(name, value) }
+            writer.field("status", task.status)
         }
     }
 }

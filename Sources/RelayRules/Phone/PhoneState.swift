@@ -8,9 +8,20 @@ package struct PhoneSession: Sendable, Hashable {
     /// Nil: the agent's own choice.
     package var model: String?
     package var isArchived = false
-    package var isDeleted = false
+    /// It is kept for a while after this, and refused (relay sheet 9.1, 10.2).
+    package var deletedAt: Moment?
+    /// Its last message, or whatever else the phone lists it by.
+    package var updatedAt: Moment
+    package var isDeleted: Bool { deletedAt != nil }
     package var messages: [PhoneMessage] = []
     package var tasks: [PhoneTask] = []
+
+    init(id: String, source: String?, createdAt: Moment) {
+        self.id = id
+        self.source = source
+        self.createdAt = createdAt
+        updatedAt = createdAt
+    }
 }
 
 package struct PhoneMessage: Sendable, Hashable {
@@ -28,6 +39,9 @@ package struct PhoneMessage: Sendable, Hashable {
     /// What its deltas add up to.
     package var streamed = ""
     package var deltas = 0
+    /// A JSON array, as the phone or the bridge named them.
+    package var attachments: String?
+    package var replyTo: String?
 }
 
 package struct PhoneTask: Sendable, Hashable {
@@ -39,8 +53,11 @@ package struct PhoneTask: Sendable, Hashable {
     package var partialResult: String?
     package var result: String?
     package var error: String?
+    package var percent: Int?
     /// Nil while it runs.
     package var status: String?
+    /// The sealed twins of these, by the names that they have on the wire.
+    package var sealed: [String: String] = [:]
 }
 
 package struct PhoneApproval: Sendable, Hashable {
