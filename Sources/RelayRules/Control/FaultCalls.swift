@@ -112,6 +112,7 @@ extension Relay {
                         element.field("kind", kind.name)
                         element.field("strikes", kind.target.rawValue)
                         element.field("what", kind.sentence)
+                        element.field("is_bearable", kind.isBearable)
                     }
                 }
             }
