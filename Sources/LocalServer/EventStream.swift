@@ -1,6 +1,17 @@
 import CMicrohttpd
 import Locking
 
+/// A response body that goes on and on, as the library's thread sees it.
+protocol StreamSource: Wakeable {
+    func attach(_ connection: Connection)
+    /// Some bytes, or 0 after the connection was suspended, or one of the library's two ends.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int
+    func requestCompleted()
+}
+
+/// The library then closes the connection in the middle of the body.
+var streamEndsBroken: Int { cmicrohttpd_end_with_error() }
+
 /// A response body that is fed as things happen, for one reader. Any thread may push.
 ///
 /// States: *open*; *finishing* (what is queued still goes out, then the body ends properly); *cut* (the reader was too slow
@@ -9,7 +20,7 @@ import Locking
 ///
 /// The queue holds at most `limit` bytes that the kernel has not taken. At the bound the reader is cut rather than the
 /// producer held up: a reader of events can come back and ask from where it left off.
-package final class EventStream: Wakeable {
+package final class EventStream: StreamSource {
     private enum Phase { case open, finishing, cut, gone }
 
     private struct State {
@@ -77,7 +88,7 @@ package final class EventStream: Wakeable {
     /// The library asks for bytes: some, or 0 after the connection was suspended, or one of the library's two ends.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         state.withLock { state in
-            if state.phase == .cut || state.phase == .gone { return cmicrohttpd_end_with_error() }
+            if state.phase == .cut || state.phase == .gone { return streamEndsBroken }
             let count = state.queue.take(into: buffer)
             if count > 0 { return count }
             if state.phase == .finishing { return cmicrohttpd_end_of_stream() }

@@ -30,7 +30,14 @@ func wholeResponse(_ response: LocalResponse, on connection: Connection) -> MHD_
     return queue(made, response, on: connection)
 }
 
-func streamResponse(_ head: LocalResponse, _ stream: EventStream, on connection: Connection) -> MHD_Result {
+/// A class, so that one bare pointer can stand for it.
+private final class SourceBox {
+    let source: any StreamSource
+
+    init(_ source: any StreamSource) { self.source = source }
+}
+
+func streamResponse(_ head: LocalResponse, _ stream: any StreamSource, on connection: Connection) -> MHD_Result {
     // The library allocates a block for each response besides the connection's own buffer, which is what it reads into
     // with chunked encoding.
     let blockSize = 4_096
@@ -38,12 +45,12 @@ func streamResponse(_ head: LocalResponse, _ stream: EventStream, on connection:
         cmicrohttpd_size_unknown(), blockSize,
         { stream, _, buffer, size in
             guard let stream, let buffer else { return cmicrohttpd_end_with_error() }
-            return Unmanaged<EventStream>.fromOpaque(stream).takeUnretainedValue()
+            return Unmanaged<SourceBox>.fromOpaque(stream).takeUnretainedValue().source
                 .read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
-        }, Unmanaged.passRetained(stream).toOpaque(),
+        }, Unmanaged.passRetained(SourceBox(stream)).toOpaque(),
         { stream in
             guard let stream else { return }
-            Unmanaged<EventStream>.fromOpaque(stream).release()
+            Unmanaged<SourceBox>.fromOpaque(stream).release()
         })
     return queue(made, head, on: connection)
 }

@@ -63,6 +63,8 @@ package enum LocalAnswer: Sendable {
     case whole(LocalResponse)
     /// Head now, body as the stream is fed. The body of the head is not used.
     case stream(LocalResponse, EventStream)
+    /// Likewise, of a feed that many read.
+    case feed(LocalResponse, FeedReader)
     /// Later, by the ticket, without holding up anybody else.
     case deferred(ResponseTicket)
     /// The connection becomes a WebSocket. A request that does not ask for one properly is refused by the server itself.

@@ -52,7 +52,7 @@ final class OpenRequest {
     func completed(_ engine: ServerEngine) {
         if let wakeable { engine.forget(wakeable) }
         switch wakeable {
-        case let stream as EventStream: stream.requestCompleted()
+        case let stream as any StreamSource: stream.requestCompleted()
         case let pending as PendingAnswer: pending.requestCompleted()
         default: break
         }
@@ -98,11 +98,8 @@ final class OpenRequest {
         switch answer {
         case .whole(let response):
             return send(response, on: connection)
-        case .stream(let head, let stream):
-            stream.attach(connection)
-            keep(stream, engine)
-            phase = .answered
-            return streamResponse(head, stream, on: connection)
+        case .stream(let head, let stream): return send(head, stream, on: connection, engine)
+        case .feed(let head, let reader): return send(head, reader, on: connection, engine)
         case .deferred(let ticket):
             let pending = ticket.pending
             keep(pending, engine)
@@ -153,6 +150,15 @@ final class OpenRequest {
     private func send(_ response: LocalResponse, on connection: Connection) -> MHD_Result {
         phase = .answered
         return wholeResponse(response, on: connection)
+    }
+
+    private func send(
+        _ head: LocalResponse, _ stream: any StreamSource, on connection: Connection, _ engine: ServerEngine
+    ) -> MHD_Result {
+        stream.attach(connection)
+        keep(stream, engine)
+        phase = .answered
+        return streamResponse(head, stream, on: connection)
     }
 
     private func reset(_ connection: Connection) -> MHD_Result {

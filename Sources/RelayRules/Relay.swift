@@ -17,7 +17,7 @@ package struct Relay: Sendable {
     var taskPlaces: [String: TaskPlace] = [:]
     var approvals: [String: PhoneApproval] = [:]
     var approvalOrder: [String] = []
-    var keys: [String: Remembered] = [:]
+    var keys: RememberedKeys
     var faults: [Fault] = []
     var faultMix: FaultMix?
     var drawnForConnection: SocketFault.Kind?
@@ -85,6 +85,7 @@ package struct Relay: Sendable {
         identifiers = IdentifierSource(seed: options.seed)
         callLog = CallLog(limit: options.callLogLimit)
         tokens = [options.bridgeToken: .good]
+        keys = RememberedKeys(limit: options.keyLimit)
         buckets = options.buckets.reduce(into: [:]) { $0[$1.key] = RateBucket(name: $1.key, shape: $1.value) }
     }
 

@@ -4,10 +4,6 @@ import RelayRules
 
 // The phone's event stream, relay sheet 9.3 and 16.1.
 extension RelaySimulator {
-    /// What a reader may have waiting: more than a whole ring of the largest events, or a phone that comes back to a full ring
-    /// would be cut for ever.
-    private static let streamLimit = 64 << 20
-
     func phoneStream(_ request: LocalRequest) -> LocalAnswer {
         guard Self.query("access_token", in: request.target) == nil, Self.query("token", in: request.target) == nil
         else {
@@ -23,13 +19,8 @@ extension RelaySimulator {
         }
         guard admitted.response.status == 200 else { return .whole(Self.localResponse(admitted.response)) }
 
-        let name = state.withLock { $0.nameForReader() }
-        let stream = EventStream(limit: Self.streamLimit) { [weak self] in
-            guard let self else { return }
-            state.withLock { $0.detach(name) }
-        }
-        state.withLock { $0.attach(stream, as: name, after: Self.lastEventID(request)) }
-        return .stream(Self.head(admitted.response), stream)
+        let last = Self.lastEventID(request)
+        return .feed(Self.head(admitted.response), state.withLock { $0.attachPhone(after: last) })
     }
 
     private static func head(_ admitted: RawResponse) -> LocalResponse {

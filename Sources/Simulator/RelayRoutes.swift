@@ -32,6 +32,7 @@ extension RelaySimulator {
         switch answer {
         case .whole(let response): .whole(traced(response, request))
         case .stream(let head, let stream): .stream(traced(head, request), stream)
+        case .feed(let head, let reader): .feed(traced(head, request), reader)
         case .deferred, .webSocket, .reset: answer
         }
     }

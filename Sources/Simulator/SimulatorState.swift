@@ -4,12 +4,6 @@ import RelayRules
 
 /// Everything of a simulator that changes, under its one lock: the relay, and who is told what it did.
 struct SimulatorState {
-    /// A phone on the event stream; it has been given everything up to `seen`.
-    private struct Reader {
-        var stream: EventStream
-        var seen: UInt64
-    }
-
     /// What subscribers in the same process are told next.
     struct Announcement {
         var events: [PhoneEvent]
@@ -27,15 +21,22 @@ struct SimulatorState {
     var waitingViews: [WaitingView] = []
     var files = AttachmentFiles()
     var watch = WatchFeed()
-    private var readers: [Int: Reader] = [:]
-    private var lastReaderName = 0
+    /// The phones' event stream, and up to where it has been told.
+    let phones = EventFeed(limit: Self.phoneLimit)
+    private var toldEvent: UInt64 = 0
     private var eventHandlers: [@Sendable (PhoneEvent) -> Void] = []
     private var updateHandlers: [@Sendable (PendingUpdate) -> Void] = []
     private var announcedEvent: UInt64 = 0
     private var announcedUpdates: Set<String> = []
     private var isAnnouncing = false
 
-    init(relay: Relay) { self.relay = relay }
+    /// How far a phone may fall behind; what is kept for the slowest is kept once for all.
+    private static let phoneLimit = 32 << 20
+
+    init(relay: Relay) {
+        self.relay = relay
+        toldEvent = relay.lastPhoneEventID
+    }
 
     /// The lane of a message: deltas and ends name nothing else (relay sheet 6.2, 6.3).
     func lane(ofMessage id: String) -> LaneWatch.Lane? {
@@ -50,22 +51,12 @@ struct SimulatorState {
 
     /// Replays what came after `last`, and then the reader is live. Without `last` it is live at once: a phone that starts
     /// cold has just read the durable state, and replayed deltas would double its text.
-    mutating func attach(_ stream: EventStream, as name: Int, after last: UInt64?) {
-        let seen = relay.lastPhoneEventID
-        if let last, last != seen {
-            for event in relay.phoneEvents(after: last) { stream.push(ServerSentEvents.bytes(of: event)) }
-        }
-        readers[name] = Reader(stream: stream, seen: seen)
+    func attachPhone(after last: UInt64?) -> FeedReader {
+        guard let last, last != relay.lastPhoneEventID else { return phones.open() }
+        return phones.open(backlog: relay.phoneEvents(after: last).flatMap(ServerSentEvents.pieces))
     }
 
-    mutating func detach(_ name: Int) { readers[name] = nil }
-
-    mutating func nameForReader() -> Int {
-        lastReaderName += 1
-        return lastReaderName
-    }
-
-    var readerCount: Int { readers.count }
+    var readerCount: Int { phones.readerCount }
 
     /// Does on the sockets what the relay ordered. The calls of a link return at once, so they may be made inside the lock,
     /// and no two threads can mix up the order of the frames.
@@ -84,29 +75,24 @@ struct SimulatorState {
     /// What is to be done outside the lock; the phones' streams end here.
     mutating func takeEdgeOrders() -> [EdgeOrder] {
         let orders = relay.takeEdgeOrders()
-        if orders.contains(.cutPhones) { cutReaders() }
+        if orders.contains(.cutPhones) { phones.cutAll() }
         return orders
     }
 
-    private mutating func cutReaders() {
-        for reader in readers.values { reader.stream.cut() }
-        readers = [:]
-    }
-
-    /// Gives every reader what is new. Pushing never waits; a reader at its bound is cut.
+    /// Gives every phone what is new. It never waits.
     mutating func publish() {
         let last = relay.lastPhoneEventID
-        for (name, reader) in readers where reader.seen < last {
-            for event in relay.phoneEvents(after: reader.seen) where event.id > reader.seen {
-                reader.stream.push(ServerSentEvents.bytes(of: event))
-            }
-            readers[name]?.seen = last
+        guard toldEvent < last else { return }
+        defer { toldEvent = last }
+        guard phones.isRead else { return }
+        for event in relay.phoneEvents(after: toldEvent) where event.id > toldEvent {
+            phones.append(ServerSentEvents.bytes(of: event))
         }
     }
 
     /// Keeps idle connections open, and shows who has gone.
     func comment() {
-        for reader in readers.values { reader.stream.push(ServerSentEvents.comment) }
+        phones.append(ServerSentEvents.comment)
         watch.comment()
     }
 

@@ -47,7 +47,7 @@ extension Relay {
     {
         guard let key, let known = keys[key] else { return nil }
         guard now.milliseconds(since: known.at) <= options.keyLifetimeMilliseconds else {
-            keys[key] = nil
+            keys.forget(key)
             return nil
         }
         guard known.method == method, known.body == body else {
@@ -60,7 +60,7 @@ extension Relay {
     private mutating func remember(_ key: String?, _ method: String, _ body: [UInt8], _ result: [UInt8], at now: Moment)
     {
         guard let key else { return }
-        keys[key] = Remembered(method: method, body: body, result: result, at: now)
+        keys.remember(Remembered(method: method, body: body, result: result, at: now), as: key)
     }
 
     /// The result with `idempotent: true` beside its members (relay sheet 16.6).

@@ -7,7 +7,8 @@ extension Relay {
         guard let id, id < nextEvent, let first = ring.first, id + 1 >= first.id else {
             return id == lastPhoneEventID ? [] : ring
         }
-        return Array(ring.drop { $0.id <= id })
+        // Ids have no gaps.
+        return Array(ring[(ring.startIndex + Int(id + 1 - first.id))...])
     }
 
     mutating func publish(_ type: String, at now: Moment, _ fields: (inout JSONWriter) -> Void) {
