@@ -143,13 +143,16 @@ package struct Relay: Sendable {
             }
             return phoneCall(target, request, headers: headers, at: now)
         }
-        do throws(Refusal) { try checkBridgeToken(request, target.segments[2], trace, at: now) } catch {
+        let method = target.segments[2]
+        let bucket = Self.bucket(of: method)
+        do throws(Refusal) { try checkBridgeToken(request, method, trace, at: now) } catch {
+            // Every answer to a bridge tells how its bucket stands (relay sheet 11.2), also to one that is revoked.
+            if Self.bearer(request).flatMap({ tokens[$0] }) != nil {
+                headers += buckets[bucket]?.headers(at: now) ?? []
+            }
             return plain(error)
         }
-
-        let method = target.segments[2]
         tally.calls[method, default: 0] += 1
-        let bucket = Self.bucket(of: method)
         let fault = takeFault(for: method)
         if var early = answerInsteadOf(fault, bucket: bucket, headers: headers, at: now) {
             early.fault = fault?.name

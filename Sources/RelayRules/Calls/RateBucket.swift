@@ -2,8 +2,8 @@
 struct RateBucket: Sendable {
     let name: String
     let shape: RelayOptions.BucketShape
-    private var tokens: Double
-    private var asOf: Moment?
+    var tokens: Double
+    var asOf: Moment?
 
     init(name: String, shape: RelayOptions.BucketShape) {
         self.name = name

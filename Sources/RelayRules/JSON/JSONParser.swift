@@ -16,12 +16,16 @@ struct JSONParser {
     static let maximumDepth = 64
 
     private let bytes: [UInt8]
+    private let depthLimit: Int
     private var position = 0
 
-    private init(_ bytes: [UInt8]) { self.bytes = bytes }
+    private init(_ bytes: [UInt8], _ depthLimit: Int) {
+        self.bytes = bytes
+        self.depthLimit = depthLimit
+    }
 
-    static func parse(_ bytes: [UInt8]) throws(JSONFault) -> JSONValue {
-        var parser = JSONParser(bytes)
+    static func parse(_ bytes: [UInt8], depthLimit: Int = JSONParser.maximumDepth) throws(JSONFault) -> JSONValue {
+        var parser = JSONParser(bytes, depthLimit)
         parser.skipSpace()
         let value = try parser.value(depth: 0)
         parser.skipSpace()
@@ -30,7 +34,7 @@ struct JSONParser {
     }
 
     private mutating func value(depth: Int) throws(JSONFault) -> JSONValue {
-        guard depth < Self.maximumDepth else { throw fault(.tooDeep) }
+        guard depth < depthLimit else { throw fault(.tooDeep) }
         guard position < bytes.count else { throw fault(.unexpectedEnd) }
         switch bytes[position] {
         case UInt8(ascii: "{"): return try object(depth: depth)

@@ -7,8 +7,9 @@ extension Relay {
         guard let id, id < nextEvent, let first = ring.first, id + 1 >= first.id else {
             return id == lastPhoneEventID ? [] : ring
         }
-        // Ids have no gaps.
-        return Array(ring[(ring.startIndex + Int(id + 1 - first.id))...])
+        // From the end: mostly it is asked for the last ones. Ids have a gap where a kept state was gone on from.
+        let known = ring.lastIndex { $0.id <= id }
+        return Array(ring[(known.map { $0 + 1 } ?? ring.startIndex)...])
     }
 
     mutating func publish(_ type: String, at now: Moment, _ fields: (inout JSONWriter) -> Void) {

@@ -4,8 +4,13 @@ struct IdentifierSource {
 
     init(seed: UInt64) { state = seed }
 
+    /// One that goes on from there.
+    init(position: UInt64) { state = position }
+    var position: UInt64 { state }
+    mutating func skip(_ count: UInt64) { state &+= Self.step &* count }
+
     private mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
+        state &+= Self.step
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
@@ -37,6 +42,7 @@ struct IdentifierSource {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    private static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
     private static let base62 = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     private static let base16 = Array("0123456789abcdef".utf8)
 }

@@ -1,0 +1,249 @@
+import RelayRules
+import Testing
+
+/// The state of a relay as a document: a relay made from it answers as the one that wrote it.
+@Suite struct RelayStateTests {
+    /// Calls at random, most of them sensible: about everything that a relay keeps comes into being.
+    private struct Traffic {
+        var random: SplitMix
+        var sessions: [String] = []
+        var turns: [(session: String, interaction: String)] = []
+        var messages: [String] = []
+        var number = 0
+
+        init(seed: UInt64) { random = SplitMix(state: seed) }
+
+        mutating func next() -> RawRequest {
+            number += 1
+            switch Int.random(in: 0..<16, using: &random) {
+            case 0: return user("POST", "sessions", #"{"title":"chat \#(number)","model":"m"}"#)
+            case 1, 2:
+                return user("POST", "sessions/\(session)/send", #"{"text":"hello \#(number)","reply_to":"msg_1"}"#)
+            case 3, 4: return bridge("sendMessage", #"{\#(names),"text":" ","idempotency_key":"o\#(few)"}"#)
+            case 5, 6, 7:
+                return bridge(
+                    "sendMessageDelta",
+                    #"{"message_id":"\#(message)","delta":"a\#(number) ","idempotency_key":"d\#(few)"}"#)
+            case 8:
+                return bridge(
+                    "sendMessageEnd",
+                    #"{"message_id":"\#(message)","text":"all","usage":{"input_tokens":1},"idempotency_key":"e\#(number)"}"#
+                )
+            case 9:
+                return bridge(
+                    "createTask", #"{\#(names),"task_id":"t\#(few)","kind":"exec","args":{"a":[1,{"b":null}]}}"#)
+            case 10:
+                return bridge(
+                    "updateTask", #"{\#(names),"task_id":"t\#(few)","progress_percent":7,"partial_result_ct":"AA"}"#)
+            case 11: return bridge("finishTask", #"{\#(names),"task_id":"t\#(few)","status":"completed","result":[1]}"#)
+            case 12:
+                return bridge(
+                    "requestApproval",
+                    #"{\#(names),"approval_id":"a\#(few)","action":"shell.exec","title":"T","message":"m","idempotency_key":"p\#(number)"}"#
+                )
+            case 13: return user("POST", "approvals/a\(few)", #"{"decision":"approve"}"#)
+            case 14: return rare()
+            default: return user("GET", "sessions/\(session)/messages")
+            }
+        }
+
+        private mutating func rare() -> RawRequest {
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0: return user("DELETE", "sessions/\(session)")
+            case 1: return user("POST", "sessions/\(session)/archive")
+            case 2: return user("PATCH", "installations/inst_Simulator0000001", #"{"custom_emoji":"😀\u0000"}"#)
+            case 3: return bridge("devices", #"{"pubkey":"\#(String(repeating: "ab", count: 32))","label":"x"}"#)
+            case 4:
+                return bridge(
+                    "notifyToolFile",
+                    #"{"session_id":"\#(session)","tool":"edit","path_ct":"AA==","display_name_ct":"BB==","path_blind_idx":"0123456789012345678901"}"#
+                )
+            case 5: return raw("POST", "/v1/pairing/start", #"{"connector_type":"python"}"#, token: nil)
+            case 6: return bridge("setMemory", #"{"entries":[{"key":"k\#(few)","value":{"deep":[[["x"]]]}}]}"#)
+            case 7: return bridge("getMemory", "{}")
+            case 8: return user("POST", "sessions/\(session)/stop", "{}")
+            default: return bridge("unheardOf", "{")
+            }
+        }
+
+        private var few: Int { mutating get { Int.random(in: 0..<12, using: &random) } }
+        private var session: String { mutating get { sessions.randomElement(using: &random) ?? "ses_none" } }
+        private var message: String { mutating get { messages.suffix(6).randomElement(using: &random) ?? "msg_none" } }
+        private var names: String {
+            mutating get {
+                let turn = turns.suffix(4).randomElement(using: &random) ?? ("ses_none", "int_none")
+                return #""session_id":"\#(turn.session)","interaction_id":"\#(turn.interaction)""#
+            }
+        }
+
+        private func user(_ method: String, _ path: String, _ body: String = "") -> RawRequest {
+            raw(method, "/v1/me/\(path)", body, token: RelayOptions().userToken)
+        }
+
+        private func bridge(_ method: String, _ body: String) -> RawRequest {
+            raw("POST", "/v1/bridge/\(method)", body, token: RelayOptions().bridgeToken)
+        }
+
+        private func raw(_ method: String, _ target: String, _ body: String, token: String?) -> RawRequest {
+            RawRequest(
+                method: method, target: target,
+                headers: token.map { [RawHeader("Authorization", "Bearer \($0)")] } ?? [], body: Array(body.utf8))
+        }
+
+        mutating func learn(_ answer: RawResponse, to request: RawRequest) {
+            let text = String(decoding: answer.body, as: UTF8.self)
+            let session = SocketDesk.value(of: "session_id", in: text)
+            if request.target == "/v1/me/sessions", let session { sessions.append(session) }
+            let message = SocketDesk.value(of: "message_id", in: text)
+            if request.target.hasSuffix("/send"), let interaction = SocketDesk.value(of: "interaction_id", in: text) {
+                turns.append((String(request.target.split(separator: "/")[3]), interaction))
+            } else if request.target.hasSuffix("/sendMessage"), let message {
+                messages.append(message)
+            }
+        }
+    }
+
+    struct SplitMix: RandomNumberGenerator {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+
+    @Test(arguments: 1...12) func aRelayMadeFromAStateAnswersAsTheOneThatWroteIt(seed: UInt64) throws {
+        var traffic = Traffic(seed: seed)
+        var relay = Relay()
+        var at = SocketDesk.start
+        func step(_ milliseconds: Int64) { at = at.advanced(byMilliseconds: milliseconds) }
+        for _ in 0..<150 {
+            step(Int64.random(in: 0..<400, using: &traffic.random))
+            let request = traffic.next()
+            traffic.learn(relay.respond(to: request, at: at).response, to: request)
+            if Int.random(in: 0..<20, using: &traffic.random) == 0, let update = relay.pendingUpdates().first {
+                relay.acknowledge(upTo: update.id)
+            }
+        }
+        #expect(traffic.messages.count > 3, "the traffic reaches what is to be kept")
+        let state = relay.state
+        var other = try Relay(state: state)
+        #expect(other.state == state)
+        for number in 0..<150 {
+            step(Int64.random(in: 0..<60_000, using: &traffic.random))
+            let request = traffic.next()
+            let answers = (relay.respond(to: request, at: at), other.respond(to: request, at: at))
+            #expect(answers.0 == answers.1, "call \(number): \(request.method) \(request.target)")
+            traffic.learn(answers.0.response, to: request)
+        }
+        #expect(relay.phoneEvents(after: nil) == other.phoneEvents(after: nil))
+        #expect(relay.pendingUpdates() == other.pendingUpdates())
+        #expect(relay.breaches == other.breaches)
+        #expect(relay.tally == other.tally)
+        #expect(relay.state == other.state)
+    }
+
+    @Test func everyFieldIsKeptOrLetGoOnPurpose() {
+        let kept: Set = [
+            "identifiers", "buckets", "sessionOrder", "sessionStates", "deletedSessions", "messagePlaces",
+            "interactions", "taskPlaces", "approvals", "approvalOrder", "keys", "ring", "nextEvent", "nextUpdate",
+            "nextUpdateOfOtherNode", "updates", "tokens", "isInstallationRevoked", "lastSocket", "bridgeDevice",
+            "announcedFiles", "memory", "pairings", "installationNames", "hadBridge", "bridgeVersion", "toldStanding",
+            "breaches", "tally",
+        ]
+        // The options are given anew; connections end with their relay, and faults are asked for again.
+        let letGo: Set = [
+            "options", "faults", "faultMix", "drawnForConnection", "heldGrants", "edgeOrders", "sockets", "socketOrder",
+            "socketInstructions", "socketFaults", "remoteRequests", "callLog", "callSubject",
+        ]
+        let fields = Set(Mirror(reflecting: Relay()).children.compactMap(\.label))
+        #expect(fields == kept.union(letGo), "write a new field in RelayState.swift, or say here why it is let go")
+    }
+
+    @Test func tokensAndTheBridgesStandingAreKept() throws {
+        var desk = SocketDesk()
+        let started = desk.call("POST", "/v1/pairing/start", #"{"connector_type_id":"python"}"#).text
+        let code = try #require(SocketDesk.value(of: "code", in: started))
+        _ = desk.asUser("POST", "pairing/claim", #"{"code":"\#(code)"}"#)
+        let polled = desk.call("GET", "/v1/pairing/poll?code=\(code)", "").text
+        let token = try #require(SocketDesk.value(of: "bot_token", in: polled))
+        let socket = desk.open()
+        desk.say(#"{"type":"hello","version":"1.2"}"#, on: socket)
+        desk.pass(seconds: 1)
+        _ = desk.relay.revoke(token: RelayOptions().bridgeToken)
+        var after = SocketDesk()
+        after.relay = try Relay(state: desk.relay.state)
+        #expect(after.relay.bridgeStanding == BridgeStanding(state: .degraded, sockets: 0, version: "1.2"))
+        #expect(after.upgradeStatus(token: token) == 101)
+        #expect(after.upgradeStatus(token: RelayOptions().bridgeToken) == 401)
+        after.pass(seconds: 1)
+        let last = try #require(after.relay.phoneEvents(after: nil).last)
+        #expect(
+            String(decoding: last.data, as: UTF8.self).contains(#""state":"degraded""#), "the phone knew it connected")
+        #expect(after.call("GET", "/v1/me", token: RelayOptions().userToken).text.contains(#""connector":"python""#))
+    }
+
+    @Test func afterARestartNoNameIsGivenTwiceAndAPhoneGoesOn() throws {
+        var relay = Relay()
+        _ = relay.userSends(text: "one", session: nil, at: SocketDesk.start)
+        let state = relay.state
+        let lost = relay.userSends(text: "lost by the restart", session: nil, at: SocketDesk.start)
+        let lostUpdate = try #require(relay.pendingUpdates().last?.id)
+        let seen = relay.lastPhoneEventID
+        var after = try Relay(state: state)
+        after.skipNamesInDoubt()
+        let next = after.userSends(text: "two", session: nil, at: SocketDesk.start)
+        #expect(next.message != lost.message && next.interaction != lost.interaction && next.session != lost.session)
+        #expect(after.pendingUpdates().last?.id != lostUpdate)
+        #expect(after.phoneEvents(after: seen).map(\.type) == ["session_created", "message_added"])
+        #expect(after.phoneEvents(after: 2).count == 2, "a phone that had seen all of the state goes on behind it")
+        #expect(try Relay(state: after.state).state == after.state)
+    }
+
+    @Test func theDeepestBodyThatIsTakenCanBeReadAgain() throws {
+        var desk = SocketDesk()
+        let sent = desk.relay.userSends(text: "hi", session: nil, at: desk.at)
+        let names = #""session_id":"\#(sent.session)","interaction_id":"\#(sent.interaction)""#
+        _ = desk.asBridge("sendMessage", #"{\#(names),"text":" ","idempotency_key":"o"}"#)
+        let deep = String(repeating: "[", count: 62) + "1" + String(repeating: "]", count: 62)
+        #expect(desk.asBridge("createTask", #"{\#(names),"task_id":"t","kind":"k","args":\#(deep)}"#).status == 200)
+        #expect(try Relay(state: desk.relay.state).state == desk.relay.state)
+    }
+
+    @Test(arguments: [
+        ("", "is broken at byte 0"), ("{", "is broken at byte 1"), ("[]", "is not a state"), ("{}", "is not a state"),
+        (#"{"name":"package","version":1}"#, "is not a state"),
+        (#"{"format":"sophon-relay-simulator-state","version":2}"#, "has version 2"),
+        (#"{"format":"sophon-relay-simulator-state"}"#, "has version none"),
+        (#"{"format":"sophon-relay-simulator-state","version":1}"#, "is broken: identifiers is no whole number"),
+    ])
+    func whatIsNoStateIsRefusedWithOneSentence(text: String, sentence: String) {
+        let fault = #expect(throws: RelayStateFault.self) { try Relay(state: Array(text.utf8)) }
+        #expect(fault?.description.hasPrefix(sentence) == true, "\(fault?.description ?? "")")
+    }
+
+    @Test func everyPlaceWhereAStateCanBeBrokenIsNamedAndNothingTraps() throws {
+        var desk = SocketDesk()
+        let sent = desk.relay.userSends(text: "hi", session: nil, at: desk.at)
+        _ = desk.asBridge("sendMessage", #"{"session_id":"\#(sent.session)","text":"x","idempotency_key":"o"}"#)
+        let state = desk.relay.state
+        // Half a document, and one with a member of another kind, wherever a number or a flag stands.
+        for length in stride(from: 0, to: state.count, by: 7) {
+            #expect(throws: RelayStateFault.self) { try Relay(state: Array(state.prefix(length))) }
+        }
+        let text = String(decoding: state, as: UTF8.self)
+        for match in text.matches(of: /"(at|since|is_final|deltas|is_good|next_event|was_sent)":[^,}]+/) {
+            let broken = text.replacingCharacters(in: match.range, with: "\"\(match.output.1)\":[]")
+            let fault = #expect(throws: RelayStateFault.self) { try Relay(state: Array(broken.utf8)) }
+            #expect(fault?.description.contains(String(match.output.1)) == true)
+        }
+    }
+}
+
+extension String {
+    fileprivate func replacingCharacters(in range: Range<String.Index>, with other: String) -> String {
+        String(self[..<range.lowerBound]) + other + String(self[range.upperBound...])
+    }
+}
