@@ -83,12 +83,14 @@ package struct CommandDeclaration: Sendable {
                     repeats: true),
                 Option("fault-rate", "0..1", "misfortunes at random: how many of the calls, connections and updates"),
                 Option("fault-seed", "N", "the same seed gives the same misfortunes (1)"),
+                Option("state", "FILE", "keep chats and all else in this file, and go on from it (memory only)"),
                 Option("no-limits", nil, "rate limits so wide that nothing is refused, for load"),
             ],
             examples: [
                 "sophon-bridge simulate", "sophon-bridge simulate --listen 127.0.0.1:0 --json",
                 "sophon-bridge simulate --fault 429:3 --fault reply_lost",
                 "sophon-bridge simulate --fault-rate 0.05 --fault-seed 7",
+                "sophon-bridge simulate --state relay.json",
             ]),
         CommandDeclaration(
             name: "pair", summary: "get a token from the relay, confirmed in a browser or on the phone", operands: nil,

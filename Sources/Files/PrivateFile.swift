@@ -13,7 +13,7 @@ package enum PrivateFile {
     package static let limit = 1 << 20
 
     /// Nil when there is no such file.
-    package static func read(_ path: String) throws(FileError) -> Content? {
+    package static func read(_ path: String, atMost limit: Int = PrivateFile.limit) throws(FileError) -> Content? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -26,21 +26,20 @@ package enum PrivateFile {
         }
         let isOpen = status.st_mode & (S_IRWXG | S_IRWXO) != 0
         return Content(
-            bytes: try bytes(of: descriptor, path),
+            bytes: try bytes(of: descriptor, path, atMost: limit),
             warning: isOpen ? "\(path) holds secrets and others may open it; run: chmod 600 \(path)" : nil)
     }
 
     /// Makes the directory where it is missing, and replaces the file at once and for good. What is not durable is replaced at
-    /// once too, but the disk is not waited for.
-    package static func write(_ bytes: [UInt8], to path: String, isDurable: Bool = true) throws(FileError) {
+    /// once too, but the disk is not waited for. Whoever is alone with the file may name the one to write `through`: then a
+    /// writer that is killed again and again leaves one half of a file, and not many.
+    package static func write(
+        _ bytes: [UInt8], to path: String, through name: String? = nil, isDurable: Bool = true
+    ) throws(FileError) {
         let directory = directory(of: path)
         try makeDirectory(directory)
-        // mkstemp makes the file 0600.
-        var template = Array("\(path).XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
+        let (descriptor, temporary) = openTemporary(path, name)
         guard descriptor >= 0 else { throw unwritable(path) }
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        let temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let isWritten = put(bytes, into: descriptor) && (!isDurable || fsync(descriptor) == 0)
         let failure = errno
         // A close that fails after the fsync loses nothing.
@@ -52,6 +51,18 @@ package enum PrivateFile {
             throw unwritable(path)
         }
         if isDurable { sync(directory) }
+    }
+
+    /// With 0600.
+    private static func openTemporary(_ path: String, _ name: String?) -> (descriptor: Int32, path: String) {
+        if let name {
+            unlink(name)
+            return (open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR), name)
+        }
+        var template = Array("\(path).XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        return (descriptor, String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
     }
 
     /// Whether there was such a file.
@@ -79,7 +90,7 @@ package enum PrivateFile {
 
     // MARK: Within
 
-    private static func directory(of path: String) -> String {
+    static func directory(of path: String) -> String {
         var trimmed = path[...]
         while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
         guard let slash = trimmed.lastIndex(of: "/") else { return "." }
@@ -109,9 +120,9 @@ package enum PrivateFile {
         return true
     }
 
-    private static func bytes(of descriptor: Int32, _ path: String) throws(FileError) -> [UInt8] {
+    private static func bytes(of descriptor: Int32, _ path: String, atMost limit: Int) throws(FileError) -> [UInt8] {
         var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 1 << 14)
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             let count = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }

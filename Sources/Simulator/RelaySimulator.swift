@@ -16,6 +16,8 @@ package final class RelaySimulator: Sendable {
         package var allowsOtherMachines = false
         /// Host names that clients may use, besides `localhost` and numeric addresses.
         package var names: [String] = []
+        /// Where the state is kept; nil: in memory alone.
+        package var store: StateStore?
 
         package init() {}
     }
@@ -30,13 +32,33 @@ package final class RelaySimulator: Sendable {
     let clock: SimulatorClock
     let state: Locked<SimulatorState>
     let server = Locked<LocalServer?>(nil)
+    let keeper: StateKeeper?
 
-    package init(settings: Settings = Settings(), clock: SimulatorClock = .system) {
+    package convenience init(settings: Settings = Settings(), clock: SimulatorClock = .system) {
+        self.init(settings, clock, Relay(options: Self.options(settings)))
+    }
+
+    /// Goes on from a state that was kept.
+    package convenience init(
+        settings: Settings, clock: SimulatorClock = .system, state: [UInt8]
+    ) throws(RelayStateFault) {
+        var relay = try Relay(state: state, options: Self.options(settings))
+        // Whoever wrote it may have been killed a moment later.
+        relay.skipNamesInDoubt()
+        self.init(settings, clock, relay)
+    }
+
+    private init(_ settings: Settings, _ clock: SimulatorClock, _ relay: Relay) {
         self.settings = settings
         self.clock = clock
+        keeper = settings.store.map { StateKeeper($0, clock: clock) }
+        state = Locked(SimulatorState(relay: relay))
+    }
+
+    private static func options(_ settings: Settings) -> RelayOptions {
         var options = settings.relay
-        options.callLogLimit = max(options.callLogLimit, Self.watchedCalls)
-        state = Locked(SimulatorState(relay: Relay(options: options)))
+        options.callLogLimit = max(options.callLogLimit, watchedCalls)
+        return options
     }
 
     /// Listens from now on, and lives until `stop`. A simulator that was stopped can be started again and still knows everything.
@@ -64,6 +86,7 @@ package final class RelaySimulator: Sendable {
             return server
         }
         last?.stop()
+        keeper?.saveNow(self)
     }
 
     /// `http://127.0.0.1:8787`, without a slash at the end.
@@ -79,7 +102,7 @@ package final class RelaySimulator: Sendable {
         clock.after(1_000) { [weak self] in
             guard let self, state.withLock({ $0.isRunning }) else { return }
             let now = clock.now()
-            change { state in
+            change(isTick: true) { state in
                 state.relay.tick(at: now)
                 if second % 15 == 0 { state.comment() }
             }
@@ -143,18 +166,24 @@ package final class RelaySimulator: Sendable {
     // MARK: - Changes
 
     /// Every change of the relay goes through here, so that all who listen hear of it.
+    ///
+    /// A tick changes the relay only where one of its deadlines has run out.
     @discardableResult
-    func change<Result: Sendable>(_ body: (inout SimulatorState) -> Result) -> Result {
+    func change<Result: Sendable>(isTick: Bool = false, _ body: (inout SimulatorState) -> Result) -> Result {
         let now = clock.now()
-        let (result, orders, rest) = state.withLock { state in
+        let (result, orders, rest, isChanged) = state.withLock { state in
+            let before = isTick ? state.relay.sizes : []
             let result = body(&state)
             state.answerWaitingPolls(at: now)
             state.answerWaitingViews(at: now)
             state.relay.tellStanding(at: now)
             state.publish()
             state.carryOutSocketInstructions()
-            return (result, state.takeEdgeOrders(), state.tellWatchers(at: now))
+            return (
+                result, state.takeEdgeOrders(), state.tellWatchers(at: now), !isTick || before != state.relay.sizes
+            )
         }
+        if isChanged { keeper?.changed(self) }
         if let rest { lookAtBuckets(after: rest) }
         announce()
         if !orders.isEmpty { carryOut(orders) }

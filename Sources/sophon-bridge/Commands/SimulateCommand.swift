@@ -28,7 +28,7 @@ struct SimulateCommand {
         sigaddset(&signals, SIGTERM)
         // Blocked before any thread begins, so that only `sigwait` below ever sees them.
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        let simulator = RelaySimulator(settings: settings)
+        let simulator = try SimulatorStateFile.simulator(settings, keptIn: command.values["state"], output)
         faults.plan(on: simulator)
         do { try simulator.start() } catch {
             throw CommandFailure(code: error.isMistake ? .usage : .unexpected, message: "\(error)")
