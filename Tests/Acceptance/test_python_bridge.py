@@ -73,7 +73,7 @@ class PythonBridgeTests(Scenarios):
             names = [name for _, name, data in phone.events if data.get("interaction_id") == sent["interaction_id"]]
             self.assertEqual(names, ["message_added", "message_added", "task_created", "task_completed",
                                      *["message_delta"] * 5, "message_finalized"])
-            tasks = (await simulator.history(sent["session_id"]))["tasks"]
+            tasks = (await simulator.bubbles(sent))[0]["tasks"]
             self.assertEqual([(task["kind"], task["status"], task["result"]) for task in tasks],
                              [("count", "completed", {"words": 5})])
 

@@ -88,9 +88,11 @@ extension Relay {
         switch (request.method, verb) {
         case ("GET", "messages"):
             return JSONWriter.object {
-                $0.array("messages") { list in session.messages.forEach { list.element(json: Self.json($0)) } }
-                // Ours: tool calls stay in history (relay sheet 9.2), but where the app finds them is not documented.
-                $0.array("tasks") { list in session.tasks.forEach { list.element(json: Self.json($0)) } }
+                $0.array("messages") { list in
+                    for message in session.messages {
+                        list.element(json: Self.json(message, tasks: session.tasks(of: message)))
+                    }
+                }
             }
         case ("POST", "send"):
             let host = request.headers.value(of: "host") ?? ""
@@ -285,7 +287,7 @@ extension Relay {
     }
 
     /// A stored message (relay sheet 16.8). Plain text that is not final yet is what was streamed.
-    private static func json(_ message: PhoneMessage) -> [UInt8] {
+    private static func json(_ message: PhoneMessage, tasks: [PhoneTask]) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("message_id", message.id)
             writer.field("role", message.role.rawValue)
@@ -298,9 +300,12 @@ extension Relay {
             writer.field("usage", json: message.usage)
             writer.field("finish_reason", message.finishReason)
             writer.field("final", message.isFinal)
+            guard !tasks.isEmpty else { return }
+            writer.array("tasks") { list in tasks.forEach { list.element(json: Self.json($0)) } }
         }
     }
-    /// The fields of its events, as far as they have come; no `status` while it runs.
+    /// The fields of its events, as far as they have come; no `status` while it runs. Ours: the app keeps the tools in the bubble
+    /// (relay sheet 9.2), and how it gets them back is not documented.
     private static func json(_ task: PhoneTask) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("task_id", task.id)
@@ -315,5 +320,16 @@ extension Relay {
             for (name, value) in task.sealed.sorted(by: { $0.key < $1.key }) { writer.field(name, value) }
             writer.field("status", task.status)
         }
+    }
+}
+
+extension PhoneSession {
+    /// Those of a run are in its first message of the agent; those without an interaction in the last such message.
+    fileprivate func tasks(of message: PhoneMessage) -> [PhoneTask] {
+        guard message.role == .agent, !tasks.isEmpty else { return [] }
+        let isOfTheSame = { (other: PhoneMessage) in other.role == .agent && other.interaction == message.interaction }
+        let bearer = message.interaction == nil ? messages.last(where: isOfTheSame) : messages.first(where: isOfTheSame)
+        guard bearer?.id == message.id else { return [] }
+        return tasks.filter { $0.interaction == message.interaction }
     }
 }
