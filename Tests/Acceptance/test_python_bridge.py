@@ -98,6 +98,14 @@ class PythonBridgeTests(Scenarios):
                 await simulator.user("POST", f"/v1/me/sessions/{sent['session_id']}/stop", body)
                 await self.ends_with(simulator, sent, "Stopped.")
 
+    @scenario(60)
+    async def test_what_the_python_bridge_has_not_the_phone_is_told(self):
+        async with world() as (simulator, _):
+            for path in ("/v1/me/models", "/v1/me/cron"):
+                with self.assertRaisesRegex(AssertionError, "502 .*unknown_request"):
+                    await simulator.user("GET", path)
+            self.assertEqual(await simulator.breaches(), [])
+
     @scenario(120)
     async def test_the_python_bridge_bears_limits_failures_and_lost_answers(self):
         options = [word for kind in ("429:2", "reply_lost:2", "503", "reset:2", "truncated:2", "html", "doubled:2",

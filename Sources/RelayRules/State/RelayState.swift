@@ -117,7 +117,8 @@ extension Relay {
 
     /// Differ when time alone has changed what is kept.
     package var sizes: [UInt64] {
-        [nextEvent, UInt64(nextUpdate)] + [ring.count, updates.count, sessionOrder.count].map(UInt64.init)
+        [nextEvent, UInt64(nextUpdate)]
+            + [ring.count, updates.count, sessionOrder.count, breaches.count].map(UInt64.init)
     }
 
     /// To be called when a state may be older than the relay that wrote it: what was named after it was written has names that
