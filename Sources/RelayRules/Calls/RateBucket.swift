@@ -47,6 +47,8 @@ struct RateBucket: Sendable {
     private mutating func refill(to now: Moment) {
         defer { asOf = now }
         guard let asOf, now > asOf else { return }
-        tokens = min(shape.capacity, tokens + Double(now.milliseconds(since: asOf)) / 1_000 * shape.refillPerSecond)
+        let refilled = tokens + Double(now.milliseconds(since: asOf)) / 1_000 * shape.refillPerSecond
+        // To the millionth: thousandths of a second add up to whole tokens, which sums of binary fractions miss.
+        tokens = min(shape.capacity, (refilled * 1_000_000).rounded() / 1_000_000)
     }
 }

@@ -2,7 +2,7 @@
 /// newest. A bridge repeats a call that failed, not one of thousands of calls ago.
 struct RememberedKeys: Sendable {
     private var answers: [String: Relay.Remembered] = [:]
-    /// Oldest first; may have keys that have expired.
+    /// Oldest first.
     private var order: [String] = []
     let limit: Int
 
@@ -16,9 +16,14 @@ struct RememberedKeys: Sendable {
 
     subscript(key: String) -> Relay.Remembered? { answers[key] }
 
-    mutating func forget(_ key: String) { answers[key] = nil }
+    /// Of one that has expired; rare.
+    mutating func forget(_ key: String) {
+        guard answers.removeValue(forKey: key) != nil else { return }
+        order.removeAll { $0 == key }
+    }
 
     mutating func remember(_ answer: Relay.Remembered, as key: String) {
+        forget(key)
         answers[key] = answer
         order.append(key)
         guard order.count >= limit + Self.step else { return }
