@@ -4,24 +4,30 @@
 /// which gives away an outside name that was made to point here, and the page it comes from (`Origin`). So `Host` must be
 /// a numeric address or `localhost` or a name that was allowed, and `Origin`, if there is one, must be this very server.
 struct Admission: Sendable {
+    struct Refusal {
+        var status: Int
+        var sentence: String
+    }
+
     /// Names under which the server is reached besides numeric addresses and `localhost`, in lower case.
     let names: Set<String>
 
     init(names: [String]) { self.names = Set(names.map { $0.lowercased() }) }
 
     /// The refusal, or nil when the request may pass.
-    func refusal(of headers: [LocalHeader]) -> LocalResponse? {
+    func refusal(of headers: [LocalHeader]) -> Refusal? {
         let hosts = headers.filter { $0.name.lowercased() == "host" }
         guard let host = hosts.first?.value.lowercased(), hosts.count == 1 else {
-            return .text(400, "The request needs exactly one Host header.")
+            return Refusal(status: 400, sentence: "The request needs exactly one Host header.")
         }
         guard isKnown(host) else {
-            return .text(
-                421, "This server answers to numeric addresses and localhost, not to the name in the Host header.")
+            return Refusal(
+                status: 421,
+                sentence: "This server answers to numeric addresses and localhost, not to the name in the Host header.")
         }
         for origin in headers where origin.name.lowercased() == "origin" {
             guard origin.value.lowercased() == "http://\(host)" else {
-                return .text(403, "Web pages of another origin may not use this server.")
+                return Refusal(status: 403, sentence: "Web pages of another origin may not use this server.")
             }
         }
         return nil

@@ -22,6 +22,8 @@ package final class LocalServer: Sendable {
         package var allowsOtherMachines = false
         /// Host names under which the server may be addressed, besides `localhost` and numeric addresses.
         package var names: [String] = []
+        /// The form of what the server refuses by itself: a status and a sentence.
+        package var refusal: @Sendable (Int, String) -> LocalResponse = { .text($0, $1) }
 
         package init() {}
     }
@@ -51,7 +53,8 @@ package final class LocalServer: Sendable {
         }
         self.settings = settings
         engine = ServerEngine(
-            admission: Admission(names: settings.names), bodyLimit: settings.bodyLimit, handler: handler)
+            admission: Admission(names: settings.names), bodyLimit: settings.bodyLimit, refusal: settings.refusal,
+            handler: handler)
         state = Locked(.idle)
     }
 

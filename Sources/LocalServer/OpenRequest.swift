@@ -63,13 +63,27 @@ final class OpenRequest {
 
     private func begin(_ connection: Connection, _ engine: ServerEngine) -> MHD_Result {
         headers = connectionHeaders(connection)
-        if let refusal = engine.admission.refusal(of: headers) { return send(refusal, on: connection) }
+        if let refusal = engine.admission.refusal(of: headers) {
+            return send(engine.refusal(refusal.status, refusal.sentence), on: connection)
+        }
+        guard hasOneLength else {
+            // Whatever is between us and the client may see another end of the body than we do.
+            var response = engine.refusal(400, "The request says in more than one way how long its body is.")
+            response.headers.append(LocalHeader("Connection", "close"))
+            return send(response, on: connection)
+        }
         let declared = headers.last { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
         // Far too large: answered at once, the connection then ends. A little too large is read away first, because a
         // client that is still sending when the connection ends may never see the answer.
         if declared > engine.discardLimit { return send(Self.tooLarge(engine), on: connection) }
         phase = declared > engine.bodyLimit ? .discarding : .receiving
         return .YES
+    }
+
+    /// RFC 9112, 6.3: anything else may be an attempt to smuggle a request.
+    private var hasOneLength: Bool {
+        let names = headers.map { $0.name.lowercased() }
+        return names.count { $0 == "content-length" || $0 == "transfer-encoding" } <= 1
     }
 
     private func take(_ upload: UnsafeRawBufferPointer, _ engine: ServerEngine) -> MHD_Result {
@@ -85,7 +99,7 @@ final class OpenRequest {
     }
 
     private static func tooLarge(_ engine: ServerEngine) -> LocalResponse {
-        var response = LocalResponse.text(413, "The body is larger than \(engine.bodyLimit) bytes.")
+        var response = engine.refusal(413, "The body is larger than \(engine.bodyLimit) bytes.")
         response.headers.append(LocalHeader("Connection", "close"))
         return response
     }
@@ -117,7 +131,7 @@ final class OpenRequest {
     ) -> MHD_Result {
         switch UpgradeHandshake.judge(method: method, headers: headers.map { HTTPHeader($0.name, $0.value) }) {
         case .refuse(let status, let sentence):
-            var response = LocalResponse.text(status, sentence)
+            var response = engine.refusal(status, sentence)
             if status == 426 {
                 response.headers += [LocalHeader("Upgrade", "websocket"), LocalHeader("Sec-WebSocket-Version", "13")]
             }

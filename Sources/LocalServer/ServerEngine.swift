@@ -6,6 +6,7 @@ final class ServerEngine: Sendable {
     let handler: @Sendable (LocalRequest) -> LocalAnswer
     let admission: Admission
     let bodyLimit: Int
+    let refusal: @Sendable (Int, String) -> LocalResponse
     /// Up to here a body over the limit is read away; beyond it the connection is closed.
     var discardLimit: Int { bodyLimit * 4 }
 
@@ -19,8 +20,10 @@ final class ServerEngine: Sendable {
     private let wakeables = Locked(Wakeables())
 
     init(
-        admission: Admission, bodyLimit: Int, handler: @escaping @Sendable (LocalRequest) -> LocalAnswer
+        admission: Admission, bodyLimit: Int, refusal: @escaping @Sendable (Int, String) -> LocalResponse,
+        handler: @escaping @Sendable (LocalRequest) -> LocalAnswer
     ) {
+        self.refusal = refusal
         self.admission = admission
         self.bodyLimit = bodyLimit
         self.handler = handler

@@ -47,6 +47,14 @@ extension RelaySimulator {
         return response
     }
 
+    /// What the server refuses before the rules see it, in the relay's envelope (relay sheet 1.4, 10.2).
+    func refusal(status: Int, _ sentence: String) -> LocalResponse {
+        let codes = [403: "permission_denied", 413: "payload_too_large", 421: "misdirected_request"]
+        var response = Envelope.failure(status, codes[status] ?? "invalid_request", sentence)
+        response.headers += state.withLock { $0.relay.traceHeaders(for: []) }.map { LocalHeader($0.name, $0.value) }
+        return response
+    }
+
     // MARK: - The relay's own routes
 
     private func relayAnswer(_ request: LocalRequest) -> LocalAnswer {

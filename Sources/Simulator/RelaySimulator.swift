@@ -72,6 +72,7 @@ package final class RelaySimulator: Sendable {
         var serverSettings = LocalServer.Settings()
         serverSettings.allowsOtherMachines = settings.allowsOtherMachines
         serverSettings.names = settings.names
+        serverSettings.refusal = { [weak self] in self?.refusal(status: $0, $1) ?? .text($0, $1) }
         let new = try LocalServer(listen: address, settings: serverSettings) { request in
             self.answer(request)
         }
