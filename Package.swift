@@ -42,6 +42,10 @@ let package = Package(
             name: "CSimdjson",
             cxxSettings: [.unsafeFlags(["-O2", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"])],
             linkerSettings: [.linkedLibrary("simdjson"), .linkedLibrary("stdc++")]),
+        // The files of the phone page, by the compiler's own `#embed`, which C has since C23.
+        .target(
+            name: "CPhonePage", exclude: ["page"],
+            cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
 
         // The one lock of the project; below everything that has threads.
         room("Locking", []),
@@ -72,7 +76,7 @@ let package = Package(
         room(
             "BridgeService",
             ["BridgeModel", "BridgeCore", "AgentProtocols", "Files", "RelayProtocol", "Recording", "Locking"]),
-        room("Simulator", ["BridgeModel", "RelayRules", "LocalServer", "Locking"]),
+        room("Simulator", ["BridgeModel", "RelayRules", "LocalServer", "Locking", "CPhonePage"]),
         room(
             "BridgeTesting",
             ["BridgeModel", "BridgeCore", "RelayRules", "RelayProtocol", "Recording", "Locking"]),

@@ -43,6 +43,8 @@ package struct RelayOptions: Sendable, Hashable {
     package var pairingForm: PairingForm?
     package var pairingLifetimeMilliseconds: Int64 = 120_000
     package var pairingLimit = 256
+    /// A bridge in the same process needs no socket to be there.
+    package var hasBridgeInside = false
     package var bridgeToken = "inst_Simulator0000001:s_test_0123456789abcdefghijklmnopqrstuv"
     package var installation = "inst_Simulator0000001"
     package var userToken = "usr_test_0123456789abcdefghijklmnop"

@@ -6,6 +6,7 @@ import RelayRules
 // What comes in over the socket: the relay's routes go to the rules, the event stream and the control routes are served here.
 extension RelaySimulator {
     func answer(_ request: LocalRequest) -> LocalAnswer {
+        if let page = PhonePage.answer(request) { return .whole(page) }
         if let own = ownAnswer(request) { return traced(own, request) }
         return relayAnswer(request)
     }

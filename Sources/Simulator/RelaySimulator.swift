@@ -94,6 +94,8 @@ package final class RelaySimulator: Sendable {
     package var baseURL: String { server.withLock { $0 }?.baseURL ?? "" }
     /// Where bridges connect: `ws://127.0.0.1:8787/v1/bridge/ws`.
     package var socketURL: String { "ws" + baseURL.dropFirst("http".count) + "/v1/bridge/ws" }
+    /// The page that behaves like the phone, with the user's token where no server sees it.
+    package var phoneURL: String { PhonePage.url(base: baseURL, userToken: userToken) }
     package var port: Int { server.withLock { $0 }?.port ?? 0 }
     package var bridgeToken: String { settings.relay.bridgeToken }
     package var userToken: String { settings.relay.userToken }

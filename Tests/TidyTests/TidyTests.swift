@@ -13,6 +13,32 @@ struct TidyTests {
         #expect(Rules.longFiles.values.allSatisfy { !$0.isEmpty })
     }
 
+    @Test("no script, style or Python file is over 400 lines either")
+    func otherSizes() throws {
+        let sources = try Project.texts(ending: ".js", ".css", ".py")
+        #expect(sources.contains { $0.path.hasSuffix("/phone.css") })
+        let found = Rules.tooLong(sources, excused: [:])
+        #expect(found.isEmpty, "\(found)")
+    }
+
+    @Test("every file of the phone page is in the program, and none makes markup of text or leads outside")
+    func page() throws {
+        let folder = "Sources/CPhonePage/page/"
+        let embedded = try Project.text("Sources/CPhonePage/page.c").text
+        for path in try Project.paths() where path.hasPrefix(folder) {
+            let name = path.dropFirst(folder.count)
+            #expect(embedded.contains("#embed \"page/\(name)\""), "\(name) is in no #embed of page.c")
+            let text = try Project.text(path).text
+            for word in [
+                ".innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", " style=\"",
+                "onclick=", "src=\"http", "href=\"http", "url(http", "@import",
+            ] {
+                #expect(
+                    !text.contains(word), "\(name) has \(word): text stays text, and everything is served from here")
+            }
+        }
+    }
+
     @Test("a file that grew too long is found, and so is an excuse that is not needed")
     func plantedSizes() {
         let sources = [text("a", lines: 400), text("b", lines: 401), text("c", lines: 401)]

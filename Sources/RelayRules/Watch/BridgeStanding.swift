@@ -28,7 +28,7 @@ extension Relay {
         let state: BridgeStanding.State =
             if isInstallationRevoked || !tokens.values.contains(.good) {
                 .revoked
-            } else if open > 0 {
+            } else if open > 0 || options.hasBridgeInside {
                 .connected
             } else {
                 hadBridge ? .degraded : .never

@@ -38,12 +38,13 @@ struct SimulateCommand {
             [
                 ("base_url", .string(simulator.baseURL)), ("socket_url", .string(simulator.socketURL)),
                 ("token", .string(simulator.bridgeToken)),
-                ("user_token", .string(simulator.userToken)),
+                ("user_token", .string(simulator.userToken)), ("phone_url", .string(simulator.phoneURL)),
             ])
         output.line("relay simulator on \(simulator.baseURL)")
         output.line("bridge token  \(simulator.bridgeToken)")
         output.line("user token    \(simulator.userToken)")
         output.line("bridge socket \(simulator.socketURL)")
+        output.line("phone page    \(simulator.phoneURL)")
         output.line("")
         output.line("write as the user (and GET \(simulator.baseURL)/v1/simulator lists what else there is):")
         output.line(

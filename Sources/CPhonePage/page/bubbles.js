@@ -1,0 +1,240 @@
+// The open chat: bubbles that stream, and the final text as Markdown. A bubble is touched only when its message has changed.
+
+import { bridgeLine } from "./chats.js";
+import { arrange, byId, dayText, make, setAttribute, setHidden, setText, timeText } from "./dom.js";
+import { markdown } from "./markdown.js";
+import { openRuns, pendingApprovals, titleOf } from "./state.js";
+import { toolsRow } from "./tools.js";
+
+const NEAR_PX = 90;
+const REASONS = { length: "Cut off: the answer was too long", content_filter: "Stopped by a content filter", stopped: "Stopped" };
+
+export function conversation(phone) {
+  const scroller = byId("scroller");
+  const list = byId("messages");
+  const latest = byId("latest");
+  let bubbles = new Map();
+  let shown = null;
+  let isFollowing = true;
+
+  scroller.addEventListener("scroll", () => {
+    isFollowing = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_PX;
+    if (isFollowing) setHidden(latest, true);
+  }, { passive: true });
+  latest.addEventListener("click", () => {
+    isFollowing = true;
+    scroller.scrollTop = scroller.scrollHeight;
+  });
+  // A tools row that opens, or a window that gets smaller, must not push the newest text out of sight.
+  new ResizeObserver(() => isFollowing && (scroller.scrollTop = scroller.scrollHeight)).observe(list);
+  startMenu(phone);
+
+  return (state) => {
+    const chat = state.chats.get(state.selected);
+    const isNew = shown !== state.selected;
+    if (isNew) {
+      shown = state.selected;
+      bubbles = new Map();
+      isFollowing = true;
+      list.replaceChildren();
+    }
+    drawHead(state, chat);
+    drawEmpty(state, chat);
+    const before = list.lastElementChild;
+    arrange(list, chat ? rowsOf(chat, state, bubbles, phone, isNew) : []);
+    if (isFollowing) scroller.scrollTop = scroller.scrollHeight;
+    else if (before !== list.lastElementChild) setHidden(latest, false);
+  };
+}
+
+function drawHead(state, chat) {
+  setText(byId("title"), chat ? titleOf(chat) : state.selected === "new" ? "New chat" : "Chat");
+  const line = bridgeLine(state);
+  const isBusy = chat && openRuns(chat).length > 0;
+  const asks = chat && pendingApprovals(state, chat.id).length > 0;
+  const words = line.kind !== "connected" && line.kind !== "never" ? line.words
+    : asks ? "Waits for your approval" : isBusy ? "Working…" : line.kind === "connected" ? "Bridge connected" : line.words;
+  setText(byId("subtitle"), words);
+  setAttribute(byId("subtitle"), "data-kind", asks ? "asks" : isBusy && line.kind === "connected" ? "busy" : line.kind);
+  setHidden(byId("chat-menu"), !chat);
+  setText(byId("archive"), chat?.isArchived ? "Take out of the archive" : "Archive");
+}
+
+function drawEmpty(state, chat) {
+  const empty = byId("empty");
+  const isEmpty = state.isLoaded && (!chat || (chat.messages.length === 0 && chat.drafts.length === 0 && chat.history === "loaded"));
+  setHidden(empty, !isEmpty);
+  if (!isEmpty) return;
+  const isGone = state.selected && state.selected !== "new" && !chat;
+  setText(empty.firstElementChild, isGone ? "This chat is not there any more" : state.selected ? "Say something" : "Nothing is open");
+  setText(empty.lastElementChild, isGone || !state.selected ? "Choose a chat, or begin a new one."
+    : "What you write goes through the relay and the bridge to the agent.");
+}
+
+// Rows: messages in their order, the tools of a run in its bubble, days between them.
+
+function rowsOf(chat, state, bubbles, phone, isNew) {
+  const rows = [];
+  const seen = new Set();
+  const told = new Set();
+  let lastDay = null;
+  const row = (key, make, draw) => {
+    if (!bubbles.has(key)) bubbles.set(key, make());
+    const bubble = bubbles.get(key);
+    draw(bubble);
+    seen.add(key);
+    rows.push(bubble.element);
+  };
+  for (const message of chat.messages) {
+    const day = dayText(message.at);
+    if (day && day !== lastDay) row(`day ${day}`, () => dayRow(day), () => {});
+    lastDay = day || lastDay;
+    const isFirst = message.role === "agent" && message.interaction && !told.has(message.interaction);
+    if (isFirst) told.add(message.interaction);
+    const tasks = isFirst ? chat.tasks.filter((task) => task.interaction === message.interaction) : [];
+    const asks = message.role === "agent" && !message.isFinal
+      ? pendingApprovals(state, chat.id).filter((approval) => approval.interaction === message.interaction) : [];
+    row(message.id, () => newBubble(message), (bubble) => drawBubble(bubble, message, tasks, asks, isNew, chat));
+  }
+  for (const draft of chat.drafts) row(draft.id, () => newDraft(chat.id, draft, phone), (bubble) => drawDraft(bubble, draft));
+  for (const interaction of openRuns(chat)) {
+    if (told.has(interaction)) continue;
+    const tasks = chat.tasks.filter((task) => task.interaction === interaction);
+    row(`wait ${interaction}`, () => newBubble({ role: "agent" }), (bubble) =>
+      drawBubble(bubble, { role: "agent", isFinal: false, preview: "", at: 0, isWaiting: true }, tasks, [], isNew, chat));
+  }
+  for (const key of bubbles.keys()) if (!seen.has(key)) bubbles.delete(key);
+  return rows;
+}
+
+function dayRow(day) {
+  return { element: make("li", { class: "day" }, make("span", { text: day })) };
+}
+
+function newBubble(message) {
+  const bubble = {
+    tools: toolsRow(), body: make("div", { class: "body" }), foot: make("p", { class: "foot" }), message: null, tasks: [], asks: [],
+    who: make("span", { class: "unseen", text: message.role === "user" ? "You: " : "Agent: " }),
+  };
+  bubble.bubble = make("div", { class: "bubble" }, bubble.who, bubble.tools.element, bubble.body);
+  bubble.element = make("li", { class: `message ${message.role}`, "data-message": message.id, "data-interaction": message.interaction },
+    bubble.bubble, bubble.foot);
+  return bubble;
+}
+
+function drawBubble(bubble, message, tasks, asks, isNew, chat) {
+  const isSame = bubble.message === message && bubble.asks === asks.length && bubble.tasks.length === tasks.length &&
+    bubble.tasks.every((task, index) => task === tasks[index]);
+  if (isSame) return;
+  const wasFinal = bubble.message?.isFinal ?? isNew;
+  Object.assign(bubble, { message, tasks, asks: asks.length });
+  bubble.tools.draw(tasks, !message.isFinal);
+  setHidden(bubble.tools.element, tasks.length === 0);
+  setAttribute(bubble.element, "data-state", message.isFinal ? "final" : message.isWaiting ? "waiting" : "open");
+  drawBody(bubble, message);
+  setText(bubble.foot, footOf(message));
+  setHidden(bubble.foot, !bubble.foot.textContent);
+  if (message.isFinal && !wasFinal && message.role === "agent") announce(message, chat);
+}
+
+function drawBody(bubble, message) {
+  const { body } = bubble;
+  if (message.isSealed) {
+    body.className = "body plain";
+    setText(body, "A sealed message: this page has no key to read it.");
+  } else if (message.isFinal && message.role === "agent") {
+    const isEmpty = message.text.trim() === "";
+    body.className = isEmpty ? "body plain quiet" : "body markdown";
+    if (isEmpty) setText(body, bubble.tasks.length ? "" : "(no text)");
+    else body.replaceChildren(markdown(message.text));
+    setHidden(body, isEmpty && bubble.tasks.length > 0);
+  } else if (message.isFinal || message.preview.trim() !== "") {
+    body.className = "body plain";
+    setAttribute(body, "dir", "auto");
+    grow(body, message.isFinal ? message.text : message.preview);
+    if (message.attachments?.length) {
+      body.append(make("span", { class: "attachments", text: `📎 ${message.attachments.map((file) => file.name ?? file.mime ?? "file").join(", ")}` }));
+    }
+  } else if (!body.classList.contains("thinking")) {
+    body.className = "body thinking";
+    body.replaceChildren(make("span", { text: "Thinking…" }));
+  }
+}
+
+/** What is streamed only grows: the browser then lays out the addition, and a selection stays. */
+function grow(element, text) {
+  const node = element.firstChild;
+  const isGrowing = element.childNodes.length === 1 && node.nodeType === Node.TEXT_NODE && text.startsWith(node.data);
+  if (isGrowing) node.appendData(text.slice(node.data.length));
+  else element.replaceChildren(text);
+}
+
+function footOf(message) {
+  if (!message.at || (!message.isFinal && message.role === "agent")) return "";
+  const usage = message.usage ?? {};
+  const tokens = usage.output_tokens ? `${usage.output_tokens.toLocaleString()} tokens` : "";
+  return [REASONS[message.reason], timeText(message.at), tokens].filter(Boolean).join(" · ");
+}
+
+/** Only whole answers are read out: a growing text would never let a listener go. */
+function announce(message, chat) {
+  const words = message.isSealed ? "A sealed message came." : message.text.slice(0, 1_000);
+  byId("announcer").replaceChildren(make("p", { text: `${titleOf(chat).slice(0, 60)}: ${words}` }));
+}
+
+// What is on its way
+
+function newDraft(session, draft, phone) {
+  const body = make("div", { class: "body plain", dir: "auto", text: draft.text });
+  const words = make("span");
+  const again = make("button", { type: "button", class: "link", text: "Try again", on: { click: () => phone.send(draft.text, session, draft.id) } });
+  const away = make("button", { type: "button", class: "link", text: "Discard", on: { click: () => phone.giveUp(session, draft.id) } });
+  const foot = make("p", { class: "foot" }, words, " ", again, " ", away);
+  const element = make("li", { class: "message user draft" }, make("div", { class: "bubble" }, body), foot);
+  return { element, words, again, away };
+}
+
+function drawDraft(bubble, draft) {
+  setText(bubble.words, draft.error ? `Not sent: ${draft.error}` : "Sending…");
+  setHidden(bubble.again, !draft.error);
+  setHidden(bubble.away, !draft.error);
+  bubble.element.classList.toggle("failed", Boolean(draft.error));
+}
+
+// The chat's own menu
+
+function startMenu(phone) {
+  const menu = byId("chat-menu");
+  const done = (action) => async () => {
+    menu.removeAttribute("open");
+    const chat = phone.state.chats.get(phone.state.selected);
+    if (!chat) return;
+    try {
+      await action(chat);
+      await phone.refresh();
+    } catch (refusal) {
+      byId("announcer").textContent = refusal.message;
+    }
+  };
+  byId("archive").addEventListener("click", done((chat) => phone.client.archive(chat.id, !chat.isArchived)));
+  byId("remove").addEventListener("click", done((chat) => phone.client.remove(chat.id)));
+  byId("rename").addEventListener("click", done(async (chat) => {
+    const title = await askText(chat.title ?? titleOf(chat));
+    if (title !== null) await phone.client.rename(chat.id, title.trim() || null);
+  }));
+  addEventListener("click", (event) => {
+    if (!menu.contains(event.target)) menu.removeAttribute("open");
+  });
+}
+
+function askText(text) {
+  const dialog = byId("ask-text");
+  const field = byId("ask-text-field");
+  field.value = text.slice(0, 200);
+  dialog.returnValue = "";
+  dialog.showModal();
+  field.select();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "ok" ? field.value : null), { once: true });
+  });
+}

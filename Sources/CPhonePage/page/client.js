@@ -1,0 +1,63 @@
+// Calls of the phone to the relay. Every answer is the relay's envelope, or the bare result (relay sheet 9.1).
+
+export class Refusal extends Error {
+  constructor(status, code, message) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const PATIENCE_MS = 20_000;
+
+export class Client {
+  constructor(token) {
+    this.token = token;
+  }
+
+  headers(more = {}) {
+    return { Authorization: `Bearer ${this.token}`, ...more };
+  }
+
+  async call(method, path, body) {
+    const request = { method, headers: this.headers(), cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) };
+    if (method !== "GET") {
+      request.headers["Content-Type"] = "application/json";
+      request.body = JSON.stringify(body ?? {});
+    }
+    let response;
+    try {
+      response = await fetch(path, request);
+    } catch (error) {
+      throw new Refusal(0, "unreachable", error.name === "TimeoutError" ? "The relay does not answer." : "The relay cannot be reached.");
+    }
+    return Client.result(response);
+  }
+
+  static async result(response) {
+    let answer;
+    try {
+      answer = await response.json();
+    } catch {
+      throw new Refusal(response.status, "not_json", `The relay answered ${response.status} without words.`);
+    }
+    if (!response.ok || answer?.ok === false) {
+      const error = answer?.error ?? {};
+      throw new Refusal(response.status, error.code ?? "unknown", error.message ?? `The relay answered ${response.status}.`);
+    }
+    return answer && typeof answer === "object" && "result" in answer ? answer.result : answer;
+  }
+
+  account = () => this.call("GET", "/v1/me");
+  snapshot = () => this.call("GET", "/v1/me/snapshot");
+  messages = (session) => this.call("GET", `${chat(session)}/messages`);
+  send = (session, text) => this.call("POST", `${chat(session)}/send`, { text });
+  stop = (session, interaction) => this.call("POST", `${chat(session)}/stop`, interaction ? { interaction_id: interaction } : {});
+  newChat = () => this.call("POST", "/v1/me/sessions", {});
+  rename = (session, title) => this.call("PATCH", chat(session), { title });
+  archive = (session, isArchived) => this.call("POST", `${chat(session)}/${isArchived ? "archive" : "unarchive"}`);
+  remove = (session) => this.call("DELETE", chat(session));
+  decide = (approval, decision) => this.call("POST", `/v1/me/approvals/${encodeURIComponent(approval)}`, { decision });
+}
+
+const chat = (session) => `/v1/me/sessions/${encodeURIComponent(session)}`;

@@ -1,0 +1,68 @@
+// Elements, without ever reading text as markup: nothing in this page uses innerHTML, so no text of a relay, an agent or a
+// person can become anything but text.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element. `properties` are attributes; `class`, `text`, `on` (listeners) and `hidden` are treated as one expects. */
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name === "class") element.className = value;
+    else if (name === "text") element.textContent = value;
+    else if (name === "on") for (const [event, handler] of Object.entries(value)) element.addEventListener(event, handler);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.filter((child) => child !== undefined && child !== null));
+  return element;
+}
+
+/** One of the drawings that stand in the page's own HTML. */
+export function icon(name, className = "icon") {
+  const drawing = document.createElementNS(SVG, "svg");
+  drawing.setAttribute("class", className);
+  drawing.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `#icon-${name}`);
+  drawing.append(use);
+  return drawing;
+}
+
+/** Changes a text only where it differs: an unchanged node keeps the reader's selection. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function setHidden(element, isHidden) {
+  if (element.hidden !== isHidden) element.hidden = isHidden;
+}
+
+export function setAttribute(element, name, value) {
+  if (value === null || value === undefined) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
+}
+
+/** Puts the children in this order, moving no more than it must: what has the focus keeps it. */
+export function arrange(parent, children) {
+  children.forEach((child, index) => {
+    if (parent.children[index] !== child) parent.insertBefore(child, parent.children[index] ?? null);
+  });
+  while (parent.children.length > children.length) parent.lastElementChild.remove();
+}
+
+export const byId = (id) => document.getElementById(id);
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+
+export function timeText(milliseconds) {
+  return milliseconds ? clock.format(milliseconds) : "";
+}
+
+export function dayText(milliseconds, now = Date.now()) {
+  if (!milliseconds) return "";
+  const isSame = (a, b) => new Date(a).toDateString() === new Date(b).toDateString();
+  if (isSame(milliseconds, now)) return "Today";
+  if (isSame(milliseconds, now - 86_400_000)) return "Yesterday";
+  return day.format(milliseconds);
+}

@@ -1,0 +1,101 @@
+// Puts the parts together: the token, the phone, the views, and the address, which says which chat is open.
+
+import { approvalSheet, askBanner } from "./approvals.js";
+import { conversation } from "./bubbles.js";
+import { chatList } from "./chats.js";
+import { Client } from "./client.js";
+import { composeBox } from "./compose.js";
+import { developerPanel } from "./developer.js";
+import { byId } from "./dom.js";
+import { Phone } from "./phone.js";
+import { Redraw } from "./redraw.js";
+import { forget, takeToken, write } from "./storage.js";
+import { startTheme } from "./theme.js";
+
+startTheme(byId("theme"));
+const token = takeToken();
+if (token) start(token);
+else door();
+
+function start(token) {
+  const client = new Client(token);
+  const redraw = new Redraw(() => draw());
+  const phone = new Phone(client, () => redraw.ask());
+  const views = [
+    chatList(phone), conversation(phone), composeBox(phone), askBanner(phone), approvalSheet(phone),
+    developerPanel(phone, client, redraw),
+  ];
+
+  function draw() {
+    const state = phone.state;
+    if (state.link.kind === "refused") return door(state.link.message);
+    chooseFirst(state);
+    for (const view of views) view(phone.state);
+    const unread = [...state.chats.values()].reduce((sum, chat) => sum + chat.unread, 0);
+    document.title = (unread ? `(${unread}) ` : "") + "Phone";
+  }
+
+  /** Where there is room for both, an empty half helps nobody. */
+  function chooseFirst(state) {
+    if (state.selected || location.hash || !isWide.matches) return;
+    const newest = [...state.chats.values()].filter((chat) => !chat.isArchived).sort((a, b) => b.updatedAt - a.updatedAt)[0];
+    if (newest) history.replaceState(null, "", `#/chat/${encodeURIComponent(newest.id)}`), route();
+  }
+
+  const isWide = matchMedia("(min-width: 760px)");
+  isWide.addEventListener("change", () => redraw.ask());
+
+  function route() {
+    const match = /^#\/chat\/(.+)$/.exec(location.hash);
+    const session = location.hash === "#/new" ? "new" : match ? decodeURIComponent(match[1]) : null;
+    document.documentElement.dataset.view = session ? "chat" : "list";
+    phone.select(session);
+    redraw.ask();
+  }
+
+  addEventListener("hashchange", route);
+  phone.onNewChat = (session) => {
+    history.replaceState(null, "", `#/chat/${encodeURIComponent(session)}`);
+    route();
+  };
+  byId("new-chat").addEventListener("click", () => {
+    location.hash = "#/new";
+    byId("text").focus();
+  });
+  byId("back").addEventListener("click", () => leave());
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+    const menu = document.querySelector("details.menu[open]");
+    if (menu) return menu.removeAttribute("open"), menu.querySelector("summary").focus();
+    if (!isWide.matches && location.hash) leave();
+  });
+
+  function leave() {
+    const session = phone.state.selected;
+    history.pushState(null, "", location.pathname);
+    route();
+    const row = [...document.querySelectorAll(".chats a")].find((row) => row.dataset.session === session);
+    row?.focus();
+  }
+
+  addEventListener("themechange", () => redraw.ask());
+  route();
+  redraw.ask();
+  phone.start();
+}
+
+/** No token, or one that the relay does not know. */
+function door(message) {
+  forget("token");
+  byId("app").hidden = true;
+  byId("door").hidden = false;
+  if (message) byId("door-text").textContent = `${message} Open the address that the program printed, or paste the user’s token.`;
+  byId("door-token").focus();
+  byId("door-form").onsubmit = (event) => {
+    event.preventDefault();
+    const given = byId("door-token").value.trim();
+    if (!given) return;
+    write("token", given);
+    location.reload();
+  };
+}

@@ -1,0 +1,295 @@
+// Markdown of a final text, as elements made one by one. What is not understood stays text; links lead to http and https alone.
+//
+// The text may be hostile: every loop here goes forward through it, and what could look far ahead is bounded.
+
+import { icon, make } from "./dom.js";
+
+const DEEPEST = 6;
+const LONGEST_SPAN = 4_000;
+
+/** The blocks of a text, as a fragment. */
+export function markdown(text) {
+  const fragment = document.createDocumentFragment();
+  appendBlocks(fragment, text.replaceAll("\r\n", "\n").split("\n"), 0);
+  return fragment;
+}
+
+function appendBlocks(parent, lines, depth) {
+  let at = 0;
+  while (at < lines.length) {
+    if (lines[at].trim() === "") {
+      at += 1;
+      continue;
+    }
+    const block = fence(lines, at) ?? heading(lines, at) ?? rule(lines, at) ?? quote(lines, at, depth) ??
+      list(lines, at, depth) ?? table(lines, at) ?? paragraph(lines, at);
+    parent.append(block.element);
+    at = block.next;
+  }
+}
+
+// Blocks: each gives the element and the line after it, or null where it does not begin here.
+
+function fence(lines, at) {
+  const opening = /^ {0,3}(`{3,}|~{3,})\s*([^`]*)$/.exec(lines[at]);
+  if (!opening) return null;
+  const code = [];
+  let next = at + 1;
+  while (next < lines.length && !(lines[next].trim().startsWith(opening[1]) && lines[next].trim().replaceAll(opening[1][0], "") === "")) {
+    code.push(lines[next]);
+    next += 1;
+  }
+  return { element: codeBlock(code.join("\n"), opening[2].trim().split(/\s/)[0].slice(0, 24)), next: next + 1 };
+}
+
+/** Code with a button that copies it. */
+export function codeBlock(text, language = "") {
+  const label = make("span", { text: language || "code", dir: "auto" });
+  const button = make("button", { type: "button", class: "copy", "aria-label": "Copy the code" }, icon("copy"), "Copy");
+  button.addEventListener("click", async () => {
+    const done = await copy(text);
+    button.lastChild.textContent = done ? "Copied" : "Not copied";
+    setTimeout(() => (button.lastChild.textContent = "Copy"), 1_600);
+  });
+  return make("figure", { class: "code" }, make("figcaption", {}, label, button),
+    make("pre", { tabindex: "0", dir: "ltr" }, make("code", { text })));
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function heading(lines, at) {
+  const match = /^ {0,3}(#{1,6})\s+(.*?)(?:\s+#+)?\s*$/.exec(lines[at].slice(0, LONGEST_SPAN));
+  if (!match || lines[at].length >= LONGEST_SPAN) return null;
+  // The page has its own first and second level.
+  return { element: inlineInto(make(`h${Math.min(match[1].length + 2, 6)}`, { dir: "auto" }), match[2]), next: at + 1 };
+}
+
+function rule(lines, at) {
+  return /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/.test(lines[at].slice(0, 80)) && lines[at].length <= 80
+    ? { element: make("hr"), next: at + 1 } : null;
+}
+
+function quote(lines, at, depth) {
+  if (depth >= DEEPEST || !/^ {0,3}>/.test(lines[at])) return null;
+  const inner = [];
+  let next = at;
+  while (next < lines.length && /^ {0,3}>/.test(lines[next])) {
+    inner.push(lines[next].replace(/^ {0,3}> ?/, ""));
+    next += 1;
+  }
+  const element = make("blockquote", { dir: "auto" });
+  appendBlocks(element, inner, depth + 1);
+  return { element, next };
+}
+
+const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/;
+
+function list(lines, at, depth) {
+  const first = ITEM.exec(lines[at]);
+  if (!first || depth >= DEEPEST) return null;
+  const isOrdered = /\d/.test(first[2]);
+  const element = make(isOrdered ? "ol" : "ul", isOrdered && parseInt(first[2], 10) !== 1 ? { start: parseInt(first[2], 10) } : {});
+  let next = at;
+  while (next < lines.length) {
+    const item = ITEM.exec(lines[next]);
+    if (!item || /\d/.test(item[2]) !== isOrdered) break;
+    const indent = item[0].length;
+    const inner = [lines[next].slice(indent)];
+    next += 1;
+    while (next < lines.length) {
+      const line = lines[next];
+      const isDeeper = line.length - line.trimStart().length >= Math.min(indent, 2);
+      if (line.trim() === "") {
+        // A blank line belongs to the item if what follows it does.
+        const after = lines[next + 1] ?? "";
+        if (after.trim() === "" || after.length - after.trimStart().length < Math.min(indent, 2)) break;
+        inner.push("");
+      } else if (isDeeper) {
+        inner.push(line.slice(Math.min(indent, line.length - line.trimStart().length)));
+      } else if (ITEM.test(line) || isBlockStart(line)) {
+        break;
+      } else {
+        inner.push(line);
+      }
+      next += 1;
+    }
+    element.append(listItem(inner, depth));
+    if (lines[next]?.trim() === "" && ITEM.test(lines[next + 1] ?? "")) next += 1;
+  }
+  return { element, next };
+}
+
+function listItem(lines, depth) {
+  const element = make("li", { dir: "auto" });
+  const box = /^\[([ xX])\] /.exec(lines[0]);
+  if (box) {
+    const isDone = box[1] !== " ";
+    element.className = "task-item";
+    element.append(make("span", { class: "box", role: "img", "aria-label": isDone ? "done" : "open", text: isDone ? "☑" : "☐" }));
+    lines[0] = lines[0].slice(4);
+  }
+  const isPlain = lines.every((line, index) => index === 0 || (line.trim() !== "" && !isBlockStart(line)));
+  if (isPlain) inlineInto(element, lines.join("\n"));
+  else appendBlocks(element, lines, depth + 1);
+  return element;
+}
+
+const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").slice(0, 32).map((cell) => cell.trim());
+
+function table(lines, at) {
+  const divider = lines[at + 1] ?? "";
+  if (!lines[at].includes("|") || divider.length > 1_000 || !/^[\s|:-]+$/.test(divider) || !divider.includes("-")) return null;
+  const head = cells(lines[at]);
+  const marks = cells(divider);
+  if (marks.length !== head.length || !marks.every((mark) => /^:?-+:?$/.test(mark))) return null;
+  const align = marks.map((mark) => (mark.endsWith(":") ? (mark.startsWith(":") ? "center" : "end") : "start"));
+  const row = (tag, texts) => make("tr", {}, ...head.map((_, index) =>
+    inlineInto(make(tag, { dir: "auto", class: `align-${align[index]}` }), texts[index] ?? "")));
+  const body = make("tbody");
+  let next = at + 2;
+  while (next < lines.length && lines[next].includes("|") && lines[next].trim() !== "") {
+    body.append(row("td", cells(lines[next])));
+    next += 1;
+  }
+  const element = make("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Table" },
+    make("table", {}, make("thead", {}, row("th", head)), body));
+  return { element, next };
+}
+
+function isBlockStart(line) {
+  return /^ {0,3}(?:#{1,6}\s|>|`{3,}|~{3,})/.test(line) || ITEM.test(line);
+}
+
+function paragraph(lines, at) {
+  let next = at + 1;
+  while (next < lines.length && lines[next].trim() !== "" && !isBlockStart(lines[next])) next += 1;
+  return { element: inlineInto(make("p", { dir: "auto" }), lines.slice(at, next).join("\n")), next };
+}
+
+// Inside a block
+
+/** Each mark looks for its end only so far, and a mark whose end was not found is not looked for again before that place. */
+function inlineInto(element, text, depth = 0) {
+  let plain = "";
+  let at = 0;
+  const flush = () => {
+    if (plain) element.append(plain);
+    plain = "";
+  };
+  const place = (child, next) => {
+    flush();
+    element.append(child);
+    at = next;
+  };
+  while (at < text.length) {
+    const letter = text[at];
+    const found = depth < DEEPEST && SPANS[letter]?.(text, at, depth);
+    if (found) {
+      place(found.element, found.next);
+    } else if (letter === "\n") {
+      place(make("br"), at + 1);
+    } else if (letter === "\\" && /[\\`*_[\]()#+\-.!~>|{}]/.test(text[at + 1] ?? "")) {
+      plain += text[at + 1];
+      at += 2;
+    } else if (SPANS[letter]) {
+      // The whole run of a mark that means nothing here is text.
+      let end = at + 1;
+      while (text[end] === letter) end += 1;
+      plain += text.slice(at, end);
+      at = end;
+    } else {
+      let end = at + 1;
+      while (end < text.length && !SPECIAL.has(text[end])) end += 1;
+      plain += text.slice(at, end);
+      at = end;
+    }
+  }
+  flush();
+  return element;
+}
+
+const SPANS = { "`": codeSpan, "*": emphasis, _: emphasis, "~": struck, "[": link, h: address };
+const SPECIAL = new Set([...Object.keys(SPANS), "\n", "\\"]);
+
+/** Where `mark` stands next, within bounds; -1 if it does not. */
+function find(text, mark, from) {
+  const index = text.slice(from, from + LONGEST_SPAN).indexOf(mark);
+  return index < 0 ? -1 : from + index;
+}
+
+function codeSpan(text, at) {
+  let size = 1;
+  while (size < 4 && text[at + size] === "`") size += 1;
+  const mark = "`".repeat(size);
+  const end = find(text, mark, at + size);
+  if (end <= at + size || text[end + size] === "`") return null;
+  return { element: make("code", { dir: "ltr", text: text.slice(at + size, end).replace(/^ (.*) $/s, "$1") }), next: end + size };
+}
+
+function emphasis(text, at, depth) {
+  const letter = text[at];
+  const isWordBefore = /[\p{L}\p{N}]/u.test(text[at - 1] ?? " ");
+  if (letter === "_" && isWordBefore) return null;
+  const size = text[at + 1] === letter ? 2 : 1;
+  const mark = letter.repeat(size);
+  if (/\s/.test(text[at + size] ?? " ") || text[at + size] === letter) return null;
+  let end = find(text, mark, at + size);
+  for (let tries = 0; end >= 0 && tries < 20; tries += 1) {
+    const isInside = size === 1 && (text[end + 1] === letter || text[end - 1] === letter);
+    const isWordAfter = letter === "_" && /[\p{L}\p{N}]/u.test(text[end + size] ?? " ");
+    if (!isInside && !isWordAfter && !/\s/.test(text[end - 1])) break;
+    end = find(text, mark, end + (isInside ? 2 : size));
+  }
+  if (end < 0 || end === at + size || /\s/.test(text[end - 1])) return null;
+  const element = inlineInto(make(size === 2 ? "strong" : "em"), text.slice(at + size, end), depth + 1);
+  return { element, next: end + size };
+}
+
+function struck(text, at, depth) {
+  if (text[at + 1] !== "~") return null;
+  const end = find(text, "~~", at + 2);
+  return end > at + 2 ? { element: inlineInto(make("s"), text.slice(at + 2, end), depth + 1), next: end + 2 } : null;
+}
+
+function link(text, at, depth) {
+  const middle = find(text, "](", at + 1);
+  if (middle < 0 || text.slice(at + 1, middle).includes("[")) return null;
+  const end = find(text, ")", middle + 2);
+  if (end < 0) return null;
+  const target = webAddress(text.slice(middle + 2, end).trim().split(/\s/)[0].replace(/^<|>$/g, ""));
+  if (!target) return null;
+  return { element: inlineInto(anchor(target), text.slice(at + 1, middle), depth + DEEPEST), next: end + 1 };
+}
+
+function address(text, at) {
+  if (/[\p{L}\p{N}]/u.test(text[at - 1] ?? " ")) return null;
+  const match = /^https?:\/\/[^\s<>"`\\]+/.exec(text.slice(at, at + 2_048));
+  if (!match) return null;
+  const shown = match[0].replace(/[.,;:!?'*_)\]]+$/, "");
+  const target = webAddress(shown);
+  if (!target) return null;
+  const element = anchor(target);
+  element.textContent = shown;
+  return { element, next: at + shown.length };
+}
+
+/** Nothing but http and https, as the browser itself reads it: `java\nscript:` is one of its spellings. */
+function webAddress(text) {
+  try {
+    const url = new URL(text);
+    return ["http:", "https:"].includes(url.protocol) ? url.href : null;
+  } catch {
+    return null;
+  }
+}
+
+function anchor(target) {
+  return make("a", { href: target, target: "_blank", rel: "noopener noreferrer", title: target.slice(0, 200) });
+}

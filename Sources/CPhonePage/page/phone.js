@@ -1,0 +1,161 @@
+// The phone's habits: in which order it asks, what it does after a break, and what it keeps. It owns the state; views read it.
+
+import { Resume } from "./resume.js";
+import { emptyState, fold } from "./state.js";
+import { read, write } from "./storage.js";
+import { Stream } from "./stream.js";
+
+const RAW_LIMIT = 300;
+
+export class Phone {
+  /** `changed` is called after every change of the state. */
+  constructor(client, changed) {
+    this.client = client;
+    this.changed = changed;
+    this.state = emptyState();
+    this.figures = { events: 0, deltas: 0, connects: 0, gaps: 0 };
+    this.raw = [];
+    this.loading = new Map();
+    this.drafts = 0;
+    this.resume = new Resume((session) => this.loadHistory(session, true));
+  }
+
+  /** Cold launch (relay sheet 9.3): who I am, what waits for me, and only then what happens. */
+  async start() {
+    try {
+      await this.refresh();
+    } catch (refusal) {
+      if (refusal.status === 401) return this.tell("page_link", { kind: "refused", message: refusal.message });
+      this.tell("page_link", { kind: "waiting", message: refusal.message });
+      setTimeout(() => this.start(), 1_500);
+      return;
+    }
+    this.tell("page_unread", read("unread", {}));
+    this.stream = new Stream(this.client, "/v1/me/stream", {
+      opened: (isReturn) => this.opened(isReturn),
+      event: (event, last) => this.received(event, last),
+      lost: (refusal, wait) => this.tell("page_link", { kind: "waiting", message: refusal.message, until: Date.now() + wait }),
+      refused: (refusal) => this.tell("page_link", { kind: "refused", message: refusal.message }),
+    });
+  }
+
+  async refresh() {
+    this.tell("page_account", await this.client.account());
+    this.tell("page_snapshot", await this.client.snapshot());
+  }
+
+  async opened(isReturn) {
+    this.figures.connects += 1;
+    this.tell("page_link", { kind: "live" });
+    try {
+      if (isReturn) await this.refresh();
+    } catch {
+      return; // The stream will break as well, and come here again.
+    }
+    this.resume.begin(this.state);
+    this.loadSelected();
+  }
+
+  received(event, last) {
+    this.figures.events += 1;
+    if (event.type === "message_delta") this.figures.deltas += 1;
+    this.raw.push({ at: Date.now(), number: this.figures.events, ...event });
+    if (this.raw.length > RAW_LIMIT) this.raw.splice(0, this.raw.length - RAW_LIMIT);
+    const isNext = event.id === null || last === null || event.id === last + 1;
+    if (!isNext) this.gap(event.id <= last);
+    this.tell(event.type, event.data);
+    if (event.type === "session_created" && !this.state.chats.get(event.data.session_id)?.createdAt) this.refreshSoon();
+  }
+
+  /** The ring did not reach back to where we were: the durable history has what was missed (relay sheet 9.3). */
+  gap(isAnotherRelay) {
+    this.figures.gaps += 1;
+    this.tell("page_gap", { isAnotherRelay });
+    this.refresh().then(() => {
+      this.resume.begin(this.state);
+      this.loadSelected();
+    }, () => {});
+  }
+
+  refreshSoon() {
+    clearTimeout(this.refreshTimer);
+    this.refreshTimer = setTimeout(() => this.refresh().catch(() => {}), 250);
+  }
+
+  tell(type, data) {
+    const before = this.state;
+    this.state = fold(before, { type, data });
+    if (this.state === before) return;
+    this.resume.remember(this.state);
+    const unread = {};
+    for (const chat of this.state.chats.values()) if (chat.unread) unread[chat.id] = chat.unread;
+    if (this.state.isLoaded && type !== "page_account") write("unread", unread);
+    this.changed();
+  }
+
+  // What the person does
+
+  select(session) {
+    this.tell("page_selected", { session_id: session });
+    this.loadSelected();
+  }
+
+  loadSelected() {
+    const chat = this.state.chats.get(this.state.selected);
+    if (chat && chat.history === "none") this.loadHistory(chat.id);
+  }
+
+  /** One question for a chat at a time; who asks again meanwhile gets the same answer. */
+  loadHistory(session) {
+    const under = this.loading.get(session);
+    if (under) return under;
+    const asked = this.client.messages(session).then(
+      (result) => this.tell("page_history", { session_id: session, messages: result.messages }) ?? true,
+      () => false,
+    ).finally(() => this.loading.delete(session));
+    this.loading.set(session, asked);
+    return asked;
+  }
+
+  async send(text, session, draftId) {
+    const id = draftId ?? `draft-${(this.drafts += 1)}`;
+    const draft = { id, text, at: Date.now(), error: null, message: null };
+    if (session && draftId) this.tell("page_not_sent", { session_id: session, draft_id: id, error: null });
+    else if (session) this.tell("page_sending", { session_id: session, draft });
+    try {
+      if (!session) {
+        session = (await this.client.newChat()).session_id;
+        this.tell("page_sending", { session_id: session, draft });
+        this.onNewChat?.(session);
+      }
+      const sent = await this.client.send(session, text);
+      this.tell("page_sent", { session_id: session, draft_id: id, message_id: sent.message_id });
+    } catch (refusal) {
+      if (!session) throw refusal;
+      this.tell("page_not_sent", { session_id: session, draft_id: id, error: refusal.message });
+    }
+  }
+
+  giveUp(session, draftId) {
+    this.tell("page_not_sent", { session_id: session, draft_id: draftId, isGivenUp: true });
+  }
+
+  async stop(session, interaction) {
+    this.tell("page_stopping", { session_id: session, interaction_id: interaction });
+    try {
+      await this.client.stop(session, interaction);
+    } catch {
+      this.tell("page_stopping", { session_id: session, interaction_id: null });
+    }
+  }
+
+  /** Someone else may have been faster: then the relay knows no such open question, and the snapshot says so. */
+  async decide(approval, decision) {
+    try {
+      await this.client.decide(approval, decision);
+    } catch (refusal) {
+      if (refusal.status !== 404) throw refusal;
+      this.tell("page_snapshot", await this.client.snapshot());
+    }
+  }
+}

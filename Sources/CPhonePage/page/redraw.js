@@ -1,0 +1,27 @@
+// However many events come, the page is drawn at most once in 33 ms, and only when the browser paints anyway.
+
+const INTERVAL_MS = 33;
+
+export class Redraw {
+  constructor(draw) {
+    this.draw = draw;
+    this.count = 0;
+    this.last = -INTERVAL_MS;
+    this.isAsked = false;
+  }
+
+  ask() {
+    if (this.isAsked) return;
+    this.isAsked = true;
+    const wait = Math.max(0, this.last + INTERVAL_MS - performance.now());
+    // A hidden page paints nothing, but its title still tells of unread messages.
+    setTimeout(() => (document.hidden ? this.now() : requestAnimationFrame(() => this.now())), wait);
+  }
+
+  now() {
+    this.isAsked = false;
+    this.last = performance.now();
+    this.count += 1;
+    this.draw();
+  }
+}

@@ -1,0 +1,301 @@
+// What the phone knows, as a value, and how an event changes it: `fold(state, event)` gives the next state and touches nothing.
+// What did not change is the same object in both, which tells the views what to leave alone.
+//
+// Events of the relay have its names (relay sheet 9.2); those that begin with `page_` are the page's own.
+
+export function emptyState() {
+  return { account: null, isLoaded: false, link: { kind: "connecting" }, chats: new Map(), approvals: new Map(), selected: null };
+}
+
+const FOLDS = {
+  message_added: messageAdded,
+  message_delta: messageDelta,
+  message_finalized: messageFinalized,
+  task_created: (state, data) => changeTask(state, data, { status: "running" }),
+  task_progress: (state, data) => changeTask(state, data, {}),
+  task_completed: (state, data) => changeTask(state, data, { status: "completed" }),
+  task_failed: (state, data) => changeTask(state, data, { status: "failed" }),
+  task_cancelled: (state, data) => changeTask(state, data, { status: "cancelled" }),
+  approval_requested: approvalRequested,
+  approval_resolved: approvalResolved,
+  session_created: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, source: data.source ?? chat.source })),
+  session_updated: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, ...sessionFields(data) })),
+  installation_updated: installationUpdated,
+  page_account: account,
+  page_snapshot: (state, data) => (data.pending_approvals ?? []).reduce(approvalRequested, withoutSettled(state, data)),
+  page_history: history,
+  page_gap: gap,
+  page_link: (state, data) => ({ ...state, link: data }),
+  page_selected: selected,
+  page_sending: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, drafts: [...chat.drafts, data.draft] })),
+  page_sent: sent,
+  page_not_sent: (state, data) => changeDraft(state, data, { error: data.error }),
+  page_stopping: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, stopping: data.interaction_id })),
+  page_unread: (state, data) => Object.entries(data).reduce((state, [id, unread]) =>
+    (state.chats.has(id) ? changeChat(state, id, (chat) => ({ ...chat, unread })) : state), state),
+};
+
+export function fold(state, event) {
+  return FOLDS[event.type]?.(state, event.data ?? {}) ?? state;
+}
+
+// Chats
+
+function newChat(id) {
+  return {
+    id, title: null, source: null, createdAt: 0, updatedAt: 0, isArchived: false, messages: [], tasks: [], drafts: [],
+    unread: 0, history: "none", stopping: null, count: 0,
+  };
+}
+
+function changeChat(state, id, change) {
+  if (!id) return state;
+  const chats = new Map(state.chats);
+  chats.set(id, change(state.chats.get(id) ?? newChat(id)));
+  return { ...state, chats };
+}
+
+function sessionFields(session) {
+  const fields = {};
+  if ("title" in session) fields.title = session.title;
+  if (session.source !== undefined) fields.source = session.source;
+  if (session.created_at) fields.createdAt = session.created_at;
+  const isArchived = session.is_archived ?? session.archived;
+  if (isArchived !== undefined) fields.isArchived = isArchived;
+  return fields;
+}
+
+function account(state, data) {
+  const known = state.chats;
+  const chats = new Map();
+  for (const session of data.sessions ?? []) {
+    const chat = known.get(session.session_id) ?? newChat(session.session_id);
+    const updatedAt = Math.max(session.updated_at ?? session.created_at ?? 0, chat.updatedAt);
+    chats.set(chat.id, { ...chat, title: session.title ?? null, ...sessionFields(session), updatedAt, count: session.messages ?? chat.count });
+  }
+  const account = { user: data.user ?? null, installations: (data.installations ?? []).map(installation) };
+  const selected = chats.has(state.selected) || state.selected === "new" ? state.selected : null;
+  return { ...state, isLoaded: true, account, chats, selected };
+}
+
+/** `connected`, `degraded`, `revoked` or `never`, also where only the older fields are there. */
+function installation(data) {
+  const state = data.state ?? (data.is_revoked ? "revoked" : data.is_connected ? "connected" : "never");
+  return {
+    id: data.installation_id ?? data.id, state, version: data.bridge_version ?? null,
+    name: data.custom_display_name ?? null, emoji: data.custom_emoji ?? null,
+  };
+}
+
+function installationUpdated(state, data) {
+  if (!state.account) return state;
+  const change = (known) => (known.id !== data.installation_id ? known : {
+    ...known, state: data.state ?? known.state, version: data.bridge_version ?? known.version,
+    name: "custom_display_name" in data ? data.custom_display_name : known.name,
+    emoji: "custom_emoji" in data ? data.custom_emoji : known.emoji,
+  });
+  return { ...state, account: { ...state.account, installations: state.account.installations.map(change) } };
+}
+
+function selected(state, data) {
+  const next = { ...state, selected: data.session_id };
+  const chat = next.chats.get(data.session_id);
+  return chat?.unread ? changeChat(next, chat.id, (chat) => ({ ...chat, unread: 0 })) : next;
+}
+
+// Messages
+//
+// `preview` is what was streamed. It is whole if we saw the message begin; if not, `pieces` are the deltas that came since, and
+// the history brings what was before them.
+
+function newMessage(data) {
+  return {
+    id: data.message_id, role: data.role ?? "agent", interaction: data.interaction_id ?? null, text: data.text ?? "", preview: "",
+    isSealed: data.text_ct !== undefined && data.text === undefined, isFinal: data.role === "user", isWhole: true, pieces: [], at: data.ts ?? 0,
+    usage: data.usage ?? null, reason: data.finish_reason ?? null, attachments: data.attachments ?? [],
+  };
+}
+
+function changeMessage(chat, id, change) {
+  return { ...chat, messages: chat.messages.map((message) => (message.id === id ? change(message) : message)) };
+}
+
+function messageAdded(state, data) {
+  return changeChat(state, data.session_id, (chat) => {
+    if (chat.messages.some((message) => message.id === data.message_id)) return chat;
+    const message = newMessage(data);
+    // A message that stands alone, without a run, is complete as it comes.
+    if (message.role === "agent" && message.text.trim() !== "" && !message.interaction) message.isFinal = true;
+    if (message.role === "agent" && !message.isFinal) message.preview = message.text.trim() === "" ? "" : message.text;
+    const drafts = message.role === "user" ? chat.drafts.filter((draft) => draft.message !== message.id) : chat.drafts;
+    const unread = message.isFinal && message.role === "agent" && chat.id !== state.selected ? chat.unread + 1 : chat.unread;
+    return { ...chat, messages: [...chat.messages, message], drafts, unread, updatedAt: Math.max(chat.updatedAt, message.at) };
+  });
+}
+
+function messageDelta(state, data) {
+  return changeChat(state, data.session_id, (chat) => {
+    const delta = data.delta ?? "";
+    if (!chat.messages.some((message) => message.id === data.message_id)) {
+      const message = { ...newMessage({ ...data, role: "agent" }), isWhole: false, preview: delta, pieces: [delta] };
+      return { ...chat, messages: [...chat.messages, message] };
+    }
+    return changeMessage(chat, data.message_id, (message) => (message.isFinal ? message : {
+      ...message, preview: message.preview + delta, pieces: message.isWhole ? [] : [...message.pieces, delta],
+      isSealed: message.isSealed || data.delta_ct !== undefined,
+    }));
+  });
+}
+
+function messageFinalized(state, data) {
+  return changeChat(state, data.session_id, (chat) => {
+    const known = chat.messages.find((message) => message.id === data.message_id);
+    if (known?.isFinal) return chat;
+    const final = {
+      ...(known ?? newMessage({ ...data, role: "agent" })), text: data.text ?? known?.preview ?? "", isFinal: true, pieces: [],
+      isSealed: data.text_ct !== undefined && data.text === undefined, usage: data.usage ?? null,
+      reason: data.finish_reason ?? (known?.interaction && chat.stopping === known.interaction ? "stopped" : null),
+    };
+    const messages = known ? chat.messages.map((message) => (message === known ? final : message)) : [...chat.messages, final];
+    const stopping = chat.stopping === final.interaction ? null : chat.stopping;
+    return { ...chat, messages, stopping, unread: chat.id === state.selected ? chat.unread : chat.unread + 1 };
+  });
+}
+
+function history(state, data) {
+  return changeChat(state, data.session_id, (chat) => {
+    const known = new Map(chat.messages.map((message) => [message.id, message]));
+    const messages = (data.messages ?? []).map((stored) => {
+      const message = merged(known.get(stored.message_id), stored);
+      known.delete(stored.message_id);
+      return message;
+    });
+    messages.push(...known.values());
+    const updatedAt = messages.reduce((last, message) => Math.max(last, message.at), chat.updatedAt);
+    const told = new Set(messages.map((message) => message.id));
+    const tasks = (data.messages ?? []).flatMap((stored) => stored.tasks ?? []).reduce(withTask, chat.tasks);
+    return { ...chat, messages, tasks, updatedAt, history: "loaded", drafts: chat.drafts.filter((draft) => !told.has(draft.message)) };
+  });
+}
+
+function merged(known, stored) {
+  const message = newMessage(stored);
+  message.isFinal = stored.final ?? true;
+  if (message.isFinal) return known?.isFinal && known.text === message.text ? known : { ...known, ...message };
+  if (known?.isFinal || (known?.isWhole && known.preview.length >= message.text.length)) return known;
+  const text = message.text.trim() === "" ? "" : message.text;
+  return { ...message, text: "", preview: joined(text, known?.pieces ?? []), isWhole: true };
+}
+
+/** The history's text and the deltas that came meanwhile: the history may hold the first of them already. */
+export function joined(text, pieces) {
+  let overlap = "";
+  let best = 0;
+  pieces.forEach((piece, index) => {
+    overlap += piece;
+    if (text.endsWith(overlap)) best = index + 1;
+  });
+  return text + pieces.slice(best).join("");
+}
+
+/** Events were missed: what was streamed may have a hole, and histories are old. */
+function gap(state, data) {
+  const chats = new Map();
+  if (data.isAnotherRelay) return { ...emptyState(), selected: state.selected, link: state.link };
+  for (const [id, chat] of state.chats) {
+    const messages = chat.messages.map((message) => (message.isFinal ? message : { ...message, isWhole: false, pieces: [] }));
+    chats.set(id, { ...chat, messages, history: "none" });
+  }
+  return { ...state, chats };
+}
+
+// What the user sends: shown at once, and replaced by the message that the relay tells of.
+
+function sent(state, data) {
+  const next = changeDraft(state, data, { message: data.message_id });
+  return changeChat(next, data.session_id, (chat) => {
+    const isThere = chat.messages.some((message) => message.id === data.message_id);
+    return isThere ? { ...chat, drafts: chat.drafts.filter((draft) => draft.id !== data.draft_id) } : chat;
+  });
+}
+
+function changeDraft(state, data, change) {
+  return changeChat(state, data.session_id, (chat) => ({
+    ...chat, drafts: chat.drafts.map((draft) => (draft.id === data.draft_id ? { ...draft, ...change } : draft))
+      .filter((draft) => !(data.isGivenUp && draft.id === data.draft_id)),
+  }));
+}
+
+// Tools and approvals
+
+function changeTask(state, data, change) {
+  return changeChat(state, data.session_id, (chat) => ({ ...chat, tasks: withTask(chat.tasks, { ...data, ...change }) }));
+}
+
+function withTask(tasks, data) {
+  const known = tasks.find((task) => task.id === data.task_id && (!data.interaction_id || task.interaction === data.interaction_id));
+  const before = known ?? { id: data.task_id, interaction: data.interaction_id ?? null, status: "running", kind: "tool" };
+  // An end is an end, whatever comes late.
+  if (before.status !== "running" && (data.status ?? "running") === "running") return tasks;
+  const task = {
+    ...before, status: data.status ?? before.status, kind: data.kind ?? before.kind, name: data.name ?? before.name,
+    label: data.status_label ?? before.label, percent: data.progress_percent ?? before.percent, args: data.args ?? before.args,
+    partial: data.partial_result ?? before.partial, result: data.result ?? before.result, error: data.error ?? before.error,
+    isSealed: before.isSealed || data.args_ct !== undefined || data.result_ct !== undefined,
+  };
+  return known ? tasks.map((other) => (other === known ? task : other)) : [...tasks, task];
+}
+
+/** From the stream and from the snapshot alike (relay sheet 9.3): folded by its id, so that it is asked once. */
+function approvalRequested(state, data) {
+  if (!data.approval_id || state.approvals.has(data.approval_id)) return state;
+  const approvals = new Map(state.approvals);
+  approvals.set(data.approval_id, { ...data, id: data.approval_id, session: data.session_id, decision: null });
+  return changeChat({ ...state, approvals }, data.session_id, (chat) => ({ ...chat, updatedAt: Math.max(chat.updatedAt, data.ts ?? 0) }));
+}
+
+function approvalResolved(state, data) {
+  const known = state.approvals.get(data.approval_id);
+  if (!known || known.decision) return state;
+  return { ...state, approvals: new Map(state.approvals).set(known.id, { ...known, decision: data.decision ?? "deny" }) };
+}
+
+/** What the snapshot no longer asks was decided while we were away. */
+function withoutSettled(state, data) {
+  const asked = new Set((data.pending_approvals ?? []).map((approval) => approval.approval_id));
+  return [...state.approvals.values()].filter((approval) => !approval.decision && !asked.has(approval.id))
+    .reduce((state, approval) => approvalResolved(state, { approval_id: approval.id, decision: "elsewhere" }), state);
+}
+
+// Questions that the views and the resuming ask
+
+/** The runs that have no final message yet: interactions of user messages, and of open agent messages. */
+export function openRuns(chat, now = Date.now()) {
+  const runs = new Map();
+  for (const message of chat.messages) {
+    if (!message.interaction) continue;
+    if (message.role === "agent") runs.set(message.interaction, !message.isFinal);
+    // After half an hour the relay takes no answer any more (relay sheet 4.2).
+    else if (!runs.has(message.interaction) && now - message.at < 1_800_000) runs.set(message.interaction, true);
+  }
+  return [...runs].filter(([, isOpen]) => isOpen).map(([interaction]) => interaction);
+}
+
+export function pendingApprovals(state, session) {
+  return [...state.approvals.values()].filter((approval) => !approval.decision && (!session || approval.session === session));
+}
+
+export function titleOf(chat) {
+  if (chat.title) return chat.title;
+  const first = chat.messages.find((message) => message.text.trim() !== "");
+  return first?.text.trim().split("\n")[0].slice(0, 120) || chat.drafts[0]?.text.slice(0, 120) || "New chat";
+}
+
+export function lastLine(chat) {
+  const last = chat.messages.at(-1);
+  if (!last) return "";
+  // Of what grows, the newest words; of what is done, the first.
+  const text = last.isSealed ? "Sealed message" : last.isFinal ? last.text.slice(0, 400).trim() : last.preview.slice(-120).trim();
+  if (!text) return last.role === "agent" && !last.isFinal ? "Thinking…" : "";
+  return (last.role === "user" ? "You: " : "") + text.replace(/[*_`#>|]+/g, "").replace(/\s+/g, " ").trim().slice(0, 140);
+}

@@ -1,0 +1,41 @@
+// What the page keeps on the device. A browser may refuse to keep anything: then it is forgotten with the page.
+
+const memory = new Map();
+
+export function read(name, fallback) {
+  try {
+    const text = localStorage.getItem(`phone.${name}`) ?? memory.get(name);
+    return text === null || text === undefined ? fallback : JSON.parse(text);
+  } catch {
+    return fallback;
+  }
+}
+
+export function write(name, value) {
+  const text = JSON.stringify(value);
+  memory.set(name, text);
+  try {
+    if (localStorage.getItem(`phone.${name}`) !== text) localStorage.setItem(`phone.${name}`, text);
+  } catch {
+    // Full or forbidden: the copy in memory has to do.
+  }
+}
+
+export function forget(name) {
+  memory.delete(name);
+  try {
+    localStorage.removeItem(`phone.${name}`);
+  } catch {
+    // As above.
+  }
+}
+
+/** The user's token: from the address, where no server sees it, and from there out of sight. */
+export function takeToken() {
+  const match = /^#token=([^&]+)/.exec(location.hash);
+  if (match) {
+    write("token", decodeURIComponent(match[1]));
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+  return read("token", null);
+}
