@@ -52,13 +52,19 @@ package struct CommandDeclaration: Sendable {
             operands: "DIR", options: [configFile, stateDirectory],
             examples: ["sophon-bridge record ~/recordings"]),
         CommandDeclaration(
-            name: "demo", summary: "play recorded runs against a relay in this process, and show what the phone would",
+            name: "demo", summary: "the phone page, and recorded runs played against a relay in this process",
             operands: nil,
             options: [
                 Option("once", nil, "end with the runs, also on a terminal"),
-                Option("speed", "1|4|10|max", "how fast the runs are played (4)"),
+                Option("stay", nil, "stay until a signal, also without a terminal; the runs wait for the page"),
+                Option("speed", "1|4|10|max", "how fast the runs are played (1 where it stays, else 4)"),
+                Option("agent", "openclaw", "instead of recorded runs, a real agent at OPENCLAW_URL"),
+                Option("listen", "ADDRESS:PORT", "where to listen (127.0.0.1, any port)"),
             ],
-            examples: ["sophon-bridge demo", "sophon-bridge demo --once --speed max --json"]),
+            examples: [
+                "sophon-bridge demo", "sophon-bridge demo --once --speed max --json",
+                "OPENCLAW_URL=ws://127.0.0.1:18789 sophon-bridge demo --agent openclaw",
+            ]),
         CommandDeclaration(
             name: "replay", summary: "play recordings through the whole pipeline to a relay", operands: "FILE…",
             options: [

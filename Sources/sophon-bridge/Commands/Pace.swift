@@ -41,6 +41,9 @@ struct Pace {
         return true
     }
 
+    /// As long as nobody notices.
+    static func doze() { sleep(.milliseconds(5)) }
+
     private static func sleep(_ duration: Duration) {
         guard duration > .zero else { return }
         var left = timespec(

@@ -7,7 +7,7 @@ import Recording
 import Transport
 
 /// One bridge for all recordings of a command, on real edges.
-final class ReplaySession {
+final class ReplaySession: Sendable {
     let runner: BridgeRunner
     let http: CurlClient
     /// What was posted, for a comparison.
@@ -43,16 +43,22 @@ final class ReplaySession {
         try play(try RecordingReader(file: file), kind, user, speed)
     }
 
-    func play(text: String, name: String, _ user: any ReplayUser, _ speed: ReplaySpeed) throws {
+    func play(text: String, name: String, _ user: any ReplayUser, pause: (Int64) -> Bool) throws {
         let kind = try AgentKind.recognised(in: try RecordingReader(text: text, name: name), name: name)
-        try play(try RecordingReader(text: text, name: name), kind, user, speed)
+        try play(try RecordingReader(text: text, name: name), kind, user, pause: pause)
     }
 
     private func play(_ reader: RecordingReader, _ kind: AgentKind, _ user: any ReplayUser, _ speed: ReplaySpeed) throws
     {
-        let replay = Replay(runner: runner, log: log, kind: kind, user: user, clock: SystemClock())
         let pace = Pace(speed)
-        try replay.play(reader) { pace.wait(for: $0) }
+        try play(reader, kind, user) { pace.wait(for: $0) }
+    }
+
+    private func play(
+        _ reader: RecordingReader, _ kind: AgentKind, _ user: any ReplayUser, pause: (Int64) -> Bool
+    ) throws {
+        let replay = Replay(runner: runner, log: log, kind: kind, user: user, clock: SystemClock())
+        try replay.play(reader, pause: pause)
     }
 
     func finish() throws -> ReplaySummary {

@@ -1,0 +1,65 @@
+import BridgeModel
+import BridgeService
+import Commands
+import Dispatch
+import FoundationEssentials
+import Glibc
+import Simulator
+
+/// `demo --agent openclaw`: the phone page, with a real agent behind the real live bridge. What the bridge keeps lies in a
+/// temporary directory, and goes with it.
+struct DemoAgent {
+    private static let housekeeping = DispatchTimeInterval.seconds(5)
+
+    private let command: ParsedCommand
+    private let output: Output
+
+    init(_ command: ParsedCommand, _ output: Output) {
+        self.command = command
+        self.output = output
+    }
+
+    func run(_ simulator: RelaySimulator, until end: DispatchSemaphore) throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "sophon-demo-\(getpid())").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let loaded = try configuration(simulator, directory)
+        let output = output
+        let log = Log(
+            Log.Settings(level: .warning, hasColor: loaded.configuration.terminal.color && isatty(STDERR_FILENO) == 1),
+            clock: SystemClock(), sink: { output.say($0) })
+        let report = RunReport(output, log, connections: 1)
+        let edges = try RunEdges(loaded, output: output, log: log, scale: 1)
+        let connections = try edges.connections { event in
+            report.tell(event)
+            if report.lastStop != nil { end.signal() }
+        }
+        for connection in connections { try connection.start() }
+        while end.wait(timeout: .now() + Self.housekeeping) == .timedOut {
+            for connection in connections { connection.housekeep() }
+        }
+        for connection in connections { connection.closeLinks() }
+        _ = Pace.wait(atMost: loaded.configuration.limits.stopFlush) { connections.allSatisfy(\.isQuiet) }
+        for connection in connections { connection.stop() }
+        edges.close()
+        log.flush(all: true)
+        output.event("shutdown")
+        if let failure = report.lastStop { throw failure }
+    }
+
+    /// The agent as the environment tells of it; the relay in this process; nothing of the user's own bridge.
+    private func configuration(_ simulator: RelaySimulator, _ directory: String) throws -> LoadedConfiguration {
+        var variables = ProcessInfo.processInfo.environment
+        variables["SOPHON_BASE_URL"] = simulator.baseURL
+        variables["SOPHON_BOT_TOKEN"] = simulator.bridgeToken
+        variables["SOPHON_TOKEN"] = nil
+        variables["SOPHON_AGENT"] = command.values["agent"]
+        variables["SOPHON_STATE_DIR"] = directory + "/state"
+        variables["SOPHON_CONFIG_DIR"] = directory + "/config"
+        do throws(ConfigurationError) {
+            return try ConfigurationLoader.load(ConfigurationSources(environment: variables))
+        } catch {
+            for fault in error.faults { output.say("config: \(fault)") }
+            throw CommandFailure(code: .usage, message: "the environment has a fault")
+        }
+    }
+}

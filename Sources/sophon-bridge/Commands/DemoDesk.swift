@@ -1,0 +1,215 @@
+import AgentProtocols
+import BridgeCore
+import BridgeModel
+import BridgeService
+import Commands
+import Dispatch
+import FoundationEssentials
+import Locking
+import RelayRules
+import Simulator
+
+/// The agent's side of the demo: every message of the user starts a recorded run in its chat, whether the demo wrote it or a
+/// person on the page. In one chat runs follow one another; chats do not wait for each other.
+///
+/// Decisions and stops come as the relay's updates, as they do for the live bridge. Where the person decides otherwise than the
+/// recording did, the recording has no more to say: the run ends there, in words of ours.
+final class DemoDesk: Sendable {
+    private struct Message {
+        var session: SessionID
+        var interaction: InteractionID
+        var message: MessageID
+    }
+
+    private struct State {
+        /// What the demo itself is about to write, and the run it is the beginning of; nil: of none.
+        var planned: [(text: String, run: Int?)] = []
+        var plays: [InteractionID: DemoPlay] = [:]
+        /// The last run asked for in each chat: the next one waits for it.
+        var queues: [SessionID: DispatchQueue] = [:]
+        var nextRun = 0
+        var playNumber = 0
+        var isClosed = false
+        var failure: CommandFailure?
+    }
+
+    private let simulator: RelaySimulator
+    private let session: ReplaySession
+    private let speed: ReplaySpeed
+    private let output: Output
+    private let state = Locked(State())
+    private let finished = DispatchSemaphore(value: 0)
+
+    init(_ simulator: RelaySimulator, _ session: ReplaySession, _ speed: ReplaySpeed, _ output: Output) {
+        self.simulator = simulator
+        self.session = session
+        self.speed = speed
+        self.output = output
+        simulator.onUpdate { [weak self] in self?.take($0) }
+    }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+    var failure: CommandFailure? { state.withLock { $0.failure } }
+
+    /// Every recorded run in a chat of its own, one after the other.
+    func playAll() {
+        for (index, run) in DemoRuns.all.enumerated() {
+            guard !isClosed else { return }
+            output.line("── \(run.name) ──")
+            let text = DemoRecording(run.lines).prompt
+            state.withLock { $0.planned.append((text, index)) }
+            simulator.userSends(text: text)
+            finished.wait()
+            _ = Pace.wait(atMost: .seconds(30)) { [session] in session.runner.ask { $0.openTurns == 0 } }
+            output.line("")
+        }
+        state.withLock { $0.nextRun = 0 }
+    }
+
+    /// What still plays is stopped, as by the user.
+    func close() {
+        let plays = state.withLock { state in
+            state.isClosed = true
+            return Array(state.plays.values)
+        }
+        for play in plays { play.end(.closed) }
+        _ = Pace.wait(atMost: .seconds(10)) { [state] in state.withLock { $0.plays.isEmpty } }
+    }
+
+    // MARK: What the relay passes on
+
+    private struct Frame: Decodable {
+        struct Update: Decodable {
+            struct Payload: Decodable {
+                struct Named: Decodable {
+                    var id: String
+                    var text: String?
+                }
+                var session: Named?
+                var message: Named?
+                var interaction_id: String?
+                var approval_id: String?
+                var decision: String?
+                var reason: String?
+            }
+            var session_id: String?
+            var interaction_id: String?
+            var payload: Payload
+        }
+        var update: Update
+    }
+
+    private func take(_ update: PendingUpdate) {
+        simulator.acknowledge(upTo: update.id)
+        guard let frame = try? JSONDecoder().decode(Frame.self, from: Data(update.frame)).update else { return }
+        let payload = frame.payload
+        switch update.type {
+        case "session.message":
+            guard let session = payload.session?.id, let interaction = frame.interaction_id,
+                let message = payload.message
+            else { return }
+            begin(
+                Message(
+                    session: SessionID(session), interaction: InteractionID(interaction), message: MessageID(message.id)
+                ),
+                text: message.text ?? "")
+        case "session.cancelled":
+            guard let session = payload.session?.id ?? frame.session_id else { return }
+            stop(SessionID(session), (payload.interaction_id ?? frame.interaction_id).map { InteractionID($0) })
+        case "approval.resolved":
+            guard let id = payload.approval_id,
+                let decision = payload.decision.flatMap(ApprovalDecision.init(rawValue:))
+            else { return }
+            session.runner.tell { bridge, now in
+                bridge.decided(ApprovalID(id), decision, reason: payload.reason, at: now)
+            }
+            for play in state.withLock({ Array($0.plays.values) }) { play.decided(ApprovalID(id), decision) }
+        default: break
+        }
+    }
+
+    private func stop(_ session: SessionID, _ interaction: InteractionID?) {
+        self.session.runner.tell { bridge, now in bridge.stopped(session: session, interaction: interaction, at: now) }
+        let plays = state.withLock { state in
+            state.plays.values.filter { $0.session == session && (interaction == nil || $0.interaction == interaction) }
+        }
+        for play in plays { play.end(.stopped) }
+    }
+
+    // MARK: Playing
+
+    private func begin(_ message: Message, text: String) {
+        let run: (index: Int, isPlanned: Bool, number: Int)? = state.withLock { state in
+            guard !state.isClosed else { return nil }
+            var index: Int?
+            let planned = state.planned.firstIndex { $0.text == text }
+            if let planned {
+                index = state.planned.remove(at: planned).run
+            } else {
+                index = state.nextRun % DemoRuns.all.count
+                state.nextRun += 1
+            }
+            guard let index else { return nil }
+            state.playNumber += 1
+            return (index, planned != nil, state.playNumber)
+        }
+        guard let run else { return }
+        let play = DemoPlay(
+            session: message.session, interaction: message.interaction, message: message.message,
+            simulator: simulator, runner: session.runner, speed: speed
+        ) { [state] text in state.withLock { $0.planned.append((text, nil)) } }
+        let queue = state.withLock { state in
+            state.plays[message.interaction] = play
+            let queue = state.queues[message.session] ?? DispatchQueue(label: "demo.\(message.session)")
+            state.queues[message.session] = queue
+            return queue
+        }
+        queue.async { [self] in
+            let lines = DemoRecording(DemoRuns.all[run.index].lines).renamed(run.number)
+            do {
+                try session.play(text: lines, name: DemoRuns.all[run.index].name, play) { play.wait(for: $0) }
+            } catch {
+                state.withLock { $0.failure = CommandFailure(code: .unexpected, message: "\(error)") }
+            }
+            state.withLock { $0.plays[message.interaction] = nil }
+            if run.isPlanned { finished.signal() }
+        }
+    }
+}
+
+/// The text of a recording, which is played more than once and beside itself.
+struct DemoRecording {
+    private let lines: String
+
+    init(_ lines: String) { self.lines = lines }
+
+    /// What the user wrote in it.
+    var prompt: String {
+        struct Line: Decodable {
+            struct Frame: Decodable {
+                struct Parameters: Decodable { var message: String? }
+                var message: String?
+                var params: Parameters?
+            }
+            var dir: String
+            var frame: Frame?
+        }
+        for line in lines.split(separator: "\n") {
+            guard let read = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)), read.dir == "out" else {
+                continue
+            }
+            if let text = read.frame?.params?.message ?? read.frame?.message { return text }
+        }
+        return "Hello"
+    }
+
+    /// With names of runs, approvals and agent sessions that no other playing has.
+    func renamed(_ number: Int) -> String {
+        guard number > 1 else { return lines }
+        let suffix = String(number, radix: 16)
+        let padded = String(repeating: "0", count: max(0, 12 - suffix.count)) + suffix.suffix(12)
+        let uuid = /([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-)[0-9a-f]{12}/
+        return lines.replacing(uuid) { "\($0.output.1)\(padded)" }
+            .replacing("phone-7", with: "phone-7-\(number)").replacing("sPk3Lm9Q", with: "sPk3Lm9Q\(number)")
+    }
+}

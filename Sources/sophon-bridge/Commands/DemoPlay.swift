@@ -1,0 +1,126 @@
+import AgentProtocols
+import BridgeCore
+import BridgeModel
+import BridgeService
+import Locking
+import Simulator
+
+/// One playing of a recorded run in a chat: the pace, and the person in front of it.
+final class DemoPlay: ReplayUser {
+    enum End: Sendable { case stopped, denied, closed }
+
+    private struct State {
+        var hasBegun = false
+        var decisions: [ApprovalID: ApprovalDecision] = [:]
+        var end: End?
+        /// Where the recording's time zero is; it moves while a person is thinking.
+        var origin: Instant
+    }
+
+    let session: SessionID
+    let interaction: InteractionID
+    private let message: MessageID
+    private let simulator: RelaySimulator
+    private let runner: BridgeRunner
+    private let speed: ReplaySpeed
+    private let willWrite: @Sendable (String) -> Void
+    private let clock = SystemClock()
+    private let state: Locked<State>
+
+    /// How long nobody has to look at the page until the demo decides by itself: longer than a reload takes.
+    private static let patience = Duration.seconds(15)
+
+    init(
+        session: SessionID, interaction: InteractionID, message: MessageID, simulator: RelaySimulator,
+        runner: BridgeRunner, speed: ReplaySpeed, willWrite: @escaping @Sendable (String) -> Void
+    ) {
+        self.session = session
+        self.interaction = interaction
+        self.message = message
+        self.simulator = simulator
+        self.runner = runner
+        self.speed = speed
+        self.willWrite = willWrite
+        state = Locked(State(origin: clock.now))
+    }
+
+    func end(_ reason: End) { state.withLock { $0.end = $0.end ?? reason } }
+
+    func decided(_ approval: ApprovalID, _ decision: ApprovalDecision) {
+        state.withLock { $0.decisions[approval] = decision }
+    }
+
+    // MARK: The pace
+
+    /// False: nothing more is to be played.
+    func wait(for milliseconds: Int64) -> Bool {
+        state.withLock { state in
+            guard !state.hasBegun else { return }
+            state.hasBegun = true
+            state.origin = clock.now
+        }
+        // What comes after the run's end, such as the gateway's ticks, is nothing to wait for.
+        while !isDue(milliseconds), reasonToEnd == nil, !isOver { Pace.doze() }
+        if let reason = reasonToEnd { endRun(reason) }
+        return reasonToEnd == nil && (isDue(milliseconds) || !isOver)
+    }
+
+    private func isDue(_ milliseconds: Int64) -> Bool {
+        guard case .times(let times) = speed else { return true }
+        let due = state.withLock { $0.origin } + .nanoseconds(milliseconds * 1_000_000 / Int64(times))
+        return clock.now >= due
+    }
+
+    private var reasonToEnd: End? { state.withLock { $0.end } }
+
+    private var isOver: Bool {
+        let turn = TurnID(interaction.text)
+        return runner.ask { bridge in bridge.turn(turn).map { $0.outcome != nil } ?? false }
+    }
+
+    /// The agent's part where the person decided otherwise than in the recording.
+    private func endRun(_ reason: End) {
+        let turn = TurnID(interaction.text)
+        guard let run = runner.ask({ $0.turn(turn)?.opening.run }), !isOver else { return }
+        let events: [RunEvent] =
+            switch reason {
+            case .stopped, .closed: [.finished(RunEnd(reason: .aborted))]
+            case .denied: [.text(.append("\n\nAll right, I will leave it.")), .finished(RunEnd())]
+            }
+        for event in events {
+            runner.tell { bridge, now in bridge.agentSays(RunSignal(run: run, session: nil, event: event), at: now) }
+        }
+    }
+
+    // MARK: The person
+
+    func writes(_ text: String, in session: SessionID?) -> (SessionID, InteractionID?, MessageID) {
+        guard session != nil else { return (self.session, interaction, message) }
+        // A second prompt of the recording: the user's words are made up, and start no run of their own.
+        willWrite(text)
+        let sent = simulator.userSends(text: text, session: self.session.text)
+        return (SessionID(sent.session), InteractionID(sent.interaction), MessageID(sent.message))
+    }
+
+    /// Whoever looks at the page decides; where nobody does, the recording's own decision is tapped.
+    func decides(_ approval: ApprovalID, _ decision: ApprovalDecision) -> Bool {
+        let begun = clock.now
+        var lastSeen: Instant? = simulator.readerCount > 0 ? begun : nil
+        while true {
+            let known = state.withLock { (decision: $0.decisions[approval], end: $0.end) }
+            if known.end != nil { return true }
+            if let made = known.decision {
+                let waited = clock.now - begun
+                state.withLock { state in
+                    state.origin = state.origin + waited
+                    if made == .deny, decision != .deny { state.end = .denied }
+                }
+                return true
+            }
+            if simulator.readerCount > 0 { lastSeen = clock.now }
+            let isAlone = lastSeen.map { clock.now - $0 > Self.patience } ?? true
+            if isAlone { _ = simulator.decide(approval: approval.text, decision: decision.rawValue) }
+            Pace.doze()
+        }
+    }
+}
