@@ -21,6 +21,7 @@ test: setup ## all tests
 	swift build --build-tests $(SWIFT_FLAGS)
 	swift test --skip-build
 	Tests/Acceptance/run
+	Tests/Browser/run
 
 check: setup format-check expectations size-check ## format, warnings, imports, size of the static binary
 
@@ -47,9 +48,9 @@ fmt: ## format the sources
 expectations:
 	@python3 Tests/expectations/expected_ends.py --check
 
-demo: setup ## recorded runs through the real pipeline, offline
+demo: setup ## the phone page and recorded runs through the real pipeline, offline
 	swift build $(SWIFT_FLAGS) --product sophon-bridge
-	.build/debug/sophon-bridge demo --once
+	.build/debug/sophon-bridge demo
 
 run: setup ## run the program: make run ARGS="simulate"
 	@swift build $(SWIFT_FLAGS) --product sophon-bridge

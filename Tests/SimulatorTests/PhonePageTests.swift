@@ -81,25 +81,4 @@ import WireTesting
         let stage = try Stage()
         #expect(stage.simulator.phoneURL == "\(stage.simulator.baseURL)/phone/#token=\(stage.simulator.userToken)")
     }
-
-    @Test func theHistoryKeepsTheToolsOfARunInItsFirstMessage() throws {
-        let stage = try Stage()
-        let interaction = try value(of: "interaction_id", in: stage.user("GET", messages(stage)).text)
-        let named = #""session_id":"\#(stage.session)","interaction_id":"\#(interaction)""#
-        #expect(
-            try stage.bridge("sendMessage", "{\(named),\"text\":\" \",\"idempotency_key\":\"a\"}").status == 200)
-        let task = #""task_id":"t1","idempotency_key""#
-        let start = #"{\#(named),\#(task):"b","kind":"exec","status_label":"df -h","args":{"command":"df -h"}}"#
-        #expect(try stage.bridge("createTask", start).status == 200)
-        let open = try stage.user("GET", messages(stage)).text
-        #expect(
-            open.contains(
-                #""tasks":[{"task_id":"t1","kind":"exec","interaction_id":"\#(interaction)","status_label":"df -h","#
-                    + #""args":{"command":"df -h"}}]"#))
-        let end = #"{\#(named),\#(task):"c","status":"completed","result":"61%"}"#
-        #expect(try stage.bridge("finishTask", end).status == 200)
-        #expect(try stage.user("GET", messages(stage)).text.contains(#""result":"61%","status":"completed"}]"#))
-    }
-
-    private func messages(_ stage: Stage) -> String { "/v1/me/sessions/\(stage.session)/messages" }
 }

@@ -1,6 +1,6 @@
 // What the agent asks before it acts. Nothing passes by itself: no key, no time and no closed sheet is a yes.
 
-import { byId, icon, make, setHidden, setText } from "./dom.js";
+import { byId, icon, make, setHidden, setText, unmasked } from "./dom.js";
 import { codeBlock } from "./markdown.js";
 import { pendingApprovals, titleOf } from "./state.js";
 
@@ -104,10 +104,10 @@ export function approvalSheet(phone) {
     return [
       make("header", { class: "sheet-head" }, make("span", { class: "sheet-mark" }, icon("shield")),
         make("div", {}, make("p", { class: "severity", text: SEVERITY_WORDS[level] }),
-          make("h2", { id: "sheet-title", dir: "auto", text: isSealed ? "The agent asks (sealed)" : approval.title ?? "The agent asks" }))),
-      approval.command ? codeBlock(approval.command, approval.host ? `on ${approval.host}` : "command") : null,
+          make("h2", { id: "sheet-title", dir: "auto", text: isSealed ? "The agent asks (sealed)" : unmasked(approval.title ?? "The agent asks") }))),
+      approval.command ? codeBlock(unmasked(approval.command), approval.host ? `on ${unmasked(approval.host)}` : "command") : null,
       approval.message && approval.message !== approval.command
-        ? make("p", { class: "sheet-message", dir: "auto", text: approval.message }) : null,
+        ? make("p", { class: "sheet-message", dir: "auto", text: unmasked(approval.message) }) : null,
       chat ? make("p", { class: "quiet", dir: "auto", text: `In “${titleOf(chat)}”` }) : null,
       problem, make("p", { class: "cool-down", hidden: true }),
       make("div", { class: "actions" },

@@ -113,10 +113,10 @@ function dayRow(day) {
 
 function newBubble(message) {
   const bubble = {
-    tools: toolsRow(), body: make("div", { class: "body" }), foot: make("p", { class: "foot" }), message: null, tasks: [], asks: [],
+    tools: null, body: make("div", { class: "body" }), foot: make("p", { class: "foot" }), message: null, tasks: [], asks: 0,
     who: make("span", { class: "unseen", text: message.role === "user" ? "You: " : "Agent: " }),
   };
-  bubble.bubble = make("div", { class: "bubble" }, bubble.who, bubble.tools.element, bubble.body);
+  bubble.bubble = make("div", { class: "bubble" }, bubble.who, bubble.body);
   bubble.element = make("li", { class: `message ${message.role}`, "data-message": message.id, "data-interaction": message.interaction },
     bubble.bubble, bubble.foot);
   return bubble;
@@ -128,8 +128,11 @@ function drawBubble(bubble, message, tasks, asks, isNew, chat) {
   if (isSame) return;
   const wasFinal = bubble.message?.isFinal ?? isNew;
   Object.assign(bubble, { message, tasks, asks: asks.length });
-  bubble.tools.draw(tasks, !message.isFinal);
-  setHidden(bubble.tools.element, tasks.length === 0);
+  if (tasks.length > 0 && !bubble.tools) {
+    bubble.tools = toolsRow();
+    bubble.body.before(bubble.tools.element);
+  }
+  bubble.tools?.draw(tasks, !message.isFinal);
   setAttribute(bubble.element, "data-state", message.isFinal ? "final" : message.isWaiting ? "waiting" : "open");
   drawBody(bubble, message);
   setText(bubble.foot, footOf(message));

@@ -108,6 +108,7 @@ export function developerPanel(phone, client, redraw) {
 function bridgeText(bridge) {
   if (!bridge) return "";
   const version = bridge.version ? ` ${bridge.version}` : "";
+  if (bridge.state === "never") return "no bridge yet";
   return `bridge ${bridge.state}${version}${bridge.sockets > 1 ? ` on ${bridge.sockets} sockets` : ""}`;
 }
 

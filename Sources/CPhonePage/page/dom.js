@@ -28,6 +28,15 @@ export function icon(name, className = "icon") {
   return drawing;
 }
 
+/**
+ * A text with its invisible letters made visible: what turns the direction of writing or takes no room can make a command look
+ * like another one.
+ */
+export function unmasked(text) {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g,
+    (letter) => `⟨U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
 /** Changes a text only where it differs: an unchanged node keeps the reader's selection. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;

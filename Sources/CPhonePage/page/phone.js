@@ -6,6 +6,8 @@ import { read, write } from "./storage.js";
 import { Stream } from "./stream.js";
 
 const RAW_LIMIT = 300;
+// So many chats of the list show their first and last words without being opened.
+const PREVIEWS = 20;
 
 export class Phone {
   /** `changed` is called after every change of the state. */
@@ -53,7 +55,8 @@ export class Phone {
       return; // The stream will break as well, and come here again.
     }
     this.resume.begin(this.state);
-    this.loadSelected();
+    await this.loadSelected();
+    this.loadPreviews();
   }
 
   received(event, last) {
@@ -74,6 +77,7 @@ export class Phone {
     this.refresh().then(() => {
       this.resume.begin(this.state);
       this.loadSelected();
+      this.loadPreviews();
     }, () => {});
   }
 
@@ -102,7 +106,16 @@ export class Phone {
 
   loadSelected() {
     const chat = this.state.chats.get(this.state.selected);
-    if (chat && chat.history === "none") this.loadHistory(chat.id);
+    return chat && chat.history === "none" ? this.loadHistory(chat.id) : Promise.resolve(true);
+  }
+
+  /** One after the other, the newest first: nobody waits for them. */
+  async loadPreviews() {
+    const newest = [...this.state.chats.values()].sort((a, b) => b.updatedAt - a.updatedAt).slice(0, PREVIEWS);
+    for (const { id } of newest) {
+      const chat = this.state.chats.get(id);
+      if (chat?.history === "none" && chat.count > 0 && !(await this.loadHistory(id))) return;
+    }
   }
 
   /** One question for a chat at a time; who asks again meanwhile gets the same answer. */
@@ -110,7 +123,7 @@ export class Phone {
     const under = this.loading.get(session);
     if (under) return under;
     const asked = this.client.messages(session).then(
-      (result) => this.tell("page_history", { session_id: session, messages: result.messages }) ?? true,
+      (result) => this.tell("page_history", { ...result, session_id: session }) ?? true,
       () => false,
     ).finally(() => this.loading.delete(session));
     this.loading.set(session, asked);

@@ -1,6 +1,6 @@
 // The folded row "Ran 3 commands" of a run, and what it opens to: each tool with its arguments, progress and result.
 
-import { arrange, icon, make, setHidden, setText } from "./dom.js";
+import { arrange, icon, make, setHidden, setText, unmasked } from "./dom.js";
 import { codeBlock } from "./markdown.js";
 
 const COMMANDS = /exec|bash|shell|command|terminal|run/i;
@@ -45,7 +45,7 @@ function summary(tasks, isOpen) {
     (failed ? `, ${failed} failed` : "") + (cancelled ? `, ${cancelled} cancelled` : "");
 }
 
-const label = (task) => (task.isSealed && !task.label ? "a sealed tool" : task.label || task.name || task.kind || "a tool");
+const label = (task) => (task.isSealed && !task.label ? "a sealed tool" : unmasked(task.label || task.name || task.kind || "a tool"));
 
 function newCard() {
   const card = {
@@ -66,10 +66,15 @@ function drawCard(card, task) {
   setHidden(card.bar, task.percent === undefined || task.status !== "running");
   if (task.percent !== undefined) card.bar.value = task.percent;
   card.parts.replaceChildren(...[
-    part("Arguments", task.args), part("Output so far", task.status === "running" ? task.partial : undefined),
-    part("Result", task.result), part("Error", task.error), task.isSealed ? make("p", { class: "quiet", text: "The details are sealed." }) : null,
+    part("Arguments", task.args), outputSoFar(task), part("Result", task.result), part("Error", task.error), task.isSealed ? make("p", { class: "quiet", text: "The details are sealed." }) : null,
   ].filter(Boolean));
   if (!card.parts.firstChild) card.parts.append(make("p", { class: "quiet", text: "No details." }));
+}
+
+/** What it said on the way, unless its result says so too. */
+function outputSoFar(task) {
+  const isToldAgain = task.result !== undefined && plain(task.result).includes(plain(task.partial ?? "").trim());
+  return isToldAgain ? null : part(task.status === "running" ? "Output so far" : "Output", task.partial);
 }
 
 function part(name, value) {

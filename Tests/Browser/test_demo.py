@@ -1,0 +1,90 @@
+"""The demo as a person sees it: recorded runs through the real bridge, and a page in front of them."""
+
+from harness import NARROW, WIDE, BrowserTest, Keys, until
+
+
+class Demo(BrowserTest):
+    def demo(self, size=WIDE, theme="light"):
+        program = self.program("demo", "--stay")
+        self.page.open(program.phone_url, size, theme)
+        return program
+
+    def test_recorded_runs_stream_fold_ask_and_end(self):
+        page, program = self.page, self.demo()
+        # The first run: an answer that grows before the eyes.
+        page.shown(".message.agent")
+        run = page.run("return document.querySelector('.message.agent').dataset.interaction")
+        page.steps(run)
+        page.says("#messages", "What shall we do today?")
+        until(lambda: page.newest()["state"] == "final", "the first run has ended")
+        steps = page.seen_steps()
+        self.assertEqual(steps[0], "Thinking…")
+        texts = [text for text in steps if text != "Thinking…"]
+        self.assertGreaterEqual(len(texts), 5, texts)
+        for shorter, longer in zip(texts, texts[1:]):
+            self.assertTrue(longer.startswith(shorter.rstrip()), (shorter, longer))
+        page.picture("demo-wide-light-answer")
+
+        # The second: a tool that folds and opens.
+        self.open_chat_called("Count the seed packets.")
+        page.says(".tools-words", "Ran 1 command")
+        until(lambda: page.newest()["state"] == "final", "the second run has ended")
+        self.assertFalse(page.find(".card").is_displayed())
+        page.click(".tools > summary")
+        page.click(".card summary")
+        page.says(".card-label", "ls packets | wc -l")
+        page.says(".card .part:nth-of-type(1)", "ls packets | wc -l")
+        page.says(".card .part:nth-of-type(2)", "42")
+        page.picture("demo-wide-light-tool")
+
+        # The third asks, and nobody but the person answers.
+        until(lambda: any("approval" in line.text for line in page.all(".row-line")), "the third run asks", 20)
+        self.assertTrue(page.find(".badge[data-kind=asks]").is_displayed())
+        page.click("#asks button")
+        page.shown("#sheet")
+        page.says("#sheet", "df -h /")
+        self.assertEqual(page.focused(), "deny")
+        page.says("#subtitle", "Waits for your approval")
+        page.picture("demo-wide-light-asks")
+        page.click("#sheet .once")
+        page.gone("#sheet")
+        page.says("#messages", "Your disk is 61% full")
+        until(lambda: page.newest()["state"] == "final", "the third run has ended")
+        page.says(".tools-words", "Ran 1 command")
+        self.assertEqual(program.breaches(), [])
+
+    def test_what_is_denied_is_not_done(self):
+        page = self.page
+        self.demo(NARROW, "dark")
+        until(lambda: any("approval" in line.text for line in page.all(".row-line")), "a run asks", 20)
+        page.picture("demo-narrow-dark-list")
+        page.click(".chats a:has(.badge[data-kind=asks])")
+        page.shown("#sheet")
+        page.picture("demo-narrow-dark-asks")
+        page.click("#sheet .deny")
+        page.gone("#sheet")
+        until(lambda: page.newest()["state"] == "final", "the run has ended")
+        self.assertIn("I will leave it", page.newest()["text"])
+        self.assertNotIn("61%", page.text("#messages"))
+
+    def test_what_the_person_writes_starts_a_run_and_stop_stops_it(self):
+        page, program = self.page, self.demo()
+        page.click("#new-chat")
+        page.write("Tell me something" + Keys.ENTER)
+        until(lambda: page.newest()["role"] == "agent" and page.newest()["state"] == "open", "a run has begun")
+        page.click("#stop")
+        until(lambda: page.newest()["state"] == "final", "the run was stopped")
+        page.gone("#stop")
+        page.write("And again" + Keys.ENTER)
+        until(lambda: page.newest()["role"] == "agent" and page.newest()["state"] == "final", "another run has ended", 25)
+        self.assertEqual(len(page.all(".message.user")), 2)
+        self.assertEqual(page.run("return location.hash").split("/")[1], "chat")
+        self.assertEqual(program.breaches(), [])
+
+    def open_chat_called(self, title):
+        def opened():
+            rows = [row for row in self.page.all(".chats a") if title in row.text]
+            if rows:
+                rows[0].click()
+            return rows and self.page.text("#title") == title
+        until(opened, f"the chat {title!r} is open", 20)

@@ -1,0 +1,93 @@
+"""What becomes of a run when the page, the stream or the relay goes away in the middle of it."""
+
+import tempfile
+from pathlib import Path
+
+from harness import NARROW, Bridge, BrowserTest, until
+
+
+class Resume(BrowserTest):
+    def begin(self, program, size=NARROW):
+        run = Bridge.ask(program, "How full is the disk?").open()
+        self.page.open(program.phone_url, size)
+        self.page.open_chat(run.session)
+        run.delta("The disk ", "is ")
+        self.page.says(".message.agent .body", "The disk is")
+        return run
+
+    def test_a_page_that_was_reloaded_in_mid_run_still_gets_the_answer(self):
+        run = self.begin(self.simulator())
+        self.page.reload()
+        self.page.says(".message.agent .body", "The disk is")
+        run.delta("61% full")
+        self.page.says(".message.agent .body", "The disk is 61% full")
+        run.end("The disk is 61% full.")
+        until(lambda: self.page.newest()["state"] == "final", "the run has ended")
+        self.assertEqual(self.page.newest()["text"], "The disk is 61% full.")
+        self.assertEqual(len(self.page.all(".message.agent")), 1)
+
+    def test_a_page_that_was_away_when_the_run_ended_finds_the_answer(self):
+        run = self.begin(self.simulator())
+        address = self.page.browser.current_url
+        self.page.browser.get("about:blank")
+        run.delta("61% full")
+        run.end("The disk is 61% full.")
+        self.page.browser.get(address)
+        until(lambda: self.page.newest()["text"] == "The disk is 61% full.", "the answer is there")
+
+    def test_the_history_is_asked_until_the_answer_is_there_even_without_a_word_on_the_stream(self):
+        program = self.simulator()
+        run = self.begin(program)
+        # The page is reloaded, and its stream never opens: what is left is to ask every three seconds.
+        self.page.browser.execute_cdp_cmd("Network.enable", {})
+        self.page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+            const real = window.fetch; window.asked = 0;
+            window.fetch = (path, options) => {
+              if (String(path).includes("/messages")) window.asked += 1;
+              if (!String(path).includes("/v1/me/stream")) return real(path, options);
+              return Promise.resolve(new Response(new ReadableStream({ start() {} }), { status: 200 }));
+            };"""})
+        try:
+            self.page.reload()
+            self.page.says(".message.agent .body", "The disk is")
+            run.end("The disk is 61% full.")
+            until(lambda: self.page.newest()["text"] == "The disk is 61% full.", "the poll found the answer", 10)
+            self.assertGreaterEqual(self.page.run("return window.asked"), 2)
+        finally:
+            # A fresh browser for whoever comes next: the script would stay.
+            self.tearDownClass()
+            self.setUpClass()
+
+    def test_a_stream_that_broke_goes_on_where_it_was(self):
+        program = self.simulator()
+        run = self.begin(program)
+        program.call("POST", "/v1/simulator/phones/away", {})
+        run.delta("61% ", "full")
+        self.page.says(".message.agent .body", "The disk is 61% full", 20)
+        run.end("The disk is 61% full.")
+        until(lambda: self.page.newest()["state"] == "final", "the run has ended")
+
+    test_a_stream_that_broke_goes_on_where_it_was.complaints = ("ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION")
+
+    def test_a_relay_that_was_killed_in_mid_run_still_brings_the_answer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            state = str(Path(folder) / "relay.json")
+            program = self.program("simulate", "--listen", "127.0.0.1:0", "--state", state)
+            run = self.begin(program)
+            approval = Bridge.ask(program, "Clean up").open()
+            approval.approval("a1", command="rm -r tmp")
+            until(lambda: Path(state).exists() and "a1" in Path(state).read_text(), "the state is on the disk")
+            port = program.base.rsplit(":", 1)[1]
+            program.kill()
+            self.page.says("#subtitle", "Relay unreachable", 20)
+            self.page.picture("relay-away-narrow-light")
+            program.arguments = ("simulate", "--listen", f"127.0.0.1:{port}", "--state", state)
+            program.start()
+            run.delta("61% full")
+            run.end("The disk is 61% full.")
+            until(lambda: self.page.newest()["text"] == "The disk is 61% full.", "the answer arrived", 20)
+            self.assertEqual(len(self.page.all(".message.agent")), 1)
+            self.page.says("#asks", "Clean up")
+            self.assertEqual(program.breaches(), [])
+
+    test_a_relay_that_was_killed_in_mid_run_still_brings_the_answer.complaints = ("ERR_CONNECTION", "ERR_INCOMPLETE_CHUNKED", "ERR_EMPTY")
