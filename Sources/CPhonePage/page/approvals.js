@@ -71,17 +71,18 @@ export function approvalSheet(phone) {
     const wait = COOL_DOWN_MS[severity(approval)] ?? 0;
     const buttons = [...sheet.querySelectorAll("button.allow")];
     const hint = sheet.querySelector(".cool-down");
-    const end = performance.now() + wait;
     clearInterval(timer);
+    if (!hint) return;
+    const end = performance.now() + wait;
     const tick = () => {
       const left = end - performance.now();
       for (const button of buttons) button.disabled = left > 0;
-      setHidden(hint, left <= 0);
+      hint.classList.toggle("over", left <= 0);
       setText(hint, `Read it first: ${Math.max(1, Math.ceil(left / 1_000))} s`);
       if (left <= 0) clearInterval(timer);
     };
     tick();
-    if (wait) timer = setInterval(tick, 100);
+    timer = setInterval(tick, 100);
   }
 
   function contents(approval, state) {
@@ -109,7 +110,7 @@ export function approvalSheet(phone) {
       approval.message && approval.message !== approval.command
         ? make("p", { class: "sheet-message", dir: "auto", text: unmasked(approval.message) }) : null,
       chat ? make("p", { class: "quiet", dir: "auto", text: `In “${titleOf(chat)}”` }) : null,
-      problem, make("p", { class: "cool-down", hidden: true }),
+      problem, COOL_DOWN_MS[level] ? make("p", { class: "cool-down" }) : null,
       make("div", { class: "actions" },
         button("Allow", "allow once primary", allow("approve", "Allow")),
         button("Allow always", "allow always", allow("approve_always", "Allow always")),
@@ -130,7 +131,7 @@ export function approvalSheet(phone) {
         sheet.replaceChildren(...contents(approval, state));
         coolDown(approval);
       }));
-    sheet.querySelector(".cool-down").hidden = true;
+    sheet.querySelector(".cool-down")?.remove();
     actions.lastElementChild.focus();
   }
 

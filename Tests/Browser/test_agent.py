@@ -1,0 +1,67 @@
+"""A real agent's protocol behind the page: `demo --agent openclaw`, with the live bridge between them."""
+
+import asyncio
+import os
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from harness import NARROW, ROOT, BrowserTest, Keys, until
+
+sys.path.append(str(ROOT / "Tests" / "Acceptance"))
+from peers.gateway import Gateway  # noqa: E402
+from peers.steps import Approval, Say, Tool  # noqa: E402
+
+
+class GatewayThread:
+    """The scripted gateway of the acceptance tests, on a thread of its own."""
+
+    def __init__(self):
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        self.gateway = self.run(self._begin())
+
+    def run(self, what):
+        return asyncio.run_coroutine_threadsafe(what, self.loop).result(15)
+
+    async def _begin(self):
+        return await Gateway("E3").__aenter__()
+
+    def close(self):
+        self.run(self.gateway.__aexit__())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(15)
+
+
+class Agent(BrowserTest):
+    def setUp(self):
+        super().setUp()
+        self.peer = GatewayThread()
+        self.addCleanup(self.peer.close)
+
+    def test_the_page_talks_to_a_gateway_through_the_live_bridge(self):
+        page, gateway = self.page, self.peer.gateway
+        gateway.plan("How full is the disk?", Say(["Let me ", "look. "]), Tool("exec", {"command": "ls /"}),
+                     Approval("df -h /", detached=False), Say(["It is ", "61% full."]))
+        with tempfile.TemporaryDirectory() as folder:
+            program = self.program("demo", "--agent", "openclaw", environment={
+                "OPENCLAW_URL": gateway.url, "OPENCLAW_TOKEN": gateway.token, "TMPDIR": folder, "HOME": folder,
+                "OPENCLAW_STATE_DIR": str(Path(folder) / "openclaw")})
+            page.open(program.phone_url, NARROW)
+            page.says("#bridge", "Bridge connected")
+            page.click("#new-chat")
+            page.write("How full is the disk?" + Keys.ENTER)
+            page.shown("#sheet")
+            page.says("#sheet", "df -h /")
+            page.click("#sheet .once")
+            page.gone("#sheet")
+            until(lambda: page.newest()["state"] == "final", "the run has ended")
+            self.assertIn("61% full.", page.newest()["text"])
+            page.says(".tools-words", "Ran")
+            page.picture("agent-narrow")
+            self.assertEqual(program.breaches(), [])
+            page.browser.get("about:blank")
+            self.assertEqual(program.stop(), 0)
+            self.assertEqual([name for name in os.listdir(folder) if name.startswith("sophon-demo")], [])
