@@ -333,7 +333,14 @@ class ThePage(BrowserTest):
                 self.open(run.session, size, theme)
                 self.page.says("#messages", "takes a moment")
                 self.assertLessEqual(self.page.run("return document.documentElement.scrollWidth"), size[0])
+                self.assertEqual(self.nameless(), [])
                 ground = self.page.run("return getComputedStyle(document.body).backgroundColor")
                 self.assertEqual(sum(map(int, ground[4:-1].split(","))) > 380, theme == "light", ground)
                 self.page.picture(f"streaming-{name}-{theme}")
         run.end("Enough.")
+
+    def nameless(self):
+        """What can be pressed and tells a screen reader nothing."""
+        return self.page.run("""return [...document.querySelectorAll("button, a, summary, input, textarea")]
+            .filter((e) => e.offsetParent && !e.getAttribute("aria-label") && !e.textContent.trim() && !e.labels?.length)
+            .map((e) => e.outerHTML.slice(0, 120))""")

@@ -17,15 +17,22 @@ export function conversation(phone) {
   let shown = null;
   let isFollowing = true;
 
-  scroller.addEventListener("scroll", () => {
-    isFollowing = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_PX;
+  const isNearEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_PX;
+  const look = () => {
+    isFollowing = isNearEnd();
     if (isFollowing) setHidden(latest, true);
-  }, { passive: true });
+  };
+  scroller.addEventListener("scroll", look, { passive: true });
+  // Who opens a row wants to read from its top; what comes below it has a button.
+  list.addEventListener("click", (event) => {
+    if (event.target.closest("summary")) isFollowing = false;
+  });
+  list.addEventListener("toggle", (event) => event.target.open || look(), true);
   latest.addEventListener("click", () => {
     isFollowing = true;
     scroller.scrollTop = scroller.scrollHeight;
   });
-  // A tools row that opens, or a window that gets smaller, must not push the newest text out of sight.
+  // A window that gets smaller must not push the newest text out of sight.
   new ResizeObserver(() => isFollowing && (scroller.scrollTop = scroller.scrollHeight)).observe(list);
   startMenu(phone);
 
@@ -40,10 +47,9 @@ export function conversation(phone) {
     }
     drawHead(state, chat);
     drawEmpty(state, chat);
-    const before = list.lastElementChild;
     arrange(list, chat ? rowsOf(chat, state, bubbles, phone, isNew) : []);
     if (isFollowing) scroller.scrollTop = scroller.scrollHeight;
-    else if (before !== list.lastElementChild) setHidden(latest, false);
+    else setHidden(latest, isNearEnd());
   };
 }
 

@@ -68,7 +68,7 @@ function heading(lines, at) {
   const match = /^ {0,3}(#{1,6})\s+(.*?)(?:\s+#+)?\s*$/.exec(lines[at].slice(0, LONGEST_SPAN));
   if (!match || lines[at].length >= LONGEST_SPAN) return null;
   // The page has its own first and second level.
-  return { element: inlineInto(make(`h${Math.min(match[1].length + 2, 6)}`, { dir: "auto" }), match[2]), next: at + 1 };
+  return { element: directed(inlineInto(make(`h${Math.min(match[1].length + 2, 6)}`), match[2])), next: at + 1 };
 }
 
 function rule(lines, at) {
@@ -84,9 +84,9 @@ function quote(lines, at, depth) {
     inner.push(lines[next].replace(/^ {0,3}> ?/, ""));
     next += 1;
   }
-  const element = make("blockquote", { dir: "auto" });
+  const element = make("blockquote");
   appendBlocks(element, inner, depth + 1);
-  return { element, next };
+  return { element: directed(element), next };
 }
 
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/;
@@ -127,7 +127,7 @@ function list(lines, at, depth) {
 }
 
 function listItem(lines, depth) {
-  const element = make("li", { dir: "auto" });
+  const element = make("li");
   const box = /^\[([ xX])\] /.exec(lines[0]);
   if (box) {
     const isDone = box[1] !== " ";
@@ -138,7 +138,7 @@ function listItem(lines, depth) {
   const isPlain = lines.every((line, index) => index === 0 || (line.trim() !== "" && !isBlockStart(line)));
   if (isPlain) inlineInto(element, lines.join("\n"));
   else appendBlocks(element, lines, depth + 1);
-  return element;
+  return directed(element);
 }
 
 const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").slice(0, 32).map((cell) => cell.trim());
@@ -151,7 +151,7 @@ function table(lines, at) {
   if (marks.length !== head.length || !marks.every((mark) => /^:?-+:?$/.test(mark))) return null;
   const align = marks.map((mark) => (mark.endsWith(":") ? (mark.startsWith(":") ? "center" : "end") : "start"));
   const row = (tag, texts) => make("tr", {}, ...head.map((_, index) =>
-    inlineInto(make(tag, { dir: "auto", class: `align-${align[index]}` }), texts[index] ?? "")));
+    directed(inlineInto(make(tag, { class: `align-${align[index]}` }), texts[index] ?? ""))));
   const body = make("tbody");
   let next = at + 2;
   while (next < lines.length && lines[next].includes("|") && lines[next].trim() !== "") {
@@ -170,7 +170,13 @@ function isBlockStart(line) {
 function paragraph(lines, at) {
   let next = at + 1;
   while (next < lines.length && lines[next].trim() !== "" && !isBlockStart(lines[next])) next += 1;
-  return { element: inlineInto(make("p", { dir: "auto" }), lines.slice(at, next).join("\n")), next };
+  return { element: directed(inlineInto(make("p"), lines.slice(at, next).join("\n"))), next };
+}
+
+/** Only once everything is in it: a browser looks for the direction anew with each child that comes into it. */
+function directed(element) {
+  element.dir = "auto";
+  return element;
 }
 
 // Inside a block

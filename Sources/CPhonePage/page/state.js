@@ -173,7 +173,7 @@ function history(state, data) {
     messages.push(...known.values());
     const updatedAt = messages.reduce((last, message) => Math.max(last, message.at), chat.updatedAt);
     const told = new Set(messages.map((message) => message.id));
-    const tasks = (data.tasks ?? []).reduce(withTask, chat.tasks);
+    const tasks = (data.messages ?? []).flatMap((stored) => stored.tasks ?? []).reduce(withTask, chat.tasks);
     return { ...chat, messages, tasks, updatedAt, history: "loaded", drafts: chat.drafts.filter((draft) => !told.has(draft.message)) };
   });
 }

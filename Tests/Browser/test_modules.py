@@ -1,0 +1,102 @@
+"""The page's modules by themselves, in the browser that they are for."""
+
+import time
+
+from harness import BrowserTest
+
+
+class Modules(BrowserTest):
+    def setUp(self):
+        super().setUp()
+        self.page.open(self.simulator().phone_url)
+
+    def module(self, name, script, *arguments):
+        """The value of a script that is given the module as `m` and its arguments as `a`."""
+        answer = self.browser.execute_async_script(
+            f"const a = [...arguments], done = a.pop();"
+            f"import('/phone/{name}').then((m) => {{ {script} }}).then((value) => done({{ value }}), (error) => done({{ error: String(error) }}))",
+            *arguments)
+        self.assertNotIn("error", answer)
+        return answer["value"]
+
+    def test_events_are_read_however_the_network_cuts_them(self):
+        text = ": hello\n\nid: 7\nevent: message_delta\ndata: {\"delta\":\"ä\\n\"}\n\nid: 8\r\nevent: x\r\ndata: {}\r\n\r\nevent: bad\ndata: {\n\n"
+        script = """return Array.from({ length: a[0].length }, (_, size) => { const told = []; const read = m.eventReader((e) => told.push([e.id, e.type, e.data]));
+            for (let at = 0; at < a[0].length; at += size + 1) read(a[0].slice(at, at + size + 1)); return told; })"""
+        for told in self.module("stream.js", script, text):
+            self.assertEqual(told, [[7, "message_delta", {"delta": "ä\n"}], [8, "x", {}]])
+
+    def test_a_history_and_the_deltas_that_came_meanwhile_are_joined_without_hole_or_repeat(self):
+        cases = [
+            (["The disk is ", ["61% ", "full"]], "The disk is 61% full"), (["The disk is 61% ", ["61% ", "full"]], "The disk is 61% full"),
+            (["The disk is 61% full", ["61% ", "full"]], "The disk is 61% full"), (["", ["a", "b"]], "ab"), (["ab", []], "ab"),
+        ]
+        for arguments, expected in cases:
+            self.assertEqual(self.module("state.js", "return m.joined(...a[0])", arguments), expected)
+
+    def test_events_fold_into_the_same_state_however_often_they_come(self):
+        events = [
+            ["page_account", {"sessions": [{"session_id": "s"}], "installations": [{"installation_id": "i", "state": "connected"}]}],
+            ["message_added", {"session_id": "s", "message_id": "u", "role": "user", "interaction_id": "r", "text": "hi", "ts": 1}],
+            ["message_added", {"session_id": "s", "message_id": "m", "role": "agent", "interaction_id": "r", "text": " ", "ts": 2}],
+            ["task_created", {"session_id": "s", "interaction_id": "r", "task_id": "t", "kind": "exec", "args": {"command": "ls"}}],
+            ["message_delta", {"session_id": "s", "message_id": "m", "interaction_id": "r", "delta": "Hel"}],
+            ["task_completed", {"session_id": "s", "interaction_id": "r", "task_id": "t", "result": "ok"}],
+            ["approval_requested", {"session_id": "s", "interaction_id": "r", "approval_id": "a", "title": "May I?"}],
+            ["message_finalized", {"session_id": "s", "message_id": "m", "interaction_id": "r", "text": "Hello."}],
+            ["approval_resolved", {"approval_id": "a", "decision": "deny"}],
+            ["installation_updated", {"installation_id": "i", "state": "degraded"}],
+        ]
+        script = """const tell = (state, [type, data]) => m.fold(state, { type, data }); let state = a[0].reduce(tell, m.emptyState());
+            const once = JSON.stringify([[...state.chats], [...state.approvals], state.account]);
+            state = a[0].slice(1, -1).reduce(tell, state);
+            const late = tell(state, ["task_progress", { session_id: "s", task_id: "t", interaction_id: "r", progress_percent: 5 }]);
+            const asked = tell(state, ["page_snapshot", { pending_approvals: [{ approval_id: "a", session_id: "s" }] }]);
+            const chat = state.chats.get("s");
+            return { isSame: once === JSON.stringify([[...state.chats], [...state.approvals], state.account]), text: chat.messages[1].text,
+              count: chat.messages.length, late: late.chats.get("s").tasks[0].status, asked: m.pendingApprovals(asked).length,
+              open: m.openRuns(chat).length, bridge: state.account.installations[0].state }"""
+        self.assertEqual(self.module("state.js", script, events), {
+            "isSame": True, "text": "Hello.", "count": 2, "late": "completed", "asked": 0, "open": 0, "bridge": "degraded"})
+
+    def test_a_run_is_open_from_the_question_to_the_final_answer(self):
+        script = """const chat = (messages) => ({ messages: messages.map((x) => ({ interaction: "r", at: Date.now(), ...x })) });
+            return [[{ role: "user" }], [{ role: "user" }, { role: "agent", isFinal: false }], [{ role: "user" }, { role: "agent", isFinal: true }],
+              [{ role: "user", at: 1 }]].map((messages) => m.openRuns(chat(messages)).length)"""
+        self.assertEqual(self.module("state.js", script), [1, 1, 0, 0])
+
+    def test_markdown_of_64_kilobytes_takes_no_time_whatever_it_is_made_of(self):
+        pieces = ["*", "_", "`", "[", "](", "> ", "- ", "1. ", "#", "|", "~~", "\\", "*a ", "[a](b", "**a*", "`a``", "<a>", "http://", "| - ", "\n>", "\n- a",
+                  "\n  - a\n", "\n```", "x\n|-|\n", "_a", "\u202e", "![", "*_`[~", " ", "\n", "a*b_c`d["]
+        script = """return a[0].map((piece) => { const text = piece.repeat(Math.ceil(65536 / piece.length)); const begun = performance.now();
+            const made = document.createElement("div"); made.append(m.markdown(text)); return performance.now() - begun; })"""
+        begun = time.monotonic()
+        for piece, milliseconds in zip(pieces, self.module("markdown.js", script, pieces)):
+            self.assertLess(milliseconds, 1_500, repr(piece))
+        self.assertLess(time.monotonic() - begun, 15)
+
+    def test_markdown_makes_what_it_should_and_nothing_else(self):
+        script = """return a[0].map((text) => { const made = document.createElement("div"); made.append(m.markdown(text));
+            for (const e of made.querySelectorAll("*")) for (const { name } of [...e.attributes]) if (!["href", "start"].includes(name)) e.removeAttribute(name);
+            return made.innerHTML; })"""
+        cases = {
+            "a *b* **c** `d` ~~e~~": "<p>a <em>b</em> <strong>c</strong> <code>d</code> <s>e</s></p>",
+            "snake_case_name and 2*3*4": "<p>snake_case_name and 2<em>3</em>4</p>",
+            "**bold *and* more**": "<p><strong>bold <em>and</em> more</strong></p>",
+            "# One\n## Two #": "<h3>One</h3><h4>Two</h4>",
+            "1. a\n2. b\n\n5. c": "<ol><li>a</li><li>b</li><li>c</li></ol>",
+            "- a\n  - b\n- c": "<ul><li><p>a</p><ul><li>b</li></ul></li><li>c</li></ul>",
+            "> a\n> > b": "<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote>",
+            "a\nb": "<p>a<br>b</p>",
+            "\\*not\\* <b>": "<p>*not* &lt;b&gt;</p>",
+            "[a](https://x.y/z) [b](ftp://x) [c](javascript:1)": '<p><a href="https://x.y/z">a</a> [b](ftp://x) [c](javascript:1)</p>',
+            "see https://x.y/a_b, ok": '<p>see <a href="https://x.y/a_b">https://x.y/a_b</a>, ok</p>',
+            "---": "<hr>",
+            "***": "<hr>",
+            "2 * 3 * 4": "<p>2 * 3 * 4</p>",
+        }
+        for (text, expected), made in zip(cases.items(), self.module("markdown.js", script, list(cases))):
+            self.assertEqual(made, expected, text)
+
+    def test_invisible_letters_of_a_command_are_shown(self):
+        self.assertEqual(self.module("dom.js", "return m.unmasked(a[0])", "rm \u202eab\u200b\tc\nd é 👍"), "rm ⟨U+202E⟩ab⟨U+200B⟩\tc\nd é 👍")
