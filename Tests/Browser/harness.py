@@ -1,5 +1,6 @@
 """A headless Chromium in front of the program's phone page, and a bridge by hand behind its relay."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -261,16 +262,25 @@ class Page:
             return last && { state: last.dataset.state, role: last.classList.contains("user") ? "user" : "agent",
               text: last.querySelector(".body").innerText }""") or {"state": None, "role": None, "text": ""}
 
-    def steps(self, interaction):
-        """Notes every text that the run's bubble shows from now on."""
-        self.run("""const seen = window.seenTexts = []; const note = () => {
-              const body = document.querySelector(`[data-interaction="${arguments[0]}"].agent .body`);
-              if (body && body.textContent !== seen[seen.length - 1]) seen.push(body.textContent) };
-            new MutationObserver(note).observe(document.getElementById("messages"),
-              { subtree: true, childList: true, characterData: true }); note();""".replace("arguments[0]", json.dumps(interaction)))
+    @contextlib.contextmanager
+    def beforehand(self, script):
+        """Runs the script in each page that is loaded meanwhile, before the page's own."""
+        name = self.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})["identifier"]
+        try:
+            yield
+        finally:
+            self.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", {"identifier": name})
 
-    def seen_steps(self):
-        return self.run("return window.seenTexts ?? []")
+    def noting_steps(self):
+        """From the first moment on, notes every text that each run's bubble shows."""
+        return self.beforehand("""const seen = window.seenTexts = {};
+            new MutationObserver(() => { for (const bubble of document.querySelectorAll(".message.agent[data-interaction]")) {
+                const texts = seen[bubble.dataset.interaction] ??= [], text = bubble.querySelector(".body").textContent;
+                if (texts.at(-1) !== text) texts.push(text); } })
+              .observe(document, { subtree: true, childList: true, characterData: true });""")
+
+    def steps(self, interaction):
+        return self.run("return window.seenTexts[arguments[0]] ?? []", interaction)
 
     def picture(self, name):
         SCREENS.mkdir(parents=True, exist_ok=True)

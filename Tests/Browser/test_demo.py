@@ -10,14 +10,13 @@ class Demo(BrowserTest):
         return program
 
     def test_recorded_runs_stream_fold_ask_and_end(self):
-        page, program = self.page, self.demo()
+        page = self.page
+        with page.noting_steps():
+            program = self.demo()
         # The first run: an answer that grows before the eyes.
-        page.shown(".message.agent")
-        run = page.run("return document.querySelector('.message.agent').dataset.interaction")
-        page.steps(run)
         page.says("#messages", "What shall we do today?")
         until(lambda: page.newest()["state"] == "final", "the first run has ended")
-        steps = page.seen_steps()
+        steps = page.steps(page.run("return document.querySelector('.message.agent').dataset.interaction"))
         self.assertEqual(steps[0], "Thinking…")
         texts = [text for text in steps if text != "Thinking…"]
         self.assertGreaterEqual(len(texts), 5, texts)

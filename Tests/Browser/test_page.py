@@ -1,5 +1,7 @@
 """The page in front of a bridge that is played by hand."""
 
+from websockets.sync.client import connect
+
 from harness import NARROW, WIDE, Bridge, BrowserTest, Keys, until
 
 REPORT = """# Disk report
@@ -265,6 +267,16 @@ class ThePage(BrowserTest):
         self.page.keys(Keys.ESCAPE)
         until(lambda: self.page.run("return document.documentElement.dataset.view") == "list", "Escape leads back to the list")
         self.assertEqual(self.page.focused(), second)
+
+    def test_the_page_tells_how_the_bridge_is(self):
+        self.open()
+        self.page.says("#bridge", "No bridge has connected yet")
+        with connect(self.relay.listening["socket_url"], additional_headers={"Authorization": f"Bearer {self.relay.token}"}) as socket:
+            socket.send('{"type":"hello","version":"0.13.7"}')
+            self.page.says("#bridge", "Bridge connected")
+        self.page.says("#bridge", "Bridge away")
+        self.page.theme("dark")
+        self.page.picture("bridge-away-wide-dark")
 
     def test_a_wrong_token_leads_to_the_door(self):
         self.page.open(self.relay.base + "/phone/#token=usr_wrong")

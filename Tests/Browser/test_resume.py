@@ -6,6 +6,11 @@ from pathlib import Path
 from harness import NARROW, Bridge, BrowserTest, until
 
 
+# Which calls the page makes, in their order, and where its stream goes on from.
+NOTING_CALLS = """const real = window.fetch; window.calls = [];
+    window.fetch = (path, options) => { window.calls.push([path, options?.headers?.["Last-Event-ID"] ?? null]); return real(path, options); };"""
+
+
 class Resume(BrowserTest):
     def begin(self, program, size=NARROW):
         run = Bridge.ask(program, "How full is the disk?").open()
@@ -26,6 +31,14 @@ class Resume(BrowserTest):
         self.assertEqual(self.page.newest()["text"], "The disk is 61% full.")
         self.assertEqual(len(self.page.all(".message.agent")), 1)
 
+    def test_a_page_asks_first_who_it_is_then_what_waits_and_then_follows_what_happens(self):
+        program = self.simulator()
+        with self.page.beforehand(NOTING_CALLS):
+            self.page.open(program.phone_url)
+        self.page.says("#bridge", "No bridge has connected yet")
+        until(lambda: len(self.page.run("return window.calls")) >= 3, "the page has asked")
+        self.assertEqual([path for path, _ in self.page.run("return window.calls")][:3], ["/v1/me", "/v1/me/snapshot", "/v1/me/stream"])
+
     def test_a_page_that_was_away_when_the_run_ended_finds_the_answer(self):
         run = self.begin(self.simulator())
         address = self.page.browser.current_url
@@ -38,25 +51,19 @@ class Resume(BrowserTest):
     def test_the_history_is_asked_until_the_answer_is_there_even_without_a_word_on_the_stream(self):
         program = self.simulator()
         run = self.begin(program)
-        # The page is reloaded, and its stream never opens: what is left is to ask every three seconds.
-        self.page.browser.execute_cdp_cmd("Network.enable", {})
-        self.page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        # The page is reloaded, and its stream never says a word: what is left is to ask every three seconds.
+        with self.page.beforehand("""
             const real = window.fetch; window.asked = 0;
             window.fetch = (path, options) => {
               if (String(path).includes("/messages")) window.asked += 1;
               if (!String(path).includes("/v1/me/stream")) return real(path, options);
               return Promise.resolve(new Response(new ReadableStream({ start() {} }), { status: 200 }));
-            };"""})
-        try:
+            };"""):
             self.page.reload()
-            self.page.says(".message.agent .body", "The disk is")
-            run.end("The disk is 61% full.")
-            until(lambda: self.page.newest()["text"] == "The disk is 61% full.", "the poll found the answer", 10)
-            self.assertGreaterEqual(self.page.run("return window.asked"), 2)
-        finally:
-            # A fresh browser for whoever comes next: the script would stay.
-            self.tearDownClass()
-            self.setUpClass()
+        self.page.says(".message.agent .body", "The disk is")
+        run.end("The disk is 61% full.")
+        until(lambda: self.page.newest()["text"] == "The disk is 61% full.", "the poll found the answer", 10)
+        self.assertGreaterEqual(self.page.run("return window.asked"), 2)
 
     def test_a_stream_that_broke_goes_on_where_it_was(self):
         program = self.simulator()
@@ -73,7 +80,8 @@ class Resume(BrowserTest):
         with tempfile.TemporaryDirectory() as folder:
             state = str(Path(folder) / "relay.json")
             program = self.program("simulate", "--listen", "127.0.0.1:0", "--state", state)
-            run = self.begin(program)
+            with self.page.beforehand(NOTING_CALLS):
+                run = self.begin(program)
             approval = Bridge.ask(program, "Clean up").open()
             approval.approval("a1", command="rm -r tmp")
             until(lambda: Path(state).exists() and "a1" in Path(state).read_text(), "the state is on the disk")
@@ -88,6 +96,9 @@ class Resume(BrowserTest):
             until(lambda: self.page.newest()["text"] == "The disk is 61% full.", "the answer arrived", 20)
             self.assertEqual(len(self.page.all(".message.agent")), 1)
             self.page.says("#asks", "Clean up")
+            streams = [last for path, last in self.page.run("return window.calls") if path == "/v1/me/stream"]
+            self.assertEqual(streams[0], None)
+            self.assertTrue(all(int(last) > 0 for last in streams[1:]) and streams[1:], streams)
             self.assertEqual(program.breaches(), [])
 
     test_a_relay_that_was_killed_in_mid_run_still_brings_the_answer.complaints = ("ERR_CONNECTION", "ERR_INCOMPLETE_CHUNKED", "ERR_EMPTY")

@@ -35,7 +35,7 @@ import WireTesting
         #expect(try stage.wire().exchange("HEAD", "/healthz").status == 200)
     }
 
-    @Test(arguments: [("GET", "/"), ("POST", "/v2/x"), ("BREW", "/v1/me/stream"), ("PUT", "/healthzz")])
+    @Test(arguments: [("GET", "/elsewhere"), ("POST", "/v2/x"), ("BREW", "/v1/me/stream"), ("PUT", "/healthzz")])
     func unknownAddressesAreRefused(method: String, target: String) throws {
         let stage = try Stage()
         let reply = try stage.wire().exchange(method, target)
