@@ -35,15 +35,22 @@ export function developerPanel(phone, client, redraw) {
     document.documentElement.dataset.developer = open ? "open" : "closed";
     for (const button of document.querySelectorAll(".developer-toggle")) button.setAttribute("aria-pressed", String(open));
     write("developer", open);
-    if (open && !watch) follow();
+    attend();
+    redraw.ask();
+  }
+
+  /** Nothing is followed behind a closed panel or a hidden page: a browser has six connections to one server, for all its pages. */
+  function attend() {
+    const isWatched = isOpen() && !document.hidden;
     clearInterval(ticking);
-    if (open) ticking = setInterval(() => feed.isThere && redraw.ask(), TICK_MS);
-    if (!open) {
+    if (isWatched) ticking = setInterval(() => feed.isThere && redraw.ask(), TICK_MS);
+    if (isWatched && !watch) follow();
+    if (!isWatched) {
       watch?.stop();
       watch = null;
     }
-    redraw.ask();
   }
+  document.addEventListener("visibilitychange", attend);
   for (const button of document.querySelectorAll(".developer-toggle")) {
     button.addEventListener("click", () => {
       toggle(!isOpen());

@@ -90,11 +90,13 @@ export class Phone {
     const before = this.state;
     this.state = fold(before, { type, data });
     if (this.state === before) return;
+    this.changed();
+    // A piece of text opens and ends nothing.
+    if (type === "message_delta") return;
     this.resume.remember(this.state);
     const unread = {};
     for (const chat of this.state.chats.values()) if (chat.unread) unread[chat.id] = chat.unread;
     if (this.state.isLoaded && type !== "page_account") write("unread", unread);
-    this.changed();
   }
 
   // What the person does

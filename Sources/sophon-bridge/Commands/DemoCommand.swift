@@ -18,8 +18,9 @@ struct DemoCommand {
     init(_ command: ParsedCommand, _ output: Output) {
         self.command = command
         self.output = output
-        let isAsked = command.switches.contains("stay") || command.values["agent"] != nil
-        stays = !command.switches.contains("once") && (isAsked || isatty(STDOUT_FILENO) == 1)
+        let hasAgent = command.values["agent"] != nil
+        let isAsked = command.switches.contains("stay") || isatty(STDOUT_FILENO) == 1
+        stays = hasAgent || (isAsked && !command.switches.contains("once"))
     }
 
     func run() throws {

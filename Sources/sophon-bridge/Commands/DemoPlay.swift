@@ -11,6 +11,8 @@ final class DemoPlay: ReplayUser {
 
     private struct State {
         var hasBegun = false
+        /// From here on the bridge knows the turn, until it has delivered its end.
+        var isAsked = false
         var decisions: [ApprovalID: ApprovalDecision] = [:]
         var end: End?
         /// Where the recording's time zero is; it moves while a person is thinking.
@@ -74,8 +76,9 @@ final class DemoPlay: ReplayUser {
     private var reasonToEnd: End? { state.withLock { $0.end } }
 
     private var isOver: Bool {
+        guard state.withLock({ $0.isAsked }) else { return false }
         let turn = TurnID(interaction.text)
-        return runner.ask { bridge in bridge.turn(turn).map { $0.outcome != nil } ?? false }
+        return runner.ask { bridge in bridge.turn(turn).map { $0.outcome != nil } ?? true }
     }
 
     /// The agent's part where the person decided otherwise than in the recording.
@@ -95,7 +98,10 @@ final class DemoPlay: ReplayUser {
     // MARK: The person
 
     func writes(_ text: String, in session: SessionID?) -> (SessionID, InteractionID?, MessageID) {
-        guard session != nil else { return (self.session, interaction, message) }
+        guard session != nil else {
+            state.withLock { $0.isAsked = true }
+            return (self.session, interaction, message)
+        }
         // A second prompt of the recording: the user's words are made up, and start no run of their own.
         willWrite(text)
         let sent = simulator.userSends(text: text, session: self.session.text)
