@@ -58,7 +58,7 @@ function drawHead(state, chat) {
   const line = bridgeLine(state);
   const isBusy = chat && openRuns(chat).length > 0;
   const asks = chat && pendingApprovals(state, chat.id).length > 0;
-  const words = line.kind !== "connected" && line.kind !== "never" ? line.words
+  const words = !state.selected ? "" : line.kind !== "connected" && line.kind !== "never" ? line.words
     : asks ? "Waits for your approval" : isBusy ? "Working…" : line.kind === "connected" ? "Bridge connected" : line.words;
   setText(byId("subtitle"), words);
   setAttribute(byId("subtitle"), "data-kind", asks ? "asks" : isBusy && line.kind === "connected" ? "busy" : line.kind);
