@@ -1,6 +1,7 @@
 """Requests written by hand on a bare socket, and what comes back, to the byte."""
 
 import asyncio
+import socket
 import struct
 from dataclasses import dataclass
 
@@ -21,11 +22,16 @@ class Answer:
 class Raw:
     """One connection."""
 
-    def __init__(self, port, seconds=20.0, limit=1 << 26):
-        self.port, self.seconds, self.limit = port, seconds, limit
+    def __init__(self, port, seconds=20.0, limit=1 << 26, receive_buffer=None):
+        """`receive_buffer` makes the kernel take little for a client that does not read."""
+        self.port, self.seconds, self.limit, self.receive_buffer = port, seconds, limit, receive_buffer
 
     async def __aenter__(self):
-        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, limit=self.limit)
+        bare = socket.socket()
+        if self.receive_buffer:
+            bare.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.receive_buffer)
+        bare.connect(("127.0.0.1", self.port))
+        self.reader, self.writer = await asyncio.open_connection(sock=bare, limit=self.limit)
         return self
 
     async def __aexit__(self, *_):
