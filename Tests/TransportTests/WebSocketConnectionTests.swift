@@ -164,8 +164,7 @@ import WireTesting
 
     @Test(arguments: ["/abort", "/close?code=4001&reason=x"])
     func anEndDuringAPauseIsToldOnResuming(path: String) throws {
-        let line = Line(peer.request(url(path)))
-        line.link.pauseReading()
+        let line = Line.paused(peer.request(url(path)))
         guard case .opened = try line.events.next() else { Issue.record("not opened"); return }
         // The server closes only after the client's answer, which the pause delays; an abort is complete by now.
         if path == "/abort" { #expect(try peer.peer.line() == "closed 1006 ") }
@@ -180,16 +179,14 @@ import WireTesting
     }
 
     @Test func aCutReachesAConnectionThatIsPaused() throws {
-        let line = Line(peer.request(url("/echo")))
-        line.link.pauseReading()
+        let line = Line.paused(peer.request(url("/echo")))
         guard case .opened = try line.events.next() else { Issue.record("not opened"); return }
         line.link.cut()
         #expect(try line.next() == .closed(code: nil, reason: "", byPeer: false))
     }
 
     @Test func aCloseDuringAPauseIsAnsweredAllTheSame() throws {
-        let line = Line(peer.request(url("/echo")))
-        line.link.pauseReading()
+        let line = Line.paused(peer.request(url("/echo")))
         line.link.close(code: 1000, reason: "")
         #expect(try line.next() == .closed(code: 1000, reason: "", byPeer: false))
     }

@@ -1,4 +1,5 @@
 import BridgeModel
+import Locking
 import Transport
 import WireTesting
 
@@ -39,6 +40,23 @@ final class Line: Sendable {
             events.put($0)
             onEvent($0)
         }
+    }
+
+    /// Paused from the moment on at which it opens: what the server says at once is not told, however late this thread is.
+    static func paused(_ request: WebSocketRequest) -> Line {
+        let link = Locked<(any WebSocketLink)?>(nil)
+        let isThere = Signal()
+        let line = Line(request) { event in
+            guard case .opened = event else { return }
+            _ = isThere.wait()
+            link.withLock { link in
+                link?.pauseReading()
+                link = nil
+            }
+        }
+        link.withLock { $0 = line.link }
+        isThere.raise()
+        return line
     }
 
     /// The next event that is not `opened`.
