@@ -64,6 +64,10 @@ export function approvalSheet(phone) {
   function close() {
     open = null;
     sheet.close();
+    // The browser has given the focus back, but Chromium sends no key there before it has moved once more.
+    const focused = document.activeElement;
+    focused?.blur();
+    focused?.focus();
   }
 
   /** The buttons come alive after a while, which the sheet shows. */
