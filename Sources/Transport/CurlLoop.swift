@@ -191,7 +191,8 @@ final class HeaderLists {
 
     private func make(for headers: [HTTPHeader]) -> UnsafeMutablePointer<curl_slist>? {
         // libcurl asks for `100-continue` above 1 MB only, which is more than the relay takes (sheet 1.6).
-        var list: UnsafeMutablePointer<curl_slist>?
+        // Whatever comes is read, so nothing need be asked for.
+        var list = curl_slist_append(nil, "Accept:")
         for header in headers {
             // A line break would let a value become a header of its own.
             let line = "\(header.name): \(header.value)".filter { $0 != "\r" && $0 != "\n" && $0 != "\r\n" }

@@ -6,14 +6,15 @@ import CCurl
 ///
 /// Lives on the loop's thread, and as long as its transfers.
 final class ParsedAddresses {
-    private var addresses: [String: OpaquePointer] = [:]
+    /// A list, because few are asked for, most often the first: looking through them costs less than a hash.
+    private var addresses: [(text: String, parsed: OpaquePointer)] = []
     /// A relay has eight. None is taken out again, since a transfer under way may use it: what comes later goes as text.
-    private static let limit = 64
+    private static let limit = 32
 
     /// Nil: let libcurl read the text, and say what is wrong with it. Addresses that are fetched mostly come once.
     func address(of request: HTTPRequest) -> OpaquePointer? {
         guard request.method == "POST" else { return nil }
-        return addresses[request.url] ?? read(request.url)
+        return addresses.first { $0.text == request.url }?.parsed ?? read(request.url)
     }
 
     private func read(_ text: String) -> OpaquePointer? {
@@ -22,9 +23,9 @@ final class ParsedAddresses {
             curl_url_cleanup(address)
             return nil
         }
-        addresses[text] = address
+        addresses.append((text, address))
         return address
     }
 
-    deinit { for address in addresses.values { curl_url_cleanup(address) } }
+    deinit { for address in addresses { curl_url_cleanup(address.parsed) } }
 }
