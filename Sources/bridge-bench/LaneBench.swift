@@ -68,6 +68,8 @@ enum LaneBench {
         var moments = ""
         for number in 0..<100 {
             usleep(40_000)
+            // One delta a token, also when the machine stood still for so long that two would be joined.
+            while runner.ask({ $0.tally.delivered }) < number + 1 { usleep(500) }
             moments += "\(SystemClock().now.nanoseconds)\n"
             runner.tell { bridge, now in
                 bridge.agentSays(RunSignal(run: run, session: nil, event: .text(.append("token \(number) "))), at: now)
