@@ -26,7 +26,11 @@ package final class ExclusiveFile: Sendable {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // Closing alone would leave the lock with a child that is being started at this moment.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     /// Nil when there is no such file yet.
     package func read(atMost limit: Int) throws(FileError) -> PrivateFile.Content? {

@@ -5,7 +5,8 @@ import Glibc
 /// something that nobody else can see.
 ///
 /// A look from outside takes a shared lock for a moment. A bridge that starts in this moment sees that the lock is shared, and
-/// tries again instead of giving up.
+/// tries again instead of giving up: at once while that may be enough, then with pauses, since whoever looks may wait for the
+/// processor meanwhile.
 package final class InstanceLock: Sendable {
     package enum Holder: Hashable, Sendable {
         case nobody
@@ -13,7 +14,9 @@ package final class InstanceLock: Sendable {
         case process(Int32?)
     }
 
-    private static let tryLimit = 1_000
+    private static let triesAtOnce = 100
+    /// With a pause of a millisecond before each.
+    private static let triesWithPause = 5_000
     private let descriptor: Int32
 
     package static func path(in directory: String) -> String { directory + "/sophon-bridge.lock" }
@@ -22,31 +25,30 @@ package final class InstanceLock: Sendable {
     package init(directory: String) throws(FileError) {
         try PrivateFile.makeDirectory(directory)
         let path = Self.path(in: directory)
-        for _ in 0..<Self.tryLimit {
+        for attempt in 0..<(Self.triesAtOnce + Self.triesWithPause) {
+            if attempt >= Self.triesAtOnce { poll(nil, 0, 1) } else if attempt > 0 { sched_yield() }
             let descriptor = try Self.open(path)
             guard Self.take(descriptor) else {
                 let holder = Self.number(in: descriptor)
                 let isShared = flock(descriptor, LOCK_SH | LOCK_NB) == 0
-                close(descriptor)
-                if isShared {
-                    sched_yield()
-                    continue
-                }
+                Self.letGo(descriptor)
+                if isShared { continue }
                 throw Self.inUse(directory, holder)
             }
             // Somebody may have deleted the file between the opening and the lock.
             guard Self.isStill(descriptor, at: path) else {
-                close(descriptor)
+                Self.letGo(descriptor)
                 continue
             }
             Self.write(getpid(), into: descriptor)
             self.descriptor = descriptor
             return
         }
-        throw FileError(.inUse, "\(path) is locked and let go again and again; try once more")
+        throw FileError(
+            .inUse, "\(path) is locked and let go again and again, for seconds now; see who does it, and try once more")
     }
 
-    deinit { close(descriptor) }
+    deinit { Self.letGo(descriptor) }
 
     /// Who holds the lock now, without taking it.
     package static func holder(directory: String) throws(FileError) -> Holder {
@@ -56,7 +58,7 @@ package final class InstanceLock: Sendable {
             if errno == ENOENT || errno == ENOTDIR { return .nobody }
             throw .ofSystem(.unreadable, "cannot read \(path)", remedy: "let this user read it")
         }
-        defer { close(descriptor) }
+        defer { letGo(descriptor) }
         while flock(descriptor, LOCK_SH | LOCK_NB) != 0 {
             if errno == EWOULDBLOCK { return .process(number(in: descriptor)) }
             guard errno == EINTR else {
@@ -86,6 +88,12 @@ package final class InstanceLock: Sendable {
     private static func take(_ descriptor: Int32) -> Bool {
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 { if errno != EINTR { return false } }
         return true
+    }
+
+    /// Closing alone would leave the lock with a child that is being started at this moment, until it becomes its program.
+    private static func letGo(_ descriptor: Int32) {
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
     }
 
     private static func isStill(_ descriptor: Int32, at path: String) -> Bool {

@@ -33,4 +33,14 @@ final class Folder {
         lstat(path + "/" + name, &status)
         return status.st_mode & 0o777
     }
+
+    /// This process's descriptors of a file in it.
+    func opened(_ name: String) -> [Int32] {
+        var file = stat()
+        guard stat(path + "/" + name, &file) == 0 else { return [] }
+        return (0..<1_024).filter { descriptor in
+            var status = stat()
+            return fstat(descriptor, &status) == 0 && status.st_ino == file.st_ino && status.st_dev == file.st_dev
+        }
+    }
 }

@@ -27,6 +27,21 @@ struct InstanceLockTests {
         #expect(throws: Never.self) { try InstanceLock(directory: folder.path) }
     }
 
+    @Test("a child that is being started, and has the lock's descriptor still, does not keep the lock")
+    func copied() throws {
+        let folder = try Folder()
+        let copies: [Int32]
+        do {
+            let lock = try InstanceLock(directory: folder.path)
+            copies = folder.opened("sophon-bridge.lock").map { dup($0) }
+            withExtendedLifetime(lock) {}
+        }
+        defer { for copy in copies { close(copy) } }
+        #expect(copies.count == 1)
+        #expect(try InstanceLock.holder(directory: folder.path) == .nobody)
+        #expect(throws: Never.self) { try InstanceLock(directory: folder.path) }
+    }
+
     @Test("nobody holds what was never made")
     func absent() throws {
         let folder = try Folder()

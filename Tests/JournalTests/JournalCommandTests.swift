@@ -117,6 +117,7 @@ struct JournalCommandTests {
         let descriptor = open(folder.path + "/sophon-bridge.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
         #expect(try run("journal", "clean").code == 24)
+        flock(descriptor, LOCK_UN)
         close(descriptor)
         let result = try run("journal", "clean", "--json")
         #expect(result.code == 0, "\(result.error)")
