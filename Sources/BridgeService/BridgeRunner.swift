@@ -102,6 +102,11 @@ package final class BridgeRunner: Sendable {
         state.withLock { question($0.bridge) }
     }
 
+    /// No turn is open, and everything that was ordered has been carried out: the last turn's end has been observed too.
+    package var isAtRest: Bool {
+        state.withLock { $0.bridge.openTurns == 0 && !$0.isPerforming && $0.work.isEmpty }
+    }
+
     /// The bodies that a restored bridge will ask for by their keys.
     package func remember(_ calls: [StoredCall]) {
         state.withLock { state in for call in calls { state.storedCalls[call.key] = call } }

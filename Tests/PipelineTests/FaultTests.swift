@@ -4,7 +4,7 @@ import RelayRules
 import Simulator
 import Testing
 
-@Suite("Misfortunes on real sockets")
+@Suite("Misfortunes on real sockets", .timeLimit(.minutes(3)))
 struct FaultTests {
     private static let faults: [Fault.Kind] = [
         .rateLimited(retryAfterMilliseconds: 20, namesBucket: true),
@@ -37,8 +37,8 @@ struct FaultTests {
         let pipeline = try Pipeline()
         pipeline.simulator.plan(Fault(.unauthorized, count: 100))
         try pipeline.play("openclaw-plain-text.jsonl")
-        while pipeline.simulator.tally.calls.isEmpty { await Task.yield() }
-        while pipeline.runner.ask({ $0.callsUnderWay }) > 0 { await Task.yield() }
+        while pipeline.simulator.tally.calls.isEmpty, !Task.isCancelled { await Task.yield() }
+        while pipeline.runner.ask({ $0.callsUnderWay }) > 0, !Task.isCancelled { await Task.yield() }
         #expect(pipeline.simulator.tally.calls.values.reduce(0, +) == 1)
         pipeline.runner.stop()
         pipeline.simulator.stop()

@@ -4,7 +4,7 @@ import RelayRules
 import Simulator
 import Testing
 
-@Suite("Recorded runs through the whole pipeline")
+@Suite("Recorded runs through the whole pipeline", .timeLimit(.minutes(3)))
 struct TraceTests {
     @Test("there are nineteen")
     func complete() { #expect(Fixtures.traces.count == 19) }

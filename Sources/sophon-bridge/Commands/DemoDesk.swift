@@ -60,7 +60,7 @@ final class DemoDesk: Sendable {
             state.withLock { $0.planned.append((text, index)) }
             simulator.userSends(text: text)
             finished.wait()
-            _ = Pace.wait(atMost: .seconds(30)) { [session] in session.runner.ask { $0.openTurns == 0 } }
+            _ = Pace.wait(atMost: .seconds(30)) { [session] in session.runner.isAtRest }
             output.line("")
         }
         state.withLock { $0.nextRun = 0 }

@@ -64,7 +64,7 @@ final class ReplaySession: Sendable {
     func finish() throws -> ReplaySummary {
         let log = log
         let runner = runner
-        _ = Pace.wait(atMost: Self.patience) { runner.ask { $0.openTurns == 0 } || log.connectionStopped }
+        _ = Pace.wait(atMost: Self.patience) { runner.isAtRest || log.connectionStopped }
         runner.stop()
         http.close()
         let state = runner.ask { (tally: $0.tally, open: $0.openTurns) }
