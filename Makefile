@@ -6,7 +6,7 @@ TSAN := $(CURDIR)/.build/tsan
 TSAN_SUITES := LockingTests|LiveTests|TransportTests|JournalTests|SimulatorTests|LocalServerTests|WebSocketCodecTests|BridgeServiceTests|FilesTests
 SEEDS ?= 200
 # What waits for real sockets goes first and by itself: beside tests that only compute it would wait for the processor.
-WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests
+WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
 .PHONY: help setup build test check format-check static size-check container-check expectations fmt demo run sim tsan bench clean
 
@@ -21,8 +21,8 @@ build: setup ## build everything, debug
 
 test: setup ## all tests
 	swift build --build-tests $(SWIFT_FLAGS)
-	swift test --skip-build --filter '$(WIRE_TESTS)'
-	swift test --skip-build --skip '$(WIRE_TESTS)'
+	scripts/swift-test --skip-build --filter '$(WIRE_TESTS)'
+	scripts/swift-test --skip-build --skip '$(WIRE_TESTS)'
 	Tests/Acceptance/run
 	Tests/Browser/run
 
