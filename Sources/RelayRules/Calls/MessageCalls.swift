@@ -1,0 +1,138 @@
+// The messages of `/v1/bridge` (relay sheet, 6.1 to 6.3).
+extension Relay {
+    mutating func sendMessage(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal)
+        -> [UInt8]
+    {
+        let session = fields.required("session_id")
+        let interaction = fields.optional("interaction_id")
+        let text = fields.pair("text", required: true)
+        if options.refusesEmptyPlaceholder, text.plain == "" {
+            fields.complain("text", .tooSmall, "must not be empty", .malformedRequest)
+        }
+        let attachments = fields.attachments()
+        let replyTo = fields.optional("reply_to")
+        let usage = fields.json("usage")
+        let key = fields.key(required: true)
+        try fields.check()
+        if let known = try replay(key, "sendMessage", body, at: now) { return known }
+        try checkSession(session)
+        try checkInteraction(interaction, in: session, at: now)
+        if let interaction, interactions[interaction]?.placeholder != nil {
+            throw Refusal(
+                status: 409, code: "invalid_request", message: "The interaction has a message already.",
+                breach: .secondPlaceholder)
+        }
+        let id = identifiers.identifier("msg_")
+        add(
+            PhoneMessage(
+                id: id, role: .agent, interaction: interaction, text: text.plain ?? "", sealedText: text.sealed,
+                isFinal: false, usage: usage, at: now, attachments: attachments, replyTo: replyTo), to: session)
+        if let interaction { interactions[interaction]?.placeholder = id }
+        publish("message_added", at: now) { data in
+            data.field("message_id", id)
+            data.field("session_id", session)
+            data.field("role", "agent")
+            data.field("interaction_id", interaction)
+            text.write("text", to: &data)
+            data.field("attachments", json: attachments)
+            data.field("reply_to", replyTo)
+            data.field("ts", now.milliseconds)
+        }
+        let result = JSONWriter.object { $0.field("message_id", id) }
+        remember(key, "sendMessage", body, result, at: now)
+        return result
+    }
+
+    mutating func sendMessageDelta(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal)
+        -> [UInt8]
+    {
+        let message = fields.required("message_id")
+        let delta = fields.pair("delta", required: true)
+        let key = fields.key(required: true)
+        try fields.check()
+        if let known = try replay(key, "sendMessageDelta", body, at: now) { return known }
+        let place = try openMessage(message, "The delta", at: now)
+        sessionStates[place.session]?.messages[place.index].streamed += delta.plain ?? ""
+        sessionStates[place.session]?.messages[place.index].deltas += 1
+        let interaction = sessionStates[place.session]?.messages[place.index].interaction
+        publish("message_delta", at: now) { data in
+            data.field("message_id", message)
+            data.field("session_id", place.session)
+            data.field("interaction_id", interaction)
+            delta.write("delta", to: &data)
+        }
+        remember(key, "sendMessageDelta", body, Array("{}".utf8), at: now)
+        return Array("{}".utf8)
+    }
+
+    mutating func sendMessageEnd(
+        _ fields: inout Fields, _ root: JSONValue, _ body: [UInt8], at now: Moment
+    ) throws(Refusal) -> [UInt8] {
+        let message = fields.required("message_id")
+        let text = fields.pair("text", required: false)
+        let usage = fields.json("usage")
+        let reason = fields.enumeration(
+            "finish_reason", ["stop", "length", "content_filter", "tool_call"], required: false)
+        let key = fields.key(required: true)
+        try fields.check()
+        if let known = try replay(key, "sendMessageEnd", body, at: now) { return known }
+        let place = try openMessage(message, "The end", at: now)
+        if text.plain == nil, text.sealed == nil {
+            note(
+                Breach(
+                    code: .textMissingAtEnd, sentence: "The end carries no text.", method: "sendMessageEnd",
+                    request: "", at: now))
+        }
+        guard var state = sessionStates[place.session]?.messages[place.index] else { return [] }
+        let interaction = state.interaction
+        if let interaction, hasOpenTasks(of: interaction, in: place.session) {
+            note(
+                Breach(
+                    code: .endWithOpenTasks, sentence: "The end of \(interaction) leaves tasks running.",
+                    method: "sendMessageEnd", request: "", at: now))
+        }
+        state.text = text.plain ?? (text.sealed == nil ? state.streamed : "")
+        state.sealedText = text.sealed
+        state.isFinal = true
+        state.usage = usage ?? state.usage
+        state.finishReason = reason
+        sessionStates[place.session]?.messages[place.index] = state
+        sessionStates[place.session]?.updatedAt = now
+        if let interaction { interactions[interaction]?.ended = true }
+        publish("message_finalized", at: now) { data in
+            data.field("message_id", message)
+            data.field("session_id", place.session)
+            data.field("interaction_id", interaction)
+            Pair(plain: state.sealedText == nil ? state.text : nil, sealed: state.sealedText).write("text", to: &data)
+            data.field("usage", json: usage)
+            data.field("finish_reason", reason)
+        }
+        remember(key, "sendMessageEnd", body, Array("{}".utf8), at: now)
+        return Array("{}".utf8)
+    }
+
+    private func openMessage(_ id: String, _ what: String, at now: Moment) throws(Refusal) -> (
+        session: String, index: Int
+    ) {
+        guard let place = messagePlaces[id], let message = sessionStates[place.session]?.messages[place.index],
+            message.role == .agent
+        else { throw .notFound("message_not_found", "The message", breach: .unknownMessage) }
+        if let session = sessionStates[place.session] { try checkNotDeleted(session) }
+        if message.isFinal {
+            throw Refusal(
+                status: 409, code: "message_finalized", message: "\(what) came after the end of the message.",
+                breach: .messageFinalized)
+        }
+        if let interaction = message.interaction, let known = interactions[interaction] {
+            try checkWindow(known, at: now)
+        }
+        return place
+    }
+
+    mutating func add(_ message: PhoneMessage, to session: String) {
+        guard let count = sessionStates[session]?.messages.count else { return }
+        sessionStates[session]?.messages.append(message)
+        sessionStates[session]?.updatedAt = message.at
+        messagePlaces[message.id] = (session, count)
+    }
+}

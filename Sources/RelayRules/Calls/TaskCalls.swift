@@ -1,0 +1,192 @@
+// Tool calls and approvals of `/v1/bridge` (relay sheet, 6.4 and 6.5).
+extension Relay {
+    func hasOpenTasks(of interaction: String, in session: String) -> Bool {
+        sessionStates[session]?.tasks.contains { $0.interaction == interaction && $0.status == nil } ?? false
+    }
+
+    private mutating func taskAddress(_ fields: inout Fields) -> (session: String, interaction: String?, task: String) {
+        let session = fields.required("session_id")
+        let interaction = fields.optional("interaction_id")
+        let task = fields.required("task_id", atMost: 1_024)
+        if task.unicodeScalars.count > 256 { fields.complain("task_id", .tooBig, "at most 256 characters", .oversized) }
+        return (session, interaction, task)
+    }
+
+    mutating func createTask(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal) -> [UInt8] {
+        let (session, interaction, task) = taskAddress(&fields)
+        let kind = fields.required("kind")
+        let label = fields.pair("status_label", required: false)
+        let arguments = fields.json("args")
+        let sealed = fields.optional("args_ct", atMost: 2 * Fields.payloadLimit)
+        _ = fields.key(required: false)
+        try fields.check()
+        let place = "\(session)/\(task)"
+        if let known = taskPlaces[place] {
+            guard known.created == body else {
+                throw .conflict("The task \(task) exists with another body.", breach: .idempotencyConflict)
+            }
+            tally.replays += 1
+            return Array(#"{"idempotent":true}"#.utf8)
+        }
+        try checkSession(session)
+        try checkInteraction(interaction, in: session, at: now)
+        try checkOpened(interaction, "The task")
+        if let interaction, interactions[interaction]?.ended == true {
+            throw Refusal(
+                status: 409, code: "message_finalized", message: "The task came after the end.", breach: .taskAfterEnd)
+        }
+        let index = sessionStates[session]?.tasks.count ?? 0
+        taskPlaces[place] = TaskPlace(session: session, index: index, created: body)
+        sessionStates[session]?.tasks.append(
+            PhoneTask(
+                id: task, kind: kind, interaction: interaction, label: label.plain, arguments: arguments,
+                sealed: ["status_label_ct": label.sealed, "args_ct": sealed].compactMapValues { $0 }))
+        publish("task_created", at: now) { data in
+            data.field("task_id", task)
+            data.field("session_id", session)
+            data.field("interaction_id", interaction)
+            data.field("kind", kind)
+            label.write("status_label", to: &data)
+            data.field("args", json: arguments)
+            data.field("args_ct", sealed)
+        }
+        return Array("{}".utf8)
+    }
+
+    private func knownTask(_ session: String, _ task: String) throws(Refusal) -> TaskPlace {
+        guard let place = taskPlaces["\(session)/\(task)"] else {
+            throw Refusal(status: 404, code: "task_not_found", message: "The task is not known.", breach: .unknownTask)
+        }
+        return place
+    }
+
+    private mutating func keepSealed(_ fields: [String: String?], of place: TaskPlace) {
+        let present = fields.compactMapValues { $0 }
+        guard !present.isEmpty else { return }
+        sessionStates[place.session]?.tasks[place.index].sealed.merge(present) { _, new in new }
+    }
+
+    mutating func updateTask(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal) -> [UInt8] {
+        let (session, interaction, task) = taskAddress(&fields)
+        let label = fields.pair("status_label", required: false)
+        let percent = fields.integer("progress_percent", 0...100)
+        let partial = fields.json("partial_result")
+        let sealed = fields.optional("partial_result_ct", atMost: 2 * Fields.payloadLimit)
+        let key = fields.key(required: false)
+        try fields.check()
+        if let known = try replay(key, "updateTask", body, at: now) { return known }
+        try checkSession(session)
+        try checkInteraction(interaction, in: session, at: now)
+        let place = try knownTask(session, task)
+        if place.finished != nil {
+            throw Refusal(
+                status: 409, code: "invalid_request", message: "The task is finished.", breach: .taskUpdateAfterFinish)
+        }
+        if let label = label.plain { sessionStates[session]?.tasks[place.index].label = label }
+        if let partial { sessionStates[session]?.tasks[place.index].partialResult = partial }
+        if let percent { sessionStates[session]?.tasks[place.index].percent = percent }
+        keepSealed(["status_label_ct": label.sealed, "partial_result_ct": sealed], of: place)
+        publish("task_progress", at: now) { data in
+            data.field("task_id", task)
+            data.field("session_id", session)
+            data.field("interaction_id", interaction)
+            label.write("status_label", to: &data)
+            if let percent { data.field("progress_percent", Int64(percent)) }
+            data.field("partial_result", json: partial)
+            data.field("partial_result_ct", sealed)
+        }
+        remember(key, "updateTask", body, Array("{}".utf8), at: now)
+        return Array("{}".utf8)
+    }
+
+    mutating func finishTask(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal) -> [UInt8] {
+        let (session, interaction, task) = taskAddress(&fields)
+        let name = fields.optional("name")
+        let status = fields.enumeration("status", ["completed", "failed", "cancelled"], required: true)
+        let label = fields.pair("status_label", required: false)
+        let error = fields.pair("error", required: false)
+        let result = fields.json("result")
+        let sealed = fields.optional("result_ct", atMost: 2 * Fields.payloadLimit)
+        _ = fields.key(required: false)
+        try fields.check()
+        try checkSession(session)
+        let place = try knownTask(session, task)
+        if let finished = place.finished {
+            guard finished == body else {
+                throw .conflict("The task \(task) is finished already.", breach: .taskFinishedTwice)
+            }
+            tally.replays += 1
+            return Array(#"{"idempotent":true}"#.utf8)
+        }
+        try checkInteraction(interaction, in: session, at: now)
+        taskPlaces["\(session)/\(task)"]?.finished = body
+        sessionStates[session]?.tasks[place.index].status = status
+        sessionStates[session]?.tasks[place.index].result = result
+        sessionStates[session]?.tasks[place.index].error = error.plain
+        keepSealed(["status_label_ct": label.sealed, "error_ct": error.sealed, "result_ct": sealed], of: place)
+        if let label = label.plain { sessionStates[session]?.tasks[place.index].label = label }
+        publish("task_\(status ?? "completed")", at: now) { data in
+            data.field("task_id", task)
+            data.field("session_id", session)
+            data.field("interaction_id", interaction)
+            data.field("name", name)
+            label.write("status_label", to: &data)
+            error.write("error", to: &data)
+            data.field("result", json: result)
+            data.field("result_ct", sealed)
+        }
+        return Array("{}".utf8)
+    }
+
+    mutating func requestApproval(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal)
+        -> [UInt8]
+    {
+        let session = fields.required("session_id")
+        let interaction = fields.optional("interaction_id")
+        let approval = fields.required("approval_id", atMost: 1_024)
+        let slug = fields.optional("approval_slug")
+        let action = fields.required("action")
+        let call = fields.optional("tool_call_id", atMost: 1_024)
+        let sealed = fields.optional("details_ct", atMost: 2 * Fields.payloadLimit)
+        let title = sealed == nil ? fields.required("title", atMost: 4_096) : nil
+        let message = sealed == nil ? fields.optional("message", atMost: Fields.textLimit) : nil
+        if sealed == nil, message?.isEmpty ?? true {
+            fields.complain("message", .tooSmall, "at least 1 character", .emptyApprovalMessage)
+        }
+        let severity = fields.enumeration("severity", ["low", "medium", "high", "critical"], required: false)
+        let command = fields.optional("command", atMost: Fields.textLimit)
+        let host = fields.optional("host", atMost: 4_096)
+        let key = fields.key(required: true)
+        try fields.check()
+        if let known = try replay(key, "requestApproval", body, at: now) { return known }
+        if approvals[approval] != nil {
+            throw .conflict("The approval \(approval) was asked already.", breach: .approvalAskedTwice)
+        }
+        try checkSession(session)
+        try checkInteraction(interaction, in: session, at: now)
+        try checkOpened(interaction, "The approval")
+        let data = JSONWriter.object { data in
+            data.field("approval_id", approval)
+            data.field("session_id", session)
+            data.field("interaction_id", interaction)
+            data.field("approval_slug", slug)
+            data.field("action", action)
+            data.field("tool_call_id", call)
+            data.field("title", title)
+            data.field("severity", severity ?? "medium")
+            data.field("command", command)
+            data.field("host", host)
+            data.field("message", message)
+            data.field("details_ct", sealed)
+            data.field("ts", now.milliseconds)
+        }
+        approvals[approval] = PhoneApproval(
+            id: approval, session: session, interaction: interaction, title: title ?? "", command: command,
+            askedAt: now,
+            data: data)
+        approvalOrder.append(approval)
+        publish("approval_requested", data, at: now)
+        remember(key, "requestApproval", body, Array("{}".utf8), at: now)
+        return Array("{}".utf8)
+    }
+}
