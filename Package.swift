@@ -126,7 +126,7 @@ let package = Package(
         tests("SimulationTests", ["BridgeCore", "BridgeModel", "BridgeTesting"]),
         // The session machine, and the bridge behind it, against a scripted gateway on virtual time.
         tests("GatewayTests", ["AgentProtocols", "BridgeCore", "BridgeModel", "BridgeTesting"]),
-        tests("RelayRulesTests", ["RelayRules"]),
+        tests("RelayRulesTests", ["BridgeTesting", "RelayRules"]),
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"], exclude: ["Golden"]),
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),

@@ -1,3 +1,4 @@
+import BridgeTesting
 import RelayRules
 import Testing
 
@@ -5,13 +6,13 @@ import Testing
 @Suite struct RelayStateTests {
     /// Calls at random, most of them sensible: about everything that a relay keeps comes into being.
     private struct Traffic {
-        var random: SplitMix
+        var random: SeededGenerator
         var sessions: [String] = []
         var turns: [(session: String, interaction: String)] = []
         var messages: [String] = []
         var number = 0
 
-        init(seed: UInt64) { random = SplitMix(state: seed) }
+        init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
         mutating func next() -> RawRequest {
             number += 1
@@ -100,17 +101,6 @@ import Testing
             } else if request.target.hasSuffix("/sendMessage"), let message {
                 messages.append(message)
             }
-        }
-    }
-
-    struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
         }
     }
 

@@ -10,15 +10,6 @@ struct DeliveryWorld {
         case answered(CallAttempt, RelayAnswer, life: Int)
     }
 
-    private struct Moment: Hashable, Comparable {
-        var at: Instant
-        var order: Int
-
-        static func < (left: Moment, right: Moment) -> Bool {
-            left.at == right.at ? left.order < right.order : left.at < right.at
-        }
-    }
-
     var delivery: Delivery
     var relay = VirtualRelay()
     var random: SeededGenerator
@@ -33,7 +24,7 @@ struct DeliveryWorld {
     private(set) var mostUnderWay = 0
     private var since: [TurnID: [PostName: Instant]] = [:]
     private var bodies: [IdempotencyKey: RelayCall] = [:]
-    private var timeline = Timeline()
+    private var timeline = EventQueue<Happening>()
     private var wake: Instant?
     private var life = 0
 
@@ -78,10 +69,10 @@ struct DeliveryWorld {
     mutating func run(until limit: Duration = .seconds(7200)) {
         drain()
         while true {
-            let next = timeline.first
+            let next = timeline.nextAt
             guard let moment = [next, wake].compactMap({ $0 }).min(), moment <= Instant.zero + limit else { return }
             pass(to: max(moment, now))
-            if let next, next <= moment, let happening = timeline.removeFirst() { perform(happening) }
+            if let next, next <= moment, let happening = timeline.takeNext() { perform(happening) }
             drain()
         }
     }
@@ -140,38 +131,5 @@ struct DeliveryWorld {
         guard case .delivered(let name, _) = report, let posted = since[turn]?[name] else { return }
         if name == .open { openWaits.append(now - posted) }
         if name == .end { endWaits[turn] = now - posted }
-    }
-
-    private struct Timeline {
-        private var entries: [(moment: Moment, happening: Happening)] = []
-        private var order = 0
-
-        var first: Instant? { entries.first?.moment.at }
-
-        mutating func add(_ happening: Happening, at instant: Instant) {
-            order += 1
-            entries.append((Moment(at: instant, order: order), happening))
-            var place = entries.count - 1
-            while place > 0, entries[place].moment < entries[(place - 1) / 2].moment {
-                entries.swapAt(place, (place - 1) / 2)
-                place = (place - 1) / 2
-            }
-        }
-
-        mutating func removeFirst() -> Happening? {
-            guard !entries.isEmpty else { return nil }
-            entries.swapAt(0, entries.count - 1)
-            let first = entries.removeLast()
-            var place = 0
-            while true {
-                var least = place
-                for child in [2 * place + 1, 2 * place + 2] where child < entries.count {
-                    if entries[child].moment < entries[least].moment { least = child }
-                }
-                guard least != place else { return first.happening }
-                entries.swapAt(place, least)
-                place = least
-            }
-        }
     }
 }
