@@ -34,11 +34,12 @@ final class Line: Sendable {
     let events = Queue<WebSocketEvent>()
     let link: any WebSocketLink
 
+    /// `onEvent` is over before the test can take the event: what it does to the link comes before what the test does.
     init(_ request: WebSocketRequest, _ onEvent: @escaping @Sendable (WebSocketEvent) -> Void = { _ in }) {
         let events = events
         link = CurlWebSocketClient().open(request) {
-            events.put($0)
             onEvent($0)
+            events.put($0)
         }
     }
 
