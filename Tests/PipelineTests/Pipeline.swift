@@ -20,8 +20,12 @@ final class Pipeline {
         try simulator.start()
         let log = log
         calls = CallLog(http)
+        var settings = BridgeSettings()
+        // All is played at once, and what is expected holds all the text: how much of it is gone when the end goes must not
+        // depend on how fast this machine is.
+        settings.delivery.textHold = .seconds(60)
         runner = BridgeRunner(
-            settings: BridgeSettings(),
+            settings: settings,
             relay: RelayAddress(baseURL: simulator.baseURL, token: simulator.bridgeToken),
             edges: BridgeRunner.Edges(
                 http: calls, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom()),

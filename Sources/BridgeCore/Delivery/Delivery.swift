@@ -60,6 +60,7 @@ package struct Delivery: Sendable {
             let lane = lanes[slot]
             lanes[slot] = Lane(
                 restoring: lane.record, windowEnds: lane.windowEnds, at: time.latest, planted: planted)
+            lanes[slot].textHold = settings.textHold
             refile(slot, at: time.latest)
         }
     }
@@ -260,6 +261,7 @@ package struct Delivery: Sendable {
             slot = lanes.count
             lanes.append(lane)
         }
+        lanes[slot].textHold = settings.textHold
         slots[lane.address.turn] = slot
         refile(slot, at: now)
     }

@@ -62,6 +62,8 @@ package struct DeliverySettings: Hashable, Sendable {
     package var endTarget = Duration.milliseconds(4970)
     /// An open that waits longer takes turns with the ends that are late too.
     package var openTarget = Duration.seconds(10)
+    /// How long untried text may hold back the end behind it.
+    package var textHold = LaneBounds.lastDeltaHold
     /// What counts until the relay's headers say something else.
     package var figures: [RelayBucket: BucketFigures] = [:]
 

@@ -155,7 +155,7 @@ extension Lane {
     /// Until when text may hold back the end: text that waited for its bubble gets its time from then on.
     private var holdEnds: Instant? {
         guard let endSince, bubble != .awaited else { return nil }
-        return max(endSince, bubbleSince ?? endSince) + LaneBounds.lastDeltaHold
+        return max(endSince, bubbleSince ?? endSince) + textHold
     }
 
     /// The rank of the most urgent call from the next on.

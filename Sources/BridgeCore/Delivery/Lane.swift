@@ -8,7 +8,7 @@ package enum LaneBounds {
     package static let waitingTextBytes = 1 << 20
     /// Posts that wait. Text and progress join; of the others, more are refused.
     package static let waitingPosts = 512
-    /// How long text may hold back the end behind it.
+    /// How long text may hold back the end behind it, if nothing else is set.
     package static let lastDeltaHold = Duration.seconds(2)
     /// How long a whole message is tried: as long as the relay knows its key.
     package static let messageLife = Duration.seconds(86_400)
@@ -87,6 +87,7 @@ struct Lane: Sendable {
     /// The call of the first post in the queue, made before its turn came.
     var ahead: PreparedCall?
     var pace = LanePace()
+    var textHold = LaneBounds.lastDeltaHold
     /// Bytes of text that were tried.
     var streamed = 0
     /// Deltas and progress of this epoch.

@@ -24,8 +24,11 @@ final class ReplaySession: Sendable {
         self.http = http
         calls = keepsCalls ? CallLog(http) : nil
         self.output = output
+        var settings = BridgeSettings()
+        // How much text is dropped before an end depends on how fast the relay and this machine are: nothing to compare.
+        if keepsCalls { settings.delivery.textHold = Self.patience }
         runner = BridgeRunner(
-            settings: BridgeSettings(), relay: relay,
+            settings: settings, relay: relay,
             edges: BridgeRunner.Edges(
                 http: calls ?? http, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom()),
             observe: { log.observe($0) },

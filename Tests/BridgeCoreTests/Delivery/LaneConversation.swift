@@ -11,9 +11,12 @@ struct LaneConversation {
     var now: Instant
     var random = SeededGenerator(seed: 1)
 
-    init(window: Duration = .seconds(1800), at now: Instant = Instant(nanoseconds: 1_000_000_000_000)) {
+    init(
+        window: Duration = .seconds(1800), settings: DeliverySettings = DeliverySettings(),
+        at now: Instant = Instant(nanoseconds: 1_000_000_000_000)
+    ) {
         self.now = now
-        delivery = Delivery()
+        delivery = Delivery(settings: settings)
         delivery.openLane(Self.address, windowEnds: now + window)
     }
 
@@ -29,8 +32,10 @@ struct LaneConversation {
     }
 
     /// A lane whose bubble is open, with all buckets known to be full.
-    static func opened(window: Duration = .seconds(1800)) -> LaneConversation {
-        var lane = LaneConversation(window: window)
+    static func opened(
+        window: Duration = .seconds(1800), settings: DeliverySettings = DeliverySettings()
+    ) -> LaneConversation {
+        var lane = LaneConversation(window: window, settings: settings)
         lane.post(.open)
         _ = lane.deliver()
         return lane

@@ -154,9 +154,12 @@ struct LaneTests {
         #expect(parts.joined() == text)
     }
 
-    @Test("untried text holds the end back by 2 s at most")
-    func hold() throws {
-        var lane = LaneConversation.opened()
+    @Test(
+        "untried text holds the end back by 2 s at most, or as long as is set", arguments: [nil, Duration.seconds(30)])
+    func hold(set: Duration?) throws {
+        var settings = DeliverySettings()
+        if let set { settings.textHold = set }
+        var lane = LaneConversation.opened(settings: settings)
         lane.post(.text("one"))
         let delta = try lane.nextCall()
         lane.refuse(delta, 429, .rateLimited, after: .seconds(60))
@@ -166,7 +169,7 @@ struct LaneTests {
         let posted = lane.now
         let end = try lane.nextCall()
         #expect(end.name == .end)
-        #expect(lane.now - posted == .seconds(2))
+        #expect(lane.now - posted == set ?? .seconds(2))
     }
 
     @Test("a delta that may have landed is asked for before the end goes, but not for ever")
