@@ -178,7 +178,7 @@ async def answer_raw(reader, writer):
     elif path == "/bad-text":
         writer.write(yes + frame(1, b"\xff"))
     elif path == "/huge":
-        writer.write(yes + b"\x82\x7f" + (1 << 62).to_bytes(8, "big") + b"x" * 1_000_000)
+        writer.write(yes + b"\x82\x7f" + (1 << 62).to_bytes(8, "big") + b"x" * 100_000)
     else:
         writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
     await writer.drain()

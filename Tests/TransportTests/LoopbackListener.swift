@@ -1,12 +1,13 @@
 import Glibc
 
-/// A socket that listens on a free port of loopback, and the thread that serves it.
+/// A socket that listens on a free port of loopback, and the thread that serves it. The children that other tests start do not
+/// have its descriptors: a connection that is closed here is closed.
 struct LoopbackListener {
     let port: UInt16
     private let descriptor: Int32
 
     init(backlog: Int32) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
@@ -25,7 +26,9 @@ struct LoopbackListener {
     /// Nil when there is none to be had.
     func nextConnection() -> Int32? {
         let connection = accept(descriptor, nil, nil)
-        return connection < 0 ? nil : connection
+        guard connection >= 0 else { return nil }
+        _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+        return connection
     }
 
     func end() { close(descriptor) }
