@@ -218,13 +218,15 @@ package final class BridgeRunner: Sendable {
         journal.submit([entry], .synced) { [self] failure in
             guard let failure else { return observe(.command(command)) }
             unwritable(failure)
-            tell { bridge, now in bridge.sendAnswered(.notSent(sentence: Self.notSentSentence), for: turn, at: now) }
+            let sentence = Self.notSentSentence(failure)
+            tell { bridge, now in bridge.sendAnswered(.notSent(sentence: sentence), for: turn, at: now) }
         }
     }
 
-    package static let notSentSentence =
-        "The bridge cannot write to its disk, so the agent was not given this message. "
-        + "Please make room on the agent's machine, and send it again."
+    package static func notSentSentence(_ failure: JournalFailure) -> String {
+        "The bridge cannot write to its disk, so the agent was not given this message; please send it again later. "
+            + failure.remedyForUser
+    }
 
     // MARK: Calls
 
@@ -302,6 +304,15 @@ package final class BridgeRunner: Sendable {
 
 extension CallAttempt.Payload {
     fileprivate var key: IdempotencyKey? {
+extension JournalFailure {
+    /// For the person at the phone, who may be far from the machine.
+    var remedyForUser: String {
+        code == .full
+            ? "There must be room on the agent's machine first."
+            : "On the agent's machine, \"sophon-bridge status\" says what is wrong."
+    }
+}
+
         switch self {
         case .fresh(let call): call.key
         case .stored(let key): key

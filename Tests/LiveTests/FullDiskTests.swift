@@ -9,6 +9,8 @@ import Testing
 struct FullDiskTests {
     private static let answer = GatewayScript((20, .says("One. ")), (200, .says("Two.")), (100, .finishes))
 
+    private static let notSent = BridgeRunner.notSentSentence(JournalFailure(.full, "the disk is full"))
+
     private static func loose(_ world: LiveWorld) -> [[String]] {
         world.relay.sessions.map { session in
             session.messages.filter { $0.role == .agent && $0.interaction == nil }.map(\.text)
@@ -42,7 +44,7 @@ struct FullDiskTests {
             #expect(
                 world.relay.pendingUpdates().map(\.type) == ["session.message", "session.message", "session.message"])
             #expect(Self.loose(world).map(\.count) == [1, 1])
-            #expect(Self.loose(world).joined().allSatisfy { $0.contains("make room") })
+            #expect(Self.loose(world).joined().allSatisfy { $0.contains("must be room") })
             #expect(Self.bubbles(world).isEmpty)
             #expect(world.gateway.begun.isEmpty)
             #expect(Self.troubles(world) == ["failed"])
@@ -85,7 +87,7 @@ struct FullDiskTests {
             #expect(bubbles.first?.isFinal == true)
             let text = bubbles.first?.text
             let begun = world.gateway.begun[message.text, default: 0]
-            if text == BridgeRunner.notSentSentence {
+            if text == Self.notSent {
                 #expect(begun == 0)
             } else {
                 #expect(spot.talk.isRight(text, for: message.text, in: world), "ended with \(text ?? "nothing")")
@@ -104,7 +106,7 @@ struct FullDiskTests {
     func notHandedOver() throws {
         let spots = Spot.all.filter { $0.talk.era == .e4 && $0.talk.talk == .text }
         let worlds = spots.map { spot in spot.talk.play { $0.journal.fullFrom = spot.job } }
-        #expect(worlds.contains { Self.bubbles($0).map(\.text) == [BridgeRunner.notSentSentence] })
+        #expect(worlds.contains { Self.bubbles($0).map(\.text) == [Self.notSent] })
     }
 
     @Test(

@@ -255,13 +255,13 @@ package final class LiveConnection: Sendable {
             // Not acknowledged: the relay's resend is the retry.
             case .failure(let failure):
                 letGo(update, failure)
-                sayWhy(opening.session)
+                sayWhy(failure, in: opening.session)
             }
         }
     }
 
     /// The message will be taken when there is room: the relay sends it again, and this is said once for each chat.
-    private func sayWhy(_ session: SessionID) {
+    private func sayWhy(_ failure: JournalFailure, in session: SessionID) {
         let now = clock.now
         let isNews = condition.withLock { state in
             if state.toldWhy.count > 1_000 { state.toldWhy = [:] }
@@ -269,11 +269,11 @@ package final class LiveConnection: Sendable {
             state.toldWhy[session] = now
             return true
         }
-        if isNews { loose.say(Self.fullSentence, in: session) }
+        if isNews {
+            loose.say(
+                "The bridge cannot write to its disk, so this message waits. \(failure.remedyForUser)", in: session)
+        }
     }
-
-    private static let fullSentence =
-        "The bridge cannot write to its disk, so this message waits. Please make room on the agent's machine."
 
     private static let sealedSentence =
         "This message is encrypted, and this bridge has no key for it. Start an unencrypted chat."
