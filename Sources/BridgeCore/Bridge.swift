@@ -14,8 +14,6 @@ package enum BridgeOrder: Sendable, Hashable {
     case connectionStopped(RelayErrorCode)
     case turnNote(TurnID, TurnNote)
     indirect case deliveryNote(DeliveryNote, TurnID, PostName)
-    /// An event of a run that no turn answers to: another client's, or one that is over.
-    indirect case unknownRun(RunSignal)
 }
 
 package struct BridgeSettings: Sendable, Hashable {
@@ -175,16 +173,20 @@ package struct Bridge: ~Copyable {
 
     // MARK: From the agent
 
-    package mutating func agentSays(_ signal: RunSignal, at now: Instant) {
-        guard let id = owner(of: signal) else { return orders.append(.unknownRun(signal)) }
+    /// False for an event of a run that no turn answers to: another client's, or one that is over. Told at once and not as an
+    /// order, so that a turn can be made for it before the run's next event comes in.
+    @discardableResult
+    package mutating func agentSays(_ signal: RunSignal, at now: Instant) -> Bool {
+        guard let id = owner(of: signal) else { return false }
         let run = signal.run ?? entries[id]?.turn.opening.run
-        guard let run else { return }
+        guard let run else { return true }
         if turnOfRun[run] == nil { turnOfRun[run] = id }
         let form = entries[id]?.turn.textForm
         change(id, at: now, isText: signal.event.isTransient) { $0.runEvent(signal.event, of: run, at: now) }
         if isJournaled, entries[id]?.turn.textForm != form { unkept.insert(id) }
         deliver(at: now)
         if signal.event.changesCourse { keepChanged() }
+        return true
     }
 
     package mutating func sendAnswered(_ answer: SendAnswer, for turn: TurnID, at now: Instant) {

@@ -112,6 +112,8 @@ package final class BridgeRunner: Sendable {
         state.withLock { state in for call in calls { state.storedCalls[call.key] = call } }
     }
 
+    package var relayAddress: RelayAddress { relay.withLock { $0 } }
+
     /// False when it is the one we have.
     package func use(token: Secret) -> Bool {
         relay.withLock { relay in
@@ -263,7 +265,7 @@ package final class BridgeRunner: Sendable {
 
     private func send(_ attempt: CallAttempt, _ path: String, _ body: [UInt8], _ expected: RelayDecoder.Expected) {
         let begun = edges.clock.now
-        let relay = relay.withLock { $0 }
+        let relay = relayAddress
         let request = HTTPRequest(
             method: "POST", url: relay.baseURL + path, headers: relay.headers, body: body, timeout: edges.callLimit)
         let completion: @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void = { [self] result in
@@ -302,8 +304,6 @@ package final class BridgeRunner: Sendable {
     }
 }
 
-extension CallAttempt.Payload {
-    fileprivate var key: IdempotencyKey? {
 extension JournalFailure {
     /// For the person at the phone, who may be far from the machine.
     var remedyForUser: String {
@@ -313,6 +313,8 @@ extension JournalFailure {
     }
 }
 
+extension CallAttempt.Payload {
+    fileprivate var key: IdempotencyKey? {
         switch self {
         case .fresh(let call): call.key
         case .stored(let key): key

@@ -240,7 +240,7 @@ final class GatewayWorld {
     private func tell(_ observation: Observation) {
         observations.append(observation)
         switch observation {
-        case .signal(let signal): bridge.agentSays(signal, at: now)
+        case .signal(let signal): if !bridge.agentSays(signal, at: now) { foreign.append(signal) }
         case .sendAnswered(let run, let answer):
             if let turn = turnOfRun[run] { bridge.sendAnswered(answer, for: turn, at: now) }
         case .lookedUp(let run, let lookup): bridge.lookedUp(lookup, of: run, at: now)
@@ -258,7 +258,6 @@ final class GatewayWorld {
             commands.append(command)
             session.command(command, at: now, wallMilliseconds: wall(now))
         case .turnClosed(let turn, let outcome): outcomes[turn] = outcome
-        case .unknownRun(let signal): foreign.append(signal)
         case .turnOpened, .connectionStopped, .turnNote, .deliveryNote, .keep: break
         }
     }

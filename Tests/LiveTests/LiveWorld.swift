@@ -34,6 +34,9 @@ final class LiveWorld: @unchecked Sendable {
     /// What the configuration sets for a whole call, and what the calls were given.
     var callLimit = Duration.seconds(10)
     private(set) var callLimits: Set<Duration> = []
+    /// The authorization of the newest call of each method.
+    private(set) var authorizations: [String: String] = [:]
+    private var tellAsAgent: ((AgentLinkEvent) -> Void)?
     /// Which of the agent's own runs are shown.
     var mirror = Configuration.Mirror.none
 
@@ -69,6 +72,16 @@ final class LiveWorld: @unchecked Sendable {
             pump()
         }
     }
+
+    /// As the agent's link would, but all of it at once.
+    func agentSays(_ signals: [RunSignal], after: Duration) {
+        time.after(after) { [self] in
+            tellAsAgent?(.observed(signals.map { .signal($0) }))
+            pump()
+        }
+    }
+
+    func use(_ token: Secret, after: Duration) { time.after(after) { [self] in connection?.use(token) } }
 
     func stops(_ index: Int, after: Duration) {
         time.after(after) { [self] in
@@ -107,8 +120,9 @@ final class LiveWorld: @unchecked Sendable {
                 http: network, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: FixedSource(),
                 journal: journal, callLimit: callLimit),
             relayLink: links(), journal: journal
-        ) { tell in
-            OpenClawLink(
+        ) { [weak self] tell in
+            self?.tellAsAgent = tell
+            return OpenClawLink(
                 OpenClawSettings(
                     url: "ws://127.0.0.1:18789", token: "secret",
                     device: OpenClawDevice(id: "d1", signer: MirrorSigner()),
@@ -276,6 +290,8 @@ final class LiveWorld: @unchecked Sendable {
         _ completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
     ) {
         callLimits.insert(request.timeout)
+        let method = request.url.split(separator: "/").last.map(String.init) ?? ""
+        authorizations[method] = request.headers.first { $0.name == "Authorization" }?.value
         time.after(.milliseconds(Int64.random(in: 1...15, using: &random))) { [self] in
             // Of a process that was killed, some calls had left and some had not.
             if life != self.life, random.happens(0.5) { return }

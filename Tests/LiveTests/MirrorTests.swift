@@ -78,14 +78,14 @@ struct MirrorTests {
         func signal(_ run: String, _ event: RunEvent) -> RunSignal {
             RunSignal(run: RunID(run), session: session, event: event)
         }
-        #expect(mirroring.heard(signal("a", .started)) == .makeChat(session))
-        for _ in 0..<511 { #expect(mirroring.heard(signal("a", .text(.append("x")))) == .none) }
+        #expect(mirroring.heard(signal("a", .started), at: .zero) == .makeChat(session))
+        for _ in 0..<511 { #expect(mirroring.heard(signal("a", .text(.append("x"))), at: .zero) == .none) }
         #expect(mirroring.left == 0)
-        #expect(mirroring.heard(signal("a", .text(.append("x")))) == .none)
+        #expect(mirroring.heard(signal("a", .text(.append("x"))), at: .zero) == .none)
         #expect(mirroring.left == 1)
-        #expect(mirroring.heard(signal("b", .started)) == .none)
+        #expect(mirroring.heard(signal("b", .started), at: .zero) == .none)
         #expect(mirroring.chatMade(SessionID("ses_1"), for: session).map(\.run.text) == ["b"])
-        #expect(mirroring.heard(signal("a", .text(.append("y")))) == .none)
+        #expect(mirroring.heard(signal("a", .text(.append("y"))), at: .zero) == .none)
     }
 
     @Test("only so many runs wait for their chats, and only so much of them is kept; there is room again afterwards")
@@ -95,18 +95,20 @@ struct MirrorTests {
             RunSignal(run: RunID("r\(number)"), session: AgentSession("agent:main:s\(number)"), event: event)
         }
         for number in 0..<64 {
-            #expect(mirroring.heard(signal(number)) == .makeChat(AgentSession("agent:main:s\(number)")))
+            #expect(
+                mirroring.heard(signal(number), at: .zero + .seconds(number))
+                    == .makeChat(AgentSession("agent:main:s\(number)")))
         }
-        #expect(mirroring.heard(signal(64)) == .none)
+        #expect(mirroring.heard(signal(64), at: .zero + .seconds(64)) == .none)
         #expect(mirroring.left == 1)
         // 8 runs fill what is kept for all.
-        for number in 0..<8 { for _ in 0..<504 { _ = mirroring.heard(signal(number, .text(.append("x")))) } }
+        for number in 0..<8 { for _ in 0..<504 { _ = mirroring.heard(signal(number, .text(.append("x"))), at: .zero) } }
         #expect(mirroring.left == 1)
-        #expect(mirroring.heard(signal(63, .text(.append("x")))) == .none)
+        #expect(mirroring.heard(signal(63, .text(.append("x"))), at: .zero) == .none)
         #expect(mirroring.left == 2)
         mirroring.chatFailed(for: AgentSession("agent:main:s0"))
         #expect(mirroring.left == 3)
-        #expect(mirroring.heard(signal(65)) == .makeChat(AgentSession("agent:main:s65")))
+        #expect(mirroring.heard(signal(65), at: .zero + .seconds(65)) == .makeChat(AgentSession("agent:main:s65")))
     }
 
     @Test("runs of one session share a chat; what comes before it is made is kept; an end begins nothing again")
@@ -119,21 +121,21 @@ struct MirrorTests {
         }
         let first = signal("a", .started)
         let text = signal("a", .text(.append("x")))
-        #expect(mirroring.heard(first) == .makeChat(session))
-        #expect(mirroring.heard(text) == .none)
-        #expect(mirroring.heard(signal("b", .started)) == .none)
+        #expect(mirroring.heard(first, at: .zero) == .makeChat(session))
+        #expect(mirroring.heard(text, at: .zero) == .none)
+        #expect(mirroring.heard(signal("b", .started), at: .zero) == .none)
         let made = mirroring.chatMade(chat, for: session)
         #expect(made.map(\.run.text) == ["a", "b"])
         #expect(made.first?.said == [first, text])
-        #expect(mirroring.heard(text) == .none)
-        guard case .begin(let third) = mirroring.heard(signal("c", .started)) else {
+        #expect(mirroring.heard(text, at: .zero) == .none)
+        guard case .begin(let third) = mirroring.heard(signal("c", .started), at: .zero) else {
             Issue.record("the chat is there")
             return
         }
         #expect(third.chat == chat)
         #expect(mirroring.agentSession(of: chat) == session)
-        #expect(mirroring.heard(signal("sophon-int_1", .started)) == .none)
+        #expect(mirroring.heard(signal("sophon-int_1", .started), at: .zero) == .none)
         let question = ApprovalRequest(id: ApprovalID("x"), subject: .exec, title: "t")
-        #expect(mirroring.heard(signal("d", .approvalRequested(question))) == .none)
+        #expect(mirroring.heard(signal("d", .approvalRequested(question)), at: .zero) == .none)
     }
 }

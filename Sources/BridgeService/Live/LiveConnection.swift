@@ -55,13 +55,13 @@ package final class LiveConnection: Sendable {
     }
 
     package let name: ConnectionName
-    private let clock: any Clock
+    let clock: any Clock
     let journal: any TurnJournal
     let mirroring: Locked<Mirroring>
     let loose: LooseCalls
     let tell: @Sendable (LiveEvent) -> Void
     private let condition = Locked(Condition())
-    private let parts: Locked<Links>
+    private let links = Locked(Links())
 
     private struct Links {
         var runner: BridgeRunner?
@@ -74,9 +74,9 @@ package final class LiveConnection: Sendable {
         clock = parts.runner.clock
         journal = parts.journal
         mirroring = Locked(Mirroring(parts.mirror))
-        loose = LooseCalls(parts.runner, relay: parts.relayAddress)
         self.tell = tell
-        self.parts = Locked(Links())
+        let links = links
+        loose = LooseCalls(parts.runner) { links.withLock { $0.runner }?.relayAddress }
         let runner = BridgeRunner(
             settings: parts.bridge, relay: parts.relayAddress, edges: parts.runner, agentPresent: false,
             observe: { [weak self] in self?.obey($0) },
@@ -84,12 +84,12 @@ package final class LiveConnection: Sendable {
             unwritable: { [weak self] in self?.journalFails($0) })
         let relay = LinkRunner(RelayLink(parts.relay), edges: parts.relayLink) { [weak self] in self?.relaySays($0) }
         let agent = parts.agent { [weak self] in self?.agentSays($0) }
-        self.parts.withLock { $0 = Links(runner: runner, relay: relay, agent: agent) }
+        links.withLock { $0 = Links(runner: runner, relay: relay, agent: agent) }
     }
 
-    var runner: BridgeRunner? { parts.withLock { $0.runner } }
-    private var relay: LinkRunner<RelayLink>? { parts.withLock { $0.relay } }
-    private var agent: (any AgentLink)? { parts.withLock { $0.agent } }
+    var runner: BridgeRunner? { links.withLock { $0.runner } }
+    private var relay: LinkRunner<RelayLink>? { links.withLock { $0.relay } }
+    private var agent: (any AgentLink)? { links.withLock { $0.agent } }
     package var state: Condition { condition.withLock { $0 } }
     package func ask<Answer: Sendable>(_ question: (borrowing Bridge) -> Answer) -> Answer? { runner?.ask(question) }
 
@@ -153,9 +153,11 @@ package final class LiveConnection: Sendable {
                 guard let self, failure == nil else { return }
                 condition.withLock { ($0.journalIsBroken, $0.toldFailures) = (false, []) }
                 tell(.journalWorks(name))
+                keepChats()
             }
         }
         let now = clock.now
+        for session in mirroring.withLock({ $0.chatsToMake(at: now) }) { makeChat(for: session) }
         let isDue = condition.withLock { state in
             // Not before the relay has had time to send again what it still holds (DESIGN, section 6.1).
             guard let since = state.relayUpSince, now - since > .seconds(600) else { return false }
@@ -245,7 +247,6 @@ package final class LiveConnection: Sendable {
             case .success(.known): acknowledge(update)
             case .success(.fresh):
                 acknowledge(update)
-                tell(.turnBegan(name, opening.id, opening.session))
                 runner?.tell { bridge, now in
                     bridge.turnBegins(opening, at: now)
                     if isSealed {
@@ -302,7 +303,7 @@ package final class LiveConnection: Sendable {
     }
 
     /// Each reason is told once, until it works again: a disk that fills up shows itself in more than one way.
-    private func journalFails(_ failure: JournalFailure) {
+    func journalFails(_ failure: JournalFailure) {
         let isNews = condition.withLock { state in
             state.journalIsBroken = true
             return state.toldFailures.insert(failure.code).inserted
@@ -339,10 +340,13 @@ package final class LiveConnection: Sendable {
     }
 
     private func observe(_ observations: [Observation]) {
+        var chats: [AgentSession] = []
         runner?.tell { bridge, now in
             for observation in observations {
                 switch observation {
-                case .signal(let signal): bridge.agentSays(signal, at: now)
+                case .signal(let signal):
+                    guard !bridge.agentSays(signal, at: now) else { continue }
+                    if let session = mirror(signal, on: &bridge, at: now) { chats.append(session) }
                 case .sendAnswered(let run, let answer):
                     if let turn = bridge.turn(of: run) { bridge.sendAnswered(answer, for: turn, at: now) }
                 case .lookedUp(let run, let found): bridge.lookedUp(found, of: run, at: now)
@@ -353,6 +357,7 @@ package final class LiveConnection: Sendable {
                 }
             }
         }
+        for session in chats { makeChat(for: session) }
     }
 
     private func tellIfReady() {
@@ -374,8 +379,8 @@ package final class LiveConnection: Sendable {
             stopped("relay", "The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", 23)
         case .turnNote(let turn, let note): tell(.turnNote(name, turn, note))
         case .deliveryNote(let note, let turn, let post): tell(.deliveryNote(name, note, turn, post))
-        case .unknownRun(let signal): mirror(signal)
-        case .attempt, .keep, .turnOpened: break
+        case .turnOpened(let opening): tell(.turnBegan(name, opening.id, opening.session))
+        case .attempt, .keep: break
         }
     }
 

@@ -5,20 +5,17 @@ import RelayProtocol
 /// made twice, or a sentence said twice.
 struct LooseCalls: Sendable {
     private let edges: BridgeRunner.Edges
-    private let relay: RelayAddress
+    /// Asked at each call: the token may be another one by then.
+    private let relay: @Sendable () -> RelayAddress?
 
-    init(_ edges: BridgeRunner.Edges, relay: RelayAddress) {
+    init(_ edges: BridgeRunner.Edges, relay: @escaping @Sendable () -> RelayAddress?) {
         self.edges = edges
         self.relay = relay
     }
 
-    /// A chat for runs that no phone message began (relay sheet 6.6). Nil: the relay would not. A run whose chat was not made is
-    /// not shown; the next one of its session asks again.
-    func makeChat(_ done: @escaping @Sendable (SessionID?) -> Void) {
-        post(.createSession(CreateSession(source: "cron"))) { answer in
-            guard case .delivered(let receipt) = answer.outcome else { return done(nil) }
-            done(receipt.session)
-        }
+    /// A chat for runs that no phone message began (relay sheet 6.6).
+    func makeChat(_ done: @escaping @Sendable (RelayAnswer) -> Void) {
+        post(.createSession(CreateSession(source: "cron")), done)
     }
 
     /// A sentence beside all bubbles. Those that say the same thing in one hour are one.
@@ -29,6 +26,7 @@ struct LooseCalls: Sendable {
     }
 
     private func post(_ call: RelayCall, _ done: @escaping @Sendable (RelayAnswer) -> Void) {
+        guard let relay = relay() else { return done(RelayAnswer(.unknown(reason: "the connection is closed"))) }
         let request = HTTPRequest(
             method: "POST", url: relay.baseURL + RelayEncoder.path(of: call), headers: relay.headers,
             body: RelayEncoder.body(of: call), timeout: edges.callLimit)

@@ -8,7 +8,8 @@ package import BridgeModel
 ///   chat cannot be made. A run that begins while too many wait is left at once.
 /// - *shown*, *left*: final. Of both the names are kept, so that what a run says after its end begins nothing.
 ///
-/// An agent session has one chat for all its runs: a job that runs each morning answers in one place.
+/// An agent session has one chat for all its runs: a job that runs each morning answers in one place. Chats are asked for no
+/// faster than the relay takes it (relay sheet 11.1, bucket `default`); those that must wait are asked for at a housekeeping.
 package struct Mirroring: Sendable {
     /// What to do about an event of a run that no turn answers to.
     package enum Step: Hashable, Sendable {
@@ -36,8 +37,13 @@ package struct Mirroring: Sendable {
     private let mode: Configuration.Mirror
     private var chats: [AgentSession: SessionID] = [:]
     private var sessions: [SessionID: AgentSession] = [:]
-    /// A session is in it from when its chat is asked for, though none of its runs may wait any more.
+    /// A session is in it from when its chat is wanted, though none of its runs may wait any more.
     private var waiting: [AgentSession: [(run: RunID, said: [RunSignal])]] = [:]
+    /// Of these, the ones whose chat is still to be asked for, in order.
+    private var unasked: [AgentSession] = []
+    private var pace = AskingPace()
+    /// Chats that the journal does not have yet.
+    private var unkept: [AgentSession: SessionID] = [:]
     private var waitingRuns = 0
     private var waitingSignals = 0
     private var known: Set<RunID> = []
@@ -65,7 +71,7 @@ package struct Mirroring: Sendable {
         if let run { jobRuns.insert(run) }
     }
 
-    package mutating func heard(_ signal: RunSignal) -> Step {
+    package mutating func heard(_ signal: RunSignal, at now: Instant) -> Step {
         guard let run = signal.run, let session = signal.session, signal.event.tellsOfARun else { return .none }
         if let index = waiting[session]?.firstIndex(where: { $0.run == run }) {
             keep(signal, of: index, in: session)
@@ -88,7 +94,30 @@ package struct Mirroring: Sendable {
         waiting[session, default: []].append((run, [signal]))
         waitingRuns += 1
         waitingSignals += 1
-        return isFirst ? .makeChat(session) : .none
+        guard isFirst else { return .none }
+        guard unasked.isEmpty, pace.take(at: now) else {
+            unasked.append(session)
+            return .none
+        }
+        return .makeChat(session)
+    }
+
+    /// The chats that had to wait, and may be asked for now.
+    package mutating func chatsToMake(at now: Instant) -> [AgentSession] {
+        var sessions: [AgentSession] = []
+        while let session = unasked.first {
+            let isWanted = !(waiting[session]?.isEmpty ?? true)
+            guard !isWanted || pace.take(at: now) else { break }
+            unasked.removeFirst()
+            if isWanted { sessions.append(session) } else { waiting[session] = nil }
+        }
+        return sessions
+    }
+
+    /// The relay has no chat for us now.
+    package mutating func chatPutOff(for session: AgentSession, until moment: Instant) {
+        pace.rest(until: moment)
+        unasked.insert(session, at: 0)
     }
 
     /// Text with a hole in it would be worse than none: a run that says too much is given up whole.
@@ -121,6 +150,13 @@ package struct Mirroring: Sendable {
         left += takeWaiting(of: session).count
     }
 
+    package mutating func wasNotKept(_ chat: SessionID, of session: AgentSession) { unkept[session] = chat }
+
+    package mutating func takeUnkept() -> [AgentSession: SessionID] {
+        defer { unkept = [:] }
+        return unkept
+    }
+
     private func isWanted(_ run: RunID, _ session: AgentSession) -> Bool {
         switch mode {
         case .none: false
@@ -147,4 +183,24 @@ extension RunEvent {
         case .approvalRequested, .approvalSettled, .paused, .retrying: false
         }
     }
+}
+
+/// Half of what the relay's bucket gives (relay sheet 11.1), since it is not ours alone.
+private struct AskingPace: Sendable {
+    private static let most = 15.0
+    private static let perSecond = 5.0
+    private var level = AskingPace.most
+    private var at: Instant?
+    private var restsUntil: Instant?
+
+    mutating func take(at now: Instant) -> Bool {
+        if let at { level = min(Self.most, level + Self.perSecond * max(0, (now - at).seconds)) }
+        at = now
+        if let restsUntil, now < restsUntil { return false }
+        guard level >= 1 else { return false }
+        level -= 1
+        return true
+    }
+
+    mutating func rest(until moment: Instant) { restsUntil = max(restsUntil ?? moment, moment) }
 }

@@ -145,7 +145,7 @@ package final class ReplayLog: Sendable {
                         outcome: outcome.rawValue))
             }
         case .connectionStopped(let code): summary.withLock { $0.connectionStopped = "\(code)" }
-        case .attempt, .command, .turnNote, .deliveryNote, .unknownRun, .keep: break
+        case .attempt, .command, .turnNote, .deliveryNote, .keep: break
         }
     }
 

@@ -38,7 +38,7 @@ extension Simulation {
             journal.forget(turn)
             if !closed.insert(turn).inserted { violation("turn \(turn) was closed twice") }
         case .connectionStopped(let code): violation("the connection was stopped: \(code)")
-        case .turnOpened, .turnNote, .deliveryNote, .unknownRun, .keep: break
+        case .turnOpened, .turnNote, .deliveryNote, .keep: break
         }
     }
 
