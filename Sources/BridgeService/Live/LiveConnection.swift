@@ -60,7 +60,7 @@ package final class LiveConnection: Sendable {
     let mirroring: Locked<Mirroring>
     let loose: LooseCalls
     let tell: @Sendable (LiveEvent) -> Void
-    private let condition = Locked(Condition())
+    let condition = Locked(Condition())
     private let links = Locked(Links())
 
     private struct Links {
@@ -88,7 +88,7 @@ package final class LiveConnection: Sendable {
     }
 
     var runner: BridgeRunner? { links.withLock { $0.runner } }
-    private var relay: LinkRunner<RelayLink>? { links.withLock { $0.relay } }
+    var relay: LinkRunner<RelayLink>? { links.withLock { $0.relay } }
     private var agent: (any AgentLink)? { links.withLock { $0.agent } }
     package var state: Condition { condition.withLock { $0 } }
     package func ask<Answer: Sendable>(_ question: (borrowing Bridge) -> Answer) -> Answer? { runner?.ask(question) }
@@ -214,94 +214,6 @@ package final class LiveConnection: Sendable {
         }
     }
 
-    private func take(_ update: RelayUpdate) {
-        switch update.payload {
-        case .message(let message, let sealedText): accept(message, isSealed: sealedText != nil, update)
-        case .stop: stop(update)
-        case .approval(let approval, let decision, let details):
-            change(update) { $0.decided(approval, decision, reason: details.reason, at: $1) }
-        case .sessionEnded:
-            guard let session = update.session else { return acknowledge(update) }
-            change(update) { $0.stopped(session: session, interaction: nil, at: $1) }
-        case .installationRevoked, .model, .sessionStarted, .taskStopped, .deviceAdded, .deviceRevoked,
-            .sessionKeyGranted, .other:
-            acknowledge(update)
-        }
-    }
-
-    private func accept(_ message: UserMessage, isSealed: Bool, _ update: RelayUpdate) {
-        let wall = clock.wallMilliseconds
-        // A chat that was made for the agent's own runs leads back to their session.
-        let own = mirroring.withLock { $0.agentSession(of: message.session) }
-        let intake = UpdateIntake { session in own ?? UpdateIntake.openClawSession(session) }
-        var opening = intake.opening(for: message, of: update, at: update.receivedAt, wall: wall)
-        // What cannot be read cannot be handed over.
-        if isSealed { opening.message = nil }
-        let accepted = AcceptedMessage(
-            message: message.id, update: update.id, turn: opening.id, session: opening.session,
-            interaction: opening.interaction,
-            opening: RecordEnvelope.bytes(of: opening, now: clock.now, wall: wall), wall: wall)
-        journal.accept(accepted) { [weak self, opening] result in
-            guard let self else { return }
-            switch result {
-            case .success(.known): acknowledge(update)
-            case .success(.fresh):
-                acknowledge(update)
-                runner?.tell { bridge, now in
-                    bridge.turnBegins(opening, at: now)
-                    if isSealed {
-                        bridge.sendAnswered(.notSent(sentence: Self.sealedSentence), for: opening.id, at: now)
-                    }
-                }
-            // Not acknowledged: the relay's resend is the retry.
-            case .failure(let failure):
-                letGo(update, failure)
-                sayWhy(failure, in: opening.session)
-            }
-        }
-    }
-
-    /// The message will be taken when there is room: the relay sends it again, and this is said once for each chat.
-    private func sayWhy(_ failure: JournalFailure, in session: SessionID) {
-        let now = clock.now
-        let isNews = condition.withLock { state in
-            if state.toldWhy.count > 1_000 { state.toldWhy = [:] }
-            if let last = state.toldWhy[session], now - last < .seconds(3_600) { return false }
-            state.toldWhy[session] = now
-            return true
-        }
-        if isNews {
-            loose.say(
-                "The bridge cannot write to its disk, so this message waits. \(failure.remedyForUser)", in: session)
-        }
-    }
-
-    private static let sealedSentence =
-        "This message is encrypted, and this bridge has no key for it. Start an unencrypted chat."
-
-    private func stop(_ update: RelayUpdate) {
-        guard let session = update.session else { return acknowledge(update) }
-        let interaction = update.interaction
-        if let interaction {
-            journal.submit(
-                [.stop(session, interaction, wall: clock.wallMilliseconds)], .written, done: nil)
-        }
-        change(update) { $0.stopped(session: session, interaction: interaction, at: $1) }
-    }
-
-    /// Acknowledged once all that it changed is durable.
-    private func change(_ update: RelayUpdate, _ event: (inout Bridge, Instant) -> Void) {
-        runner?.tell(event) { [weak self] failure in
-            guard let self else { return }
-            if let failure { letGo(update, failure) } else { acknowledge(update) }
-        }
-    }
-
-    private func letGo(_ update: RelayUpdate, _ failure: JournalFailure) {
-        relay?.tell { link, _ in link.letGo(update) }
-        journalFails(failure)
-    }
-
     /// Each reason is told once, until it works again: a disk that fills up shows itself in more than one way.
     func journalFails(_ failure: JournalFailure) {
         let isNews = condition.withLock { state in
@@ -311,7 +223,7 @@ package final class LiveConnection: Sendable {
         if isNews { tell(.journalFailed(name, failure)) }
     }
 
-    private func acknowledge(_ update: RelayUpdate) {
+    func acknowledge(_ update: RelayUpdate) {
         relay?.tell { link, now in link.acknowledge(update, at: now) }
     }
 
