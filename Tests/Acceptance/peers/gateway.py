@@ -189,6 +189,14 @@ class Gateway:
         self._start(run)
         return {"runId": run_id, "status": "in_flight" if plan.foreign_run_id else "started"}
 
+    def other_client_sends(self, text, session_key, run_id):
+        """Another client's message, or the scheduler's: the run belongs to none of our connections."""
+        session = self.session(session_key)
+        plan = next((plan for plan in self.plans if plan.match in text), None) or self.default_plan(text)
+        run = Run(self, run_id, session, session_key, plan, user_text=text)
+        self._start(run)
+        return run
+
     def _start(self, run):
         self.runs[run.id] = run
         run.task = self._spawn(run.execute())
