@@ -84,6 +84,20 @@ package struct RelayOptions: Sendable, Hashable {
 }
 
 extension RelayOptions {
+    /// With tokens of the same forms that nobody but this process knows: for a relay with a real agent behind it, which whoever
+    /// knows the tokens above could write to.
+    package func withSecretTokens(using random: inout some RandomNumberGenerator) -> RelayOptions {
+        var options = self
+        options.bridgeToken = "\(installation):s_test_\(Self.secret(32, using: &random))"
+        options.userToken = "usr_test_\(Self.secret(26, using: &random))"
+        return options
+    }
+
+    private static func secret(_ length: Int, using random: inout some RandomNumberGenerator) -> String {
+        let characters = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+        return String((0..<length).map { _ in characters[Int(random.next(upperBound: UInt(characters.count)))] })
+    }
+
     /// Buckets so wide that nothing is refused, for load.
     package var withoutLimits: RelayOptions {
         var options = self

@@ -1,4 +1,4 @@
-"""`simulate` as a child process, and what a phone does with it over its routes."""
+"""`simulate` or `demo` as a child process, and what a phone does with it over its routes."""
 
 import asyncio
 import json
@@ -20,21 +20,23 @@ def free_port():
 
 
 class Simulator:
-    def __init__(self, directory, *options, port=None):
+    def __init__(self, directory, *options, port=None, command="simulate", environment=None):
         self.directory, self.options = Path(directory), options
+        self.command, self.environment = command, environment or {}
         self.port = port or free_port()
         self.process = None
 
     async def start(self):
         base = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
         self.process = await asyncio.create_subprocess_exec(
-            *bridge_command(), "simulate", "--json", "--listen", f"127.0.0.1:{self.port}", *self.options,
+            *bridge_command(), self.command, "--json", "--listen", f"127.0.0.1:{self.port}", *self.options,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            cwd=self.directory, preexec_fn=_die_with_the_parent, env=base | {"HOME": str(self.directory)})
+            cwd=self.directory, preexec_fn=_die_with_the_parent,
+            env=base | {"HOME": str(self.directory)} | self.environment)
         _children.add(self.process.pid)
         line = await asyncio.wait_for(self.process.stdout.readline(), 15)
         if not line:
-            raise AssertionError(f"simulate ended with {await self.end()}: {(await self.process.stderr.read()).decode()}")
+            raise AssertionError(f"{self.command} ended with {await self.end()}: {(await self.process.stderr.read()).decode()}")
         self.about = json.loads(line)
         self.url, self.token, self.user_token = (self.about[name] for name in ("base_url", "token", "user_token"))
         return self

@@ -13,12 +13,14 @@ struct DemoCommand {
     private let output: Output
     /// Until somebody ends it; else it ends with its runs.
     private let stays: Bool
+    /// A real one, which must obey nobody but the person in front of it.
+    private let hasAgent: Bool
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
     init(_ command: ParsedCommand, _ output: Output) {
         self.command = command
         self.output = output
-        let hasAgent = command.values["agent"] != nil
+        hasAgent = command.values["agent"] != nil
         let isAsked = command.switches.contains("stay") || isatty(STDOUT_FILENO) == 1
         stays = hasAgent || (isAsked && !command.switches.contains("once"))
     }
@@ -49,7 +51,13 @@ struct DemoCommand {
 
     private func settings() throws -> RelaySimulator.Settings {
         var settings = RelaySimulator.Settings()
-        settings.relay.hasBridgeInside = command.values["agent"] == nil
+        settings.relay.hasBridgeInside = !hasAgent
+        if hasAgent {
+            // The prescribed tokens are known to everybody, and another user of this machine who finds the port could write to
+            // the agent with them, or approve what it asks.
+            var random = SystemRandomNumberGenerator()
+            settings.relay = settings.relay.withSecretTokens(using: &random)
+        }
         if let listen = command.values["listen"] { settings.listen = listen }
         return settings
     }
@@ -64,8 +72,11 @@ struct DemoCommand {
         output.line("relay simulator on \(simulator.baseURL); all goes through the real bridge to it")
         guard stays else { return output.line("") }
         output.line("the phone page:  \(simulator.phoneURL)")
+        if hasAgent { output.line("open it yourself, and show it to nobody: its address is the key to the agent") }
         output.line("you tap Allow there, and what you write there starts another run; Ctrl-C ends it\n")
-        if isTerminal { _ = Browser(environment: environment.environment).open(simulator.phoneURL) }
+        // Everybody on this machine sees the arguments of a program, and so the secret in the address.
+        guard isTerminal, !hasAgent else { return }
+        _ = Browser(environment: environment.environment).open(simulator.phoneURL)
     }
 
     /// Signalled when the process is to end.
