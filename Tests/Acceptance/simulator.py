@@ -41,11 +41,11 @@ class Simulator:
         self.url, self.token, self.user_token = (self.about[name] for name in ("base_url", "token", "user_token"))
         return self
 
-    async def end(self, number=None):
+    async def end(self, number=None, seconds=10):
         """Its exit code, after a signal if one is given."""
         if number is not None and self.process.returncode is None:
             os.kill(self.process.pid, number)
-        code = await asyncio.wait_for(self.process.wait(), 10)
+        code = await asyncio.wait_for(self.process.wait(), seconds)
         _children.discard(self.process.pid)
         return code
 

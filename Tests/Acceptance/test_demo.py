@@ -1,5 +1,6 @@
 """`demo` without a browser: who may reach the agent behind it, and that a show comes to its end."""
 
+import json
 import tempfile
 import unittest
 from contextlib import asynccontextmanager
@@ -40,6 +41,34 @@ class DemoWithAnAgentTests(Scenarios):
                         with self.assertRaisesRegex(AssertionError, ": 401 "):
                             await demo.write("delete everything")
             self.assertEqual(len(set(seen + [prescribed.token, prescribed.user_token])), 6, seen)
+
+
+class DemoOfRecordingsTests(Scenarios):
+    async def strike(self, kind):
+        """The recorded runs, with one refusal of what asks the person."""
+        with tempfile.TemporaryDirectory(prefix="demo-") as directory:
+            demo = Simulator(directory, "--once", "--speed", "4", command="demo", environment={"NO_COLOR": "1"})
+            try:
+                await demo.start()
+                await demo.user("POST", "/v1/simulator/faults", {"kind": kind, "method": "requestApproval", "count": 2})
+                self.assertEqual(await demo.end(seconds=40), 0)
+                events = [json.loads(line) for line in (await demo.process.stdout.read()).splitlines()]
+                self.assertEqual([event["event"] for event in events].count("turn_ended"), 5, events)
+                self.assertRegex((await demo.process.stderr.read()).decode(), r"refused approval\(.*: 4\d\d .* As asked for")
+            finally:
+                await demo.close()
+
+    @scenario(60)
+    async def test_it_ends_though_the_relay_may_not_show_an_approval(self):
+        await self.strike("permission_denied")
+
+    @scenario(60)
+    async def test_it_ends_though_the_turn_of_an_approval_is_too_old(self):
+        await self.strike("interaction_expired")
+
+    @scenario(60)
+    async def test_it_ends_though_the_chat_of_an_approval_was_deleted(self):
+        await self.strike("session_deleted")
 
 
 if __name__ == "__main__":

@@ -83,6 +83,12 @@ struct ApprovalLedger: Sendable, Hashable, Codable {
 
     func knows(_ id: ApprovalID) -> Bool { approvals[id] != nil }
 
+    /// A person can decide it still, or has decided it. Not so when the relay would not show it, or when it has expired.
+    func isForPerson(_ id: ApprovalID) -> Bool {
+        guard let approval = approvals[id] else { return false }
+        return approval.state == .open || approval.decidedByPerson
+    }
+
     // MARK: What the agent asks
 
     mutating func asked(_ request: ApprovalRequest, stopping: Bool) -> Asked {

@@ -12,6 +12,9 @@ extension Turn {
         }
     }
 
+    /// A person can decide it still, or has decided it.
+    package func isForPerson(_ approval: ApprovalID) -> Bool { approvals.isForPerson(approval) }
+
     /// A person decided on the phone, or the relay did for them: then there is a reason (relay sheet 4.4).
     package mutating func decided(
         _ approval: ApprovalID, _ decision: ApprovalDecision, reason: String?, at now: Instant

@@ -81,6 +81,12 @@ final class DemoPlay: ReplayUser {
         return runner.ask { bridge in bridge.turn(turn).map { $0.outcome != nil } ?? true }
     }
 
+    /// The card is before the person, or the person has decided. The bridge takes one back that the relay refuses to show.
+    private func isForPerson(_ approval: ApprovalID) -> Bool {
+        let turn = TurnID(interaction.text)
+        return runner.ask { bridge in bridge.turn(turn)?.isForPerson(approval) ?? false }
+    }
+
     /// The agent's part where the person decided otherwise than in the recording.
     private func endRun(_ reason: End) {
         let turn = TurnID(interaction.text)
@@ -108,7 +114,8 @@ final class DemoPlay: ReplayUser {
         return (SessionID(sent.session), InteractionID(sent.interaction), MessageID(sent.message))
     }
 
-    /// Whoever looks at the page decides; where nobody does, the recording's own decision is tapped.
+    /// Whoever looks at the page decides; where nobody does, the recording's own decision is tapped. Where the relay never had
+    /// the approval nobody can decide it, and the bridge has denied it.
     func decides(_ approval: ApprovalID, _ decision: ApprovalDecision) -> Bool {
         let begun = clock.now
         var lastSeen: Instant? = simulator.readerCount > 0 ? begun : nil
@@ -121,6 +128,10 @@ final class DemoPlay: ReplayUser {
                     state.origin = state.origin + waited
                     if made == .deny, decision != .deny { state.end = .denied }
                 }
+                return true
+            }
+            if !isForPerson(approval) {
+                if decision != .deny { end(.denied) }
                 return true
             }
             if simulator.readerCount > 0 { lastSeen = clock.now }

@@ -55,6 +55,21 @@ struct ApprovalLedgerTests {
         #expect(approvals.openCards == [])
     }
 
+    @Test("a card is before a person until it is refused, and what the person decided stays the person's")
+    mutating func before() {
+        #expect(!approvals.isForPerson(id))
+        _ = ask()
+        #expect(approvals.isForPerson(id))
+        _ = approvals.refuse(id)
+        #expect(!approvals.isForPerson(id))
+        approvals = ApprovalLedger()
+        _ = ask()
+        _ = approvals.decided(id, .deny, agentAway: false)
+        #expect(approvals.isForPerson(id))
+        _ = approvals.settled(ApprovalSettlement(id: id, outcome: .expired))
+        #expect(!approvals.isForPerson(id))
+    }
+
     @Test("a decision made while the agent is away leaves when it is back, once")
     mutating func owed() {
         _ = ask()
