@@ -80,14 +80,16 @@ package final class RelaySimulator: Sendable {
         server.withLock { $0 = new }
     }
 
-    package func stop() {
+    /// Nil, or why the state could not be written this last time, in words with the remedy.
+    @discardableResult
+    package func stop() -> String? {
         state.withLock { $0.isRunning = false }
         let last = server.withLock { server in
             defer { server = nil }
             return server
         }
         last?.stop()
-        keeper?.saveNow(self)
+        return keeper?.saveNow(self)
     }
 
     /// `http://127.0.0.1:8787`, without a slash at the end.

@@ -53,15 +53,11 @@ final class StateKeeper: Sendable {
         }
     }
 
-    /// Returns when it is written.
-    func saveNow(_ simulator: RelaySimulator) { queue.sync { save(simulator) } }
+    /// Returns when it is written, or what is wrong. It is not tried again: whoever asks is about to end.
+    func saveNow(_ simulator: RelaySimulator) -> String? { queue.sync { write(simulator) } }
 
     private func save(_ simulator: RelaySimulator) {
-        // What changes from here on is for the next time.
-        state.withLock { $0.isDue = false }
-        // A copy is cheap: what it shares with the relay is copied when the relay next changes it.
-        let relay = simulator.state.withLock { $0.relay }
-        let failure = store.write(relay.state)
+        let failure = write(simulator)
         let isNew = state.withLock { state in
             defer { state.isFailing = failure != nil }
             return failure != nil && !state.isFailing
@@ -69,6 +65,14 @@ final class StateKeeper: Sendable {
         guard let failure else { return }
         if isNew { store.trouble(failure) }
         changed(simulator, after: Self.retryMilliseconds)
+    }
+
+    private func write(_ simulator: RelaySimulator) -> String? {
+        // What changes from here on is for the next time.
+        state.withLock { $0.isDue = false }
+        // A copy is cheap: what it shares with the relay is copied when the relay next changes it.
+        let relay = simulator.state.withLock { $0.relay }
+        return store.write(relay.state)
     }
 }
 

@@ -121,6 +121,22 @@ class SimulatorStateTests(Scenarios):
                 self.assertEqual(file.read_text(), content)
 
     @scenario(60)
+    async def test_what_cannot_be_written_at_the_end_ends_with_1_and_the_remedy(self):
+        with tempfile.TemporaryDirectory(prefix="simulator-state-") as directory:
+            file = Path(directory, "relay.json")
+            simulator = await Simulator(directory, "--state", str(file)).start()
+            try:
+                # Nothing can be written through a directory, whoever one is.
+                Path(f"{file}.new").mkdir()
+                await simulator.write("keep me")
+                self.assertEqual(await simulator.end(signal.SIGTERM), 1)
+                said = (await simulator.process.stderr.read()).decode().splitlines()
+                self.assertRegex(said[-1], r"^sophon-bridge: cannot write .*relay\.json.*; the file lacks what came after")
+                self.assertNotIn("keep me", file.read_text())
+            finally:
+                await simulator.close()
+
+    @scenario(60)
     async def test_half_a_file_of_a_killed_writer_harms_nothing_and_one_process_alone_keeps_the_file(self):
         with tempfile.TemporaryDirectory(prefix="simulator-state-") as directory:
             file = Path(directory, "relay.json")

@@ -69,6 +69,17 @@ import WireTesting
         #expect(try Relay(state: disk.last).sessions.count == 1)
     }
 
+    @Test func whatCannotBeWrittenAtTheEndIsGivenBackAndNotTriedAgain() throws {
+        let (disk, clock) = (Disk(), ManualClock())
+        let simulator = try simulator(disk, clock)
+        simulator.userSends(text: "the last word")
+        disk.isFull.withLock { $0 = true }
+        #expect(simulator.stop() == "no room")
+        #expect(disk.complaints.withLock { $0 } == [], "a try that nobody will make is not promised")
+        disk.isFull.withLock { $0 = false }
+        #expect(simulator.stop() == nil)
+    }
+
     @Test func aFullDiskIsSaidOnceAndTriedAgain() throws {
         let (disk, clock) = (Disk(), ManualClock())
         let simulator = try simulator(disk, clock)

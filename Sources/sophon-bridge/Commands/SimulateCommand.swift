@@ -53,11 +53,15 @@ struct SimulateCommand {
         output.line("Ctrl-C ends it")
         var caught: Int32 = 0
         sigwait(&signals, &caught)
-        simulator.stop()
+        let failure = simulator.stop()
         output.event("shutdown")
         let breaches = simulator.breaches.count
         output.say(
             "\(simulator.tally.calls.values.reduce(0, +)) bridge calls, \(breaches) breaches of the relay's rules")
+        if let failure {
+            throw CommandFailure(
+                code: .unexpected, message: "\(failure); the file lacks what came after it was last written")
+        }
     }
 }
 
