@@ -121,6 +121,20 @@ class SimulatorStateTests(Scenarios):
                 self.assertEqual(file.read_text(), content)
 
     @scenario(60)
+    async def test_a_number_that_makes_no_sense_is_named(self):
+        with tempfile.TemporaryDirectory(prefix="simulator-state-") as directory:
+            file = Path(directory, "relay.json")
+            simulator = await Simulator(directory, "--state", str(file)).start()
+            self.assertEqual(await simulator.end(signal.SIGTERM), 0)
+            whole = json.loads(file.read_text())
+            for name, odd in (("next_update", -1_000_000), ("next_event", 2 ** 64 - 1)):
+                file.write_text(json.dumps(whole | {name: odd}))
+                code, said = await run("simulate", "--listen", "127.0.0.1:0", "--state", str(file))
+                self.assertEqual(code, 2, said)
+                self.assertIn(f"{name} is no whole number from 1", said)
+                self.assertIn("move it away", said)
+
+    @scenario(60)
     async def test_what_cannot_be_written_at_the_end_ends_with_1_and_the_remedy(self):
         with tempfile.TemporaryDirectory(prefix="simulator-state-") as directory:
             file = Path(directory, "relay.json")

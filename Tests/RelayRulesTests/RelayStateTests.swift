@@ -230,6 +230,75 @@ import Testing
             #expect(fault?.description.contains(String(match.output.1)) == true)
         }
     }
+
+    /// Any number of a state, made as odd as it can be: it is refused with its name, or the relay lives with it.
+    @Test(
+        arguments: [
+            "-1", "0", "-1000000", "9007199250000000", "9007199254740993", "9223372036854775807",
+            "-9223372036854775808", "18446744073709551615", "1e308", "-1e300", "0.5",
+        ])
+    func aNumberThatIsOddIsNamedOrBorne(odd: String) throws {
+        var desk = SocketDesk()
+        let sent = desk.relay.userSends(text: "hi", session: nil, at: desk.at)
+        let names = #""session_id":"\#(sent.session)","interaction_id":"\#(sent.interaction)""#
+        _ = desk.asBridge("sendMessage", #"{\#(names),"text":" ","idempotency_key":"o"}"#)
+        _ = desk.asBridge("createTask", #"{\#(names),"task_id":"t","kind":"k"}"#)
+        _ = desk.asBridge("updateTask", #"{\#(names),"task_id":"t","progress_percent":7}"#)
+        _ = desk.asBridge("setMemory", #"{"entries":[{"key":"k","value":1}]}"#)
+        _ = desk.call("POST", "/v1/pairing/start", #"{"connector_type":"python"}"#)
+        _ = desk.call("DELETE", "/v1/me/sessions/\(sent.session)", token: RelayOptions().userToken)
+        let text = String(decoding: desk.relay.state, as: UTF8.self)
+        let numbers = text.matches(of: /"(\w+)":(-?[0-9][0-9.e+-]*)/)
+        #expect(numbers.count > 40, "the state has about all of its numbers")
+        for number in numbers {
+            let changed = text.replacingCharacters(in: number.range, with: "\"\(number.output.1)\":\(odd)")
+            var other = SocketDesk()
+            do throws(RelayStateFault) { other.relay = try Relay(state: Array(changed.utf8)) } catch {
+                let isNamed = error.description.contains(String(number.output.1))
+                let isOneOfMany = ["has version", "broken: tally.", "broken: ring "].contains {
+                    error.description.contains($0)
+                }
+                #expect(isNamed || isOneOfMany, "\(number.output.0): \(error)")
+                continue
+            }
+            other.relay.skipNamesInDoubt()
+            use(&other)
+            #expect(throws: Never.self, "\(number.output.0) \(odd)") { try Relay(state: other.relay.state) }
+        }
+    }
+
+    /// Whatever reckons with a number of the state.
+    private func use(_ desk: inout SocketDesk) {
+        let socket = desk.open()
+        desk.say(#"{"type":"hello","version":"1"}"#, on: socket)
+        desk.say(#"{"type":"ack","update_id":"node2-1"}"#, on: socket)
+        desk.say(#"{"type":"ack","update_id":"7"}"#, on: socket)
+        let sent = desk.relay.userSends(text: "more", session: nil, at: desk.at)
+        for method in [
+            "sendMessage", "sendMessageDelta", "createTask", "requestApproval", "getMemory", "createSession",
+        ] {
+            _ = desk.asBridge(method, #"{"session_id":"\#(sent.session)","text":"x","idempotency_key":"\#(method)"}"#)
+        }
+        for path in ["/v1/me", "/v1/me/sessions", "/v1/me/snapshot"] {
+            _ = desk.call("GET", path, "", token: RelayOptions().userToken)
+        }
+        desk.pass(seconds: 30 * 3_600)
+        _ = desk.relay.sizes
+        _ = desk.relay.phoneEvents(after: desk.relay.lastPhoneEventID)
+        _ = desk.relay.bucketReports(at: desk.at)
+        _ = desk.relay.pendingUpdates().map(\.frame)
+    }
+
+    @Test func oneChatStandsOnce() throws {
+        var desk = SocketDesk()
+        _ = desk.relay.userSends(text: "hi", session: nil, at: desk.at)
+        let text = String(decoding: desk.relay.state, as: UTF8.self)
+        let list = try #require(text.firstMatch(of: /"sessions":\[(.*?)\],"deleted_sessions"/))
+        let doubled = text.replacingCharacters(
+            in: list.range, with: "\"sessions\":[\(list.output.1),\(list.output.1)],\"deleted_sessions\"")
+        let fault = #expect(throws: RelayStateFault.self) { try Relay(state: Array(doubled.utf8)) }
+        #expect(fault?.description.contains("sessions[1].id stands twice") == true, "\(fault?.description ?? "")")
+    }
 }
 
 extension String {

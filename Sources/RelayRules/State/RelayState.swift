@@ -84,10 +84,10 @@ extension Relay {
     }
 
     private mutating func restore(_ state: StateReader) throws(StateReader.Fault) {
-        identifiers = IdentifierSource(position: try state.number("identifiers"))
-        nextEvent = try state.number("next_event")
-        nextUpdate = try state.integer("next_update")
-        nextUpdateOfOtherNode = try state.integer("next_update_of_other_node")
+        identifiers = IdentifierSource(position: try state.bits("identifiers"))
+        nextEvent = try state.number("next_event", from: 1)
+        nextUpdate = try state.integer("next_update", from: 1)
+        nextUpdateOfOtherNode = try state.integer("next_update_of_other_node", from: 1)
         lastSocket = try state.integer("last_socket")
         try restoreInstallation(state)
         for reader in try state.list("sessions") { try restoreSession(reader) }
@@ -196,6 +196,10 @@ extension Relay {
 
     private mutating func restoreSession(_ reader: StateReader) throws(StateReader.Fault) {
         let id = try reader.string("id")
+        // Messages and tasks are found by their place in the one chat of their name.
+        guard sessionStates[id] == nil, !id.contains("/") else {
+            throw reader.fault("id", "stands twice, or has a slash")
+        }
         var session = PhoneSession(
             id: id, source: try reader.optional("source"), createdAt: try reader.moment("created_at"))
         session.title = try reader.optional("title")

@@ -212,7 +212,7 @@ extension RateBucket {
 
     /// Its shape is that of the options, which may have changed.
     mutating func restore(_ reader: StateReader) throws(StateReader.Fault) {
-        tokens = min(shape.capacity, try reader.double("tokens"))
+        tokens = min(shape.capacity, try reader.amount("tokens"))
         asOf = try reader.optionalMoment("as_of")
     }
 }

@@ -5,6 +5,10 @@ struct StateReader {
         var what: String
     }
 
+    /// So large that nothing which is counted comes near it, and so small that sums of it stay far from where numbers end: a
+    /// document that was edited must not make the relay trap later.
+    static let largestNumber = 1 << 53
+
     private let root: JSONValue
     private let path: String
 
@@ -13,7 +17,7 @@ struct StateReader {
         self.path = path
     }
 
-    private func fault(_ name: String, _ what: String) -> Fault { Fault(path: place(name), what: what) }
+    func fault(_ name: String, _ what: String) -> Fault { Fault(path: place(name), what: what) }
 
     private func place(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
@@ -28,26 +32,33 @@ struct StateReader {
         return text
     }
 
-    func optionalInteger(_ name: String) throws(Fault) -> Int? {
+    func optionalInteger(_ name: String, from least: Int = 0) throws(Fault) -> Int? {
         guard let member = root[name] else { return nil }
-        guard let value = member.integer else { throw fault(name, "is no whole number") }
-        return value
-    }
-
-    func integer(_ name: String) throws(Fault) -> Int {
-        guard let value = try optionalInteger(name) else { throw fault(name, "is missing") }
-        return value
-    }
-
-    func number(_ name: String) throws(Fault) -> UInt64 {
-        guard case .number(let text) = root[name], let value = UInt64(text) else {
-            throw fault(name, "is no whole number from 0")
+        guard let value = member.integer, (least...Self.largestNumber).contains(value) else {
+            throw fault(name, "is no whole number from \(least) to \(Self.largestNumber)")
         }
         return value
     }
 
-    func double(_ name: String) throws(Fault) -> Double {
-        guard let value = root[name]?.double else { throw fault(name, "is no number") }
+    func integer(_ name: String, from least: Int = 0) throws(Fault) -> Int {
+        guard let value = try optionalInteger(name, from: least) else { throw fault(name, "is missing") }
+        return value
+    }
+
+    func number(_ name: String, from least: Int = 0) throws(Fault) -> UInt64 {
+        UInt64(try integer(name, from: least))
+    }
+
+    /// Any of 64 bits.
+    func bits(_ name: String) throws(Fault) -> UInt64 {
+        guard case .number(let text) = root[name], let value = UInt64(text) else {
+            throw fault(name, "is no whole number of 64 bits")
+        }
+        return value
+    }
+
+    func amount(_ name: String) throws(Fault) -> Double {
+        guard let value = root[name]?.double, value >= 0 else { throw fault(name, "is no number from 0") }
         return value
     }
 
@@ -99,7 +110,9 @@ struct StateReader {
         guard case .object(let members) = root[name] else { throw fault(name, "is no object") }
         var counts: [String: Int] = [:]
         for member in members {
-            guard let count = member.value.integer else { throw fault(name, "is no object of whole numbers") }
+            guard let count = member.value.integer, (0...Self.largestNumber).contains(count) else {
+                throw fault(name, "is no object of whole numbers from 0")
+            }
             counts[member.name] = count
         }
         return counts
