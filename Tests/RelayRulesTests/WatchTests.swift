@@ -47,6 +47,19 @@ import Testing
         #expect(desk.relay.calls(after: 20).isEmpty)
     }
 
+    @Test(arguments: ["session_id", "interaction_id", "message_id"], ["x", "\u{301}", "😀"])
+    func ofANameThatIsFarTooLongTheBeginningIsKept(member: String, filling: String) throws {
+        var desk = watched()
+        let long = "a" + String(repeating: filling, count: 100_000)
+        #expect(desk.asBridge("sendMessage", #"{"\#(member)":"\#(long)"}"#).status == 400)
+        let call = try #require(desk.relay.calls(after: 0).first)
+        let kept = [call.session, call.interaction].compactMap { $0 }
+        #expect(kept.allSatisfy { (250...256).contains($0.utf8.count) && long.utf8.starts(with: $0.utf8) })
+        #expect(kept.count == (member == "message_id" ? 0 : 1))
+        _ = desk.asBridge(String(repeating: filling, count: 1_000), "{}")
+        #expect(desk.relay.calls(after: 1).allSatisfy { $0.method.utf8.count <= 64 })
+    }
+
     @Test func nothingIsKeptUnlessItIsAskedFor() {
         var desk = SocketDesk()
         _ = desk.asBridge("sendMessage", "{")

@@ -49,11 +49,12 @@ extension Relay {
     package func calls(after number: UInt64) -> ArraySlice<BridgeCall> { callLog.calls(after: number) }
     package var lastCallNumber: UInt64 { callLog.lastNumber }
 
+    /// Before the fields are judged: a refused call has a place too. What is longer than any name was sent to fill the memory.
     mutating func noteSubject(_ root: JSONValue) {
         guard callLog.limit > 0 else { return }
-        callSubject.session = root["session_id"]?.string
-        callSubject.interaction = root["interaction_id"]?.string
-        callSubject.message = root["message_id"]?.string
+        callSubject.session = root["session_id"]?.string?.cut(to: 256)
+        callSubject.interaction = root["interaction_id"]?.string?.cut(to: 256)
+        callSubject.message = root["message_id"]?.string?.cut(to: 256)
     }
 
     /// After the answer is made: it names the request.
@@ -66,7 +67,7 @@ extension Relay {
         let answer = exchange.response
         callLog.add(
             BridgeCall(
-                number: 0, at: now, method: String(Self.method(of: request).prefix(64)),
+                number: 0, at: now, method: Self.method(of: request).cut(to: 64),
                 status: exchange.delivery == .connectionReset ? 0 : answer.status,
                 code: answer.status < 400 || exchange.delivery == .connectionReset ? nil : Self.code(in: answer.body),
                 request: answer.headers.value(of: "X-Request-ID") ?? "", session: subject.session ?? place?.session,
@@ -80,5 +81,16 @@ extension Relay {
     private static func code(in body: [UInt8]) -> String? {
         guard body.count <= 65_536, let answer = try? JSONParser.parse(body) else { return nil }
         return answer["error"]?["code"]?.string
+    }
+}
+
+extension String {
+    /// So many bytes at most. Characters would be no bound: one of them can have any number of accents.
+    func cut(to count: Int) -> String {
+        guard utf8.count > count else { return self }
+        var end = utf8.index(startIndex, offsetBy: count)
+        // Back to where a code point begins.
+        while utf8[end] & 0xC0 == 0x80 { end = utf8.index(before: end) }
+        return String(self[..<end])
     }
 }
