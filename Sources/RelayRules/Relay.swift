@@ -85,7 +85,7 @@ package struct Relay: Sendable {
         identifiers = IdentifierSource(seed: options.seed)
         callLog = CallLog(limit: options.callLogLimit)
         tokens = [options.bridgeToken: .good]
-        keys = RememberedKeys(limit: options.keyLimit)
+        keys = RememberedKeys(limit: options.keyLimit, byteLimit: options.keyByteLimit)
         buckets = options.buckets.reduce(into: [:]) { $0[$1.key] = RateBucket(name: $1.key, shape: $1.value) }
     }
 
@@ -152,7 +152,7 @@ package struct Relay: Sendable {
             }
             return plain(error)
         }
-        tally.calls[method, default: 0] += 1
+        tally.calls[Self.tallyName(of: method), default: 0] += 1
         let fault = takeFault(for: method)
         if var early = answerInsteadOf(fault, bucket: bucket, headers: headers, at: now) {
             early.fault = fault?.name
@@ -201,6 +201,11 @@ package struct Relay: Sendable {
 
     /// Also for what only a server of sockets can see.
     package mutating func note(_ breach: Breach) {
-        if breaches.count < options.breachLimit { breaches.append(breach) }
+        guard breaches.count < options.breachLimit else { return }
+        var breach = breach
+        // A path and what is quoted of a body can be long.
+        breach.method = breach.method.cut(to: 64)
+        breach.sentence = breach.sentence.cut(to: 1_024)
+        breaches.append(breach)
     }
 }

@@ -70,6 +70,8 @@ package struct RelayOptions: Sendable, Hashable {
     package var keyLifetimeMilliseconds: Int64 = 24 * 3_600_000
     /// Of the keys so many are kept, the newest (and up to 1,024 more).
     package var keyLimit = 16_384
+    /// And no more than so many bytes of keys, bodies and answers.
+    package var keyByteLimit = 64 << 20
     /// Breaches, pending updates and finished approvals beyond these are no longer kept one by one.
     package var breachLimit = 10_000
     package var memoryLimit = 1_000

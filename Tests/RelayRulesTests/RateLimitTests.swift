@@ -155,6 +155,40 @@ import Testing
         #expect(!desk.asBridge("sendMessage", body("k1150")).text.contains("idempotent"))
     }
 
+    @Test func ofLongBodiesFewerAreRememberedTheNewest() {
+        var desk = SocketDesk { options in
+            options = options.withoutLimits
+            options.keyByteLimit = 100_000
+        }
+        let sent = desk.relay.userSends(text: "x", session: nil, at: desk.at)
+        let filling = String(repeating: "x", count: 10_000)
+        let body = { (key: String) in
+            #"{"session_id":"\#(sent.session)","text":"x","idempotency_key":"\#(key)","ignored":"\#(filling)"}"#
+        }
+        for number in 0..<30 {
+            #expect(desk.asBridge("sendMessage", body("k\(number)")).status == 200)
+            #expect(desk.asBridge("sendMessage", body("k\(number)")).text.contains("idempotent"), "the newest is kept")
+            #expect(desk.relay.state.count < 140_000)
+        }
+        #expect(desk.asBridge("sendMessage", body("k24")).text.contains("idempotent"))
+        #expect(!desk.asBridge("sendMessage", body("k15")).text.contains("idempotent"))
+    }
+
+    @Test func callsOfUnheardMethodsAreCountedTogether() {
+        var desk = SocketDesk { $0 = $0.withoutLimits }
+        for number in 0..<500 { _ = desk.asBridge("method\(number)", "{}") }
+        let known = [
+            "createSession", "createTask", "devices", "finishTask", "getMemory", "notifyToolFile", "requestApproval",
+            "sendMessage", "sendMessageDelta", "sendMessageEnd", "setMemory", "updateTask", "sessions/s/recipients",
+        ]
+        for method in known { _ = desk.asBridge(method, "{}") }
+        #expect(desk.relay.tally.calls["unknown"] == 500)
+        #expect(desk.relay.tally.calls.count == known.count + 1)
+        #expect(desk.relay.tally.calls.values.allSatisfy { [1, 500].contains($0) })
+        _ = desk.asBridge(String(repeating: "m", count: 10_000), "{}")
+        #expect(desk.relay.breaches.allSatisfy { $0.method.utf8.count <= 64 && $0.sentence.utf8.count <= 1_024 })
+    }
+
     // MARK: Memory
 
     @Test func memoryIsWrittenAndReadByKeyAndPattern() {

@@ -1,6 +1,15 @@
 // The methods of `/v1/bridge` (relay sheet, section 6): which there are, their keys, and what their addresses must be. Each gives
 // the JSON of `result`.
 extension Relay {
+    /// The first part of their addresses.
+    private static let methods: Set = [
+        "createSession", "createTask", "devices", "finishTask", "getMemory", "notifyToolFile", "requestApproval",
+        "sendMessage", "sendMessageDelta", "sendMessageEnd", "sessions", "setMemory", "updateTask",
+    ]
+
+    /// What a call is counted under: all that nobody knows together, since there is no end to the names of those.
+    static func tallyName(of method: String) -> String { methods.contains(method) ? method : "unknown" }
+
     mutating func bridgeCall(_ target: RequestTarget, _ request: RawRequest, at now: Moment) throws(Refusal) -> [UInt8]
     {
         guard request.method == "POST" else {

@@ -1,12 +1,17 @@
-/// Answers kept for a repeat under the same key: for 24 hours (relay sheet 7.1), but never more than a number of them, the
-/// newest. A bridge repeats a call that failed, not one of thousands of calls ago.
+/// Answers kept for a repeat under the same key: for 24 hours (relay sheet 7.1), but never more than a number of them nor more
+/// than a number of bytes, the newest. A bridge repeats a call that failed, not one of thousands of calls ago.
 struct RememberedKeys: Sendable {
     private var answers: [String: Relay.Remembered] = [:]
     /// Oldest first.
     private var order: [String] = []
+    private(set) var byteCount = 0
     let limit: Int
+    let byteLimit: Int
 
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int, byteLimit: Int) {
+        self.limit = limit
+        self.byteLimit = byteLimit
+    }
 
     var count: Int { answers.count }
     /// Oldest first.
@@ -18,7 +23,8 @@ struct RememberedKeys: Sendable {
 
     /// Of one that has expired; rare.
     mutating func forget(_ key: String) {
-        guard answers.removeValue(forKey: key) != nil else { return }
+        guard answers[key] != nil else { return }
+        drop(key)
         order.removeAll { $0 == key }
     }
 
@@ -26,10 +32,33 @@ struct RememberedKeys: Sendable {
         forget(key)
         answers[key] = answer
         order.append(key)
-        guard order.count >= limit + Self.step else { return }
+        byteCount += Self.size(of: answer, as: key)
         // In steps: taking one off the front for each call would move all of them every time.
-        for key in order.prefix(Self.step) { answers[key] = nil }
-        order.removeFirst(Self.step)
+        if order.count >= limit + Self.step { forgetOldest(Self.step) }
+        guard byteCount > byteLimit else { return }
+        let wanted = byteLimit - byteLimit / 16
+        var excess = byteCount - wanted
+        forgetOldest(
+            order.dropLast().prefix { key in
+                guard excess > 0, let answer = answers[key] else { return excess > 0 }
+                excess -= Self.size(of: answer, as: key)
+                return true
+            }.count)
+    }
+
+    private mutating func forgetOldest(_ count: Int) {
+        for key in order.prefix(count) { drop(key) }
+        order.removeFirst(count)
+    }
+
+    private mutating func drop(_ key: String) {
+        guard let answer = answers.removeValue(forKey: key) else { return }
+        byteCount -= Self.size(of: answer, as: key)
+    }
+
+    private static func size(of answer: Relay.Remembered, as key: String) -> Int {
+        // The body can have members that nobody asked for, up to 1 MB of them.
+        key.utf8.count + answer.body.count + answer.result.count
     }
 
     private static let step = 1_024
