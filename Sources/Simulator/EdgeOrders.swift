@@ -26,16 +26,24 @@ extension RelaySimulator {
             guard let last else { return }
             let address = last.baseURL.dropFirst("http://".count)
             last.stop()
-            clock.after(milliseconds) { [weak self] in self?.comeUp(on: String(address), triesLeft: 50) }
+            clock.after(milliseconds) { [weak self] in self?.comeUp(on: String(address)) }
         }
     }
 
-    /// Another program may hold the port for a moment.
-    private func comeUp(on address: String, triesLeft: Int) {
+    /// Another program may hold the port, for a moment or for as long as it runs. Who waits for us is told which it is.
+    private func comeUp(on address: String, tries: Int = 1) {
         guard state.withLock({ $0.isRunning }), server.withLock({ $0 }) == nil else { return }
         do { try listen(on: address) } catch {
-            guard triesLeft > 0 else { return }
-            clock.after(100) { [weak self] in self?.comeUp(on: address, triesLeft: triesLeft - 1) }
+            if tries == Self.quickTries {
+                settings.trouble("the relay cannot come up again: \(error); it is tried again every second")
+            }
+            let isQuick = tries < Self.quickTries
+            clock.after(isQuick ? 100 : 1_000) { [weak self] in self?.comeUp(on: address, tries: tries + 1) }
+            return
         }
+        if tries >= Self.quickTries { settings.trouble("the relay is up again on \(baseURL)") }
     }
+
+    /// In five seconds.
+    private static let quickTries = 50
 }

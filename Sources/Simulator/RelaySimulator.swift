@@ -18,6 +18,8 @@ package final class RelaySimulator: Sendable {
         package var names: [String] = []
         /// Where the state is kept; nil: in memory alone.
         package var store: StateStore?
+        /// Told in a sentence when the relay does not come up again after a restart, and when it does after all.
+        package var trouble: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Locking
 import RelayRules
 import Simulator
 import Testing
@@ -66,5 +67,31 @@ import WireTesting
         #expect(try second.nextType() == "ready")
         #expect(try second.nextType() == "1 session.message", "it was not acknowledged")
         #expect(stage.simulator.breaches.isEmpty)
+    }
+
+    @Test func aPortThatAnotherProgramTookIsSaidAndTakenBackWhenItIsFree() throws {
+        let said = Locked<[String]>([])
+        let stage = try Stage { settings in settings.trouble = { sentence in said.withLock { $0.append(sentence) } } }
+        let port = stage.simulator.port
+        #expect(try stage.user("POST", "/v1/simulator/restart", #"{"milliseconds":1000}"#).status == 200)
+        stage.clock.advance(milliseconds: 0)
+        let other = RelaySimulator(settings: settings(port: port), clock: ManualClock().port)
+        try other.start()
+        stage.clock.advance(milliseconds: 5_000)
+        #expect(said.withLock { $0 } == [])
+        stage.clock.advance(milliseconds: 60_000)
+        #expect(said.withLock { $0.count } == 1, "once")
+        #expect(said.withLock { $0.first }?.contains("127.0.0.1:\(port)") == true)
+        other.stop()
+        stage.clock.advance(milliseconds: 1_000)
+        #expect(stage.simulator.port == port)
+        #expect(said.withLock { $0.last } == "the relay is up again on http://127.0.0.1:\(port)")
+        #expect(try stage.user("GET", "/v1/me").status == 200)
+    }
+
+    private func settings(port: Int) -> RelaySimulator.Settings {
+        var settings = RelaySimulator.Settings()
+        settings.listen = "127.0.0.1:\(port)"
+        return settings
     }
 }

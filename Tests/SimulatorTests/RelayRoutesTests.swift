@@ -92,7 +92,7 @@ import WireTesting
     }
 
     @Test func anAnswerDelayHoldsBackEveryAnswer() throws {
-        let stage = try Stage(answerDelayMilliseconds: 250)
+        let stage = try Stage { $0.answerDelayMilliseconds = 250 }
         let sent = stage.say("hello")
         let wire = try stage.wire()
         try wire.request(

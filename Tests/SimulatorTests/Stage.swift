@@ -48,9 +48,9 @@ final class Stage: Sendable {
     /// The session in which the user writes. It was made by events 1 and 2, and update 1.
     let session: String
 
-    init(answerDelayMilliseconds: Int = 0) throws {
+    init(_ change: (inout RelaySimulator.Settings) -> Void = { _ in }) throws {
         var settings = RelaySimulator.Settings()
-        settings.answerDelayMilliseconds = answerDelayMilliseconds
+        change(&settings)
         simulator = RelaySimulator(settings: settings, clock: clock.port)
         session = simulator.userSends(text: "good morning").session
         try simulator.start()

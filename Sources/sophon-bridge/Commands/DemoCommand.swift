@@ -59,6 +59,7 @@ struct DemoCommand {
             settings.relay = settings.relay.withSecretTokens(using: &random)
         }
         if let listen = command.values["listen"] { settings.listen = listen }
+        settings.trouble = { [output] in output.say($0) }
         return settings
     }
 

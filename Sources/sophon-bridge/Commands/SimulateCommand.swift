@@ -21,6 +21,7 @@ struct SimulateCommand {
         var settings = RelaySimulator.Settings()
         if command.switches.contains("no-limits") { settings.relay = settings.relay.withoutLimits }
         settings.listen = command.values["listen"] ?? "127.0.0.1:8787"
+        settings.trouble = { [output] in output.say($0) }
         if let token = command.values["token"] { settings.relay.bridgeToken = token }
         var signals = sigset_t()
         sigemptyset(&signals)
