@@ -6,6 +6,7 @@ import unittest
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from commands import once
 from peers.gateway import Gateway
 from scheduling import Scenarios, scenario
 from simulator import Simulator
@@ -41,6 +42,25 @@ class DemoWithAnAgentTests(Scenarios):
                         with self.assertRaisesRegex(AssertionError, ": 401 "):
                             await demo.write("delete everything")
             self.assertEqual(len(set(seen + [prescribed.token, prescribed.user_token])), 6, seen)
+
+
+class DemoOptionsTests(Scenarios):
+    @scenario(30)
+    async def test_what_does_not_fit_together_or_cannot_be_listened_on_is_said_with_a_remedy(self):
+        with tempfile.TemporaryDirectory(prefix="demo-") as directory:
+            for options, words in (
+                    (("--agent", "openclaw", "--once"), "--once ends with the recorded runs"),
+                    (("--agent", "openclaw", "--speed", "4"), "--speed is that of recorded runs"),
+                    (("--agent", "pi"), "knows openclaw alone"),
+                    (("--stay", "--once"), "opposite things")):
+                outcome = await once("demo", *options, "--listen", "127.0.0.1:0", directory=directory)
+                self.assertEqual((outcome.code, outcome.out), (2, ""), outcome)
+                self.assertIn(words, outcome.err)
+                self.assertIn("try: sophon-bridge demo", outcome.err)
+            for address in ("0.0.0.0:0", "relay.example:0", "127.0.0.1:99999"):
+                told = [await once(command, "--listen", address, directory=directory) for command in ("demo", "simulate")]
+                self.assertEqual([outcome.code for outcome in told], [2, 2], told)
+                self.assertEqual(told[0].err, told[1].err)
 
 
 class DemoOfRecordingsTests(Scenarios):

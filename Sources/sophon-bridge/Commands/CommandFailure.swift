@@ -1,4 +1,5 @@
 import Commands
+import LocalServer
 
 /// Why a command ends, with the code that scripts see.
 struct CommandFailure: Error, CustomStringConvertible {
@@ -6,4 +7,11 @@ struct CommandFailure: Error, CustomStringConvertible {
     var message: String
 
     var description: String { message }
+}
+
+extension CommandFailure {
+    /// Why the simulator did not start. What another `--listen` mends is a mistake of the command line.
+    init(starting error: LocalServerError) {
+        self.init(code: error.code == .startFailed ? .unexpected : .usage, message: "\(error)")
+    }
 }

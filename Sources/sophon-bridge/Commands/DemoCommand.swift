@@ -28,25 +28,39 @@ struct DemoCommand {
     func run() throws {
         let speed = try Pace.speed(
             command.values["speed"], default: stays ? .times(1) : .times(4), try: "sophon-bridge demo --help")
+        try checkOptions()
+        // Before any thread begins: all of them inherit the mask.
+        if stays { SignalWatcher.block() }
+        let simulator = RelaySimulator(settings: try settings())
+        do { try simulator.start() } catch { throw CommandFailure(starting: error) }
+        defer { simulator.stop() }
+        announce(simulator)
+        let transcript = DemoTranscript(output) { simulator.readerCount > 0 }
+        simulator.onEvent { transcript.show($0) }
+        if hasAgent { return try DemoAgent(command, output).run(simulator, until: end()) }
+        try play(simulator, speed)
+    }
+
+    private func checkOptions() throws(UsageError) {
         let agent = command.values["agent"]
         guard agent == nil || agent == "openclaw" else {
             throw UsageError(
                 "--agent is \"\(agent ?? "")\"; this version knows openclaw alone",
                 try: "sophon-bridge demo --agent openclaw")
         }
+        if hasAgent, command.switches.contains("once") {
+            throw UsageError(
+                "--once ends with the recorded runs, and with --agent there are none",
+                try: "sophon-bridge demo --agent openclaw")
+        }
+        if hasAgent, command.values["speed"] != nil {
+            throw UsageError(
+                "--speed is that of recorded runs, and with --agent there are none; the agent has its own",
+                try: "sophon-bridge demo --agent openclaw")
+        }
         if command.switches.contains("stay"), command.switches.contains("once") {
             throw UsageError("--stay and --once say opposite things", try: "sophon-bridge demo --once")
         }
-        // Before any thread begins: all of them inherit the mask.
-        if stays { SignalWatcher.block() }
-        let simulator = RelaySimulator(settings: try settings())
-        do { try simulator.start() } catch { throw CommandFailure(code: .unexpected, message: "\(error)") }
-        defer { simulator.stop() }
-        announce(simulator)
-        let transcript = DemoTranscript(output) { simulator.readerCount > 0 }
-        simulator.onEvent { transcript.show($0) }
-        if agent != nil { return try DemoAgent(command, output).run(simulator, until: end()) }
-        try play(simulator, speed)
     }
 
     private func settings() throws -> RelaySimulator.Settings {

@@ -1,7 +1,6 @@
 import BridgeModel
 import Commands
 import Glibc
-import LocalServer
 import RelayRules
 import Simulator
 
@@ -31,9 +30,7 @@ struct SimulateCommand {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         let simulator = try SimulatorStateFile.simulator(settings, keptIn: command.values["state"], output)
         faults.plan(on: simulator)
-        do { try simulator.start() } catch {
-            throw CommandFailure(code: error.isMistake ? .usage : .unexpected, message: "\(error)")
-        }
+        do { try simulator.start() } catch { throw CommandFailure(starting: error) }
         output.event(
             "listening",
             [
@@ -64,8 +61,4 @@ struct SimulateCommand {
                 code: .unexpected, message: "\(failure); the file lacks what came after it was last written")
         }
     }
-}
-
-extension LocalServerError {
-    fileprivate var isMistake: Bool { code != .startFailed }
 }
