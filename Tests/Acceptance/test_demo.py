@@ -1,6 +1,7 @@
 """`demo` without a browser: who may reach the agent behind it, and that a show comes to its end."""
 
 import json
+import signal
 import tempfile
 import unittest
 from contextlib import asynccontextmanager
@@ -42,6 +43,22 @@ class DemoWithAnAgentTests(Scenarios):
                         with self.assertRaisesRegex(AssertionError, ": 401 "):
                             await demo.write("delete everything")
             self.assertEqual(len(set(seen + [prescribed.token, prescribed.user_token])), 6, seen)
+
+    @scenario(60)
+    async def test_what_it_keeps_lies_where_nobody_was_before_and_goes_with_it(self):
+        with tempfile.TemporaryDirectory(prefix="demo-") as directory:
+            async with Gateway("E3") as gateway:
+                async with agent_demo(directory, gateway) as demo:
+                    await demo.connected()
+                    place, = Path(directory).glob("sophon-demo-*")
+                    self.assertNotIn(str(demo.process.pid), place.name)
+                    self.assertEqual(place.stat().st_mode & 0o777, 0o700)
+                    self.assertEqual(await demo.end(signal.SIGTERM), 0)
+                    self.assertEqual(list(Path(directory).glob("sophon-demo-*")), [])
+                environment = {"TMPDIR": f"{directory}/none", "OPENCLAW_URL": gateway.url, "OPENCLAW_TOKEN": gateway.token}
+                outcome = await once("demo", "--agent", "openclaw", "--json", directory=directory, environment=environment)
+                self.assertEqual(outcome.code, 1, outcome)
+                self.assertIn("set TMPDIR", outcome.err)
 
 
 class DemoOptionsTests(Scenarios):

@@ -20,7 +20,7 @@ struct DemoAgent {
     }
 
     func run(_ simulator: RelaySimulator, until end: DispatchSemaphore) throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "sophon-demo-\(getpid())").path
+        let directory = try Self.makeDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let loaded = try configuration(simulator, directory)
         let output = output
@@ -44,6 +44,21 @@ struct DemoAgent {
         log.flush(all: true)
         output.event("shutdown")
         if let failure = report.lastStop { throw failure }
+    }
+
+    /// With a name that nobody can foretell, for its owner alone: the device key lies there. One that is there already would be
+    /// somebody else's.
+    private static func makeDirectory() throws(CommandFailure) -> String {
+        let place = FileManager.default.temporaryDirectory
+        var template = Array(place.appending(path: "sophon-demo-XXXXXX").path.utf8CString)
+        guard mkdtemp(&template) != nil else {
+            let reason = String(cString: strerror(errno))
+            throw CommandFailure(
+                code: .unexpected,
+                message:
+                    "cannot make a directory in \(place.path): \(reason); set TMPDIR to one where this user may write")
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// The agent as the environment tells of it; the relay in this process; nothing of the user's own bridge.
