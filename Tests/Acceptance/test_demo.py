@@ -1,6 +1,8 @@
 """`demo` without a browser: who may reach the agent behind it, and that a show comes to its end."""
 
+import asyncio
 import json
+import os
 import signal
 import tempfile
 import unittest
@@ -8,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from commands import once
+from harness import _die_with_the_parent, bridge_command, until
 from peers.gateway import Gateway
 from scheduling import Scenarios, scenario
 from simulator import Simulator
@@ -78,6 +81,62 @@ class DemoOptionsTests(Scenarios):
                 told = [await once(command, "--listen", address, directory=directory) for command in ("demo", "simulate")]
                 self.assertEqual([outcome.code for outcome in told], [2, 2], told)
                 self.assertEqual(told[0].err, told[1].err)
+
+
+# Tells how it was started, with nothing but what the shell can do by itself: it blocks signals when it starts others.
+BROWSER = """#!/bin/sh
+exec > "$PLACE/new"
+while IFS= read -r line; do echo "$line"; done < /proc/self/status
+IFS= read -r line < /proc/self/stat
+echo "$line"
+echo "$1"
+exec mv "$PLACE/new" "$PLACE/opened"
+"""
+
+
+class DemoOnATerminalTests(Scenarios):
+    @scenario(60)
+    async def test_the_browser_is_free_of_us_and_is_not_left_behind(self):
+        with tempfile.TemporaryDirectory(prefix="demo-") as directory:
+            browser, opened = Path(directory, "browser"), Path(directory, "opened")
+            browser.write_text(BROWSER)
+            browser.chmod(0o755)
+            terminal, ours = os.openpty()
+            loop = asyncio.get_running_loop()
+            process = await asyncio.create_subprocess_exec(
+                *bridge_command(), "demo", "--listen", "127.0.0.1:0", stdin=asyncio.subprocess.DEVNULL, stdout=ours,
+                stderr=ours, cwd=directory, preexec_fn=_die_with_the_parent,
+                env={"PATH": os.environ["PATH"], "HOME": directory, "BROWSER": str(browser), "PLACE": directory})
+            os.close(ours)
+            # What nobody reads would hold the program up.
+            os.set_blocking(terminal, False)
+            loop.add_reader(terminal, drained, terminal)
+            try:
+                await until(opened.exists, 15, "the browser is started")
+                lines = opened.read_text().splitlines()
+                self.assertRegex(lines[-1], r"^http://127\.0\.0\.1:\d+/.*#")
+                about = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+                self.assertEqual(int(about["SigBlk"], 16), 0)
+                self.assertEqual(int(about["SigIgn"], 16) & 1 << signal.SIGPIPE - 1, 0)
+                self.assertEqual(lines[-2].rsplit(")", 1)[1].split()[3], about["Pid"], "a session of its own")
+                await until(lambda: not Path("/proc", about["Pid"]).exists(), 10, "the browser is reaped")
+                self.assertIsNone(process.returncode)
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(await asyncio.wait_for(process.wait(), 20), 0)
+            finally:
+                loop.remove_reader(terminal)
+                os.close(terminal)
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+
+
+def drained(terminal):
+    try:
+        os.read(terminal, 65_536)
+    except OSError:
+        # It is over, and would be told again and again.
+        asyncio.get_running_loop().remove_reader(terminal)
 
 
 class DemoOfRecordingsTests(Scenarios):

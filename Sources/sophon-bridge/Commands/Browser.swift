@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 
 /// Opens web addresses with the desktop's own program.
@@ -24,9 +25,38 @@ struct Browser {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
             posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
         }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        Self.letGo(&attributes)
         var arguments = [strdup(program), strdup(address), nil]
         defer { for argument in arguments { free(argument) } }
         var child = pid_t()
-        return posix_spawnp(&child, program, &actions, nil, &arguments, environ) == 0
+        guard posix_spawnp(&child, program, &actions, &attributes, &arguments, environ) == 0 else { return false }
+        Self.reap(child)
+        return true
+    }
+
+    /// What was blocked or ignored for us would stay so in the browser, which would not end when it is asked to; and Ctrl-C on
+    /// our terminal is not meant for it.
+    private static func letGo(_ attributes: inout posix_spawnattr_t) {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | newSession))
+    }
+
+    /// `POSIX_SPAWN_SETSID` of glibc's spawn.h, which hides it from Swift behind `_GNU_SOURCE`.
+    private static let newSession: Int32 = 0x80
+
+    /// It may stay as long as we do, so a thread of its own waits for its end.
+    private static func reap(_ child: pid_t) {
+        DispatchQueue(label: "browser").async {
+            var status: Int32 = 0
+            while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        }
     }
 }
