@@ -16,7 +16,10 @@ package struct Relay: Sendable {
     var interactions: [String: Interaction] = [:]
     var taskPlaces: [String: TaskPlace] = [:]
     var approvals: [String: PhoneApproval] = [:]
-    var approvalOrder: [String] = []
+    /// Oldest first.
+    var openApprovals: [String] = []
+    /// In the order in which they were decided; the oldest are forgotten.
+    var settledApprovals: [String] = []
     var keys: RememberedKeys
     var faults: [Fault] = []
     var faultMix: FaultMix?
@@ -91,9 +94,7 @@ package struct Relay: Sendable {
 
     package var lastPhoneEventID: UInt64 { nextEvent - 1 }
     package var sessions: [PhoneSession] { sessionOrder.compactMap { sessionStates[$0] } }
-    package var pendingApprovals: [PhoneApproval] {
-        approvalOrder.compactMap { approvals[$0] }.filter { $0.decision == nil }
-    }
+    package var pendingApprovals: [PhoneApproval] { openApprovals.compactMap { approvals[$0] } }
     package func level(of bucket: String, at now: Moment) -> Double { buckets[bucket]?.level(at: now) ?? 0 }
 
     package func authorisesPhone(_ headers: [RawHeader]) -> Bool {

@@ -72,8 +72,10 @@ package struct RelayOptions: Sendable, Hashable {
     package var keyLimit = 16_384
     /// And no more than so many bytes of keys, bodies and answers.
     package var keyByteLimit = 64 << 20
-    /// Breaches, pending updates and finished approvals beyond these are no longer kept one by one.
+    /// Breaches beyond these are no longer kept one by one; pending updates have a limit of their own.
     package var breachLimit = 10_000
+    /// Of the approvals that are decided so many are kept, the newest.
+    package var approvalLimit = 1_000
     package var memoryLimit = 1_000
     package var announcedFileLimit = 10_000
     /// So many bridge calls are kept for whoever watches.

@@ -138,7 +138,8 @@ import Testing
     @Test func everyFieldIsKeptOrLetGoOnPurpose() {
         let kept: Set = [
             "identifiers", "buckets", "sessionOrder", "sessionStates", "deletedSessions", "messagePlaces",
-            "interactions", "taskPlaces", "approvals", "approvalOrder", "keys", "ring", "nextEvent", "nextUpdate",
+            "interactions", "taskPlaces", "approvals", "openApprovals", "settledApprovals", "keys", "ring", "nextEvent",
+            "nextUpdate",
             "nextUpdateOfOtherNode", "updates", "tokens", "isInstallationRevoked", "lastSocket", "bridgeDevice",
             "announcedFiles", "memory", "pairings", "installationNames", "hadBridge", "bridgeVersion", "toldStanding",
             "breaches", "tally",

@@ -184,7 +184,7 @@ extension Relay {
             id: approval, session: session, interaction: interaction, title: title ?? "", command: command,
             askedAt: now,
             data: data)
-        approvalOrder.append(approval)
+        openApprovals.append(approval)
         publish("approval_requested", data, at: now)
         remember(key, "requestApproval", body, Array("{}".utf8), at: now)
         return Array("{}".utf8)

@@ -16,7 +16,8 @@ extension Relay {
         for task in session.tasks { taskPlaces["\(id)/\(task.id)"] = nil }
         interactions = interactions.filter { $0.value.session != id }
         approvals = approvals.filter { $0.value.session != id }
-        approvalOrder.removeAll { approvals[$0] == nil }
+        openApprovals.removeAll { approvals[$0] == nil }
+        settledApprovals.removeAll { approvals[$0] == nil }
         announcedFiles.removeAll { $0.session == id }
     }
 }

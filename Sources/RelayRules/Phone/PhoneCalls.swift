@@ -27,8 +27,8 @@ extension Relay {
         while let first = ring.first, now.milliseconds(since: first.at) > options.ringMilliseconds {
             ring.removeFirst()
         }
-        for id in approvalOrder {
-            guard let approval = approvals[id], approval.decision == nil,
+        for id in openApprovals {
+            guard let approval = approvals[id],
                 now.milliseconds(since: approval.askedAt) > options.approvalLifetimeMilliseconds
             else { continue }
             settle(id, "deny", reason: "expired", at: now)
@@ -114,8 +114,11 @@ extension Relay {
     mutating func settle(
         _ id: String, _ decision: String, scope: ApprovalScope = ApprovalScope(), reason: String?, at now: Moment
     ) {
-        guard let approval = approvals[id] else { return }
+        guard let approval = approvals[id], approval.decision == nil else { return }
         approvals[id]?.decision = decision
+        openApprovals.removeAll { $0 == id }
+        settledApprovals.append(id)
+        while settledApprovals.count > options.approvalLimit { approvals[settledApprovals.removeFirst()] = nil }
         publish("approval_resolved", at: now) { data in
             data.field("approval_id", id)
             data.field("decision", decision)

@@ -32,7 +32,9 @@ extension Relay {
                 }
             }
             state.array("approvals") { list in
-                for id in approvalOrder { if let approval = approvals[id] { list.objectElement(approval.write) } }
+                for id in settledApprovals + openApprovals {
+                    if let approval = approvals[id] { list.objectElement(approval.write) }
+                }
             }
             state.array("keys") { list in
                 for (key, known) in keys.all { list.objectElement { known.write(key, to: &$0) } }
@@ -97,8 +99,14 @@ extension Relay {
         }
         for reader in try state.list("approvals") {
             let approval = try PhoneApproval(reader)
-            approvals[approval.id] = approval
-            approvalOrder.append(approval.id)
+            guard approvals.updateValue(approval, forKey: approval.id) == nil else {
+                throw reader.fault("id", "stands twice")
+            }
+            if approval.decision == nil {
+                openApprovals.append(approval.id)
+            } else {
+                settledApprovals.append(approval.id)
+            }
         }
         for reader in try state.list("keys") { keys.remember(try Remembered(reader), as: try reader.string("key")) }
         for reader in try state.list("updates") { updates.append(try PendingUpdate(reader)) }
