@@ -33,7 +33,8 @@ package final class EventStream: StreamSource {
     private let state = Locked(State())
     private let whenEnded: @Sendable () -> Void
 
-    /// `whenEnded` is called once, when the reader has gone or was cut, on the server's thread: it must not block.
+    /// `whenEnded` is called once, when the request has completed, on the server's thread: it must not block. After a cut that
+    /// is a moment later, once the library has closed the connection.
     package init(limit: Int = 1 << 20, whenEnded: @escaping @Sendable () -> Void = {}) {
         precondition(limit > 0)
         self.limit = limit

@@ -1,6 +1,7 @@
 """docs/SIMULATOR.md says what is true: its commands run as they stand there, and its routes are all there are."""
 
 import asyncio
+import json
 import os
 import re
 import sys
@@ -37,6 +38,21 @@ class SimulatorDocsTests(Scenarios):
                 for words in ('"text":"It is 61% full."', '"status":"claimed"', '"status":"pending"', '"planned":2'):
                     self.assertIn(words, said)
                 self.assertEqual(await simulator.breaches(), [])
+            finally:
+                await simulator.close()
+
+    @scenario(30)
+    async def test_the_first_line_of_the_document_has_the_members_that_the_program_tells(self):
+        line, = re.findall(r"^```json\n(\{\"event\":\"listening\".*)\n```$", DOCUMENT.read_text(), re.MULTILINE)
+        written = json.loads(line)
+        with tempfile.TemporaryDirectory(prefix="simulator-docs-") as directory:
+            simulator = Simulator(directory)
+            try:
+                told = (await simulator.start()).about
+                self.assertEqual(set(written), set(told) - {"ts"})
+                for name in ("base_url", "socket_url", "phone_url"):
+                    self.assertEqual(written[name].replace("8787", str(simulator.port)).split("usr_test_")[0],
+                                     told[name].split("usr_test_")[0])
             finally:
                 await simulator.close()
 
