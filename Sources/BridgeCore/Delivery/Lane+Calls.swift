@@ -133,8 +133,7 @@ extension Lane {
                     form: call.tried.form + 1))
         case .deadLetter where call.tried.deadline == windowEnds && !call.tried.kind.isDroppable:
             // Tried until the window was over: nothing else of this interaction can land either.
-            interactionExpired(call, at: now)
-            reports.append(.windowClosed)
+            reports += interactionExpired(call, at: now)
         case .deadLetter:
             if call.tried.kind == .text { stopPreview() }
             reports.append(.deadLetter(call.name))
@@ -142,8 +141,7 @@ extension Lane {
             abandon()
             reports.append(.destinationGone(code))
         case .windowClosed:
-            interactionExpired(call, at: now)
-            reports.append(.windowClosed)
+            reports += interactionExpired(call, at: now)
         case .retry, .stopConnection, .askTurn:
             preconditionFailure("handled above")
         }
@@ -272,14 +270,18 @@ extension Lane {
     }
 
     /// Nothing may carry the interaction any more. An approval that was refused for it goes once more without, under
-    /// another key, because its body is another one.
-    private mutating func interactionExpired(_ call: Frozen, at now: Instant) {
+    /// another key, because its body is another one. One that carried none, or that cannot be made anew after a restart, nobody
+    /// will ever see: the turn must hear of it, or the agent waits for an answer that cannot come.
+    private mutating func interactionExpired(_ call: Frozen, at now: Instant) -> [PostReport] {
         isWindowOpen = false
         isEnded = true
         isPreviewOver = true
         endSince = nil
         queue.leaveInteraction()
-        guard case .fresh(.requestApproval(let request)) = call.payload, request.interaction != nil else { return }
+        guard case .approval = call.name else { return [.windowClosed] }
+        guard case .fresh(.requestApproval(let request)) = call.payload, request.interaction != nil else {
+            return [.dropped(call.name, .interactionExpired), .windowClosed]
+        }
         let card = ApprovalCard(
             approval: request.approval, action: request.action, title: request.title, message: request.message,
             severity: request.severity, command: request.command, host: request.host, slug: request.slug,
@@ -288,6 +290,7 @@ extension Lane {
             LaneQueue.Entry(
                 content: .post(.approval(card)), kind: .approval, since: now, withoutInteraction: true,
                 form: call.tried.form + 1))
+        return [.windowClosed]
     }
 
     /// What an open or a whole message was made from.

@@ -281,6 +281,19 @@ struct LaneTests {
         #expect(lane.call() == nil)
     }
 
+    @Test("an approval that is refused for its interaction without having one is told as not shown")
+    func expiredWithout() throws {
+        var lane = LaneConversation.opened()
+        lane.post(.card("a"))
+        #expect(lane.refuse(try lane.nextCall(), 410, .interactionExpired) == [.windowClosed])
+        let again = try lane.nextCall()
+        #expect(again.interaction == nil)
+        #expect(
+            lane.refuse(again, 410, .interactionExpired)
+                == [.dropped(.approval(ApprovalID("a")), .interactionExpired), .windowClosed])
+        #expect(lane.call() == nil)
+    }
+
     @Test("a destination that is gone empties the lane")
     func gone() throws {
         var lane = LaneConversation.opened()
