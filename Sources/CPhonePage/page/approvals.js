@@ -37,8 +37,10 @@ export function approvalSheet(phone) {
   let open = null;
   let timer = null;
 
-  // Closed without an answer, the question stays: the banner brings the sheet back.
+  // Closed without an answer, the question stays: the banner brings the sheet back. The browser tells of a close later than it
+  // happens, and the sheet may be open again by then, for the next question: that one is not touched.
   sheet.addEventListener("close", () => {
+    if (sheet.open) return;
     clearInterval(timer);
     if (open) putOff.add(open.id);
     open = null;
