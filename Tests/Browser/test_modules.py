@@ -75,6 +75,22 @@ class Modules(BrowserTest):
             self.assertLess(milliseconds, 1_500, repr(piece))
         self.assertLess(time.monotonic() - begun, 15)
 
+    def test_markdown_takes_no_time_either_where_an_end_is_looked_for_in_vain(self):
+        texts = {
+            "a fence of tildes that is none": "~" * 65_000 + "`",
+            "a fence and blanks and a mark": "```" + " " * 65_000 + "`x`",
+            "headings of a blank that ends no line": "\n".join(["# " + "\u2028" * 3_990] * 16),
+            "headings whose end is not their end": "\n".join(["# " + " #" * 1_990 + "x"] * 16),
+            "a wide head over short lines": "|" * 33 + "\n" + "|-" * 32 + "|\n" + "|\n" * 32_000,
+            "addresses and points": ("http://%" * 128 + "." * 1_000 + "x") * 32,
+            "links without an end": ("[a](" * 990 + ")") * 16,
+            "links to nowhere": ("[a](http://%" * 330 + ")") * 16,
+        }
+        script = """const begun = performance.now(), made = document.createElement("div"); made.append(m.markdown(a[0]));
+            return performance.now() - begun;"""
+        for what, text in texts.items():
+            self.assertLess(self.module("markdown.js", script, text), 1_500, what)
+
     def test_markdown_makes_what_it_should_and_nothing_else(self):
         script = """return a[0].map((text) => { const made = document.createElement("div"); made.append(m.markdown(text));
             for (const e of made.querySelectorAll("*")) for (const { name } of [...e.attributes]) if (!["href", "start"].includes(name)) e.removeAttribute(name);
@@ -84,12 +100,21 @@ class Modules(BrowserTest):
             "snake_case_name and 2*3*4": "<p>snake_case_name and 2<em>3</em>4</p>",
             "**bold *and* more**": "<p><strong>bold <em>and</em> more</strong></p>",
             "# One\n## Two #": "<h3>One</h3><h4>Two</h4>",
+            "### a # b ##": "<h5>a # b</h5>",
+            "# c#": "<h3>c#</h3>",
+            "# ##": "<h3></h3>",
+            "#d": "<p>#d</p>",
+            "~~~ sh x\n~~\n~~~~": "<figure><figcaption><span>sh</span><button><svg><use href=\"#icon-copy\"></use></svg>Copy</button></figcaption><pre><code>~~</code></pre></figure>",
+            "``` `e` ```": "<p><code>`e`</code></p>",
+            "|a|b|\n|-|-|\n|c|": "<div><table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>c</td></tr></tbody></table></div>",
             "1. a\n2. b\n\n5. c": "<ol><li>a</li><li>b</li><li>c</li></ol>",
             "- a\n  - b\n- c": "<ul><li><p>a</p><ul><li>b</li></ul></li><li>c</li></ul>",
             "> a\n> > b": "<blockquote><p>a</p><blockquote><p>b</p></blockquote></blockquote>",
             "a\nb": "<p>a<br>b</p>",
             "\\*not\\* <b>": "<p>*not* &lt;b&gt;</p>",
             "[a](https://x.y/z) [b](ftp://x) [c](javascript:1)": '<p><a href="https://x.y/z">a</a> [b](ftp://x) [c](javascript:1)</p>',
+            "[a](<https://x.y/> t)": '<p><a href="https://x.y/">a</a></p>',
+            "(https://x.y/a?!).": '<p>(<a href="https://x.y/a">https://x.y/a</a>?!).</p>',
             "see https://x.y/a_b, ok": '<p>see <a href="https://x.y/a_b">https://x.y/a_b</a>, ok</p>',
             "---": "<hr>",
             "***": "<hr>",

@@ -1,11 +1,13 @@
 // Markdown of a final text, as elements made one by one. What is not understood stays text; links lead to http and https alone.
 //
-// The text may be hostile: every loop here goes forward through it, and what could look far ahead is bounded.
+// The text may be hostile. So that no text takes longer than its length allows, no expression here can be matched in two ways (what
+// repeats and then has to meet an end is cut by hand), and what looks ahead inside a block looks only LONGEST_SPAN far.
 
 import { icon, make } from "./dom.js";
 
 const DEEPEST = 6;
 const LONGEST_SPAN = 4_000;
+const LONGEST_ADDRESS = 2_048;
 
 /** The blocks of a text, as a fragment. */
 export function markdown(text) {
@@ -31,15 +33,25 @@ function appendBlocks(parent, lines, depth) {
 // Blocks: each gives the element and the line after it, or null where it does not begin here.
 
 function fence(lines, at) {
-  const opening = /^ {0,3}(`{3,}|~{3,})\s*([^`]*)$/.exec(lines[at]);
-  if (!opening) return null;
+  const opening = /^ {0,3}(`{3,}|~{3,})/.exec(lines[at]);
+  const words = lines[at].slice(opening?.[0].length);
+  if (!opening || words.includes("`")) return null;
   const code = [];
   let next = at + 1;
   while (next < lines.length && !(lines[next].trim().startsWith(opening[1]) && lines[next].trim().replaceAll(opening[1][0], "") === "")) {
     code.push(lines[next]);
     next += 1;
   }
-  return { element: codeBlock(code.join("\n"), opening[2].trim().split(/\s/)[0].slice(0, 24)), next: next + 1 };
+  return { element: codeBlock(code.join("\n"), firstWord(words).slice(0, 24)), next: next + 1 };
+}
+
+const firstWord = (text) => /^\S*/.exec(text.trim())[0];
+
+/** The text without those of these letters that it ends with. */
+function withoutEnd(text, letters) {
+  let end = text.length;
+  while (end > 0 && letters.includes(text[end - 1])) end -= 1;
+  return text.slice(0, end);
 }
 
 /** Code with a button that copies it. */
@@ -65,10 +77,14 @@ async function copy(text) {
 }
 
 function heading(lines, at) {
-  const match = /^ {0,3}(#{1,6})\s+(.*?)(?:\s+#+)?\s*$/.exec(lines[at].slice(0, LONGEST_SPAN));
-  if (!match || lines[at].length >= LONGEST_SPAN) return null;
+  const opening = /^ {0,3}(#{1,6})\s/.exec(lines[at]);
+  if (!opening) return null;
+  const words = lines[at].slice(opening[0].length).trim();
+  // Marks at the end belong to the heading's frame if they stand apart.
+  const inner = withoutEnd(words, "#");
+  const text = inner === "" || /\s/.test(inner.at(-1)) ? inner.trim() : words;
   // The page has its own first and second level.
-  return { element: directed(inlineInto(make(`h${Math.min(match[1].length + 2, 6)}`), match[2])), next: at + 1 };
+  return { element: directed(inlineInto(make(`h${Math.min(opening[1].length + 2, 6)}`), text)), next: at + 1 };
 }
 
 function rule(lines, at) {
@@ -150,8 +166,9 @@ function table(lines, at) {
   const marks = cells(divider);
   if (marks.length !== head.length || !marks.every((mark) => /^:?-+:?$/.test(mark))) return null;
   const align = marks.map((mark) => (mark.endsWith(":") ? (mark.startsWith(":") ? "center" : "end") : "start"));
-  const row = (tag, texts) => make("tr", {}, ...head.map((_, index) =>
-    directed(inlineInto(make(tag, { class: `align-${align[index]}` }), texts[index] ?? ""))));
+  // No cell that is not written: a short line under a wide head would be many elements for two letters.
+  const row = (tag, texts) => make("tr", {}, ...texts.slice(0, head.length).map((text, index) =>
+    directed(inlineInto(make(tag, { class: `align-${align[index]}` }), text))));
   const body = make("tbody");
   let next = at + 2;
   while (next < lines.length && lines[next].includes("|") && lines[next].trim() !== "") {
@@ -181,7 +198,7 @@ function directed(element) {
 
 // Inside a block
 
-/** Each mark looks for its end only so far, and a mark whose end was not found is not looked for again before that place. */
+/** Each mark looks for its end, and only LONGEST_SPAN far. Nothing is remembered of a search that found none. */
 function inlineInto(element, text, depth = 0) {
   let plain = "";
   let at = 0;
@@ -269,16 +286,16 @@ function link(text, at, depth) {
   if (middle < 0 || text.slice(at + 1, middle).includes("[")) return null;
   const end = find(text, ")", middle + 2);
   if (end < 0) return null;
-  const target = webAddress(text.slice(middle + 2, end).trim().split(/\s/)[0].replace(/^<|>$/g, ""));
+  const target = webAddress(firstWord(text.slice(middle + 2, end)).replace(/^<|>$/g, ""));
   if (!target) return null;
   return { element: inlineInto(anchor(target), text.slice(at + 1, middle), depth + DEEPEST), next: end + 1 };
 }
 
 function address(text, at) {
   if (/[\p{L}\p{N}]/u.test(text[at - 1] ?? " ")) return null;
-  const match = /^https?:\/\/[^\s<>"`\\]+/.exec(text.slice(at, at + 2_048));
+  const match = /^https?:\/\/[^\s<>"`\\]+/.exec(text.slice(at, at + LONGEST_ADDRESS));
   if (!match) return null;
-  const shown = match[0].replace(/[.,;:!?'*_)\]]+$/, "");
+  const shown = withoutEnd(match[0], ".,;:!?'*_)]");
   const target = webAddress(shown);
   if (!target) return null;
   const element = anchor(target);
@@ -288,6 +305,8 @@ function address(text, at) {
 
 /** Nothing but http and https, as the browser itself reads it: `java\nscript:` is one of its spellings. */
 function webAddress(text) {
+  // Refused at once, most of what is none: the browser takes its time to say so.
+  if (text.length > LONGEST_ADDRESS || !/^https?:/i.test(text)) return null;
   try {
     const url = new URL(text);
     return ["http:", "https:"].includes(url.protocol) ? url.href : null;
