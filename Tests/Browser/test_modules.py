@@ -30,9 +30,31 @@ class Modules(BrowserTest):
         cases = [
             (["The disk is ", ["61% ", "full"]], "The disk is 61% full"), (["The disk is 61% ", ["61% ", "full"]], "The disk is 61% full"),
             (["The disk is 61% full", ["61% ", "full"]], "The disk is 61% full"), (["", ["a", "b"]], "ab"), (["ab", []], "ab"),
+            (["one two three ", ["two "]], "one two three "),
         ]
         for arguments, expected in cases:
             self.assertEqual(self.module("state.js", "return m.joined(...a[0])", arguments), expected)
+
+    def test_a_history_that_overtook_the_stream_doubles_nothing_in_the_preview(self):
+        added, gap = ["message_added", {"role": "agent", "text": " "}], ["page_gap", {}]
+        history = lambda text: ["page_history", {"messages": [{"role": "agent", "message_id": "m", "text": text, "final": False}]}]  # noqa: E731
+        delta = lambda text: ["message_delta", {"delta": text}]  # noqa: E731
+        cases = [
+            ("a message that we saw begin", [added, delta("one "), history("one two "), delta("two "), delta("three")],
+             ["", "one ", "one ", "one two ", "one two three"]),
+            ("a message that the history told first", [history("one two "), delta("two "), delta("three "), delta("two ")],
+             ["one two ", "one two ", "one two three ", "one two three two "]),
+            ("a message whose middle came first", [delta("two "), history("one two three four "), delta("three "), delta("four "), delta("five")],
+             ["two ", "one two three four ", "one two three four ", "one two three four ", "one two three four five"]),
+            ("a second history", [history("one "), history("one two "), delta("two "), delta("three"), history("one ")],
+             ["one ", "one two ", "one two ", "one two three", "one two three"]),
+            ("a history after a gap", [added, delta("one "), gap, delta("three "), history("one two three "), delta("four")],
+             ["", "one ", "one ", "one three ", "one two three ", "one two three four"]),
+        ]
+        script = """let state = m.emptyState(); return a[0].map(([type, data]) => {
+            state = m.fold(state, { type, data: { session_id: "s", message_id: "m", ...data } }); return state.chats.get("s").messages[0].preview; })"""
+        for what, events, expected in cases:
+            self.assertEqual(self.module("state.js", script, events), expected, what)
 
     def test_events_fold_into_the_same_state_however_often_they_come(self):
         events = [

@@ -105,13 +105,14 @@ function selected(state, data) {
 
 // Messages
 //
-// `preview` is what was streamed. It is whole if we saw the message begin; if not, `pieces` are the deltas that came since, and
-// the history brings what was before them.
+// `preview` is what was streamed. It is whole if we saw the message begin: no history can add to it what the stream does not bring.
+// If not, `pieces` are the deltas that came since, and the history brings `base`, what was before them. It may have overtaken the
+// stream and hold deltas that are still to come, so both are kept apart until the deltas have left the base behind.
 
 function newMessage(data) {
   return {
     id: data.message_id, role: data.role ?? "agent", interaction: data.interaction_id ?? null, text: data.text ?? "", preview: "",
-    isSealed: data.text_ct !== undefined && data.text === undefined, isFinal: data.role === "user", isWhole: true, pieces: [], at: data.ts ?? 0,
+    isSealed: data.text_ct !== undefined && data.text === undefined, isFinal: data.role === "user", isWhole: true, base: null, pieces: [], at: data.ts ?? 0,
     usage: data.usage ?? null, reason: data.finish_reason ?? null, attachments: data.attachments ?? [],
   };
 }
@@ -141,10 +142,21 @@ function messageDelta(state, data) {
       return { ...chat, messages: [...chat.messages, message] };
     }
     return changeMessage(chat, data.message_id, (message) => (message.isFinal ? message : {
-      ...message, preview: message.preview + delta, pieces: message.isWhole ? [] : [...message.pieces, delta],
-      isSealed: message.isSealed || data.delta_ct !== undefined,
+      ...message, ...grown(message, delta), isSealed: message.isSealed || data.delta_ct !== undefined,
     }));
   });
+}
+
+function grown(message, delta) {
+  if (message.isWhole) return { preview: message.preview + delta };
+  const pieces = [...message.pieces, delta];
+  return message.base === null ? { preview: message.preview + delta, pieces } : met(message.base, pieces);
+}
+
+/** Where no more of the deltas can be in the base, the seam is certain and the preview whole. */
+function met(base, pieces) {
+  const preview = joined(base, pieces);
+  return base.includes(pieces.join("")) ? { preview, base, pieces, isWhole: false } : { preview, base: null, pieces: [], isWhole: true };
 }
 
 function messageFinalized(state, data) {
@@ -152,7 +164,7 @@ function messageFinalized(state, data) {
     const known = chat.messages.find((message) => message.id === data.message_id);
     if (known?.isFinal) return chat;
     const final = {
-      ...(known ?? newMessage({ ...data, role: "agent" })), text: data.text ?? known?.preview ?? "", isFinal: true, pieces: [],
+      ...(known ?? newMessage({ ...data, role: "agent" })), text: data.text ?? known?.preview ?? "", isFinal: true, base: null, pieces: [],
       isSealed: data.text_ct !== undefined && data.text === undefined, usage: data.usage ?? null,
       reason: data.finish_reason ?? (known?.interaction && chat.stopping === known.interaction ? "stopped" : null),
     };
@@ -182,13 +194,13 @@ function merged(known, stored) {
   const message = newMessage(stored);
   message.isFinal = stored.final ?? true;
   if (message.isFinal) return known?.isFinal && known.text === message.text ? known : { ...known, ...message };
-  if (known?.isFinal || (known?.isWhole && known.preview.length >= message.text.length)) return known;
-  const text = message.text.trim() === "" ? "" : message.text;
-  return { ...message, text: "", preview: joined(text, known?.pieces ?? []), isWhole: true };
+  if (known?.isFinal || known?.isWhole) return known;
+  return { ...message, text: "", ...met(message.text.trim() === "" ? "" : message.text, known?.pieces ?? []) };
 }
 
-/** The history's text and the deltas that came meanwhile: the history may hold the first of them already. */
+/** The history's text and the deltas that came meanwhile: the history may hold the first of them already, or all and more. */
 export function joined(text, pieces) {
+  if (text.includes(pieces.join(""))) return text;
   let overlap = "";
   let best = 0;
   pieces.forEach((piece, index) => {
@@ -203,7 +215,7 @@ function gap(state, data) {
   const chats = new Map();
   if (data.isAnotherRelay) return { ...emptyState(), selected: state.selected, link: state.link };
   for (const [id, chat] of state.chats) {
-    const messages = chat.messages.map((message) => (message.isFinal ? message : { ...message, isWhole: false, pieces: [] }));
+    const messages = chat.messages.map((message) => (message.isFinal ? message : { ...message, isWhole: false, base: null, pieces: [] }));
     chats.set(id, { ...chat, messages, history: "none" });
   }
   return { ...state, chats };
