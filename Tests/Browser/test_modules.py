@@ -81,6 +81,18 @@ class Modules(BrowserTest):
         self.assertEqual(self.module("state.js", script, events), {
             "isSame": True, "text": "Hello.", "count": 2, "late": "completed", "asked": 0, "open": 0, "bridge": "degraded"})
 
+    def test_an_answer_takes_nothing_away_that_the_stream_brought_while_it_was_on_its_way(self):
+        events = [
+            ["page_account", {"sessions": [{"session_id": "old"}, {"session_id": "gone"}]}],
+            ["approval_requested", {"session_id": "old", "approval_id": "decided"}],
+            ["session_created", {"session_id": "new"}], ["approval_requested", {"session_id": "new", "approval_id": "asked"}],
+        ]
+        script = """let state = a[0].reduce((state, [type, data]) => m.fold(state, { type, data }), m.emptyState());
+            state = m.fold(state, { type: "page_account", data: { sessions: [{ session_id: "old" }], known: new Set(["old", "gone"]) } });
+            state = m.fold(state, { type: "page_snapshot", data: { pending_approvals: [], known: new Set(["decided"]) } });
+            return [[...state.chats.keys()].sort(), m.pendingApprovals(state).map((approval) => approval.id)]"""
+        self.assertEqual(self.module("state.js", script, events), [["new", "old"], ["asked"]])
+
     def test_a_run_is_open_from_the_question_to_the_final_answer(self):
         script = """const chat = (messages) => ({ messages: messages.map((x) => ({ interaction: "r", at: Date.now(), ...x })) });
             return [[{ role: "user" }], [{ role: "user" }, { role: "agent", isFinal: false }], [{ role: "user" }, { role: "agent", isFinal: true }],

@@ -39,6 +39,29 @@ class Resume(BrowserTest):
         until(lambda: len(self.page.run("return window.calls")) >= 3, "the page has asked")
         self.assertEqual([path for path, _ in self.page.run("return window.calls")][:3], ["/v1/me", "/v1/me/snapshot", "/v1/me/stream"])
 
+    def test_what_happens_between_the_snapshot_and_the_stream_is_seen_as_well(self):
+        program = self.simulator()
+        before = Bridge.ask(program, "How full is the disk?").open()
+        # The stream attaches only when it is let.
+        with self.page.beforehand("""const real = window.fetch; window.asked = []; const free = new Promise((resolve) => (window.attach = resolve));
+            window.fetch = async (path, options) => { window.asked.push(String(path));
+              if (path === "/v1/me/stream") await free; return real(path, options); };"""):
+            self.page.open(program.phone_url)
+        until(lambda: "/v1/me/stream" in self.page.run("return window.asked"), "the page is about to attach")
+        until(lambda: self.page.run("return location.hash").endswith(before.session), "the newest chat is open")
+        self.page.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        before.delta("It is ")
+        before.approval("a-between", title="Look at the disk", command="df -h")
+        late = Bridge.ask(program, "Clean up").open()
+        self.page.run("window.attach()")
+        self.page.says("#sheet-title", "Look at the disk")
+        self.page.says("#chats", "Clean up")
+        self.page.click("#sheet .deny")
+        self.page.gone("#sheet")
+        before.delta("full")
+        self.page.says(".message.agent .body", "It is full")
+        late.end("Done.")
+
     def test_a_page_that_was_away_when_the_run_ended_finds_the_answer(self):
         run = self.begin(self.simulator())
         address = self.page.browser.current_url

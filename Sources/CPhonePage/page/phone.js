@@ -18,6 +18,7 @@ export class Phone {
     this.figures = { events: 0, deltas: 0, connects: 0, gaps: 0 };
     this.raw = [];
     this.loading = new Map();
+    this.isAttached = false;
     this.drafts = 0;
     this.resume = new Resume((session) => this.loadHistory(session, true));
   }
@@ -34,26 +35,32 @@ export class Phone {
     }
     this.tell("page_unread", read("unread", {}));
     this.stream = new Stream(this.client, "/v1/me/stream", {
-      opened: (isReturn) => this.opened(isReturn),
+      opened: () => this.opened(),
       event: (event, last) => this.received(event, last),
       lost: (refusal, wait) => this.tell("page_link", { kind: "waiting", message: refusal.message, until: Date.now() + wait }),
       refused: (refusal) => this.tell("page_link", { kind: "refused", message: refusal.message }),
     });
   }
 
+  /** An answer cannot know of what the stream brought while it was on its way: only of what was `known` when it was asked. */
   async refresh() {
-    this.tell("page_account", await this.client.account());
-    this.tell("page_snapshot", await this.client.snapshot());
+    const known = new Set(this.state.chats.keys());
+    this.tell("page_account", { ...await this.client.account(), known });
+    await this.refreshSnapshot();
   }
 
-  async opened(isReturn) {
+  async refreshSnapshot() {
+    const known = new Set(this.state.approvals.keys());
+    this.tell("page_snapshot", { ...await this.client.snapshot(), known });
+  }
+
+  /** What happened before the stream listened is asked, at the launch as after a break: nobody tells it again. */
+  async opened() {
     this.figures.connects += 1;
+    this.isAttached = true;
     this.tell("page_link", { kind: "live" });
-    try {
-      if (isReturn) await this.refresh();
-    } catch {
-      return; // The stream will break as well, and come here again.
-    }
+    // If this fails, so will the stream, which then comes here again; what is known already is of use until then.
+    await this.refresh().catch(() => {});
     this.resume.begin(this.state);
     await this.loadSelected();
     this.loadPreviews();
@@ -106,7 +113,9 @@ export class Phone {
     this.loadSelected();
   }
 
+  /** Not before the stream listens: what came between would be in neither of them. */
   loadSelected() {
+    if (!this.isAttached) return Promise.resolve(true);
     const chat = this.state.chats.get(this.state.selected);
     return chat && chat.history === "none" ? this.loadHistory(chat.id) : Promise.resolve(true);
   }
@@ -170,7 +179,7 @@ export class Phone {
       await this.client.decide(approval, decision);
     } catch (refusal) {
       if (refusal.status !== 404) throw refusal;
-      this.tell("page_snapshot", await this.client.snapshot());
+      await this.refreshSnapshot();
     }
   }
 }

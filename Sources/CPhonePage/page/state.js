@@ -65,11 +65,11 @@ function sessionFields(session) {
   return fields;
 }
 
+/** A chat that the account does not name is gone, unless it began after the account was asked. */
 function account(state, data) {
-  const known = state.chats;
-  const chats = new Map();
+  const chats = new Map([...state.chats].filter(([id]) => data.known && !data.known.has(id)));
   for (const session of data.sessions ?? []) {
-    const chat = known.get(session.session_id) ?? newChat(session.session_id);
+    const chat = state.chats.get(session.session_id) ?? newChat(session.session_id);
     const updatedAt = Math.max(session.updated_at ?? session.created_at ?? 0, chat.updatedAt);
     chats.set(chat.id, { ...chat, title: session.title ?? null, ...sessionFields(session), updatedAt, count: session.messages ?? chat.count });
   }
@@ -272,10 +272,10 @@ function approvalResolved(state, data) {
   return { ...state, approvals: new Map(state.approvals).set(known.id, { ...known, decision: data.decision ?? "deny" }) };
 }
 
-/** What the snapshot no longer asks was decided while we were away. */
+/** What the snapshot no longer asks was decided while we were away; not what was asked after the snapshot was. */
 function withoutSettled(state, data) {
   const asked = new Set((data.pending_approvals ?? []).map((approval) => approval.approval_id));
-  return [...state.approvals.values()].filter((approval) => !approval.decision && !asked.has(approval.id))
+  return [...state.approvals.values()].filter(({ id, decision }) => !decision && !asked.has(id) && data.known?.has(id) !== false)
     .reduce((state, approval) => approvalResolved(state, { approval_id: approval.id, decision: "elsewhere" }), state);
 }
 

@@ -39,7 +39,7 @@ export function eventReader(tell) {
 
 /**
  * Follows a stream until `stop` is called: with Last-Event-ID after a break, and with a back-off of 0.5 s to 10 s.
- * `tell` has `opened(isReturn)`, `event(event)`, `lost(refusal, waitMilliseconds)` and `refused(refusal)`, the last for an answer
+ * `tell` has `opened()`, `event(event)`, `lost(refusal, waitMilliseconds)` and `refused(refusal)`, the last for an answer
  * that trying again will not change.
  */
 export class Stream {
@@ -50,7 +50,6 @@ export class Stream {
     this.lastEventId = null;
     this.wait = FIRST_WAIT_MS;
     this.isStopped = false;
-    this.wasOpen = false;
     this.hurry = () => this.wake?.();
     addEventListener("online", this.hurry);
     this.run();
@@ -93,8 +92,7 @@ export class Stream {
       const headers = this.client.headers(this.lastEventId === null ? {} : { "Last-Event-ID": String(this.lastEventId) });
       const response = await fetch(this.path, { headers, cache: "no-store", signal: this.abort.signal });
       if (!response.ok || !response.body) await Client.result(response);
-      this.tell.opened(this.wasOpen);
-      this.wasOpen = true;
+      this.tell.opened();
       const read = eventReader((event) => {
         const last = this.lastEventId;
         if (event.id !== null) this.lastEventId = event.id;
