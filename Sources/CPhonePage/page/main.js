@@ -9,11 +9,18 @@ import { developerPanel } from "./developer.js";
 import { byId } from "./dom.js";
 import { Phone } from "./phone.js";
 import { Redraw } from "./redraw.js";
-import { forget, takeToken, write } from "./storage.js";
+import { forget, read, takeToken, write } from "./storage.js";
 import { startTheme } from "./theme.js";
 
 startTheme(byId("theme"));
-const token = takeToken();
+takeToken();
+// The printed address, given to a page that is already open, changes only what stands behind the "#".
+addEventListener("hashchange", (event) => {
+  if (!takeToken()) return;
+  event.stopImmediatePropagation();
+  location.reload();
+});
+const token = read("token", null);
 if (token) start(token);
 else door();
 

@@ -30,12 +30,11 @@ export function forget(name) {
   }
 }
 
-/** The user's token: from the address, where no server sees it, and from there out of sight. */
+/** The user's token: from the address, where no server sees it, and from there out of sight. Gives whether there was one. */
 export function takeToken() {
   const match = /^#token=([^&]+)/.exec(location.hash);
-  if (match) {
-    write("token", decodeURIComponent(match[1]));
-    history.replaceState(null, "", location.pathname + location.search);
-  }
-  return read("token", null);
+  if (!match) return false;
+  history.replaceState(null, "", location.pathname + location.search);
+  write("token", decodeURIComponent(match[1]));
+  return true;
 }

@@ -1,0 +1,41 @@
+"""What the address of the page may say, and when."""
+
+from harness import Bridge, BrowserTest, until
+
+
+class TheAddress(BrowserTest):
+    def setUp(self):
+        super().setUp()
+        self.relay = self.simulator()
+
+    def go(self, fragment):
+        """As a person who changes the address of a page that is open: nothing is loaded."""
+        self.page.run("window.isOld = true; location.hash = arguments[0]", fragment)
+
+    def is_loaded_anew(self):
+        until(lambda: self.page.run("return !window.isOld && document.readyState === 'complete'"), "the page is loaded anew")
+
+    def test_the_printed_address_opens_a_page_that_stands_at_the_door(self):
+        self.page.browser.get(self.relay.base + "/phone/")
+        self.page.shown("#door-token")
+        self.go(self.relay.phone_url.split("#")[1])
+        self.is_loaded_anew()
+        self.page.says("#bridge", "No bridge has connected yet")
+        self.assertNotIn("usr_", self.page.browser.current_url)
+
+    def test_a_token_given_to_an_open_page_takes_the_place_of_the_one_before_and_leaves_the_address(self):
+        run = Bridge.ask(self.relay, "Hello")
+        self.page.open(self.relay.phone_url)
+        self.page.open_chat(run.session)
+        self.go("token=usr_wrong")
+        self.is_loaded_anew()
+        self.page.says("#door-text", "token")
+        self.assertNotIn("usr_", self.page.browser.current_url)
+        self.go(self.relay.phone_url.split("#")[1])
+        self.is_loaded_anew()
+        self.page.says("#chats", "Hello")
+        self.assertNotIn("usr_", self.page.browser.current_url)
+        self.page.browser.back()
+        until(lambda: self.page.run("return location.hash").startswith("#/chat/"), "the entry before is the chat")
+
+    test_a_token_given_to_an_open_page_takes_the_place_of_the_one_before_and_leaves_the_address.complaints = ("401",)
