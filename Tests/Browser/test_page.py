@@ -217,6 +217,21 @@ class ThePage(BrowserTest):
         self.page.gone("#stop")
         self.assertEqual(len(self.page.all(".message.user")), 1)
 
+    def test_a_stop_that_is_refused_says_so_and_can_be_tried_again(self):
+        run = self.ask().open()
+        with self.page.beforehand("""const real = window.fetch; window.isRefusing = true;
+            window.fetch = async (path, options) => (window.isRefusing && String(path).endsWith("/stop")
+              ? Response.json({ ok: false, error: { code: "too_busy", message: "No stop just now." } }, { status: 503 }) : real(path, options));"""):
+            self.open(run.session)
+        self.page.click("#stop")
+        self.page.says("#compose-error", "No stop just now.")
+        self.page.run("window.isRefusing = false")
+        self.page.click("#stop")
+        self.page.gone("#compose-error")
+        until(lambda: self.relay.call("GET", "/v1/simulator/state")["pending_updates"] >= 2, "the stop is on its way to the bridge")
+        run.end("Stopped.")
+        self.ended()
+
     def test_a_chat_can_be_renamed_archived_and_deleted(self):
         run = self.ask("one").open()
         run.end("done")

@@ -19,6 +19,10 @@ export function composeBox(phone) {
     send.disabled = text.value.trim() === "";
     setHidden(problem, true);
   };
+  const complain = (refusal) => {
+    setText(problem, refusal.message);
+    setHidden(problem, false);
+  };
   text.addEventListener("input", fit);
   text.addEventListener("keydown", (event) => {
     // While an input method is at work, Enter is its own.
@@ -38,14 +42,17 @@ export function composeBox(phone) {
     } catch (refusal) {
       text.value = words;
       fit();
-      setText(problem, refusal.message);
-      setHidden(problem, false);
+      complain(refusal);
     }
   });
   stop.addEventListener("click", () => {
     const chat = phone.state.chats.get(phone.state.selected);
     if (!chat) return;
-    for (const interaction of openRuns(chat)) phone.stop(chat.id, interaction);
+    setHidden(problem, true);
+    for (const interaction of openRuns(chat)) {
+      // Whoever has gone to another chat meanwhile is not told there.
+      phone.stop(chat.id, interaction).catch((refusal) => chat.id === phone.state.selected && complain(refusal));
+    }
     text.focus();
   });
 

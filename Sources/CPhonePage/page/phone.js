@@ -168,8 +168,9 @@ export class Phone {
     this.tell("page_stopping", { session_id: session, interaction_id: interaction });
     try {
       await this.client.stop(session, interaction);
-    } catch {
+    } catch (refusal) {
       this.tell("page_stopping", { session_id: session, interaction_id: null });
+      throw refusal;
     }
   }
 
