@@ -19,7 +19,7 @@ struct WatchFeed {
     var calls: UInt64 = 0
     var breaches = 0
     var standing: BridgeStanding?
-    var faults: [PlannedFault] = []
+    var faults: FaultReport?
     var buckets: [BucketReport] = []
     var bucketsAt = Moment(milliseconds: 0)
     /// Somebody comes back for the levels.
@@ -86,12 +86,13 @@ extension SimulatorState {
             watch.calls = relay.lastCallNumber
             watch.breaches = relay.breaches.count
             watch.standing = relay.bridgeStanding
-            watch.faults = relay.faultList
+            watch.faults = relay.faultReport
             watch.buckets = relay.bucketReports(at: now)
             watch.bucketsAt = now
         }
         var events: [WatchEvent] = [.buckets(relay.bucketReports(at: now), at: now), .bridge(relay.bridgeStanding)]
-        if !watch.faults.isEmpty { events.append(.faults(watch.faults)) }
+        let faults = relay.faultReport
+        if !faults.isEmpty { events.append(.faults(faults)) }
         events += relay.calls(after: 0).suffix(RelaySimulator.watchedCalls).map { .call($0) }
         events += relay.breaches.suffix(RelaySimulator.watchedCalls).map { .breach($0) }
         for event in events { stream.push(ServerSentEvents.bytes(of: event)) }
@@ -110,7 +111,7 @@ extension SimulatorState {
             watch.standing = standing
             watch.push(.bridge(standing))
         }
-        let faults = relay.faultList
+        let faults = relay.faultReport
         if faults != watch.faults {
             watch.faults = faults
             watch.push(.faults(faults))

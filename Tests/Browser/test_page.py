@@ -327,6 +327,13 @@ class ThePage(BrowserTest):
         except AssertionError:
             pass
         self.page.says(".planned", "none planned")
+        # A mix stays until it is forgotten, whatever is planned and strikes meanwhile.
+        self.relay.call("POST", "/v1/simulator/faults", {"kind": "mix", "rate": 0.25, "kinds": ["silent"]})
+        self.page.says(".planned", "mix 25 %")
+        self.page.click("button.chip[title*='internal_error']")
+        self.page.says(".planned", "500 × 1, mix 25 %")
+        self.page.click(".fault-head button:last-child")
+        self.page.says(".planned", "none planned")
         self.page.click(".faults > summary")
         self.page.click("#tab-calls")
         self.page.says("#log-calls .bad", "500")

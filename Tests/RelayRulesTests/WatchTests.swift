@@ -116,8 +116,16 @@ import Testing
         desk.relay.plan(Fault(.replyLost, method: "sendMessage", count: 2))
         desk.relay.plan(SocketFault(.silent))
         _ = desk.asBridge("sendMessage", "{}")
-        let text = data(.faults(desk.relay.faultList))
+        let text = data(.faults(desk.relay.faultReport))
         #expect(
             text == #"{"faults":[{"kind":"reply_lost","method":"sendMessage","left":1},{"kind":"silent","left":1}]}"#)
+    }
+
+    @Test func aMixIsToldWithWhatIsPlannedUntilItIsForgotten() throws {
+        var desk = watched()
+        desk.relay.mixFaults(FaultMix(seed: 7, rate: 0.05, kinds: FaultKind.all.filter { $0.name == "500" }))
+        #expect(data(.faults(desk.relay.faultReport)) == #"{"faults":[],"mix":{"seed":7,"rate":0.05,"kinds":["500"]}}"#)
+        desk.relay.forgetFaults()
+        #expect(desk.relay.faultReport.isEmpty)
     }
 }

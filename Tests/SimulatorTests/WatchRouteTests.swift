@@ -39,6 +39,18 @@ import WireTesting
         #expect(try feed.text(through: "event: breach\n").contains(#""code":"not_found""#))
     }
 
+    @Test func aMixIsToldWhenItBeginsToWhoComesLaterAndWhenItEnds() throws {
+        let stage = try Stage()
+        let feed = try watcher(stage)
+        let order = #"{"kind":"mix","seed":7,"rate":0.25,"kinds":["silent"]}"#
+        #expect(try stage.user("POST", "/v1/simulator/faults", order).status == 200)
+        let mix = #"data: {"faults":[],"mix":{"seed":7,"rate":0.25,"kinds":["silent"]}}"#
+        #expect(try feed.text(through: mix).contains("event: fault\n"))
+        #expect(try watcher(stage).text(through: mix).contains("event: fault\n"))
+        #expect(try stage.user("DELETE", "/v1/simulator/faults").status == 200)
+        _ = try feed.text(through: "data: {\"faults\":[]}\n")
+    }
+
     @Test func levelsAreToldFiveTimesASecondUntilAllAreFullAndThenNoMore() throws {
         let stage = try Stage()
         let feed = try watcher(stage)

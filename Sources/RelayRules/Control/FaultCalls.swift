@@ -88,24 +88,7 @@ extension Relay {
 
     func faultsAsJSON() -> [UInt8] {
         JSONWriter.object { result in
-            result.array("faults") { list in
-                for fault in plannedFaults() {
-                    list.objectElement { element in
-                        element.field("kind", fault.kind)
-                        element.field("method", fault.method)
-                        element.field("left", Int64(fault.left))
-                    }
-                }
-            }
-            if let mix = faultMix {
-                result.object("mix") { element in
-                    element.field("seed", json: String(mix.seed))
-                    element.field("rate", json: "\(mix.rate)")
-                    element.array("kinds") { list in
-                        for kind in mix.kinds { list.element(json: Array("\"\(kind.name)\"".utf8)) }
-                    }
-                }
-            }
+            faultReport.write(to: &result)
             result.array("kinds") { list in
                 for kind in FaultKind.all {
                     list.objectElement { element in

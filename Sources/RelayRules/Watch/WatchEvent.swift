@@ -15,13 +15,47 @@ package struct PlannedFault: Hashable, Sendable {
     package var left: Int
 }
 
+/// Which random faults are on.
+package struct ActiveMix: Hashable, Sendable {
+    package var seed: UInt64
+    package var rate: Double
+    package var kinds: [String]
+}
+
+/// The misfortunes to come: by order, and at random.
+package struct FaultReport: Hashable, Sendable {
+    package var planned: [PlannedFault]
+    package var mix: ActiveMix?
+    package var isEmpty: Bool { planned.isEmpty && mix == nil }
+
+    func write(to data: inout JSONWriter) {
+        data.array("faults") { list in
+            for fault in planned {
+                list.objectElement { item in
+                    item.field("kind", fault.kind)
+                    item.field("method", fault.method)
+                    item.field("left", Int64(fault.left))
+                }
+            }
+        }
+        guard let mix else { return }
+        data.object("mix") { item in
+            item.field("seed", json: String(mix.seed))
+            item.field("rate", json: "\(mix.rate)")
+            item.array("kinds") { list in
+                for kind in mix.kinds { list.element(json: Array("\"\(kind)\"".utf8)) }
+            }
+        }
+    }
+}
+
 /// What whoever watches the relay from outside is told: a name and JSON on one line.
 package enum WatchEvent: Hashable, Sendable {
     case call(BridgeCall)
     case buckets([BucketReport], at: Moment)
     case breach(Breach)
     case bridge(BridgeStanding)
-    case faults([PlannedFault])
+    case faults(FaultReport)
 
     package var name: String {
         switch self {
@@ -48,7 +82,7 @@ package enum WatchEvent: Hashable, Sendable {
                 data.field("state", standing.state.rawValue)
                 data.field("sockets", Int64(standing.sockets))
                 data.field("version", standing.version)
-            case .faults(let faults): Self.write(faults, to: &data)
+            case .faults(let report): report.write(to: &data)
             }
         }
     }
@@ -80,18 +114,6 @@ package enum WatchEvent: Hashable, Sendable {
         }
     }
 
-    private static func write(_ faults: [PlannedFault], to data: inout JSONWriter) {
-        data.array("faults") { list in
-            for fault in faults {
-                list.objectElement { item in
-                    item.field("kind", fault.kind)
-                    item.field("method", fault.method)
-                    item.field("left", Int64(fault.left))
-                }
-            }
-        }
-    }
-
     /// With at most three digits after the point.
     private static func short(_ number: Double) -> String {
         let rounded = (number * 1_000).rounded() / 1_000
@@ -109,7 +131,9 @@ extension Relay {
         }
     }
 
-    package var faultList: [PlannedFault] {
-        plannedFaults().map { PlannedFault(kind: $0.kind, method: $0.method, left: $0.left) }
+    package var faultReport: FaultReport {
+        FaultReport(
+            planned: plannedFaults().map { PlannedFault(kind: $0.kind, method: $0.method, left: $0.left) },
+            mix: faultMix.map { ActiveMix(seed: $0.seed, rate: $0.rate, kinds: $0.kinds.map(\.name)) })
     }
 }
