@@ -23,6 +23,21 @@ class TheAddress(BrowserTest):
         self.page.says("#bridge", "No bridge has connected yet")
         self.assertNotIn("usr_", self.page.browser.current_url)
 
+    def test_an_address_that_is_no_encoding_of_anything_leads_to_the_list_and_stops_nothing(self):
+        run = Bridge.ask(self.relay, "Hello")
+        self.page.open(self.relay.phone_url)
+        self.page.says("#chats", "Hello")
+        self.go("#/chat/%")
+        until(lambda: self.page.run("return document.documentElement.dataset.view") == "list", "the list is shown")
+        self.page.reload()
+        self.page.says("#chats", "Hello")
+        self.page.open_chat(run.session)
+        self.page.says("#messages", "Hello")
+        self.go("#token=%")
+        self.is_loaded_anew()
+        self.page.says("#chats", "Hello")
+        self.assertNotIn("token", self.page.browser.current_url)
+
     def test_a_token_given_to_an_open_page_takes_the_place_of_the_one_before_and_leaves_the_address(self):
         run = Bridge.ask(self.relay, "Hello")
         self.page.open(self.relay.phone_url)

@@ -9,7 +9,7 @@ import { developerPanel } from "./developer.js";
 import { byId } from "./dom.js";
 import { Phone } from "./phone.js";
 import { Redraw } from "./redraw.js";
-import { forget, read, takeToken, write } from "./storage.js";
+import { decoded, forget, read, takeToken, write } from "./storage.js";
 import { startTheme } from "./theme.js";
 
 startTheme(byId("theme"));
@@ -54,7 +54,7 @@ function start(token) {
 
   function route() {
     const match = /^#\/chat\/(.+)$/.exec(location.hash);
-    const session = location.hash === "#/new" ? "new" : match ? decodeURIComponent(match[1]) : null;
+    const session = location.hash === "#/new" ? "new" : match ? decoded(match[1]) : null;
     document.documentElement.dataset.view = session ? "chat" : "list";
     phone.select(session);
     redraw.ask();

@@ -30,11 +30,21 @@ export function forget(name) {
   }
 }
 
+/** What stands behind the "#" of an address, which anybody may have written; null if it is no encoding of anything. */
+export function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
 /** The user's token: from the address, where no server sees it, and from there out of sight. Gives whether there was one. */
 export function takeToken() {
   const match = /^#token=([^&]+)/.exec(location.hash);
   if (!match) return false;
   history.replaceState(null, "", location.pathname + location.search);
-  write("token", decodeURIComponent(match[1]));
+  const token = decoded(match[1]);
+  if (token) write("token", token);
   return true;
 }
