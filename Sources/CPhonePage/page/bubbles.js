@@ -180,9 +180,11 @@ function grow(element, text) {
 
 function footOf(message) {
   if (!message.at || (!message.isFinal && message.role === "agent")) return "";
-  const usage = message.usage ?? {};
-  const tokens = usage.output_tokens ? `${usage.output_tokens.toLocaleString()} tokens` : "";
-  return [REASONS[message.reason], timeText(message.at), tokens].filter(Boolean).join(" · ");
+  // The agent's own figures, passed on as they are: of any kind.
+  const count = message.usage?.output_tokens;
+  const tokens = Number.isFinite(count) && count > 0 ? `${count.toLocaleString()} tokens` : "";
+  const reason = Object.hasOwn(REASONS, message.reason) ? REASONS[message.reason] : "";
+  return [reason, timeText(message.at), tokens].filter(Boolean).join(" · ");
 }
 
 /** Only whole answers are read out: a growing text would never let a listener go. */

@@ -32,14 +32,25 @@ function start(token) {
     chatList(phone), conversation(phone), composeBox(phone), askBanner(phone), approvalSheet(phone),
     developerPanel(phone, client, redraw),
   ];
+  const failures = new Set();
 
   function draw() {
     const state = phone.state;
     if (state.link.kind === "refused") return door(state.link.message);
     chooseFirst(state);
-    for (const view of views) view(phone.state);
+    for (const view of views) show(view, state);
     const unread = [...state.chats.values()].reduce((sum, chat) => sum + chat.unread, 0);
     document.title = (unread ? `(${unread}) ` : "") + "Phone";
+  }
+
+  /** A view that fails takes no other with it. It will fail at every redraw, and is reported once. */
+  function show(view, state) {
+    try {
+      view(state);
+    } catch (error) {
+      if (!failures.has(String(error))) console.error(error);
+      failures.add(String(error));
+    }
   }
 
   /** Where there is room for both, an empty half helps nobody. */
