@@ -7,9 +7,8 @@ const SPAN_MS = 60_000;
 export function bucketGraphs() {
   const element = make("section", { class: "buckets", "aria-label": "Rate limits" });
   const graphs = new Map();
-  let isNew = false;
 
-  const take = ({ buckets, at_ms: at }) => {
+  const take = ({ buckets }) => {
     for (const bucket of buckets ?? []) {
       const graph = graphs.get(bucket.name) ?? newGraph(bucket.name);
       if (!graphs.has(bucket.name)) {
@@ -17,19 +16,14 @@ export function bucketGraphs() {
         element.append(graph.element);
       }
       graph.bucket = bucket;
-      // Between two reports a bucket fills steadily; a point before the fall makes the fall steep.
       const now = Date.now();
-      graph.skew = now - (at ?? now);
       graph.points.push({ at: now, level: bucket.level });
       while (graph.points.length > 2 && graph.points[1].at < now - SPAN_MS) graph.points.shift();
       if (graph.points.length > 600) graph.points.splice(0, graph.points.length - 600);
     }
-    isNew = true;
   };
 
   const draw = () => {
-    if (!isNew && !graphs.size) return;
-    isNew = false;
     for (const graph of graphs.values()) drawGraph(graph);
   };
   return { element, take, draw };
@@ -72,6 +66,7 @@ function drawGraph(graph) {
   const colour = getComputedStyle(canvas).color;
   context.beginPath();
   context.moveTo(x(Math.max(points[0].at, now - SPAN_MS)), y(points[0].level));
+  // Between two reports a bucket fills steadily, up to its rim; what was taken out falls steeply, at the report.
   points.forEach((point, index) => {
     const before = points[index - 1];
     if (before) {

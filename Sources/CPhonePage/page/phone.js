@@ -20,7 +20,7 @@ export class Phone {
     this.loading = new Map();
     this.isAttached = false;
     this.drafts = 0;
-    this.resume = new Resume((session) => this.loadHistory(session, true));
+    this.resume = new Resume((session) => this.loadHistory(session));
   }
 
   /** Cold launch (relay sheet 9.3): who I am, what waits for me, and only then what happens. */
