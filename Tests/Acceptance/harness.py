@@ -51,10 +51,13 @@ def bridge_command():
 async def until(condition, seconds, what):
     """Waits for a condition; fails with a sentence."""
     end = time.monotonic() + seconds
+    is_over = False
     while not (result := condition()):
-        if time.monotonic() > end:
+        if is_over:
             raise AssertionError(f"after {seconds} s still not: {what}")
-        await asyncio.sleep(0.01)
+        # Whoever stood still looks once more when the time is over: what came meanwhile has not been read yet.
+        is_over = time.monotonic() > end
+        await asyncio.sleep(0.5 if is_over else 0.01)
     return result
 
 
@@ -73,7 +76,7 @@ class Bridge:
     def pid(self):
         return self.process.pid
 
-    async def start(self, ready_seconds=15.0):
+    async def start(self, ready_seconds=30.0):
         """Starts the process; with a limit, waits for `ready` too."""
         mark = len(self.events)
         self.starts += 1
@@ -105,7 +108,7 @@ class Bridge:
     def names(self, mark=0):
         return [event.get("event") for event in self.events[mark:]]
 
-    async def event(self, name, seconds=10.0, mark=0):
+    async def event(self, name, seconds=30.0, mark=0):
         def found():
             if self.process.returncode is not None and name not in self.names(mark):
                 raise AssertionError(f"the bridge ended with {self.process.returncode} before its event {name}")
@@ -130,7 +133,7 @@ class Bridge:
         if self.process is not None and self.process.returncode is None:
             os.kill(self.process.pid, number)
 
-    async def exit(self, seconds=10.0):
+    async def exit(self, seconds=30.0):
         try:
             code = await asyncio.wait_for(self.process.wait(), seconds)
         except TimeoutError:
@@ -139,7 +142,7 @@ class Bridge:
         _children.discard(self.process.pid)
         return code
 
-    async def restart_after_kill(self, ready_seconds=15.0):
+    async def restart_after_kill(self, ready_seconds=30.0):
         self.kill9()
         await self.exit()
         await self.start(ready_seconds)
@@ -243,22 +246,22 @@ class Stage:
                 for name in waiting()[:5]))
             raise
 
-    async def streaming(self, turn, seconds=10.0, letters=1):
+    async def streaming(self, turn, seconds=30.0, letters=1):
         await until(lambda: (bubble := self.phone.bubble(turn.interaction)) and len(bubble.streamed) >= letters,
                     seconds, f"text streaming into {turn.interaction}")
 
-    async def approval(self, turn, seconds=10.0):
+    async def approval(self, turn, seconds=30.0):
         """The approval id that the phone is asked about in this turn."""
         def found():
             return next((name for name, body in self.phone.approvals.items()
                          if body["session_id"] == turn.session), None)
         return await until(found, seconds, f"an approval in {turn.session}")
 
-    async def link_up(self, seconds=15.0, since=0):
+    async def link_up(self, seconds=30.0, since=0):
         """The bridge has shaken hands with the gateway again."""
         await until(lambda: len(self.gateway.connects) > since and self.gateway.connections, seconds, "the gateway link is up")
 
-    async def run_of(self, text, seconds=10.0):
+    async def run_of(self, text, seconds=30.0):
         return await until(lambda: next((run for run in self.gateway.runs.values() if run.user_text == text), None),
                            seconds, f"an agent run for {text!r}")
 

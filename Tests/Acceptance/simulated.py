@@ -22,7 +22,7 @@ class Simulator:
             *bridge_command(), "simulate", "--listen", listen, "--json", *self.options, stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, preexec_fn=_die_with_the_parent)
         _children.add(self.process.pid)
-        line = await asyncio.wait_for(self.process.stdout.readline(), 15)
+        line = await asyncio.wait_for(self.process.stdout.readline(), 30)
         if not line:
             raise AssertionError(f"simulate ended at once: {(await self.process.stderr.read()).decode()}")
         first = json.loads(line)
@@ -45,7 +45,7 @@ class Simulator:
         request = urllib.request.Request(
             self.url + path, None if body is None else json.dumps(body).encode(), method=method,
             headers={"Authorization": f"Bearer {self.user_token}"})
-        with urllib.request.urlopen(request, timeout=15) as answer:
+        with urllib.request.urlopen(request, timeout=30) as answer:
             return json.load(answer)["result"]
 
     async def call(self, method, path, body=None):

@@ -34,7 +34,7 @@ class Simulator:
             cwd=self.directory, preexec_fn=_die_with_the_parent,
             env=base | {"HOME": str(self.directory)} | self.environment)
         _children.add(self.process.pid)
-        line = await asyncio.wait_for(self.process.stdout.readline(), 15)
+        line = await asyncio.wait_for(self.process.stdout.readline(), 30)
         if not line:
             raise AssertionError(f"{self.command} ended with {await self.end()}: {(await self.process.stderr.read()).decode()}")
         self.about = json.loads(line)
@@ -64,7 +64,7 @@ class Simulator:
         request = urllib.request.Request(f"{self.url}{path}", data, {"Authorization": f"Bearer {self.user_token}"},
                                          method=method)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=30) as answer:
                 return json.loads(answer.read())["result"]
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}") from None
@@ -92,15 +92,16 @@ class Simulator:
 
     async def poll(self, condition, seconds, what):
         """Waits for a condition that must be asked for."""
-        found = None
         end = asyncio.get_running_loop().time() + seconds
+        is_over = False
         while not (found := await condition()):
-            if asyncio.get_running_loop().time() > end:
+            if is_over:
                 raise AssertionError(f"after {seconds} s still not: {what}")
-            await asyncio.sleep(0.05)
+            is_over = asyncio.get_running_loop().time() > end
+            await asyncio.sleep(0.5 if is_over else 0.05)
         return found
 
-    async def connected(self, seconds=20):
+    async def connected(self, seconds=30):
         async def is_connected():
             return await self.bridge_state() == "connected"
         await self.poll(is_connected, seconds, "a bridge is connected")
@@ -114,7 +115,7 @@ class Simulator:
             return found and found[0]["final"] and found[0]
         return await self.poll(bubble, seconds, f"the answer to {sent} has ended")
 
-    async def saved(self, words, seconds=10):
+    async def saved(self, words, seconds=30):
         """The state file holds the words."""
         file = next(Path(self.options[at + 1]) for at, word in enumerate(self.options) if word == "--state")
         await until(lambda: file.exists() and words in file.read_text(), seconds, f"{words!r} is in {file}")

@@ -74,7 +74,7 @@ class BadInputTests(Scenarios):
                 stage.gateway.send_raw(text_frame(b"", 9))
             connection = stage.gateway.connections[0]
             # One pong may answer several pings (RFC 6455, 5.5.3).
-            await until(lambda: connection.socket.pongs, 10, "a pong")
+            await until(lambda: connection.socket.pongs, 30, "a pong")
             turn = stage.ask("after", Say(["Whole."]))
             await stage.ended(turn)
             self.assertEqual(len(stage.gateway.connects), 1)
@@ -91,7 +91,7 @@ class BadInputTests(Scenarios):
             stage.relay.push("session.message", {"message": {"id": "msg_1"}}, stage.relay.new_session(), "int_unknown")
             for socket in stage.relay.sockets:
                 socket.send({"req_id": "r1", "type": "something_unknown", "payload": {}})
-            await until(lambda: stage.relay.rpc_answers, 10, "an answer to the request")
+            await until(lambda: stage.relay.rpc_answers, 30, "an answer to the request")
             self.assertIn("unknown_request", str(stage.relay.rpc_answers[0]))
             turn = stage.ask("after", Say(["Still here."]))
             await stage.ended(turn)
@@ -121,7 +121,7 @@ class BadInputTests(Scenarios):
                 refused = stage.ask("refused for now", Say(["With room again."]))
                 stage.gateway.release("full")
                 await until(lambda: stage.phone.loose_messages(refused.session), 20, "a word about the full disk in the chat")
-                await until(lambda: "disk is full" in "".join(stage.bridge.stderr), 5, "a word about the disk in the log")
+                await until(lambda: "disk is full" in "".join(stage.bridge.stderr), 30, "a word about the disk in the log")
                 self.assertIsNone(stage.bridge.process.returncode)
                 os.remove(filler)
                 await stage.ended(running, refused, seconds=40)

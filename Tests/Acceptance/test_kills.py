@@ -140,7 +140,7 @@ class KillTests(Scenarios):
         else:
             act()
         try:
-            await asyncio.wait_for(moment.fired.wait(), 15)
+            await asyncio.wait_for(moment.fired.wait(), 30)
         except TimeoutError:
             raise AssertionError(f"the moment {kind!r} ({moment.side}) of {name!r} did not come") from None
         finally:
@@ -171,7 +171,7 @@ class KillTests(Scenarios):
         async with Stage("E3") as stage:
             stage.relay.hooks.append(lambda what, _: what == "ack" and stage.bridge.kill9())
             turn = stage.ask("remember me", Say(words("answer")))
-            await stage.bridge.exit(15)
+            await stage.bridge.exit()
             self.assertEqual(stage.relay.updates, {})
             stage.relay.hooks.clear()
             await stage.bridge.start()
@@ -204,10 +204,10 @@ class KillTests(Scenarios):
             again()
             await stage.ended(turn)
             again()
-            await until(lambda: not stage.relay.updates, 10, "the repeat acknowledged")
+            await until(lambda: not stage.relay.updates, 30, "the repeat acknowledged")
             await stage.bridge.restart_after_kill()
             again()
-            await until(lambda: not stage.relay.updates, 10, "the repeat acknowledged after the restart")
+            await until(lambda: not stage.relay.updates, 30, "the repeat acknowledged after the restart")
             last = stage.ask("last", Say(["Last."]), session=turn.session)
             await stage.ended(last)
             self.assertEqual([send["text"] for send in stage.gateway.sends], ["once", "last"])

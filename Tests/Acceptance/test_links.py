@@ -156,7 +156,7 @@ class LinkTests(Scenarios):
             await stage.bridge.start(ready_seconds=0)
             await stage.bridge.event("sophon_connected", 15)
             turn = stage.ask("hello", Say(["Hello."]))
-            await until(lambda: stage.phone.bubble(turn.interaction), 10, "the bubble")
+            await until(lambda: stage.phone.bubble(turn.interaction), 30, "the bubble")
             await stage.gateway.come_back()
             await stage.ended(turn, seconds=30)
             stage.expect(turn, "Hello.")

@@ -33,7 +33,7 @@ class Pair:
         self.events = []
         bridge = MiniBridge(self.relay.url, self.relay.token, self.gateway.url, self.gateway.token, self.events.append)
         self.task = asyncio.create_task(bridge.run())
-        await until(lambda: {"event": "ready"} in self.events or self.task.done(), 5, "ready")
+        await until(lambda: {"event": "ready"} in self.events or self.task.done(), 30, "ready")
         return self
 
     async def __aexit__(self, *_):
@@ -47,7 +47,7 @@ class Pair:
         return self.relay.ask(text)
 
     async def ended(self, *asked):
-        await until(lambda: all(self.phone.is_ended(turn.interaction) for turn in asked), 10,
+        await until(lambda: all(self.phone.is_ended(turn.interaction) for turn in asked), 30,
                     f"ended: {[self.phone.bubble(turn.interaction) for turn in asked]}")
 
 
@@ -62,7 +62,7 @@ class PeerTests(Scenarios):
             stopped = pair.ask("stopped", Say(["tick "] * 500, every=0.02))
             failed = pair.ask("failed", Say(["Looking"]), Fail())
             for turn, command in ((held, "reboot"), (inline, "uptime")):
-                await until(lambda: any(body["command"] == command for body in pair.phone.approvals.values()), 5, command)
+                await until(lambda: any(body["command"] == command for body in pair.phone.approvals.values()), 30, command)
                 name = next(name for name, body in pair.phone.approvals.items() if body["command"] == command)
                 pair.relay.decide(name, "approve")
             pair.relay.stop(stopped.session, stopped.interaction)
@@ -79,23 +79,23 @@ class PeerTests(Scenarios):
             self.assertEqual(pair.relay.rules.conflicts, [])
             self.assertTrue(all(count == 1 for count in pair.gateway.starts.values()))
 
-    @scenario(30)
+    @scenario(60)
     async def test_a_naive_bridge_converses_with_both_peers_in_E1(self):
         await self.converse("E1")
 
-    @scenario(30)
+    @scenario(60)
     async def test_a_naive_bridge_converses_with_both_peers_in_E2(self):
         await self.converse("E2")
 
-    @scenario(30)
+    @scenario(60)
     async def test_a_naive_bridge_converses_with_both_peers_in_E3(self):
         await self.converse("E3")
 
-    @scenario(30)
+    @scenario(60)
     async def test_a_naive_bridge_converses_with_both_peers_in_E4(self):
         await self.converse("E4")
 
-    @scenario(30)
+    @scenario(60)
     async def test_the_harness_runs_a_bridge_as_a_child(self):
         async with Stage("E4", command=MINI) as stage:
             turn = stage.ask("hello", Say(["Good ", "morning."]))
@@ -106,7 +106,7 @@ class PeerTests(Scenarios):
             self.assertEqual(await stage.bridge.exit(), 0)
             self.assertIn("shutdown", stage.bridge.names())
 
-    @scenario(30)
+    @scenario(60)
     async def test_first_frames_in_one_write_with_the_answer(self):
         for order in ("after", "before"):
             async with Pair("E3") as pair:
@@ -119,7 +119,7 @@ class PeerTests(Scenarios):
                 position = shown.index("started")
                 self.assertEqual(shown.index("chat") > position, order == "after")
 
-    @scenario(30)
+    @scenario(60)
     async def test_append_frames_of_E4_omit_the_message_and_a_retry_has_no_replace(self):
         async with Pair("E4") as pair:
             turn = pair.ask("again", Say(["First ", "try"]), Retry(), Say(["Second ", "try."]))
@@ -129,19 +129,19 @@ class PeerTests(Scenarios):
             self.assertEqual(["message" in delta for delta in deltas], [True, False, True, False])
             self.assertFalse(any(delta.get("replace") for delta in deltas))
 
-    @scenario(30)
+    @scenario(60)
     async def test_runs_go_on_while_no_client_is_connected_and_a_used_key_starts_no_second_run(self):
         async with Pair("E3") as pair:
             turn = pair.ask("lonely", Say(["a"] * 20, every=0.02))
-            await until(lambda: pair.phone.bubble(turn.interaction) and pair.gateway.runs, 5, "begun")
+            await until(lambda: pair.phone.bubble(turn.interaction) and pair.gateway.runs, 30, "begun")
             run = next(iter(pair.gateway.runs.values()))
             pair.gateway.cut()
-            await asyncio.wait_for(run.finished.wait(), 5)
+            await asyncio.wait_for(run.finished.wait(), 30)
             self.assertEqual(run.final_text, "a" * 20)
             rows = [row["role"] for row in run.session.rows]
             self.assertEqual(rows, ["user", "assistant"])
 
-    @scenario(30)
+    @scenario(60)
     async def test_the_relay_answers_repeats_conflicts_and_faults_as_the_sheet_says(self):
         async with Relay() as relay:
             turn = relay.ask("hello")
@@ -204,7 +204,7 @@ async def call(relay, method, body):
         request = urllib.request.Request(f"{relay.url}/v1/bridge/{method}", json.dumps(body).encode(),
                                          {"Authorization": f"Bearer {relay.token}"})
         try:
-            with urllib.request.urlopen(request, timeout=5) as answer:
+            with urllib.request.urlopen(request, timeout=30) as answer:
                 return answer.status, json.loads(answer.read()), answer.headers
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read()), error.headers

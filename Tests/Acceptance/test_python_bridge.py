@@ -61,7 +61,7 @@ class PythonBridgeTests(Scenarios):
     async def approval(self, simulator):
         async def asked():
             return (await simulator.user("GET", "/v1/me/snapshot"))["pending_approvals"]
-        return (await simulator.poll(asked, 10, "an approval is asked"))[0]
+        return (await simulator.poll(asked, 30, "an approval is asked"))[0]
 
     @scenario(60)
     async def test_the_python_bridge_streams_its_answer_and_shows_a_task(self):

@@ -98,7 +98,7 @@ class SimulatorDocsTests(Scenarios):
         request = urllib.request.Request(simulator.url + path, None if method == "GET" else b"{}",
                                          {"Authorization": f"Bearer {simulator.user_token}"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=30) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

@@ -69,7 +69,7 @@ class SimulatorStateTests(Scenarios):
             await simulator.connected()
             gateway.release("gate")
             await self.check(simulator, sent, "".join(words("before") + words("after")).strip())
-            await until(lambda: any(name == "message_finalized" for _, name, _ in again.events), 10, "the end is seen")
+            await until(lambda: any(name == "message_finalized" for _, name, _ in again.events), 30, "the end is seen")
             ids = [number for number, _, _ in phone.events + again.events]
             self.assertEqual(ids, sorted(set(ids)), "no event twice, none out of order")
             streamed = phone.text(sent["interaction_id"]) + again.text(sent["interaction_id"])
@@ -179,7 +179,7 @@ async def run(*words_of_command):
         *bridge_command(), *words_of_command, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"], "NO_COLOR": "1"})
     try:
-        _, errors = await asyncio.wait_for(process.communicate(), 15)
+        _, errors = await asyncio.wait_for(process.communicate(), 30)
     except TimeoutError:
         process.kill()
         raise AssertionError(f"{words_of_command} goes on instead of refusing") from None

@@ -44,7 +44,7 @@ class WindowTests(Scenarios):
             self.assertEqual(len(stage.gateway.commands), 1)
             stage.relay.stop(stopping.session, stopping.interaction)
             run = await stage.run_of("stopping")
-            await until(lambda: run.state == "aborted", 10, "the run is stopped")
+            await until(lambda: run.state == "aborted", 30, "the run is stopped")
             stage.check(asking, stopping)
 
     @scenario(60)
@@ -55,7 +55,7 @@ class WindowTests(Scenarios):
             stage.gateway.plan("old", Say(["Better late than never."]))
             turn = stage.relay.ask("old", interaction=interaction,
                                    created_at=str(stage.clock.milliseconds() - 3_600_000))
-            await until(lambda: stage.phone.loose_messages(turn.session), 15, "the late message")
+            await until(lambda: stage.phone.loose_messages(turn.session), 30, "the late message")
             self.assertEqual(stage.phone.loose_messages(turn.session), ["Better late than never."])
             self.assertIsNone(stage.phone.bubble(turn.interaction))
 
@@ -67,7 +67,7 @@ class WindowTests(Scenarios):
             second = stage.ask("second", Say(words("second")), session=session)
             third = stage.ask("third", Say(words("third", 30), 0.05))
             await stage.streaming(first)
-            await until(lambda: stage.phone.bubble(second.interaction), 5, "the second bubble")
+            await until(lambda: stage.phone.bubble(second.interaction), 30, "the second bubble")
             await stage.relay.go_down()
             stage.gateway.release("away")
             await stage.clock.sleep(20 * 60)

@@ -36,10 +36,10 @@ def command():
     return [str(ROOT / ".build" / "debug" / "sophon-bridge")]
 
 
-def until(condition, what, seconds=15.0):
+def until(condition, what, seconds=30.0):
     """Waits for a condition; fails with a sentence. What the page is just building anew counts as not there yet."""
     end = time.monotonic() + seconds
-    last = None
+    last, is_over = None, False
     while True:
         try:
             if result := condition():
@@ -48,9 +48,11 @@ def until(condition, what, seconds=15.0):
             if isinstance(error, AssertionError):
                 raise
             last = error
-        if time.monotonic() > end:
+        if is_over:
             raise AssertionError(f"after {seconds} s still not: {what}" + (f" ({last})" if last else ""))
-        time.sleep(0.02)
+        # Where all stood still, the others have one more moment when the time is over.
+        is_over = time.monotonic() > end
+        time.sleep(0.5 if is_over else 0.02)
 
 
 # The program
@@ -221,14 +223,14 @@ class Page:
     def run(self, script, *arguments):
         return self.browser.execute_script(script, *arguments)
 
-    def shown(self, selector, what=None, seconds=15.0):
+    def shown(self, selector, what=None, seconds=30.0):
         return until(lambda: next((element for element in self.all(selector) if element.is_displayed()), None),
                      what or f"{selector} is shown", seconds)
 
-    def gone(self, selector, seconds=15.0):
+    def gone(self, selector, seconds=30.0):
         until(lambda: not any(element.is_displayed() for element in self.all(selector)), f"{selector} is gone", seconds)
 
-    def says(self, selector, words, seconds=15.0):
+    def says(self, selector, words, seconds=30.0):
         until(lambda: words in (self.text(selector) or ""), f"{selector} says {words!r}, not {self.text(selector)!r}", seconds)
 
     def click(self, selector):
