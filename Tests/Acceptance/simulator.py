@@ -4,26 +4,19 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 from harness import _children, _die_with_the_parent, bridge_command, until
-
-
-def free_port():
-    """One that nobody listens on now; it must stay the same when the program is started again."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from peers.wire import next_port
 
 
 class Simulator:
     def __init__(self, directory, *options, port=None, command="simulate", environment=None):
         self.directory, self.options = Path(directory), options
         self.command, self.environment = command, environment or {}
-        self.port = port or free_port()
+        self.port = port or next_port()
         self.process = None
 
     async def start(self):
@@ -38,10 +31,12 @@ class Simulator:
         if not line:
             raise AssertionError(f"{self.command} ended with {await self.end()}: {(await self.process.stderr.read()).decode()}")
         self.about = json.loads(line)
+        if self.about["event"] != "listening":
+            raise AssertionError(f"{self.command} said {self.about}")
         self.url, self.token, self.user_token = (self.about[name] for name in ("base_url", "token", "user_token"))
         return self
 
-    async def end(self, number=None, seconds=10):
+    async def end(self, number=None, seconds=30):
         """Its exit code, after a signal if one is given."""
         if number is not None and self.process.returncode is None:
             os.kill(self.process.pid, number)

@@ -162,6 +162,23 @@ def reset(writer):
 # Never one that the system gives out, and in a process never the same again: while a peer is down, another test's must not
 # come up in its place and hear its callers.
 _ports = itertools.chain(range(20_000 + os.getpid() % 60 * 200, 32_700), range(20_000, 32_700))
+_kept = []
+
+
+def next_port():
+    """A port that no other process of these tests takes before this one ends, whether anybody listens on it or not."""
+    for port in _ports:
+        keeper = socket.socket()
+        try:
+            # Bound for itself alone, it is shared from then on with who shares too: with a server that is told the number.
+            keeper.bind(("127.0.0.1", port))
+            keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        except OSError:
+            keeper.close()
+            continue
+        _kept.append(keeper)
+        return port
+    raise OSError("no port is free from 20000 to 32700")
 
 
 class Server:
@@ -176,14 +193,8 @@ class Server:
         self._tasks = set()
 
     async def listen(self):
-        while self._listener is None:
-            port = self.port or next(_ports)
-            try:
-                self._listener = await asyncio.start_server(self._serve, "127.0.0.1", port, limit=1 << 20, backlog=512)
-            except OSError:
-                if self.port:
-                    raise
-        self.port = self._listener.sockets[0].getsockname()[1]
+        self.port = self.port or next_port()
+        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=1 << 20, backlog=512)
 
     async def stop_listening(self):
         if self._listener:
