@@ -170,13 +170,13 @@ class Stage:
     """A gateway, a relay and the bridge between them, in a directory of their own."""
 
     def __init__(self, era="E3", scale=1, start=True, environment=None, relay_token=None, command=None, recording=True,
-                 **relay):
+                 configuration=None, **relay):
         self.clock = Clock(scale)
         self.gateway = Gateway(era, clock=self.clock, recording=recording)
         self.relay = Relay(**relay, clock=self.clock)
         self.phone = self.relay.phone
         self._start, self._extra, self._command = start, environment or {}, command
-        self._relay_token = relay_token
+        self._relay_token, self._configuration = relay_token, configuration
 
     async def __aenter__(self):
         self.directory = Path(tempfile.mkdtemp(prefix="bridge-acceptance-"))
@@ -184,6 +184,8 @@ class Stage:
         await self.gateway.__aenter__()
         await self.relay.__aenter__()
         try:
+            if self._configuration is not None:
+                self.configure(self._configuration)
             self.bridge = Bridge(self.directory, self.environment(), self._command, self.clock)
             if self._start:
                 await self.bridge.start()
@@ -191,6 +193,12 @@ class Stage:
             await self._leave(error)
             raise
         return self
+
+    def configure(self, configuration):
+        """What the bridge reads when it starts, or is told to read anew."""
+        file = self.directory / "config" / "bridge.json"
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        file.write_text(json.dumps(configuration))
 
     def environment(self):
         return {

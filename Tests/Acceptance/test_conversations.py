@@ -1,7 +1,6 @@
 """What a phone and an agent say to each other when nothing breaks, in each era of the gateway."""
 
 import asyncio
-import time
 import unittest
 
 from harness import Stage, until
@@ -35,16 +34,20 @@ class EraTests(Scenarios):
     async def text_and_tools_end_in_one_bubble(self, era):
         async with Stage(era) as stage:
             steps, final = journey("disk", era)
-            plain = stage.ask("plain", Say(words("plain")))
+            plain = stage.ask("plain", Say(words("plain")[:6]), Hold("half"), Say(words("plain")[6:]), Hold("whole"))
             tools = stage.ask("tools", *steps)
             failing = stage.ask("failing tool", Tool(failed=True, output="no such file"), Say(["It is not there."]))
+            await stage.streaming(plain)
+            before = len(stage.phone.bubble(plain.interaction).deltas)
+            stage.gateway.release("half")
+            await until(lambda: len(stage.phone.bubble(plain.interaction).deltas) > before, 30, "the text grows")
+            stage.gateway.release("whole")
             await stage.ended(plain, tools, failing)
             stage.expect(plain, "".join(words("plain")).strip())
             stage.expect(tools, final)
             stage.expect(failing, "It is not there.")
             self.assertEqual(len(stage.phone.tasks_of(tools.interaction)), 1)
             self.assertEqual(list(stage.phone.tasks_of(failing.interaction).values())[0][-1], "task_failed")
-            self.assertGreater(len(stage.phone.bubble(plain.interaction).deltas), 1)
             stage.check(plain, tools, failing)
 
     @in_each_era(*INLINE_ERAS)
@@ -102,12 +105,10 @@ class EraTests(Scenarios):
             turn = stage.ask("count", Say(words("count", 1000)))
             tool = stage.ask("dig", Say(["Digging. "]), Tool(seconds=60))
             await stage.streaming(turn, letters=20)
-            await until(lambda: stage.phone.tasks_of(tool.interaction), 10, "a task")
-            begun = time.monotonic()
+            await until(lambda: stage.phone.tasks_of(tool.interaction), 30, "a task")
             for one in (turn, tool):
                 stage.relay.stop(one.session, one.interaction)
-            await stage.ended(turn, tool, seconds=5)
-            self.assertLess(time.monotonic() - begun, 5)
+            await stage.ended(turn, tool)
             self.assertTrue(stage.phone.final(turn.interaction).startswith("count-0 count-1 "))
             self.assertEqual(list(stage.phone.tasks_of(tool.interaction).values())[0][-1], "task_cancelled")
             self.assertEqual({run.state for run in stage.gateway.runs.values()}, {"aborted"})
@@ -168,9 +169,9 @@ class EraTests(Scenarios):
             turn = stage.ask("dangerous", Say(["Careful. "]), Approval("rm -r build", followup=[Say(["Gone."])]), Say(["Well."]))
             name = await stage.approval(turn)
             stage.relay.stop(turn.session, turn.interaction)
-            await stage.ended(turn, seconds=5)
+            await stage.ended(turn)
             stage.relay.decide(name, "approve")
-            await until(lambda: not stage.relay.updates, 10, "the late decision acknowledged")
+            await until(lambda: not stage.relay.updates, 30, "the late decision acknowledged")
             after = stage.ask("after", Say(["Here."]), session=turn.session)
             await stage.ended(after)
             self.assertEqual(stage.gateway.commands, [])
@@ -184,11 +185,12 @@ class OddOrderTests(Scenarios):
         async with Stage("E3") as stage:
             session, interaction = stage.relay.new_session(), base62("int_")
             stage.relay.stop(session, interaction)
-            await until(lambda: not stage.relay.updates, 10, "the stop acknowledged")
+            await until(lambda: not stage.relay.updates, 30, "the stop acknowledged")
             stage.gateway.plan("never", Say(words("never", 500)))
             turn = stage.relay.ask("never", session, interaction=interaction)
-            await stage.ended(turn, seconds=8)
-            self.assertNotIn("running", [run.state for run in stage.gateway.runs.values()])
+            await stage.ended(turn)
+            # Not that it came to its own end.
+            self.assertLessEqual({run.state for run in stage.gateway.runs.values()}, {"aborted"})
             stage.check(turn, starts=None)
 
     @scenario(60)
@@ -199,13 +201,13 @@ class OddOrderTests(Scenarios):
             second = stage.ask("second", Say(words("second", 1000)), session=session)
             other = stage.ask("other", Say(words("other", 60)))
             await stage.streaming(first)
-            await until(lambda: stage.phone.bubble(second.interaction), 10, "the second bubble")
+            await until(lambda: stage.phone.bubble(second.interaction), 30, "the second bubble")
             stage.relay.stop(session)
-            await stage.ended(first, second, seconds=8)
+            await stage.ended(first, second)
             await stage.ended(other)
             stage.expect(other, "".join(words("other", 60)).strip())
-            self.assertEqual([run.state for run in stage.gateway.runs.values() if run.user_text == "second"
-                              and run.state != "aborted"], [])
+            self.assertLessEqual({run.state for run in stage.gateway.runs.values() if run.user_text in ("first", "second")},
+                                 {"aborted"})
             stage.check(first, second, other)
 
     @scenario(60)
@@ -227,7 +229,7 @@ class OddOrderTests(Scenarios):
             first = stage.ask("held", Say(["I wait. "]), Hold("go"), Say(["Done."]), session=session)
             await stage.streaming(first)
             second = stage.ask("next", Say(["Next."]), session=session)
-            await until(lambda: stage.phone.bubble(second.interaction), 5, "the second bubble")
+            await until(lambda: stage.phone.bubble(second.interaction), 30, "the second bubble")
             self.assertFalse(stage.phone.is_ended(second.interaction))
             stage.gateway.release("go")
             await stage.ended(first, second)

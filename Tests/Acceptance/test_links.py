@@ -98,16 +98,17 @@ class LinkTests(Scenarios):
         await self.restarted("E4")
 
     @scenario(90)
-    async def test_a_relay_that_falls_silent_is_noticed_within_60_seconds(self):
+    async def test_a_relay_that_falls_silent_is_noticed(self):
         scale = 5
         async with Stage("E3", scale=scale) as stage:
             before = stage.ask("before", Say(words("before", 200), 0.05))
             await stage.streaming(before)
             stage.relay.go_silent()
-            begun, made = time.monotonic(), stage.relay.sockets_made
+            made, told = stage.relay.sockets_made, len(stage.bridge.events)
             turn = stage.ask("during", Say(["Heard."]))
-            await until(lambda: stage.relay.sockets_made > made, 60 / scale + 2, "a new socket")
-            self.assertLessEqual((time.monotonic() - begun) * scale, 62)
+            lost = await stage.bridge.event("relay_lost", mark=told)
+            self.assertIn("silent", lost["reason"])
+            await until(lambda: stage.relay.sockets_made > made, 30, "a new socket")
             await stage.ended(before, turn, seconds=30)
             stage.expect(turn, "Heard.")
             stage.expect(before, "".join(words("before", 200)).strip())

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 import unittest
 
 from harness import Bridge, Stage, until
@@ -13,11 +12,15 @@ from scheduling import Scenarios, scenario
 from stories import with_approval, words
 
 
+# The flush waits for so long that an end within the wait below did not come of its limit.
+PATIENT = {"limits": {"stop_flush": "60s"}}
+
+
 class ShutdownTests(Scenarios):
-    @scenario(90)
-    async def test_SIGTERM_with_five_runs_going_is_out_in_6_seconds_and_all_five_end_right_after_the_restart(self):
+    @scenario(120)
+    async def test_SIGTERM_waits_for_none_of_five_runs_and_all_five_end_right_after_the_restart(self):
         for era in ("E1", "E3", "E4"):
-            async with Stage(era) as stage:
+            async with Stage(era, configuration=PATIENT) as stage:
                 held = [stage.ask(f"run {number}.", Say(words(f"run{number}")), Hold("stopped"), Say(words("rest")))
                         for number in range(3)]
                 tool = stage.ask("tool", Say(["Digging. "]), Tool(seconds=2), Say(["Dug."]))
@@ -26,11 +29,9 @@ class ShutdownTests(Scenarios):
                 for turn in held:
                     await stage.streaming(turn)
                 name = await stage.approval(approval)
-                await until(lambda: stage.phone.tasks_of(tool.interaction), 10, "a task")
-                begun = time.monotonic()
+                await until(lambda: stage.phone.tasks_of(tool.interaction), 30, "a task")
                 stage.bridge.terminate()
-                self.assertEqual(await stage.bridge.exit(10), 0)
-                self.assertLess(time.monotonic() - begun, 6)
+                self.assertEqual(await stage.bridge.exit(20), 0)
                 self.assertIn("shutdown", stage.bridge.names())
                 stage.gateway.release("stopped")
                 stage.relay.decide(name, "approve")
@@ -46,29 +47,26 @@ class ShutdownTests(Scenarios):
 
     @scenario(60)
     async def test_SIGINT_ends_an_idle_bridge_at_once_with_proper_closes(self):
-        async with Stage("E3") as stage:
+        async with Stage("E3", configuration=PATIENT) as stage:
             sockets = [*stage.relay.sockets, *(connection.socket for connection in stage.gateway.connections)]
-            begun = time.monotonic()
             os.kill(stage.bridge.pid, signal.SIGINT)
-            self.assertEqual(await stage.bridge.exit(10), 0)
-            self.assertLess(time.monotonic() - begun, 3)
-            await until(lambda: all(socket.closed.is_set() for socket in sockets), 5, "sockets are closed")
+            self.assertEqual(await stage.bridge.exit(20), 0)
+            await until(lambda: all(socket.closed.is_set() for socket in sockets), 30, "sockets are closed")
             self.assertEqual([socket.close_code for socket in sockets], [1000, 1000])
 
     @scenario(60)
     async def test_a_second_signal_ends_the_flush(self):
-        async with Stage("E3") as stage:
+        async with Stage("E3", configuration=PATIENT) as stage:
             turn = stage.ask("stuck", Say(words("stuck", 500)))
             await stage.streaming(turn)
             stage.relay.hold["sendMessageDelta"] = asyncio.Event()
             mark = len(stage.relay.calls)
-            await until(lambda: any(call.method == "sendMessageDelta" for call in stage.relay.calls[mark:]), 5, "a held call")
+            await until(lambda: any(call.method == "sendMessageDelta" for call in stage.relay.calls[mark:]), 30, "a held call")
             stage.bridge.terminate()
-            begun = time.monotonic()
-            await asyncio.sleep(0.2)  # The first signal is to be caught before the second comes.
+            # Two signals that nobody has caught yet are one; the first has been where the link is closed.
+            await until(lambda: not stage.gateway.connections, 30, "the agent's link is closed")
             stage.bridge.terminate()
-            await stage.bridge.exit(4)
-            self.assertLess(time.monotonic() - begun, 2)
+            await stage.bridge.exit(20)
             stage.relay.hold.pop("sendMessageDelta").set()
 
     @scenario(60)
@@ -78,7 +76,7 @@ class ShutdownTests(Scenarios):
             await stage.streaming(turn)
             second = Bridge(stage.directory, stage.environment())
             await second.start(ready_seconds=0)
-            self.assertEqual(await second.exit(10), 24)
+            self.assertEqual(await second.exit(), 24)
             self.assertIn("error", second.names())
             await stage.ended(turn)
             stage.check(turn)
@@ -87,7 +85,7 @@ class ShutdownTests(Scenarios):
     async def test_a_token_that_is_refused_at_the_start_ends_with_23(self):
         async with Stage("E3", start=False, relay_token="inst_0000000000000000:s_test_wrong") as stage:
             await stage.bridge.start(ready_seconds=0)
-            self.assertEqual(await stage.bridge.exit(15), 23, stage.bridge.story())
+            self.assertEqual(await stage.bridge.exit(), 23, stage.bridge.story())
             said = "".join(stage.bridge.stderr) + str(stage.bridge.events)
             self.assertIn("sophon-bridge pair", said)
             self.assertNotIn("s_test_wrong", said)
@@ -99,7 +97,7 @@ class ShutdownTests(Scenarios):
                 turn = stage.ask("on", Say(words("on", 500)))
                 await stage.streaming(turn)
                 stage.relay.revoke(status, code)
-                self.assertEqual(await stage.bridge.exit(15), 23, code)
+                self.assertEqual(await stage.bridge.exit(), 23, code)
                 self.assertIn("sophon-bridge pair", "".join(stage.bridge.stderr) + str(stage.bridge.events))
 
     @scenario(60)
@@ -108,8 +106,8 @@ class ShutdownTests(Scenarios):
             stage.gateway.protocol = 5
             await stage.bridge.start(ready_seconds=0)
             await stage.bridge.event("sophon_connected", 15)
-            await until(lambda: stage.gateway.connects, 15, "a connect")
-            await until(lambda: "protocol" in ("".join(stage.bridge.stderr) + str(stage.bridge.events)).lower(), 10,
+            await until(lambda: stage.gateway.connects, 30, "a connect")
+            await until(lambda: "protocol" in ("".join(stage.bridge.stderr) + str(stage.bridge.events)).lower(), 30,
                         "words about the protocol")
             self.assertIsNone(stage.bridge.process.returncode)
 
@@ -118,7 +116,7 @@ class ShutdownTests(Scenarios):
         async with Stage("E4", start=False, environment={"OPENCLAW_TOKEN": "wrong"}) as stage:
             await stage.bridge.start(ready_seconds=0)
             await stage.bridge.event("sophon_connected", 15)
-            await until(lambda: "token" in ("".join(stage.bridge.stderr) + str(stage.bridge.events)).lower(), 10,
+            await until(lambda: "token" in ("".join(stage.bridge.stderr) + str(stage.bridge.events)).lower(), 30,
                         "words about the token")
             await asyncio.sleep(3)  # That something does not happen cannot be awaited.
             self.assertLessEqual(len(stage.gateway.connects), 3)
@@ -130,7 +128,7 @@ class ShutdownTests(Scenarios):
             async with Stage(era, start=False) as stage:
                 stage.gateway.pairs_silently = False
                 await stage.bridge.start(ready_seconds=0)
-                await until(lambda: "openclaw devices approve" in "".join(stage.bridge.stderr), 15, "the remedy")
+                await until(lambda: "openclaw devices approve" in "".join(stage.bridge.stderr), 30, "the remedy")
                 # The first era knows an older signature only: there the first connect is to find that out.
                 self.assertEqual(len(stage.gateway.connects), 2 if era == "E1" else 1)
                 self.assertIsNone(stage.bridge.process.returncode)
