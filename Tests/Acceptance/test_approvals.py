@@ -3,7 +3,7 @@
 import unittest
 
 from harness import Stage, until
-from peers.steps import Approval, Say
+from peers.steps import Approval, Say, Wait
 from scheduling import Scenarios, scenario
 from stories import with_approval
 
@@ -69,9 +69,10 @@ class ApprovalTests(Scenarios):
 
     async def expired(self, era, detached):
         async with Stage(era) as stage:
+            # The run goes on for long enough that its end and the news of the expiry do not come at once.
             turn = stage.ask("too late", Say(["May I? "]),
-                             Approval("uptime", detached=detached, expires_seconds=1.5, followup=[Say(["Never."])]),
-                             *([] if detached else [Say(["Nobody said yes."])]))
+                             Approval("uptime", detached=detached, expires_seconds=5, followup=[Say(["Never."])]),
+                             *([] if detached else [Wait(2), Say(["Nobody said yes."])]))
             name = await stage.approval(turn)
             await until(lambda: not stage.gateway.approvals[name].is_pending, 30, "the approval expired")
             stage.relay.decide(name, "approve")

@@ -1,5 +1,6 @@
 """`journal` and `explain`: what the bridge has written down, for those who ask."""
 
+import asyncio
 import unittest
 
 from commands import lines_of, once
@@ -34,6 +35,11 @@ class JournalTests(Scenarios):
             end = f"{turn.interaction}-end"
             ids = [turn.interaction, turn.message_id, turn.update_id, end, next(iter(stage.gateway.runs)),
                    next(call.request_id for call in stage.relay.calls if call.method == "sendMessageEnd")]
+            # That the end is delivered is written once its answer has been read.
+            for _ in range(60):
+                if f"call {end}, try 1: delivered" in (await say("explain", turn.interaction)).out:
+                    break
+                await asyncio.sleep(0.25)
             for name in ids:
                 outcome = await say("explain", name)
                 self.assertEqual(outcome.code, 0, (name, outcome))

@@ -6,6 +6,7 @@ import json
 import sys
 import urllib.error
 import urllib.request
+from types import SimpleNamespace
 
 from harness import Stage, until
 from peers import ed25519
@@ -162,7 +163,9 @@ class PeerTests(Scenarios):
             status, answer, _ = await call(relay, "sendMessage", body | {"idempotency_key": "k-2"})
             self.assertEqual((status, answer["error"]["code"]), (410, "interaction_expired"))
             relay.rules.window_seconds = 100
-            relay.rules.buckets["msg"].level = 0
+            # Empty, and on a clock that stands: nothing comes in before the call does.
+            bucket = relay.rules.buckets["msg"]
+            bucket.level, bucket.clock = 0, SimpleNamespace(now=lambda: bucket.at, wall=relay.clock.wall)
             status, answer, headers = await call(relay, "sendMessage", body)
             self.assertEqual((status, headers["Retry-After"]), (429, "1"))
             self.assertGreater(answer["error"]["retry_after_ms"], 0)

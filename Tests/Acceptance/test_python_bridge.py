@@ -9,7 +9,7 @@ import unittest
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from harness import HERE, _children, _die_with_the_parent
+from harness import HERE, _children, _die_with_the_parent, until
 from scheduling import Scenarios, scenario
 from simulator import PhoneStream, Simulator
 
@@ -69,6 +69,7 @@ class PythonBridgeTests(Scenarios):
             phone = await PhoneStream(simulator).attach()
             sent = await simulator.write("one two three four five")
             await self.ends_with(simulator, sent, "one two three four five")
+            await until(lambda: any(name == "message_finalized" for _, name, _ in list(phone.events)), 30, "the phone has seen it")
             self.assertEqual(phone.text(sent["interaction_id"]), "one two three four five ")
             names = [name for _, name, data in phone.events if data.get("interaction_id") == sent["interaction_id"]]
             self.assertEqual(names, ["message_added", "message_added", "task_created", "task_completed",

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 import unittest
 
 from peers.raw import ask, request, Raw, upgraded
@@ -180,20 +181,27 @@ class ErrorCodeTests(SimulatorScenarios):
     @scenario(60)
     @served()
     async def test_429_rate_limited_to_the_token(self):
+        capacity, refill = BUCKETS["approval"]
         async with Raw(self.relay.port) as raw:
-            answers = []
-            for _ in range(12):
+            begun = time.monotonic()
+            for number in range(200):
                 await raw.send(request("POST", "/v1/bridge/requestApproval", self.relay.token, "{}"))
-                answers.append(await raw.answer())
-        for number, answer in enumerate(answers[:10]):
-            self.check(answer, 400, "invalid_request")
-            # What was refilled meanwhile: two in a second.
-            self.assertIn(int(answer.header("X-RateLimit-Remaining")), (9 - number, 10 - number))
-            self.assertEqual(answer.header("X-RateLimit-Limit"), "10")
-            self.assertEqual(answer.header("X-RateLimit-Bucket"), "approval")
-            self.assertEqual(answer.header("X-RateLimit-Scope"), "installation")
-            self.assertLessEqual(float(answer.header("X-RateLimit-Reset-After")), (number + 1) / 2)
-        refused = answers[11]
+                answer = await raw.answer()
+                # So much came in at most while we were at it, and nothing at least: the bucket was full at the beginning.
+                refilled = refill * (time.monotonic() - begun)
+                if answer.status == 429:
+                    break
+                self.check(answer, 400, "invalid_request")
+                left = capacity - 1 - number
+                self.assertGreaterEqual(int(answer.header("X-RateLimit-Remaining")), max(left, 0))
+                self.assertLessEqual(int(answer.header("X-RateLimit-Remaining")), min(left + refilled, capacity - 1))
+                self.assertEqual(answer.header("X-RateLimit-Limit"), str(capacity))
+                self.assertEqual(answer.header("X-RateLimit-Bucket"), "approval")
+                self.assertEqual(answer.header("X-RateLimit-Scope"), "installation")
+                self.assertLessEqual(float(answer.header("X-RateLimit-Reset-After")), min(number + 1, capacity) / refill)
+        self.assertGreaterEqual(number, capacity)
+        self.assertLessEqual(number, capacity + refilled)
+        refused = answer
         self.check(refused, 429, "rate_limited", hint=True)
         self.assertEqual(refused.header("X-RateLimit-Remaining"), "0")
         self.assertEqual(refused.header("Retry-After"), "1")

@@ -33,7 +33,8 @@ class MixTests(Scenarios):
             self.assertEqual(len(stage.gateway.commands), 1)
             self.assertEqual({count for count in stage.gateway.starts.values()}, {1})
             state = await self.settled(stage)
-            self.assertGreater(state["tally"]["faults"], 5)
+            # How many strike depends on how many calls the text is joined into.
+            self.assertGreater(state["tally"]["faults"], 2)
 
     async def settled(self, stage):
         """An acknowledgement that was lost comes again with the update, after 5 s."""

@@ -62,10 +62,9 @@ class SimulatorStateTests(Scenarios):
             phone = await PhoneStream(simulator).attach()
             sent = await simulator.write("go on")
             await simulator.saved("before-11")
-            seen = phone.last
             await simulator.kill9_and_start()
             await phone.task
-            again = await PhoneStream(simulator, seen).attach()
+            again = await PhoneStream(simulator, phone.last).attach()
             await simulator.connected()
             gateway.release("gate")
             await self.check(simulator, sent, "".join(words("before") + words("after")).strip())
