@@ -8,17 +8,18 @@ from peers.steps import Approval, Hold, Say, Tool
 from scheduling import Scenarios, scenario
 from stories import words
 
-SCALE = 40   # 30 minutes are 45 seconds.
+# 30 minutes are 90 seconds. No faster: a second in which this machine stands still is a third of a minute here.
+SCALE = 20
 
 
 class WindowTests(Scenarios):
-    @scenario(120, weight=0)
+    @scenario(200, weight=0)
     async def test_a_run_past_the_window_ends_its_bubble_in_time_and_the_rest_follows(self):
         async with Stage("E3", scale=SCALE) as stage:
-            turn = stage.ask("long", Say(["The first part. "]), Tool(seconds=48), Say(["The second part."]))
+            turn = stage.ask("long", Say(["The first part. "]), Tool(seconds=31 * 60 / SCALE), Say(["The second part."]))
             quick = stage.ask("quick", Say(["Quick."]))
             await stage.ended(quick)
-            await stage.ended(turn, seconds=60)
+            await stage.ended(turn, seconds=130)
             bubble = stage.phone.bubble(turn.interaction)
             minutes = (bubble.ended_at - turn.at) * SCALE / 60
             self.assertTrue(28.5 < minutes < 30, f"ended at minute {minutes:.1f}")
@@ -29,12 +30,12 @@ class WindowTests(Scenarios):
             self.assertEqual([states[-1] for states in stage.phone.tasks_of(turn.interaction).values()], ["task_completed"])
             stage.check(turn, quick)
 
-    @scenario(120, weight=0)
+    @scenario(200, weight=0)
     async def test_an_approval_after_the_window_goes_without_an_interaction_and_stop_still_works(self):
         async with Stage("E4", scale=SCALE) as stage:
             asking = stage.ask("asking", Say(["Begun. "]), Hold("late"), Approval("uptime", detached=False), Say(["Up."]))
             stopping = stage.ask("stopping", Say(["Going on. "]), Hold("stopped"), Say(["Never said."]))
-            await stage.ended(asking, stopping, seconds=60)
+            await stage.ended(asking, stopping, seconds=130)
             stage.gateway.release("late")
             name = await stage.approval(asking)
             self.assertNotIn("interaction_id", stage.phone.approvals[name])
@@ -59,7 +60,7 @@ class WindowTests(Scenarios):
             self.assertEqual(stage.phone.loose_messages(turn.session), ["Better late than never."])
             self.assertIsNone(stage.phone.bubble(turn.interaction))
 
-    @scenario(120, weight=0)
+    @scenario(200, weight=0)
     async def test_a_relay_away_for_20_minutes_gets_everything_in_order(self):
         async with Stage("E3", scale=SCALE) as stage:
             session = stage.relay.new_session()
@@ -79,15 +80,14 @@ class WindowTests(Scenarios):
             stage.expect(third, "".join(words("third", 30)).strip())
             stage.check(first, second, third)
 
-    @scenario(120, weight=0)
-    async def test_a_relay_away_for_an_hour_gets_the_answer_as_a_fresh_message(self):
-        scale = 60
-        async with Stage("E4", scale=scale) as stage:
-            turn = stage.ask("hour", Say(words("before")), Hold("away"), Say(words("after")))
+    @scenario(200, weight=0)
+    async def test_a_relay_away_for_longer_than_the_window_gets_the_answer_as_a_fresh_message(self):
+        async with Stage("E4", scale=SCALE) as stage:
+            turn = stage.ask("away", Say(words("before")), Hold("away"), Say(words("after")))
             await stage.streaming(turn)
             await stage.relay.go_down()
             stage.gateway.release("away")
-            await stage.clock.sleep(3600)
+            await stage.clock.sleep(32 * 60)
             await stage.relay.come_up()
             await until(lambda: stage.phone.loose_messages(turn.session), 30, "the answer as a fresh message")
             said = "".join(stage.phone.loose_messages(turn.session))
