@@ -11,7 +11,7 @@ from harness import NARROW, ROOT, BrowserTest, Keys, until
 
 sys.path.append(str(ROOT / "Tests" / "Acceptance"))
 from peers.gateway import Gateway  # noqa: E402
-from peers.steps import Approval, Say, Tool  # noqa: E402
+from peers.steps import Approval, Hold, Say, Tool  # noqa: E402
 
 
 class GatewayThread:
@@ -29,6 +29,9 @@ class GatewayThread:
     async def _begin(self):
         return await Gateway("E3").__aenter__()
 
+    def release(self, name):
+        self.loop.call_soon_threadsafe(self.gateway.release, name)
+
     def close(self):
         self.run(self.gateway.__aexit__())
         self.loop.call_soon_threadsafe(self.loop.stop)
@@ -41,17 +44,43 @@ class Agent(BrowserTest):
         self.peer = GatewayThread()
         self.addCleanup(self.peer.close)
 
+    def demo(self, folder):
+        gateway = self.peer.gateway
+        program = self.program("demo", "--agent", "openclaw", environment={
+            "OPENCLAW_URL": gateway.url, "OPENCLAW_TOKEN": gateway.token, "TMPDIR": folder, "HOME": folder,
+            "OPENCLAW_STATE_DIR": str(Path(folder) / "openclaw")})
+        self.page.open(program.phone_url, NARROW)
+        self.page.says("#bridge", "Bridge connected")
+        self.page.click("#new-chat")
+        return program
+
+    def test_a_long_answer_grows_before_the_eyes_in_at_least_five_steps(self):
+        page = self.page
+        pieces = [f"part {number}, " for number in range(8)]
+        self.peer.gateway.plan("Tell me a story", *(step for piece in pieces for step in (Say([piece]), Hold(piece))))
+        with tempfile.TemporaryDirectory() as folder:
+            with page.noting_steps():
+                program = self.demo(folder)
+            page.write("Tell me a story" + Keys.ENTER)
+            for piece in pieces:
+                # The agent goes on once the page shows what it has said, however long that takes.
+                page.says(".message.agent .body", piece.strip())
+                self.peer.release(piece)
+            until(lambda: page.newest()["state"] == "final", "the run has ended")
+            texts = page.steps(page.run("return document.querySelector('.message.agent').dataset.interaction"))
+            texts = [text for text in texts if text != "Thinking…"]
+            self.assertGreaterEqual(len(texts), 5, texts)
+            for shorter, longer in zip(texts, texts[1:]):
+                self.assertTrue(longer.startswith(shorter.rstrip()), (shorter, longer))
+            self.assertEqual(page.newest()["text"].strip(), "".join(pieces).strip())
+            self.assertEqual(program.breaches(), [])
+
     def test_the_page_talks_to_a_gateway_through_the_live_bridge(self):
         page, gateway = self.page, self.peer.gateway
         gateway.plan("How full is the disk?", Say(["Let me ", "look. "]), Tool("exec", {"command": "ls /"}),
                      Approval("df -h /", detached=False), Say(["It is ", "61% full."]))
         with tempfile.TemporaryDirectory() as folder:
-            program = self.program("demo", "--agent", "openclaw", environment={
-                "OPENCLAW_URL": gateway.url, "OPENCLAW_TOKEN": gateway.token, "TMPDIR": folder, "HOME": folder,
-                "OPENCLAW_STATE_DIR": str(Path(folder) / "openclaw")})
-            page.open(program.phone_url, NARROW)
-            page.says("#bridge", "Bridge connected")
-            page.click("#new-chat")
+            program = self.demo(folder)
             page.write("How full is the disk?" + Keys.ENTER)
             page.shown("#sheet")
             page.says("#sheet", "df -h /")
