@@ -100,7 +100,11 @@ class ThePage(BrowserTest):
         run = self.ask().open()
         self.open(run.session)
         pieces = [f"word{number} " for number in range(150)]
+        # No frame comes while they do: what each of them asked for is then drawn at once.
+        self.page.run("""window.frames_held = []; window.realFrame = requestAnimationFrame;
+            window.requestAnimationFrame = (draw) => window.frames_held.push(draw);""")
         run.delta(*pieces)
+        self.page.run("window.requestAnimationFrame = window.realFrame; for (const draw of window.frames_held) requestAnimationFrame(draw)")
         self.page.says(".message.agent .body", "word149")
         self.assertEqual(self.page.newest()["text"].strip(), "".join(pieces).strip())
         self.page.click("#chat-developer")
@@ -108,7 +112,7 @@ class ThePage(BrowserTest):
         events, redraws = self.page.run("""const m = /(\\d+) events .* (\\d+) redraws/.exec(document.querySelector(".figures").textContent);
             return [Number(m[1]), Number(m[2])]""")
         self.assertGreaterEqual(events, 150)
-        self.assertLess(redraws, events)
+        self.assertLess(redraws, events / 2)
         run.end("".join(pieces))
 
     def test_chats_have_unread_marks_until_they_are_opened(self):
@@ -156,6 +160,8 @@ class ThePage(BrowserTest):
     def test_a_dangerous_command_needs_time_and_a_critical_one_a_second_yes(self):
         run = self.ask("Clean up").open()
         self.open(run.session)
+        # The page's clock stands until the reload: the time to read is not over before it was looked at.
+        self.page.run("const at = performance.now(); performance.now = () => at")
         run.approval("a-high", title="Delete 3 folders", severity="high", command="rm -rf ~/.cache/thumbnails ~/tmp", host="gateway",
                      message="The agent wants to delete files outside its workspace.")
         self.page.shown("#sheet")
@@ -170,13 +176,13 @@ class ThePage(BrowserTest):
         self.assertEqual(self.relay.call("GET", "/v1/me/snapshot")["pending_approvals"][0]["approval_id"], "a-high")
         self.page.reload()
         self.page.shown("#sheet")
-        until(lambda: self.page.find("#sheet .once").is_enabled(), "Allow has come alive", 4)
+        until(lambda: self.page.find("#sheet .once").is_enabled(), "Allow has come alive")
         self.page.click("#sheet .once")
         self.page.gone("#sheet")
         run.approval("a-critical", title="Erase the disk", severity="critical", command="mkfs.ext4 /dev/sda1")
         self.page.shown("#sheet")
         self.page.says("#sheet .severity", "Critical")
-        until(lambda: self.page.find("#sheet .once").is_enabled(), "Allow has come alive", 4)
+        until(lambda: self.page.find("#sheet .once").is_enabled(), "Allow has come alive")
         self.page.click("#sheet .once")
         self.page.says("#sheet-title", "Are you sure?")
         self.assertEqual(self.page.focused(), "deny")
