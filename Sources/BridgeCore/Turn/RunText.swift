@@ -8,10 +8,12 @@ import BridgeModel
 /// Invariants:
 /// - A snapshot replaces everything but `base`; a failed attempt leaves nothing behind (`restart`).
 /// - After a gap, an addition cannot be placed: it is left out until the bus says what the whole (or the segment) is.
+/// - Once a segment has ended that lacks a piece, nothing is told to the preview until the bus says what the whole is: what
+///   was streamed would get a hole that the end does not have.
 /// - No text is longer than `limit`; what goes beyond it is left out.
 struct RunText: Sendable, Hashable, Codable {
     /// The newest segment is not kept: what was streamed of it stands in the deltas (`resume`).
-    private enum CodingKeys: String, CodingKey { case base, ended, hasGap, isIncomplete }
+    private enum CodingKeys: String, CodingKey { case base, ended, hasGap, isIncomplete, isTorn }
 
     static let joint = "\n\n"
     /// UTF-8 bytes. Eight times what the most talkative gateway gives out (OpenClaw sheet 6.2).
@@ -33,6 +35,9 @@ struct RunText: Sendable, Hashable, Codable {
     /// A whole segment may be missing: an end that tells only its own does not make up for it.
     private(set) var isIncomplete = false
 
+    /// An ended segment lacks a piece.
+    private var isTorn = false
+
     var isEmpty: Bool { ended.isEmpty && newest.isEmpty }
     /// Grows whenever a segment ends.
     var endedLength: Int { base.utf8.count + ended.utf8.count }
@@ -48,6 +53,11 @@ struct RunText: Sendable, Hashable, Codable {
     }
 
     mutating func apply(_ change: TextChange, planted: PlantedFault? = nil) -> Movement {
+        let movement = take(change, planted)
+        return isTorn ? .none : movement
+    }
+
+    private mutating func take(_ change: TextChange, _ planted: PlantedFault?) -> Movement {
         switch change {
         case .append(let addition):
             guard !hasGap, !addition.isEmpty, newest.utf8.count + ended.utf8.count < Self.limit else { return .none }
@@ -55,21 +65,23 @@ struct RunText: Sendable, Hashable, Codable {
             newest += addition
             return .grew(by: begins ? Self.joint + addition : addition)
         case .snapshot(let text):
-            if planted == .snapshotAppended { return apply(.append(text)) }
-            hasGap = false
-            isIncomplete = false
-            ended = ""
+            if planted == .snapshotAppended { return take(.append(text), nil) }
+            restart()
             newest = Self.limited(text)
             return .changed
         case .segment(let text):
+            if !extends(text, newest), !extends(newest, text) {
+                if hasGap { tear() }
+                endSegment()
+            }
             hasGap = false
-            if !extends(text, newest), !extends(newest, text) { endSegment() }
             newest = Self.limited(text)
             return .changed
         case .segmentEnded(let text):
             guard text != nil || !hasGap else {
                 // Its beginning was missed, and nobody says what it was: what is known of it stands.
                 hasGap = false
+                tear()
                 endSegment()
                 return .none
             }
@@ -86,6 +98,7 @@ struct RunText: Sendable, Hashable, Codable {
         newest = ""
         hasGap = false
         isIncomplete = false
+        isTorn = false
     }
 
     /// After a restart: what was streamed tells how far the newest segment had come, unless it was streamed by a failed
@@ -132,6 +145,12 @@ struct RunText: Sendable, Hashable, Codable {
     mutating func caughtUp(with text: String) -> Movement {
         guard ended.isEmpty, text.utf8.count > newest.utf8.count, extends(text, newest) else { return .none }
         return apply(.snapshot(text))
+    }
+
+    private mutating func tear() {
+        guard !newest.isEmpty else { return }
+        isTorn = true
+        isIncomplete = true
     }
 
     private mutating func endSegment() {

@@ -74,6 +74,28 @@ struct RunTextTests {
         #expect(!text.hasGap)
     }
 
+    @Test("a segment that lost its end in a gap stops what is streamed, until the whole is told")
+    func torn() {
+        var text = text(.segment("I look at"))
+        text.missed()
+        #expect(text.apply(.segment("Found")) == .none)
+        #expect(text.apply(.append(" it")) == .none)
+        #expect(text.apply(.segment("Found it.")) == .none)
+        #expect(text.whole == "I look at\n\nFound it.")
+        #expect(text.isIncomplete, "the end looks for the whole")
+        #expect(text.apply(.snapshot("I look at the disk.\n\nFound it.")) == .changed)
+        #expect(text.apply(.append(" It is full.")) == .grew(by: " It is full."))
+    }
+
+    @Test("a segment that goes on after a gap streams on")
+    func mended() {
+        var text = text(.segment("I look at"))
+        text.missed()
+        #expect(text.apply(.segment("I look at the disk.")) == .changed)
+        #expect(text.apply(.segment("Found it.")) == .changed)
+        #expect(!text.isIncomplete)
+    }
+
     @Test("nothing of a failed attempt is left")
     func restart() {
         var text = text(.segmentEnded("failed"), .append("attempt"))
