@@ -8,8 +8,6 @@ import Glibc
 /// `run`: the edges of the live bridge, its lock, its signals and its exit.
 struct RunCommand {
     private static let statusInterval = Duration.seconds(5)
-    /// For the disk alone, with which a stop does not wait long.
-    private static let closingLimit = Duration.seconds(1)
 
     private let command: ParsedCommand
     private let output: Output
@@ -115,12 +113,15 @@ struct RunCommand {
 
     /// What is to be delivered is delivered, if that does not take too long. A second signal ends it at once.
     private func shutDown(_ connections: [LiveConnection], _ configuration: Configuration) {
+        // One time for both: a disk that is slow to take what was refused leaves less for what is to be delivered.
+        let clock = SystemClock()
+        let end = clock.now + configuration.limits.stopFlush
         if configuration.onStop == .close {
             for connection in connections { connection.closeTurns() }
-            _ = Pace.wait(atMost: Self.closingLimit) { connections.allSatisfy(\.turnsAreClosed) }
+            _ = Pace.wait(atMost: end - clock.now) { connections.allSatisfy(\.turnsAreClosed) }
         }
         for connection in connections { connection.closeLinks() }
-        _ = Pace.wait(atMost: configuration.limits.stopFlush) { connections.allSatisfy(\.isQuiet) }
+        _ = Pace.wait(atMost: end - clock.now) { connections.allSatisfy(\.isQuiet) }
         for connection in connections { connection.stop() }
     }
 }
