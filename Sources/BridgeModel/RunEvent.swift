@@ -105,6 +105,11 @@ package struct ToolResult: Hashable, Sendable, Codable {
     /// The result as compact JSON; a text result is a JSON string.
     package var result: JSONText?
     package var error: String?
+    /// The bus tells the output before the end and never in it: what was told belongs to the result (Oppi sheet 9.3).
+    package var lacksOutput = false
+
+    /// Not kept: where it is set, an end waits for nothing.
+    private enum CodingKeys: String, CodingKey { case call, channel, name, status, title, result, error }
 
     package init(
         call: ToolCallID, channel: ToolChannel = .call, name: String? = nil, status: Status, title: String? = nil,

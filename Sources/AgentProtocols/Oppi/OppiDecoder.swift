@@ -300,9 +300,10 @@ package struct OppiDecoder: AgentDecoder {
             let begun = runs(call, id)
             sessions[id]?.calls.ended(call)
             let failed = root["isError"]?.flag == true
-            let result = ToolResult(
+            var result = ToolResult(
                 call: call, name: name, status: failed ? .failed : .completed, result: root["details"]?.compact,
                 error: failed ? "\(name) failed" : nil)
+            result.lacksOutput = true
             return begun + [signal(id, .tool(.finished(result)))]
         }
     }

@@ -151,7 +151,15 @@ struct ToolLedger: Sendable, Hashable, Codable {
                 task: call.task, name: result.name ?? call.name, status: result.status,
                 label: title.flatMap(label),
                 error: error.map { TextCut.marked($0, atMost: 4_000) },
-                result: (result.result ?? call.held?.result).map(cut)))
+                result: (whole(result, of: call) ?? call.held?.result).map(cut)))
+    }
+
+    /// Progress may be dropped on its way, the end is not: output that no end tells goes with it.
+    private static func whole(_ result: ToolResult, of call: Call) -> JSONText? {
+        guard result.lacksOutput, !call.output.isEmpty else { return result.result }
+        let output = JSONText.string(call.output)
+        guard let details = result.result else { return output }
+        return JSONText(unchecked: #"{"output":\#(output.text),"details":\#(details.text)}"#)
     }
 
     private static func label(_ text: String) -> String? {

@@ -25,6 +25,22 @@ struct ToolLedgerTests {
                 task: task, name: "exec", status: status, label: label, result: result.map { JSONText.string($0) }))
     }
 
+    @Test(
+        "output that the end does not tell goes with it, beside what it does tell",
+        arguments: [nil, #"{"exitCode":0}"#])
+    mutating func outputApart(details: String?) {
+        _ = tools.started(start())
+        _ = tools.progressed(ToolProgress(call: call, output: "4", append: true))
+        _ = tools.progressed(ToolProgress(call: call, output: "2\n", append: true))
+        var end = ToolResult(call: call, status: .completed, result: details.map(JSONText.init(unchecked:)))
+        end.lacksOutput = true
+        let whole = details.map { #"{"output":"42\n","details":\#($0)}"# } ?? #""42\n""#
+        #expect(
+            tools.finished(end)
+                == .taskEnded(
+                    TaskEnd(task: task, name: "exec", status: .completed, result: JSONText(unchecked: whole))))
+    }
+
     @Test("one call over three channels is one card with the richest result")
     mutating func channels() {
         #expect(
