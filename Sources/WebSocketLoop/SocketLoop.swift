@@ -76,17 +76,19 @@ package final class SocketLoop {
 
     /// After a fault the peer may still be sending, and closing the socket over unread bytes would destroy the closing
     /// frame that tells it why: what it sends is thrown away for up to a second. Nobody waits for that: the last event was told.
+    /// When the second is over before this thread has run, what is there already is thrown away all the same.
     package func linger() {
         guard case .fault = session.ending, readFailure == nil, writeFailure == nil else { return }
-        deadline = Deadline(after: .seconds(1))
-        while let deadline, !deadline.hasPassed {
+        let end = Deadline(after: .seconds(1))
+        var lateReads = 0
+        while lateReads < Self.readsInARow {
+            if end.hasPassed { lateReads += 1 }
             switch buffer.withUnsafeMutableBytes({ pipe.read(into: $0) }) {
             case .bytes: continue
-            case .blocked: break
+            case .blocked: if end.hasPassed { return }
             case .ended, .failed: return
             }
-            let ready = wait(
-                for: pipe.descriptor, reading: true, writing: false, orders: control, until: deadline)
+            let ready = wait(for: pipe.descriptor, reading: true, writing: false, orders: control, until: end)
             if ready.isBroken { return }
         }
     }

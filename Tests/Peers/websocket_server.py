@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.parse
+from socket import SO_SNDBUF, SOL_SOCKET
 
 from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed
@@ -178,6 +179,8 @@ async def answer_raw(reader, writer):
     elif path == "/bad-text":
         writer.write(yes + frame(1, b"\xff"))
     elif path == "/huge":
+        # The system takes all of it at once, so that it arrives also when this process stands still.
+        writer.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_SNDBUF, 1 << 20)
         writer.write(yes + b"\x82\x7f" + (1 << 62).to_bytes(8, "big") + b"x" * 100_000)
     else:
         writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
