@@ -33,7 +33,8 @@ class Demo(BrowserTest):
         page.click(".card summary")
         page.says(".card-label", "ls packets | wc -l")
         page.says(".card .part:nth-of-type(1)", "ls packets | wc -l")
-        page.says(".card .part:nth-of-type(2)", "42")
+        page.says(".card .part:nth-of-type(2) h3", "Output")
+        page.says(".card .part:nth-of-type(2) pre", "42")
         page.picture("demo-wide-light-tool")
 
         # The third asks, and nobody but the person answers.

@@ -65,16 +65,23 @@ function drawCard(card, task) {
   setText(card.state, task.status === "running" && task.percent !== undefined ? `${task.percent}%` : WORDS[task.status] ?? task.status);
   setHidden(card.bar, task.percent === undefined || task.status !== "running");
   if (task.percent !== undefined) card.bar.value = task.percent;
+  const { output, result } = told(task);
   card.parts.replaceChildren(...[
-    part("Arguments", task.args), outputSoFar(task), part("Result", task.result), part("Error", task.error), task.isSealed ? make("p", { class: "quiet", text: "The details are sealed." }) : null,
+    part("Arguments", task.args), part(task.status === "running" ? "Output so far" : "Output", output), part("Result", result),
+    part("Error", task.error), task.isSealed ? make("p", { class: "quiet", text: "The details are sealed." }) : null,
   ].filter(Boolean));
   if (!card.parts.firstChild) card.parts.append(make("p", { class: "quiet", text: "No details." }));
 }
 
-/** What it said on the way, unless its result says so too. */
-function outputSoFar(task) {
-  const isToldAgain = task.result !== undefined && plain(task.result).includes(plain(task.partial ?? "").trim());
-  return isToldAgain ? null : part(task.status === "running" ? "Output so far" : "Output", task.partial);
+/** What it said on the way, unless its result says so too; output that stands apart in the result is shown as what it is. */
+function told(task) {
+  const { partial, result } = task;
+  if (result && typeof result === "object" && !Array.isArray(result) && typeof result.output === "string") {
+    const { output, ...others } = result;
+    return { output, result: Object.keys(others).length ? others : undefined };
+  }
+  const isToldAgain = result !== undefined && plain(result).includes(plain(partial ?? "").trim());
+  return { output: isToldAgain ? undefined : partial, result };
 }
 
 function part(name, value) {
