@@ -64,20 +64,31 @@ enum LaneBench {
         defer { runner.stop() }
         open(0, runner)
         let run = RunID("run_0")
-        while runner.ask({ $0.tally.delivered }) < 1 { usleep(500) }
+        try untilDelivered(1, of: runner)
         var moments = ""
         for number in 0..<100 {
             usleep(40_000)
             // One delta a token, also when the machine stood still for so long that two would be joined.
-            while runner.ask({ $0.tally.delivered }) < number + 1 { usleep(500) }
+            try untilDelivered(number + 1, of: runner)
             moments += "\(SystemClock().now.nanoseconds)\n"
             runner.tell { bridge, now in
                 bridge.agentSays(RunSignal(run: run, session: nil, event: .text(.append("token \(number) "))), at: now)
             }
         }
-        while runner.ask({ $0.tally.delivered }) < 101 { usleep(500) }
+        try untilDelivered(101, of: runner)
         try Data(moments.utf8).write(to: URL(filePath: log))
     }
+
+    /// Looks twice a millisecond: what is measured goes on in other threads. Fails when the relay takes nothing for 30 seconds.
+    private static func untilDelivered(_ count: Int, of runner: BridgeRunner) throws {
+        let end = SystemClock().now + .seconds(30)
+        while runner.ask({ $0.tally.delivered }) < count {
+            guard SystemClock().now < end else { throw NotDelivered(count: count) }
+            usleep(500)
+        }
+    }
+
+    private struct NotDelivered: Error { var count: Int }
 
     private static func runner(_ url: String, sending: @escaping @Sendable (RelayCall) -> Void) -> BridgeRunner {
         BridgeRunner(
