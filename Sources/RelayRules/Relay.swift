@@ -122,6 +122,7 @@ package struct Relay: Sendable {
             Exchange(
                 response: RawResponse(status: refusal.status, headers: headers, body: refusal.body), delivery: .normal)
         }
+        if let struck = strikeOutside(target, headers: headers, at: now) { return struck }
         if target.segments == ["healthz"] {
             return Exchange(
                 response: RawResponse(status: 200, headers: headers, body: Array(#"{"ok":true}"#.utf8)),

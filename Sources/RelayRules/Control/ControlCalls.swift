@@ -120,8 +120,10 @@ extension Relay {
         let name = order.enumeration("kind", kinds.map(\.name), required: true)
         let count = order.integer("count", 1...100_000) ?? 1
         let parameters = Self.parameters(&order)
+        let kind = name.flatMap(FaultKind.named)
+        if let kind { Self.checkStatus(of: kind, parameters, &order) }
         try order.check()
-        if let kind = name.flatMap(FaultKind.named) { plan(kind, count: count, parameters) }
+        if let kind { plan(kind, count: count, parameters) }
     }
 
     private mutating func orderRestart(_ order: Fields) throws(Refusal) {

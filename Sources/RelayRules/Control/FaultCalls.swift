@@ -23,6 +23,7 @@ extension Relay {
             order.complain("method", .custom, "expected only with faults of calls", .malformedRequest)
         }
         let parameters = Self.parameters(&order)
+        Self.checkStatus(of: kind, parameters, &order)
         try order.check()
         plan(kind, method: method, count: count, parameters)
         return JSONWriter.object { $0.field("planned", Int64(count)) }
@@ -40,11 +41,18 @@ extension Relay {
         return kind
     }
 
+    /// Only a page can have a status that is no error: in an envelope it would contradict `ok`.
+    static func checkStatus(of kind: FaultKind, _ parameters: FaultParameters, _ order: inout Fields) {
+        guard let status = parameters.status, status < 400, !kind.isPage else { return }
+        order.complain("status", .custom, "expected 400 to 599", .malformedRequest)
+    }
+
     static func parameters(_ order: inout Fields) -> FaultParameters {
         var parameters = FaultParameters()
         parameters.milliseconds = order.integer("milliseconds", 1...600_000)
-        parameters.retryAfterMilliseconds = order.integer("retry_after_ms", 0...3_600_000).map(Int64.init)
-        parameters.status = order.integer("status", 400...599)
+        parameters.retryAfterMilliseconds = order.integer("retry_after_ms", 0...172_800_000).map(Int64.init)
+        parameters.status = order.integer("status", 200...599)
+        parameters.path = order.optional("path", atMost: 64)
         if case .number? = order.member("code") {
             parameters.closeCode = closeCode(&order)
         } else {

@@ -17,7 +17,12 @@ package struct Fault: Sendable, Hashable {
         case oddRetryAfter(String)
         case redirect
         case unauthorized
-        case refused(status: Int, code: String)
+        /// In the relay's envelope; `path` is that of the one entry of `errors[]` (relay sheet 10.1).
+        case refused(status: Int, code: String, path: String? = nil)
+        /// Something between the bridge and the relay answers, and nothing took effect.
+        case page(ProxyPage, status: Int)
+        /// The same after the write took effect: the relay's own answer is lost.
+        case pageAfter(ProxyPage, status: Int)
         // Something else happens beside the call, which is answered as ever.
         case socketsClosed(code: Int)
         case socketsCut
@@ -30,7 +35,7 @@ package struct Fault: Sendable, Hashable {
     }
 
     package var kind: Kind
-    /// Nil: whatever bridge method comes next.
+    /// Nil: whatever bridge method comes next. `pairing/start`, `pairing/poll` and `healthz` are struck only by name.
     package var method: String?
     package var count: Int
 
@@ -56,7 +61,11 @@ extension Fault.Kind {
         case .oddRetryAfter: "retry_after_soon"
         case .redirect: "redirect"
         case .unauthorized: "401"
-        case .refused(_, let code): code
+        case .refused(_, let code, _): code
+        case .page(.html, _): "proxy_html"
+        case .page(.empty, _): "proxy_empty"
+        case .page(.json, _): "proxy_json"
+        case .pageAfter: "proxy_after"
         case .socketsClosed: "close"
         case .socketsCut: "drop"
         case .socketsSilent: "silence"

@@ -20,6 +20,14 @@ package struct FaultKind: Sendable {
     package let isBearable: Bool
     let plan: @Sendable (FaultParameters) -> Plan
 
+    /// Answered by something between the bridge and the relay.
+    var isPage: Bool {
+        switch plan(FaultParameters()) {
+        case .call(.page), .call(.pageAfter), .socket(.page): true
+        case .call, .socket: false
+        }
+    }
+
     package static var names: [String] { all.map(\.name) }
 
     package static func named(_ name: String) -> FaultKind? { all.first { $0.name == name } }
@@ -43,7 +51,7 @@ package struct FaultKind: Sendable {
         FaultKind(name: name, target: target, sentence: sentence, isBearable: bearable) { .socket(kind($0)) }
     }
 
-    package static let all: [FaultKind] = answers + refusals + beside + connections + updates
+    package static let all: [FaultKind] = answers + pages + refusals + beside + connections + updates
 
     private static let answers = [
         call("429", "too many calls, with Retry-After and retry_after_ms", bearable: true) {
@@ -72,6 +80,22 @@ package struct FaultKind: Sendable {
         call("redirect", "302 to another address") { _ in .redirect },
     ]
 
+    /// Not the relay's word, whatever their status.
+    private static let pages = [
+        call("proxy_html", "a proxy answers with a page and `status` (403), and nothing took effect") {
+            .page(.html, status: $0.status ?? 403)
+        },
+        call("proxy_empty", "a proxy answers with `status` (404) and no body, and nothing took effect") {
+            .page(.empty, status: $0.status ?? 404)
+        },
+        call("proxy_json", "a proxy answers with `status` (403) and JSON of another shape, and nothing took effect") {
+            .page(.json, status: $0.status ?? 403)
+        },
+        call("proxy_after", "the write took effect, and a proxy answers with a page and `status` (502)") {
+            .pageAfter(.html, status: $0.status ?? 502)
+        },
+    ]
+
     private static let refusals = [
         call("401", "invalid_token in mid-life: the token was taken back") { _ in .unauthorized },
         call("410", "`code` says which, interaction_expired if nothing else") {
@@ -82,7 +106,9 @@ package struct FaultKind: Sendable {
         refusal(410, "installation_revoked", "the installation was revoked in mid-stream"),
         refusal(409, "message_finalized", "the message has ended already"),
         refusal(409, "idempotency_conflict", "the key was used with another body"),
-        refusal(400, "invalid_request", "the body does not fit"),
+        call("invalid_request", "400: the body does not fit, at `path` where that is said") {
+            .refused(status: 400, code: "invalid_request", path: $0.path)
+        },
         refusal(400, "validation_failed", "the same under its other name"),
         refusal(403, "permission_denied", "a scope is missing"),
         refusal(403, "memory_access_denied", "the namespace is not granted"),
@@ -91,6 +117,14 @@ package struct FaultKind: Sendable {
         refusal(404, "agent_not_found", "the agent is not known"),
         refusal(413, "payload_too_large", "the body is over the limit"),
         refusal(451, "content_blocked", "the content filter"),
+        refusal(400, "invalid_token_location", "the token stands in the URL"),
+        refusal(401, "invalid_signature", "of webhooks only"),
+        refusal(409, "concurrent_long_poll_disallowed", "of bots only"),
+        refusal(422, "tool_not_declared", "of bots only"),
+        refusal(422, "egress_denied", "of bots only"),
+        call("unheard_of", "the relay's envelope with `status` (418) and any `code`") {
+            .refused(status: $0.status ?? 418, code: $0.errorCode ?? "unheard_of", path: $0.path)
+        },
         refusal(503, "agent_degraded", "the agent was put to sleep, with both hints"),
     ]
 
@@ -114,6 +148,17 @@ package struct FaultKind: Sendable {
         socket("refused", .connection, "the upgrade is answered with `status` (503)") {
             .refused(
                 status: $0.status ?? 503, code: $0.errorCode ?? FaultParameters.errorCode(ofStatus: $0.status ?? 503))
+        },
+        socket("upgrade_html", .connection, "a proxy answers the upgrade with a page and `status` (403)") {
+            .page(.html, status: $0.status ?? 403)
+        },
+        socket("upgrade_empty", .connection, "a proxy answers the upgrade with `status` (404) and no body") {
+            .page(.empty, status: $0.status ?? 404)
+        },
+        socket(
+            "upgrade_json", .connection, "a proxy answers the upgrade with `status` (401) and JSON of another shape"
+        ) {
+            .page(.json, status: $0.status ?? 401)
         },
         socket("silent", .connection, "accepted, and never a word") { _ in .silent },
         socket("half_open", .connection, "ready, and from then on nothing is sent or read") { _ in .halfOpen },
@@ -157,6 +202,8 @@ package struct FaultParameters: Hashable, Sendable {
     package var status: Int?
     package var closeCode: Int?
     package var errorCode: String?
+    /// Of the entry in `errors[]`.
+    package var path: String?
 
     package init() {}
 

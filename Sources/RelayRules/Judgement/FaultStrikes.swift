@@ -17,10 +17,25 @@ extension Relay {
     /// What was planned for this call comes before what the mix draws.
     mutating func takeFault(for method: String) -> Fault.Kind? {
         let drawn = faultMix?.drawForCall()
-        guard let index = faults.firstIndex(where: { $0.method == nil || $0.method == method }) else {
-            if drawn != nil { tally.faults += 1 }
-            return drawn
-        }
+        if let planned = takePlannedFault(where: { $0 == nil || $0 == method }) { return planned }
+        if drawn != nil { tally.faults += 1 }
+        return drawn
+    }
+
+    /// A fault of an address outside `/v1/bridge`, which has to name it.
+    mutating func strikeOutside(_ target: RequestTarget, headers: [RawHeader], at now: Moment) -> Exchange? {
+        guard !faults.isEmpty else { return nil }
+        let name =
+            target.segments.starts(with: ["v1", "pairing"])
+            ? target.segments.dropFirst().joined(separator: "/") : target.segments.joined(separator: "/")
+        guard let fault = takePlannedFault(where: { $0 == name }) else { return nil }
+        var exchange = answerInsteadOf(fault, bucket: "", headers: headers, at: now)
+        exchange?.fault = fault.name
+        return exchange
+    }
+
+    private mutating func takePlannedFault(where strikes: (String?) -> Bool) -> Fault.Kind? {
+        guard let index = faults.firstIndex(where: { strikes($0.method) }) else { return nil }
         faults[index].count -= 1
         let kind = faults[index].kind
         if faults[index].count <= 0 { faults.remove(at: index) }
@@ -60,6 +75,8 @@ extension Relay {
                 response: RawResponse(
                     status: 200, headers: [RawHeader("Content-Type", "text/html")], body: Array(page.utf8)),
                 delivery: .normal)
+        case .page(let page, let status):
+            return Exchange(response: page.response(status: status, turn: tally.faults), delivery: .normal)
         case .oddRetryAfter(let text):
             return refused(
                 Refusal(status: 429, code: "rate_limited", message: "As asked for."),
@@ -70,13 +87,16 @@ extension Relay {
                     status: 302, headers: headers + [RawHeader("Location", "/v1/bridge/elsewhere")], body: []),
                 delivery: .normal)
         case .unauthorized: return refused(Refusal(status: 401, code: "invalid_token", message: "As asked for."))
-        case .refused(let status, let code):
-            // 503 comes with a hint (relay sheet 10.1).
-            let wait: Int64? = status == 503 ? 1_000 : nil
+        case .refused(let status, let code, let path):
+            // 429 and 503 come with a hint (relay sheet 10.1).
+            let wait: Int64? = status == 503 || status == 429 ? 1_000 : nil
+            let issues = path.map { [FieldIssue(path: $0, code: .tooBig, message: "As asked for.")] } ?? []
             return refused(
-                Refusal(status: status, code: code, message: "As asked for.", retryAfterMilliseconds: wait),
+                Refusal(
+                    status: status, code: code, message: "As asked for.", issues: issues, retryAfterMilliseconds: wait),
                 rate + (wait.map { [retry($0)] } ?? []))
-        case .slow, .replyLost, .truncated, .huge, .socketsClosed, .socketsCut, .socketsSilent, .socketsHalfOpen,
+        case .slow, .replyLost, .truncated, .huge, .pageAfter, .socketsClosed, .socketsCut, .socketsSilent,
+            .socketsHalfOpen,
             .phoneAway, .restart, nil:
             return nil
         }
@@ -90,6 +110,7 @@ extension Relay {
         case .slow(let milliseconds): exchange.delivery = .delayed(milliseconds: milliseconds)
         case .replyLost: exchange.delivery = .responseLost
         case .truncated: exchange.response.body = Array(exchange.response.body.prefix(exchange.response.body.count / 2))
+        case .pageAfter(let page, let status): exchange.response = page.response(status: status, turn: tally.faults)
         case .huge: exchange.response.body += [UInt8](repeating: UInt8(ascii: " "), count: 10_000_000)
         case .socketsClosed(let code): closeSockets(code: code, reason: "as asked for")
         case .socketsCut: cutSockets()

@@ -3,6 +3,8 @@ package struct SocketFault: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         // The next connections.
         case refused(status: Int, code: String)
+        /// Something between the bridge and the relay answers the upgrade.
+        case page(ProxyPage, status: Int)
         /// Accepted; nothing is sent, and what comes is ignored.
         case silent
         /// `ready`, and from then on nothing is sent or read.
@@ -44,6 +46,9 @@ extension SocketFault.Kind {
     package var name: String {
         switch self {
         case .refused: "refused"
+        case .page(.html, _): "upgrade_html"
+        case .page(.empty, _): "upgrade_empty"
+        case .page(.json, _): "upgrade_json"
         case .silent: "silent"
         case .halfOpen: "half_open"
         case .acceptedThenClosed: "accept_then_close"
@@ -62,8 +67,10 @@ extension SocketFault.Kind {
     }
 
     var isRefusal: Bool {
-        if case .refused = self { return true }
-        return false
+        switch self {
+        case .refused, .page: true
+        default: false
+        }
     }
 
     var strikesOpening: Bool {

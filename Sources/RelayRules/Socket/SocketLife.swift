@@ -12,10 +12,11 @@ extension Relay {
             try checkURL(target, request, trace, at: now)
             try checkBridgeToken(request, "ws", trace, at: now)
             drawnForConnection = faultMix?.drawForSocket(.connection)
-            if case .refused(let status, let code) = takeSocketFault(where: \.isRefusal)
-                ?? drawn(where: \.isRefusal)
-            {
+            switch takeSocketFault(where: \.isRefusal) ?? drawn(where: \.isRefusal) {
+            case .refused(let status, let code):
                 throw Refusal(status: status, code: code, message: "As asked for.")
+            case .page(let page, let status): return page.response(status: status, turn: tally.faults)
+            default: break
             }
             guard sockets.count < options.socket.connectionLimit else {
                 throw Refusal(
