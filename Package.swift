@@ -79,7 +79,10 @@ let package = Package(
         room("Simulator", ["BridgeModel", "RelayRules", "LocalServer", "Locking", "CPhonePage"]),
         room(
             "BridgeTesting",
-            ["BridgeModel", "BridgeCore", "RelayRules", "RelayProtocol", "Recording", "Locking"]),
+            [
+                "AgentProtocols", "BridgeModel", "BridgeCore", "BridgeService", "RelayRules", "RelayProtocol",
+                "Recording", "Locking",
+            ]),
         // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
         room("WireTesting", ["Locking"]),
         pureRoom("Commands", ["BridgeModel"]),
@@ -125,7 +128,9 @@ let package = Package(
             ]),
         tests("SimulationTests", ["BridgeCore", "BridgeModel", "BridgeTesting"]),
         // The session machine, and the bridge behind it, against a scripted gateway on virtual time.
-        tests("GatewayTests", ["AgentProtocols", "BridgeCore", "BridgeModel", "BridgeTesting"]),
+        tests(
+            "GatewayTests",
+            ["AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "RelayRules"]),
         tests("RelayRulesTests", ["BridgeTesting", "RelayRules"]),
         tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"], exclude: ["Golden"]),
         tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),

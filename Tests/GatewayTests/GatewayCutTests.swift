@@ -2,6 +2,7 @@ import AgentProtocols
 import BridgeCore
 import BridgeModel
 import BridgeTesting
+import RelayRules
 import Testing
 
 /// The link cut once, after any number of frames.
@@ -24,13 +25,22 @@ struct Cut: CustomTestStringConvertible {
         }
     }
 
+    func prepare(_ world: LiveWorld) {
+        world.network.cutGatewayAfter = frames
+        switch kind {
+        case .blink: break
+        case .absence: world.network.insteadOfCut = { world.sides[0].cutGateway(away: .seconds(12)) }
+        case .restart: world.network.insteadOfCut = { world.restarts(down: .milliseconds(100)) }
+        }
+    }
+
     /// Each position of each conversation: how many frames one has is counted first.
     static let all: [Cut] = GatewayEra.allCases.flatMap { era in
         // In E1 and E2 all approvals are detached.
         Scenario.allCases.filter { $0 != .detached || era == .e3 || era == .e4 }.flatMap { scenario in
             let whole = scenario.world(era)
-            whole.run()
-            return (0..<whole.frames).flatMap { frames in
+            whole.play()
+            return (0..<whole.gatewayFrames).flatMap { frames in
                 kinds(era).map { Cut(era: era, scenario: scenario, frames: frames, kind: $0) }
             }
         }
@@ -41,47 +51,42 @@ struct Cut: CustomTestStringConvertible {
 struct GatewayCutTests {
     /// E1 cannot be asked for its approvals: a question that was lost with the link is never shown, and its follow-up finds
     /// the bubble ended.
-    private static func text(after cut: Cut, in world: GatewayWorld) -> String {
-        cut.era == .e1 && cut.scenario == .approval && world.asked.isEmpty
+    private static func text(after cut: Cut, in world: LiveWorld) -> String {
+        cut.era == .e1 && cut.scenario == .approval && world.asked == 0
             ? "I must ask. \n\nI wait." : cut.scenario.text(cut.era)
     }
 
     /// The positions at which a stop may be lost.
     static let stops: [Cut] = GatewayEra.allCases.flatMap { era in
         let whole = Scenario.text.world(era)
-        whole.at(1_300) { $0.stops("r1") }
-        whole.run()
-        return (0..<whole.frames).map { Cut(era: era, scenario: .text, frames: $0, kind: .blink) }
+        whole.stops(0, after: .milliseconds(1_300))
+        whole.play()
+        return (0..<whole.gatewayFrames).map { Cut(era: era, scenario: .text, frames: $0, kind: .blink) }
     }
 
     @Test("a stop reaches the gateway all the same, and no run goes on", arguments: stops)
     func stopped(_ cut: Cut) {
         let world = cut.scenario.world(cut.era)
-        world.at(1_300) { $0.stops("r1") }
-        world.cutAfter = cut.frames
-        world.goesOnUntil = .seconds(20)
-        world.run()
+        world.stops(0, after: .milliseconds(1_300))
+        cut.prepare(world)
+        world.play(atLeast: .seconds(20))
         #expect(world.gateway.begun["Question?", default: 0] <= 1)
-        #expect(!world.gateway.isActive("r1"))
-        #expect(world.ends("r1").count == 1)
-        #expect(world.outcome("r1") == .aborted || world.outcome("r1") == .answered)
+        #expect(!world.gateway.isActive(world.run().text))
+        #expect(world.ends().count == 1)
+        #expect(world.outcome() == .aborted || world.outcome() == .answered)
     }
 
     @Test("exactly one run begins, the final text is exact, and nothing is doubled", arguments: Cut.all)
     func recovered(_ cut: Cut) {
         let world = cut.scenario.world(cut.era)
-        world.cutAfter = cut.frames
-        world.away = cut.kind == .absence ? .seconds(12) : .zero
-        world.replacesSession = cut.kind == .restart
-        world.run()
+        cut.prepare(world)
+        world.play()
         #expect(world.gateway.begun == ["Question?": 1])
         #expect(world.gateway.breaches == [])
-        #expect(world.outcome("r1") == .answered)
-        #expect(world.ends("r1") == [Self.text(after: cut, in: world)])
-        #expect(world.asked.count <= 1)
-        for task in world.tasks.values {
-            #expect(task.begun == 1)
-            #expect(task.ended.count == 1)
-        }
+        #expect(world.outcome() == .answered)
+        #expect(world.ends() == [Self.text(after: cut, in: world)])
+        #expect(world.asked <= 1)
+        #expect(world.tasks.allSatisfy { $0.status != nil })
+        #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
     }
 }

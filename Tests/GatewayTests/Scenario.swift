@@ -56,9 +56,10 @@ enum Scenario: String, CaseIterable {
         }
     }
 
-    func world(_ era: GatewayEra) -> GatewayWorld {
-        let world = GatewayWorld(era, scripts: ["Question?": script(era)])
-        world.at(1_000) { $0.writes("Question?", run: "r1") }
+    func world(_ era: GatewayEra) -> LiveWorld {
+        let world = LiveWorld(era, scripts: ["Question?": script(era)])
+        world.writes("Question?", after: .seconds(1))
+        world.decisionTime = .seconds(5)
         return world
     }
 }

@@ -1,5 +1,5 @@
 import BridgeCore
-import BridgeModel
+package import BridgeModel
 import RelayProtocol
 
 /// What a message of the user becomes: the names of its turn, its run and its agent session, all made of durable facts, so
@@ -26,4 +26,9 @@ struct UpdateIntake {
         let tail = lower == session.text ? "" : "-" + StableHash.text(of: session.text, length: 8)
         return AgentSession("agent:main:sophon-\(lower)\(tail)")
     }
+}
+
+extension LiveConnection {
+    /// The agent session that answers in a chat of the phone's.
+    package static func openClawSession(of chat: SessionID) -> AgentSession { UpdateIntake.openClawSession(chat) }
 }

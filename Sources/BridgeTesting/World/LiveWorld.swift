@@ -1,0 +1,120 @@
+import BridgeCore
+package import BridgeModel
+package import BridgeService
+
+/// A person's phone, a relay, a live connection of the bridge with its links on sockets, and a scripted gateway, as often as
+/// there are connections: everything but the sockets and the disk themselves, in one thread on virtual time. The bridge's
+/// process can be killed between any two steps, and goes on from its journal.
+///
+/// A world with one connection is spoken to as if it were that connection's side.
+@dynamicMemberLookup
+package final class LiveWorld: @unchecked Sendable {
+    package let time = VirtualTime()
+    package let disk: VirtualDisk
+    package let sides: [WorldSide]
+    /// Which process runs, counted from 0.
+    package private(set) var life = 0
+    package private(set) var isRunning = false
+    package private(set) var events: [LiveEvent] = []
+    /// Called after every step.
+    package var afterStep: ((LiveWorld) -> Void)?
+    private var keepsTime = false
+
+    package init(_ eras: [GatewayEra], scripts: [String: GatewayScript], seed: UInt64 = 1) {
+        disk = VirtualDisk(time)
+        let (time, disk) = (time, disk)
+        sides = eras.enumerated().map { index, era in
+            WorldSide(
+                ConnectionName(index == 0 ? "default" : "connection-\(index)"), era, scripts: scripts,
+                seed: seed &+ UInt64(index) &* 1_000_003, time: time, disk: disk)
+        }
+        for side in sides { side.world = self }
+    }
+
+    package convenience init(_ era: GatewayEra, scripts: [String: GatewayScript], seed: UInt64 = 1) {
+        self.init([era], scripts: scripts, seed: seed)
+    }
+
+    package subscript<Value>(dynamicMember path: ReferenceWritableKeyPath<WorldSide, Value>) -> Value {
+        get { sides[0][keyPath: path] }
+        set { sides[0][keyPath: path] = newValue }
+    }
+
+    package subscript<Value>(dynamicMember path: KeyPath<WorldSide, Value>) -> Value { sides[0][keyPath: path] }
+
+    // MARK: The process
+
+    package func start() {
+        isRunning = true
+        for side in sides {
+            side.start(life: life) { [weak self] event in self?.events.append(event) }
+        }
+    }
+
+    /// SIGKILL: what was under way may still arrive, what was not written is lost.
+    package func kill() {
+        life += 1
+        isRunning = false
+        disk.kill()
+        for side in sides { side.killed() }
+    }
+
+    package var openTurns: Int { sides.reduce(0) { $0 + $1.openTurns } }
+
+    // MARK: Time
+
+    /// `killAfter`: the process dies after so many steps, and starts again. Ends early once all that was written is answered,
+    /// but not before `atLeast`.
+    package func run(
+        seconds: Int64 = 120, killAfter: Int? = nil, down: Duration = .seconds(1), atLeast: Duration = .seconds(8)
+    ) {
+        if !keepsTime { keepTime() }
+        let end = Instant.zero + .seconds(seconds)
+        var isDone = false
+        while !isDone, time.step(until: end) {
+            for side in sides { side.pump() }
+            if time.steps == killAfter { restarts(down: down) }
+            afterStep?(self)
+            isDone = time.now > .zero + atLeast && isAnswered
+        }
+    }
+
+    /// The process dies now, and starts again after a while.
+    package func restarts(down: Duration) {
+        kill()
+        let mine = life
+        time.after(down) { [self] in if mine == life, !isRunning { start() } }
+    }
+
+    private var isAnswered: Bool {
+        isRunning && sides.contains { !$0.sent.isEmpty } && openTurns == 0 && sides.allSatisfy(\.isAnswered)
+    }
+
+    private func keepTime() {
+        keepsTime = true
+        time.after(.milliseconds(500)) { [self] in
+            for side in sides { side.keepTime() }
+            keepTime()
+        }
+    }
+
+    /// Lets go of everything: worlds hold themselves otherwise.
+    package func end() {
+        kill()
+        time.end()
+        afterStep = nil
+    }
+
+    // MARK: A world with one connection
+
+    package func writes(_ text: String, chat: Int = 0, after: Duration) {
+        sides[0].writes(text, chat: chat, after: after)
+    }
+    package func otherClientSends(_ text: String, in session: String, as run: String, after: Duration) {
+        sides[0].otherClientSends(text, in: session, as: run, after: after)
+    }
+    package func agentSays(_ signals: [RunSignal], after: Duration) { sides[0].agentSays(signals, after: after) }
+    package func use(_ token: Secret, after: Duration) { sides[0].use(token, after: after) }
+    package func stops(_ index: Int, after: Duration) { sides[0].stops(index, after: after) }
+    package func ask<Answer: Sendable>(_ question: (LiveConnection) -> Answer) -> Answer? { sides[0].ask(question) }
+}

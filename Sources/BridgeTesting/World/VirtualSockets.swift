@@ -1,0 +1,61 @@
+import AgentProtocols
+import BridgeModel
+
+final class VirtualLink: WebSocketLink, @unchecked Sendable {
+    var onSend: (([UInt8]) -> Void)?
+    var onClose: ((Int?) -> Void)?
+    private(set) var isOver = false
+
+    func send(text: [UInt8]) { if !isOver { onSend?(text) } }
+    func send(binary: [UInt8]) {}
+    func ping() {}
+    func close(code: Int, reason: String) { end(code) }
+    func cut() { end(nil) }
+    func pauseReading() {}
+    func resumeReading() {}
+
+    private func end(_ code: Int?) {
+        guard !isOver else { return }
+        isOver = true
+        onClose?(code)
+        (onSend, onClose) = (nil, nil)
+    }
+}
+
+/// What one process of the bridge reaches on one side.
+final class VirtualSockets: WebSocketClient, HTTPClient, @unchecked Sendable {
+    static let relay = "http://127.0.0.1:8787"
+
+    private let side: WorldSide
+    private let life: Int
+
+    init(side: WorldSide, life: Int) {
+        self.side = side
+        self.life = life
+    }
+
+    func open(
+        _ request: WebSocketRequest, handler: @escaping @Sendable (WebSocketEvent) -> Void
+    ) -> any WebSocketLink { side.open(request, life, handler) }
+
+    func send(_ request: HTTPRequest, completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void) {
+        side.call(request, life, completion)
+    }
+
+    func close() {}
+}
+
+/// The same numbers for the same seed.
+final class SeededSource: RandomSource, @unchecked Sendable {
+    private var generator: SeededGenerator
+
+    init(_ seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+    func next() -> UInt64 { generator.next() }
+}
+
+/// Signs by turning the text round; the gateway turns it back.
+struct MirrorSigner: Signer {
+    let publicKey = [UInt8](repeating: 7, count: 32)
+    func sign(_ text: [UInt8]) -> [UInt8] { text.reversed() }
+}

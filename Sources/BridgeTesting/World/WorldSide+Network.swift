@@ -1,0 +1,256 @@
+package import BridgeModel
+import RelayRules
+
+/// The network of one side, and what is wrong with it.
+package struct WorldNetwork {
+    /// What becomes of one call to the relay.
+    package enum CallFate {
+        case carried
+        /// It never arrives.
+        case lost
+        /// It arrives, and the answer does not.
+        case answerLost
+        /// It arrives, and the connection stays open without an answer.
+        case hangs
+    }
+
+    /// How many milliseconds a call takes to the relay.
+    package var latency: ClosedRange<Int64> = 1...15
+    package var fate: ((inout SeededGenerator) -> CallFate)?
+    /// Until then nobody listens at the gateway's address.
+    package var gatewayAwayUntil = Instant.zero
+    /// Until then frames to and from the gateway stay where they are: the socket stands, and nothing passes.
+    package var gatewayDeafUntil = Instant.zero
+    package var relayAwayUntil = Instant.zero
+    /// After so many frames the link is cut, once; those under way are lost.
+    package var cutGatewayAfter: Int?
+    package var cutRelayAfter: Int?
+    /// Happens instead of the cut of the gateway's link.
+    package var insteadOfCut: (() -> Void)?
+}
+
+/// One end of a socket, in the bridge.
+struct WorldPeer {
+    var life: Int
+    var socket: Int
+    var handler: @Sendable (WebSocketEvent) -> Void
+}
+
+extension WorldSide {
+    func pumpSockets() {
+        for instruction in relay.takeSocketInstructions() {
+            guard let peer = relayPeers[instruction.socket] else { continue }
+            deliver(to: peer, instruction)
+        }
+        for order in relay.takeEdgeOrders() {
+            switch order {
+            case .cutPhones: break
+            case .restart(let milliseconds): network.relayAwayUntil = now + .milliseconds(Int64(milliseconds))
+            }
+        }
+        for output in gateway.takeOutputs() {
+            guard let peer = gatewayPeer else { continue }
+            switch output {
+            case .frame(let frame): passToBridge(frame, peer)
+            case .close(let code, let reason):
+                gatewayPeer = nil
+                tell(peer, .closed(code: code, reason: reason, byPeer: true))
+            }
+        }
+    }
+
+    private func deliver(to peer: WorldPeer, _ instruction: SocketInstruction) {
+        let id = instruction.socket
+        switch instruction.order {
+        case .send(let frame):
+            time.after(.milliseconds(1)) { [self] in
+                guard relayPeers[id] != nil, countRelayFrame(id) else { return }
+                if lives(peer.life) { peer.handler(.text(Self.padded(frame))) }
+            }
+        case .close(let code, let reason):
+            relayPeers[id] = nil
+            tell(peer, .closed(code: code, reason: reason, byPeer: true))
+        case .cut:
+            relayPeers[id] = nil
+            tell(peer, .closed(code: nil, reason: "", byPeer: true))
+        case .stopReading: break
+        }
+    }
+
+    private func tell(_ peer: WorldPeer, _ event: WebSocketEvent) {
+        time.after(.milliseconds(1)) { [self] in if lives(peer.life) { peer.handler(event) } }
+    }
+
+    private static func padded(_ frame: [UInt8]) -> [UInt8] {
+        var padded = frame
+        padded.reserveCapacity(frame.count + 64)
+        return padded
+    }
+
+    // MARK: The relay's socket
+
+    /// False: it was cut instead.
+    private func countRelayFrame(_ id: SocketID) -> Bool {
+        if network.cutRelayAfter.map({ relayFrames >= $0 }) == true {
+            network.cutRelayAfter = nil
+            cutRelay()
+            return false
+        }
+        relayFrames += 1
+        return true
+    }
+
+    package func cutRelay() {
+        for (id, peer) in relayPeers.sorted(by: { $0.value.socket < $1.value.socket }) {
+            relay.socketEnded(id)
+            tell(peer, .closed(code: nil, reason: "", byPeer: false))
+        }
+        relayPeers = [:]
+    }
+
+    private func openRelay(_ request: WebSocketRequest, _ peer: WorldPeer, _ link: VirtualLink) {
+        guard now >= network.relayAwayUntil else {
+            return peer.handler(.failed(WebSocketFailure(.connectionRefused, "nobody listens")))
+        }
+        let raw = RawRequest(
+            method: "GET", target: "/v1/bridge/ws", headers: request.headers.map { RawHeader($0.name, $0.value) })
+        if let refusal = relay.refusesUpgrade(raw, at: moment) {
+            return peer.handler(
+                .refused(
+                    status: refusal.status, headers: refusal.headers.map { HTTPHeader($0.name, $0.value) },
+                    body: refusal.body))
+        }
+        let socket = relay.socketOpened(by: raw, at: moment)
+        relayPeers[socket] = peer
+        link.onSend = { [self] frame in
+            time.after(.milliseconds(1)) { [self] in
+                // What had left a process that died arrives all the same, if its socket still stands.
+                guard relayPeers[socket] != nil, countRelayFrame(socket) else { return }
+                relay.textReceived(frame, on: socket, at: moment)
+            }
+        }
+        link.onClose = { [self] code in
+            guard relayPeers.removeValue(forKey: socket) != nil else { return }
+            relay.socketEnded(socket)
+            tell(peer, .closed(code: code, reason: "", byPeer: false))
+        }
+        peer.handler(.opened([]))
+    }
+
+    // MARK: The gateway's socket
+
+    private func passToBridge(_ frame: [UInt8], _ peer: WorldPeer) {
+        time.at(max(now + .milliseconds(1), network.gatewayDeafUntil)) { [self] in
+            guard gatewayPeer?.socket == peer.socket else { return }
+            if now < network.gatewayDeafUntil { return passToBridge(frame, peer) }
+            guard countGatewayFrame() else { return }
+            if lives(peer.life) { peer.handler(.text(Self.padded(frame))) }
+        }
+    }
+
+    private func passToGateway(_ frame: [UInt8], _ peer: WorldPeer) {
+        time.at(max(now + .milliseconds(1), network.gatewayDeafUntil)) { [self] in
+            guard gatewayPeer?.socket == peer.socket else { return }
+            if now < network.gatewayDeafUntil { return passToGateway(frame, peer) }
+            guard lives(peer.life) || lastFramesArrive, countGatewayFrame() else { return }
+            gateway.received(frame, at: now)
+        }
+    }
+
+    /// False: the link was cut instead.
+    private func countGatewayFrame() -> Bool {
+        if network.cutGatewayAfter.map({ gatewayFrames >= $0 }) == true {
+            network.cutGatewayAfter = nil
+            if let instead = network.insteadOfCut { instead() } else { cutGateway() }
+            return false
+        }
+        gatewayFrames += 1
+        return true
+    }
+
+    package func cutGateway(away: Duration = .zero) {
+        network.gatewayAwayUntil = max(network.gatewayAwayUntil, now + away)
+        guard let peer = gatewayPeer else { return }
+        gatewayPeer = nil
+        gateway.disconnected(at: now)
+        _ = gateway.takeOutputs()
+        tell(peer, .closed(code: nil, reason: "", byPeer: false))
+    }
+
+    private func openGateway(_ peer: WorldPeer, _ link: VirtualLink) {
+        guard now >= network.gatewayAwayUntil, gateway.connected(at: now) else {
+            return peer.handler(.failed(WebSocketFailure(.connectionRefused, "nobody listens")))
+        }
+        gatewayPeer = peer
+        link.onSend = { [self] frame in passToGateway(frame, peer) }
+        link.onClose = { [self] code in
+            guard gatewayPeer?.socket == peer.socket else { return }
+            gateway.disconnected(at: now)
+            gatewayPeer = nil
+            tell(peer, .closed(code: code, reason: "", byPeer: false))
+        }
+        peer.handler(.opened([]))
+    }
+
+    // MARK: What the process reaches
+
+    func open(
+        _ request: WebSocketRequest, _ life: Int, _ handler: @escaping @Sendable (WebSocketEvent) -> Void
+    ) -> any WebSocketLink {
+        gatewaySocket += 1
+        let peer = WorldPeer(life: life, socket: gatewaySocket, handler: handler)
+        let link = VirtualLink()
+        let isRelay = request.url.hasSuffix("/v1/bridge/ws")
+        time.after(.milliseconds(1)) { [self] in
+            guard lives(life) else { return }
+            if link.isOver { return handler(.closed(code: nil, reason: "", byPeer: false)) }
+            if isRelay { openRelay(request, peer, link) } else { openGateway(peer, link) }
+        }
+        return link
+    }
+
+    func call(
+        _ request: HTTPRequest, _ life: Int,
+        _ completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
+    ) {
+        callLimits.insert(request.timeout)
+        let method = request.url.split(separator: "/").last.map(String.init) ?? ""
+        authorizations[method] = request.headers.first { $0.name == "Authorization" }?.value
+        let begun = now
+        func end(_ result: Result<HTTPResponse, HTTPFailure>, after: Duration) {
+            time.after(after) { [self] in if lives(life) { completion(result) } }
+        }
+        func fail(_ code: HTTPFailure.Code, _ words: String, mayHaveBeenApplied: Bool, after: Duration) {
+            end(.failure(HTTPFailure(code, words, mayHaveBeenApplied: mayHaveBeenApplied)), after: after)
+        }
+        let fate = network.fate?(&random) ?? .carried
+        time.after(.milliseconds(Int64.random(in: network.latency, using: &random))) { [self] in
+            // Of a process that was killed, some calls had left and some had not.
+            if !lives(life), random.happens(0.5) { return }
+            guard now >= network.relayAwayUntil else {
+                return fail(.connectionRefused, "nobody listens", mayHaveBeenApplied: false, after: .milliseconds(1))
+            }
+            if case .lost = fate {
+                return fail(.connectionLost, "the connection was reset", mayHaveBeenApplied: true, after: .zero)
+            }
+            let exchange = relay.respond(
+                to: RawRequest(
+                    method: request.method, target: String(request.url.dropFirst(VirtualSockets.relay.count)),
+                    headers: request.headers.map { RawHeader($0.name, $0.value) }, body: request.body), at: moment)
+            let response = HTTPResponse(
+                status: exchange.response.status,
+                headers: exchange.response.headers.map { HTTPHeader($0.name, $0.value) }, body: exchange.response.body)
+            let left = begun + request.timeout - now
+            switch (fate, exchange.delivery) {
+            case (.hangs, _): fail(.timedOut, "no answer in time", mayHaveBeenApplied: true, after: left)
+            case (_, .delayed(let milliseconds)) where .milliseconds(Int64(milliseconds)) >= left:
+                fail(.timedOut, "no answer in time", mayHaveBeenApplied: true, after: left)
+            case (_, .delayed(let milliseconds)):
+                end(.success(response), after: .milliseconds(Int64(milliseconds)))
+            case (.answerLost, _), (_, .responseLost), (_, .connectionReset):
+                fail(.connectionLost, "the connection was reset", mayHaveBeenApplied: true, after: .milliseconds(2))
+            case (.carried, .normal), (.lost, .normal): end(.success(response), after: .milliseconds(2))
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+package import AgentProtocols
+import BridgeCore
+package import BridgeModel
+package import BridgeService
+import RelayProtocol
+package import RelayRules
+
+/// What stands around one connection of the bridge: the person, the relay, the network, the gateway; and the connection
+/// itself while its process lives.
+package final class WorldSide: @unchecked Sendable {
+    package struct Sent {
+        package var text: String
+        package var session: String
+        package var interaction: String
+        package var message: String
+        package var at: Instant
+    }
+
+    package let name: ConnectionName
+    let time: VirtualTime
+    package weak var world: LiveWorld?
+    package let journal: VirtualJournal
+    package var relay: Relay
+    package var gateway: ScriptedGateway
+    package var network = WorldNetwork()
+    var random: SeededGenerator
+    private(set) var connection: LiveConnection?
+    /// Of the process that this side has, or had last.
+    private(set) var life = 0
+    private var isAlive = false
+
+    var relayPeers: [SocketID: WorldPeer] = [:]
+    var gatewayPeer: WorldPeer?
+    /// Frames that have passed to or from the gateway.
+    package internal(set) var gatewayFrames = 0
+    package internal(set) var relayFrames = 0
+    /// Which socket to the gateway this is, counted from 1.
+    var gatewaySocket = 0
+    private var gatewayTimer: Instant?
+    /// Of the process that died last.
+    private(set) var lastFramesArrive = false
+
+    package private(set) var sent: [Sent] = []
+    package private(set) var chats: [Int: String] = [:]
+    private var decided: Set<String> = []
+    /// What the person taps, and how long it takes; nil: nothing.
+    package var decision: String? = "approve"
+    package var decisionTime = Duration.milliseconds(800)
+    /// What the configuration sets for a whole call, and what the calls were given.
+    package var callLimit = Duration.seconds(10)
+    package internal(set) var callLimits: Set<Duration> = []
+    /// The authorization of the newest call of each method.
+    package internal(set) var authorizations: [String: String] = [:]
+    private var tellAsAgent: ((AgentLinkEvent) -> Void)?
+    /// Which of the agent's own runs are shown.
+    package var mirror = Configuration.Mirror.none
+    /// Without one, early gateways give no rights.
+    package var hasDevice = true
+    package var token = RelayOptions().bridgeToken
+    /// All that the agent's link told.
+    package private(set) var observations: [Observation] = []
+
+    init(
+        _ name: ConnectionName, _ era: GatewayEra, scripts: [String: GatewayScript], seed: UInt64, time: VirtualTime,
+        disk: VirtualDisk
+    ) {
+        self.name = name
+        self.time = time
+        journal = VirtualJournal(disk)
+        var options = RelayOptions()
+        options.seed = seed
+        relay = Relay(options: options)
+        gateway = ScriptedGateway(era, scripts: scripts)
+        gateway.checksSignature = { text, signature, _ in
+            Base64URL.encode(Array(text.utf8.reversed())) == signature
+        }
+        random = SeededGenerator(seed: seed &+ 99)
+    }
+
+    package var now: Instant { time.now }
+    package var moment: Moment { Moment(milliseconds: time.wallMilliseconds) }
+
+    func lives(_ life: Int) -> Bool { isAlive && life == self.life }
+
+    // MARK: The person
+
+    package func writes(_ text: String, chat: Int = 0, after: Duration) {
+        time.after(after) { [self] in
+            let made = relay.userSends(text: text, session: chats[chat], at: moment)
+            chats[chat] = made.session
+            sent.append(
+                Sent(
+                    text: text, session: made.session, interaction: made.interaction, message: made.message, at: now))
+            pump()
+        }
+    }
+
+    package func stops(_ index: Int, after: Duration) {
+        time.after(after) { [self] in
+            guard sent.indices.contains(index) else { return }
+            relay.userStops(session: sent[index].session, interaction: sent[index].interaction, at: moment)
+            pump()
+        }
+    }
+
+    private func decideLater() {
+        guard let decision else { return }
+        for approval in relay.pendingApprovals where decided.insert(approval.id).inserted {
+            time.after(decisionTime) { [self] in
+                _ = relay.userDecides(approval: approval.id, decision, at: moment)
+                pump()
+            }
+        }
+    }
+
+    // MARK: The agent's other clients
+
+    /// Another client of the agent, or its scheduler.
+    package func otherClientSends(_ text: String, in session: String, as run: String, after: Duration) {
+        time.after(after) { [self] in
+            gateway.otherClientSends(text, in: session, as: run, at: now)
+            pump()
+        }
+    }
+
+    /// As the agent's link would, but all of it at once.
+    package func agentSays(_ signals: [RunSignal], after: Duration) {
+        time.after(after) { [self] in
+            tellAsAgent?(.observed(signals.map { .signal($0) }))
+            pump()
+        }
+    }
+
+    /// The agent's session that answers in a chat.
+    package func agentSession(ofChat chat: Int) -> AgentSession? {
+        chats[chat].map { LiveConnection.openClawSession(of: SessionID($0)) }
+    }
+
+    // MARK: The process
+
+    package func use(_ token: Secret, after: Duration) { time.after(after) { [self] in connection?.use(token) } }
+
+    package func ask<Answer: Sendable>(_ question: (LiveConnection) -> Answer) -> Answer? { connection.map(question) }
+
+    package var openTurns: Int { connection?.ask { $0.openTurns } ?? 0 }
+
+    func start(life: Int, tell: @escaping @Sendable (LiveEvent) -> Void) {
+        self.life = life
+        isAlive = true
+        let new = LiveConnection(parts(life), tell: tell)
+        connection = new
+        do { try new.start() } catch { fatalError("\(error)") }
+        pump()
+    }
+
+    private func parts(_ life: Int) -> LiveConnection.Parts {
+        let isAlive = { [weak self] in self?.lives(life) == true }
+        let sockets = VirtualSockets(side: self, life: life)
+        let source = SeededSource(random.next())
+        func links() -> LinkEdges {
+            LinkEdges(
+                sockets: sockets, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: source)
+        }
+        let agentEdges = links()
+        let device = hasDevice ? OpenClawDevice(id: "d1", signer: MirrorSigner()) : nil
+        var parts = LiveConnection.Parts(
+            name: name, bridge: BridgeSettings(),
+            relay: RelayLinkSettings(relay: WebAddress(.http, "127.0.0.1", 8_787), token: Secret(token)),
+            relayAddress: RelayAddress(baseURL: VirtualSockets.relay, token: token),
+            runner: BridgeRunner.Edges(
+                http: sockets, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: source,
+                journal: journal, callLimit: callLimit),
+            relayLink: links(), journal: journal
+        ) { [weak self] tell in
+            let listening: @Sendable (AgentLinkEvent) -> Void = { [weak self] event in
+                if case .observed(let said) = event { self?.observations += said }
+                tell(event)
+            }
+            self?.tellAsAgent = listening
+            return OpenClawLink(
+                OpenClawSettings(
+                    url: "ws://127.0.0.1:18789", token: "secret", device: device,
+                    client: OpenClawClient(displayName: "Test bridge", version: "1.0.0")),
+                edges: agentEdges, save: { _ in }, tell: listening)
+        }
+        parts.mirror = mirror
+        return parts
+    }
+
+    func killed() {
+        life += 1
+        isAlive = false
+        connection = nil
+        tellAsAgent = nil
+        for socket in relayPeers.keys { relay.socketEnded(socket) }
+        relayPeers = [:]
+        lastFramesArrive = random.happens(0.5)
+        guard let socket = gatewayPeer?.socket else { return }
+        // What had left may be read before the end of the socket is.
+        time.after(.milliseconds(2)) { [self] in
+            guard gatewayPeer?.socket == socket else { return }
+            gateway.disconnected(at: now)
+            gatewayPeer = nil
+        }
+    }
+
+    // MARK: Time
+
+    var isAnswered: Bool {
+        sent.allSatisfy { message in
+            relay.sessions.contains { session in
+                session.id == message.session
+                    && session.messages.contains {
+                        $0.role == .agent && $0.interaction == message.interaction && $0.isFinal
+                    }
+            }
+        }
+    }
+
+    func keepTime() {
+        relay.tick(at: moment)
+        connection?.housekeep()
+    }
+
+    /// What the peers have to say goes on its way.
+    func pump() {
+        decideLater()
+        pumpSockets()
+        guard let deadline = gateway.nextDeadline, gatewayTimer.map({ deadline < $0 }) ?? true else { return }
+        gatewayTimer = deadline
+        time.at(deadline) { [self] in
+            gatewayTimer = nil
+            gateway.timePassed(at: now)
+        }
+    }
+}
