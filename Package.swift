@@ -137,6 +137,8 @@ let package = Package(
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("FilesTests", ["BridgeModel", "Files", "Locking"]),
         tests("JournalTests", ["BridgeModel", "CSQLite", "Journal", "Locking", "WireTesting"]),
+        // Journals of earlier versions, read by this one.
+        tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Journal"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
         tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),

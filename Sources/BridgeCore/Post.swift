@@ -4,7 +4,7 @@ package import BridgeModel
 ///
 /// A post says what must be seen; the lane makes relay calls of it (message id, keys, pace, tries). Posts of one lane go
 /// out in the order they were given.
-package enum Post: Hashable, Sendable, Codable {
+package enum Post: Hashable, Sendable {
     /// The placeholder. The first post of every lane but those that only carry whole messages.
     case open
     /// The preview grew by this. Joined with its neighbours until first tried; may be dropped once an end waits behind it.
@@ -19,7 +19,7 @@ package enum Post: Hashable, Sendable, Codable {
     case message(WholeMessage)
 }
 
-package struct TaskStart: Hashable, Sendable, Codable {
+package struct TaskStart: Hashable, Sendable {
     package var task: TaskID
     package var kind: String
     package var label: String?
@@ -33,7 +33,7 @@ package struct TaskStart: Hashable, Sendable, Codable {
     }
 }
 
-package struct TaskProgress: Hashable, Sendable, Codable {
+package struct TaskProgress: Hashable, Sendable {
     package var task: TaskID
     package var label: String?
     package var percent: Int?
@@ -47,7 +47,7 @@ package struct TaskProgress: Hashable, Sendable, Codable {
     }
 }
 
-package struct TaskEnd: Hashable, Sendable, Codable {
+package struct TaskEnd: Hashable, Sendable {
     package var task: TaskID
     package var name: String?
     package var status: ToolResult.Status
@@ -68,7 +68,7 @@ package struct TaskEnd: Hashable, Sendable, Codable {
     }
 }
 
-package struct ApprovalCard: Hashable, Sendable, Codable {
+package struct ApprovalCard: Hashable, Sendable {
     package var approval: ApprovalID
     package var action: String
     package var title: String
@@ -95,7 +95,7 @@ package struct ApprovalCard: Hashable, Sendable, Codable {
     }
 }
 
-package struct EndOfTurn: Hashable, Sendable, Codable {
+package struct EndOfTurn: Hashable, Sendable {
     package var text: String
     package var usage: Usage?
     package var finishReason: SendMessageEnd.FinishReason?
@@ -112,8 +112,8 @@ package struct EndOfTurn: Hashable, Sendable, Codable {
     }
 }
 
-package struct WholeMessage: Hashable, Sendable, Codable {
-    package enum Part: Hashable, Sendable, Codable {
+package struct WholeMessage: Hashable, Sendable {
+    package enum Part: Hashable, Sendable {
         /// What did not fit into the bubble, counted from 1.
         case more(Int)
         /// What came after the window had closed.
@@ -134,7 +134,7 @@ package struct WholeMessage: Hashable, Sendable, Codable {
 }
 
 /// Which post a report is about.
-package enum PostName: Hashable, Sendable, Codable {
+package enum PostName: Hashable, Sendable {
     case open
     /// A delta; the offset is where it ends in the streamed text, in UTF-8 bytes.
     case text(endOffset: Int)
@@ -164,7 +164,7 @@ package enum PostReport: Hashable, Sendable {
 }
 
 /// Where a lane's calls belong.
-package struct LaneAddress: Hashable, Sendable, Codable {
+package struct LaneAddress: Hashable, Sendable {
     package var turn: TurnID
     package var session: SessionID
     package var interaction: InteractionID?

@@ -15,7 +15,7 @@ package final class KeptRecord: Sendable, Hashable {
 /// The text is not in it, but for what waits to be sent and what the end holds: the deltas, each stored by itself before its
 /// first try, say what was streamed, and the agent is asked for the rest. So a record stays small however long the answer
 /// is.
-package struct TurnRecord: Sendable, Codable {
+package struct TurnRecord: Sendable {
     var turn: Turn
     var lane: LaneRecord
     var renamed: [TaskID: TaskID]

@@ -18,7 +18,7 @@ package enum AgentCommand: Hashable, Sendable {
 }
 
 /// A message of the user, on its way to the agent.
-package struct UserMessage: Hashable, Sendable, Codable {
+package struct UserMessage: Hashable, Sendable {
     package var id: MessageID
     package var session: SessionID
     package var interaction: InteractionID?
@@ -41,7 +41,7 @@ package struct UserMessage: Hashable, Sendable, Codable {
     }
 }
 
-package struct Attachment: Hashable, Sendable, Codable {
+package struct Attachment: Hashable, Sendable {
     package var url: String?
     package var key: String?
     package var mimeType: String?

@@ -1,5 +1,5 @@
 /// A JSON value as text, checked by whoever made it, so that it can stand in a body as it is.
-package struct JSONText: Hashable, Sendable, Codable {
+package struct JSONText: Hashable, Sendable {
     package let text: String
 
     package init(unchecked text: String) { self.text = text }

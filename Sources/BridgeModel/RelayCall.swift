@@ -71,7 +71,7 @@ package struct SendMessageDelta: Hashable, Sendable {
 }
 
 package struct SendMessageEnd: Hashable, Sendable {
-    package enum FinishReason: String, Hashable, Sendable, Codable {
+    package enum FinishReason: String, Hashable, Sendable {
         case stop, length
         case contentFilter = "content_filter"
         case toolCall = "tool_call"

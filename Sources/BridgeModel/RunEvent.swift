@@ -40,7 +40,7 @@ package enum ToolEvent: Hashable, Sendable {
 }
 
 /// The channels that tell of one call, richest first (OpenClaw sheet 6.3). Oppi and pi have `call` alone.
-package enum ToolChannel: Int, Hashable, Sendable, Comparable, Codable {
+package enum ToolChannel: Int, Hashable, Sendable, Comparable {
     /// `stream:"tool"`: arguments and results.
     case call = 0
     /// `item` of kind command or patch: the human title, exit status, output.
@@ -94,8 +94,8 @@ package struct ToolProgress: Hashable, Sendable {
     }
 }
 
-package struct ToolResult: Hashable, Sendable, Codable {
-    package enum Status: String, Hashable, Sendable, Codable { case completed, failed, cancelled }
+package struct ToolResult: Hashable, Sendable {
+    package enum Status: String, Hashable, Sendable { case completed, failed, cancelled }
 
     package var call: ToolCallID
     package var channel: ToolChannel
@@ -107,9 +107,6 @@ package struct ToolResult: Hashable, Sendable, Codable {
     package var error: String?
     /// The bus tells the output before the end and never in it: what was told belongs to the result (Oppi sheet 9.3).
     package var lacksOutput = false
-
-    /// Not kept: where it is set, an end waits for nothing.
-    private enum CodingKeys: String, CodingKey { case call, channel, name, status, title, result, error }
 
     package init(
         call: ToolCallID, channel: ToolChannel = .call, name: String? = nil, status: Status, title: String? = nil,
@@ -138,9 +135,9 @@ package struct PausedCall: Hashable, Sendable {
 
 package struct ApprovalRequest: Hashable, Sendable {
     /// What is asked for; it chooses the relay's `action` and the agent's method to answer by.
-    package enum Subject: String, Hashable, Sendable, Codable { case exec, plugin, permission, dialog }
+    package enum Subject: String, Hashable, Sendable { case exec, plugin, permission, dialog }
 
-    package enum Severity: String, Hashable, Sendable, Codable { case low, medium, high, critical }
+    package enum Severity: String, Hashable, Sendable { case low, medium, high, critical }
 
     package var id: ApprovalID
     package var subject: Subject
@@ -176,7 +173,7 @@ package struct ApprovalRequest: Hashable, Sendable {
     }
 }
 
-package enum ApprovalDecision: String, Hashable, Sendable, Codable {
+package enum ApprovalDecision: String, Hashable, Sendable {
     case approve
     case approveAlways = "approve_always"
     case deny
@@ -266,7 +263,7 @@ package struct RunFailure: Hashable, Sendable {
 }
 
 /// Tokens and cost of a run, as the relay wants them (relay sheet 6.1).
-package struct Usage: Hashable, Sendable, Codable {
+package struct Usage: Hashable, Sendable {
     package var inputTokens: Int
     package var outputTokens: Int
     package var estimatedCostUSD: Double?

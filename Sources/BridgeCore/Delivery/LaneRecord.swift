@@ -1,9 +1,9 @@
 package import BridgeModel
 
 /// What is known of a lane after a restart.
-package struct LaneRecord: Hashable, Sendable, Codable {
+package struct LaneRecord: Hashable, Sendable {
     /// A call that was stored, perhaps tried, and never answered.
-    package struct UnansweredCall: Hashable, Sendable, Codable {
+    package struct UnansweredCall: Hashable, Sendable {
         package var name: PostName
         package var key: IdempotencyKey
         /// Which body this is in its place, from 1.
@@ -17,7 +17,7 @@ package struct LaneRecord: Hashable, Sendable, Codable {
     }
 
     /// A post that was never tried.
-    package struct WaitingPost: Hashable, Sendable, Codable {
+    package struct WaitingPost: Hashable, Sendable {
         package var post: Post
         package var since: Instant
         package var withoutInteraction: Bool

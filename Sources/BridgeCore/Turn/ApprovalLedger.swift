@@ -12,10 +12,10 @@ import BridgeModel
 /// Invariants:
 /// - Nothing is approved but by a person's decision, and never more than the person said.
 /// - A decision leaves once; one that was made while the agent was away leaves when it is back.
-struct ApprovalLedger: Sendable, Hashable, Codable {
-    private enum State: Hashable, Codable { case open, decided(ApprovalDecision), settled }
+struct ApprovalLedger: Sendable, Hashable {
+    enum State: Hashable { case open, decided(ApprovalDecision), settled }
 
-    private struct Approval: Hashable, Codable {
+    struct Approval: Hashable {
         var card: ApprovalCard
         var subject: ApprovalRequest.Subject
         var expiresAt: Instant?
@@ -61,10 +61,10 @@ struct ApprovalLedger: Sendable, Hashable, Codable {
     /// More than this in one turn are refused without a card.
     static let limit = 200
 
-    private var approvals: [ApprovalID: Approval] = [:]
-    private var order: [ApprovalID] = []
+    var approvals: [ApprovalID: Approval] = [:]
+    var order: [ApprovalID] = []
     /// Marked before they were asked: the tool's result can overtake the broadcast.
-    private var detachedEarly: Set<ApprovalID> = []
+    var detachedEarly: Set<ApprovalID> = []
     /// The earliest expiry of those that are open.
     private(set) var nextExpiry: Instant?
 
@@ -239,7 +239,7 @@ struct ApprovalLedger: Sendable, Hashable, Codable {
         reckonExpiry()
     }
 
-    private mutating func reckonExpiry() {
+    mutating func reckonExpiry() {
         nextExpiry = approvals.values.compactMap { $0.state == .open ? $0.expiresAt : nil }.min()
     }
 

@@ -2,13 +2,13 @@ import BridgeModel
 
 /// The names of a turn's whole messages: each is used once, because a second body under a used key would be taken for a
 /// repetition and never be seen (relay sheet 7.1).
-struct MessageNames: Sendable, Hashable, Codable {
+struct MessageNames: Sendable, Hashable {
     /// Short lines of our own beyond this are not worth a message.
     static let lineLimit = 20
 
-    private var usedLate = false
-    private var more = 0
-    private var lines = 0
+    var usedLate = false
+    var more = 0
+    var lines = 0
 
     /// For what did not fit into the bubble.
     mutating func nextPart() -> WholeMessage.Part {

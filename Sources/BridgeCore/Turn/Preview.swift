@@ -8,14 +8,13 @@
 ///
 /// Invariants: what was streamed only grows, in order, and nothing in it stands twice; it does not end in white space, which waits
 /// for what follows: agents trim the ends of what they said.
-struct Preview: Sendable, Hashable, Codable {
-    /// What was streamed is not kept here: it stands in the deltas (`resume`).
-    private enum CodingKeys: String, CodingKey { case limit, state }
-    enum State: String, Hashable, Codable { case inStep, ahead, apart, over }
+struct Preview: Sendable, Hashable {
+    enum State: Hashable { case inStep, ahead, apart, over }
 
+    /// Not stored: it stands in the deltas (`resume`).
     private(set) var streamed = ""
-    private let limit: Int
-    private(set) var state: State
+    let limit: Int
+    var state: State
     /// White space at the end of the text, not streamed yet.
     private var held = ""
 

@@ -11,10 +11,7 @@ import BridgeModel
 /// - Once a segment has ended that lacks a piece, nothing is told to the preview until the bus says what the whole is: what
 ///   was streamed would get a hole that the end does not have.
 /// - No text is longer than `limit`; what goes beyond it is left out.
-struct RunText: Sendable, Hashable, Codable {
-    /// The newest segment is not kept: what was streamed of it stands in the deltas (`resume`).
-    private enum CodingKeys: String, CodingKey { case base, ended, hasGap, isIncomplete, isTorn }
-
+struct RunText: Sendable, Hashable {
     static let joint = "\n\n"
     /// UTF-8 bytes. Eight times what the most talkative gateway gives out (OpenClaw sheet 6.2).
     static let limit = 4_000_000
@@ -26,17 +23,18 @@ struct RunText: Sendable, Hashable, Codable {
         case changed
     }
 
-    private(set) var base = ""
+    var base = ""
     /// The ended segments of this run, joined.
-    private var ended = ""
+    var ended = ""
+    /// Not stored: what was streamed of it stands in the deltas (`resume`).
     private var newest = ""
     /// A piece of the newest segment is missing.
-    private(set) var hasGap = false
+    var hasGap = false
     /// A whole segment may be missing: an end that tells only its own does not make up for it.
-    private(set) var isIncomplete = false
+    var isIncomplete = false
 
     /// An ended segment lacks a piece.
-    private var isTorn = false
+    var isTorn = false
 
     var isEmpty: Bool { ended.isEmpty && newest.isEmpty }
     /// Grows whenever a segment ends.

@@ -10,7 +10,7 @@ import BridgeModel
 ///   either seen and finished, or began out of sight.
 /// - `item` of kind tool that ends says only that the call returned: while a `command` item of the same call is open, that
 ///   one decides (OpenClaw sheet 6.3).
-struct ToolLedger: Sendable, Hashable, Codable {
+struct ToolLedger: Sendable, Hashable {
     static let payloadLimit = 100_000
     /// Of running output a card shows the end.
     static let progressLimit = 16_000
@@ -19,17 +19,13 @@ struct ToolLedger: Sendable, Hashable, Codable {
     /// More calls than this in one turn get no cards; their text still counts.
     static let callLimit = 2_000
 
-    fileprivate struct Call: Hashable, Codable {
-        /// Running output is not kept: its card shows what was sent, and its end replaces it.
-        private enum CodingKeys: String, CodingKey {
-            case task, name, label, shownLabel, outputChannel, percent, commandOpen, approval, held, finished
-        }
-
+    struct Call: Hashable {
         var task: TaskID
         var name: String
         /// The best title known: the one of the command was made for people.
         var label: String?
         var shownLabel: String?
+        /// Not stored: its card shows what was sent, and its end replaces it.
         var output = ""
         /// Two channels tell the same output: the richest that told any is believed.
         var outputChannel: ToolChannel?
@@ -41,9 +37,9 @@ struct ToolLedger: Sendable, Hashable, Codable {
         var finished = false
     }
 
-    private var calls: [ToolCallID: Call] = [:]
+    var calls: [ToolCallID: Call] = [:]
     /// Open calls in the order they began, so that they are finished in that order.
-    private var open: [ToolCallID] = []
+    var open: [ToolCallID] = []
 
     var hasOpen: Bool { !open.isEmpty }
     var tasks: [TaskID] { calls.values.map(\.task) }
@@ -135,9 +131,7 @@ struct ToolLedger: Sendable, Hashable, Codable {
     }
 
     private mutating func close(_ id: ToolCallID) {
-        calls[id]?.finished = true
-        calls[id]?.output = ""
-        calls[id]?.held = nil
+        calls[id] = .finished(id, name: calls[id]?.name ?? "")
         open.removeAll { $0 == id }
     }
 
@@ -174,13 +168,20 @@ struct ToolLedger: Sendable, Hashable, Codable {
     }
 
     /// A provider's id may be long (Oppi sheet 9.3); the relay takes 256 characters (relay sheet 1.6).
-    private static func shortened(_ id: String) -> String {
+    fileprivate static func shortened(_ id: String) -> String {
         guard id.unicodeScalars.count > taskLimit else { return id }
         return "\(StableHash.text(of: id))-\(String(String.UnicodeScalarView(id.unicodeScalars.suffix(200))))"
     }
 }
 
 extension ToolLedger.Call {
+    /// All that counts of a call that is over.
+    static func finished(_ id: ToolCallID, name: String = "") -> Self {
+        var call = Self(task: TaskID(ToolLedger.shortened(id.text)), name: name)
+        call.finished = true
+        return call
+    }
+
     /// Whether the output is another than before.
     fileprivate mutating func take(_ progress: ToolProgress) -> Bool {
         guard let output = progress.output, progress.channel <= outputChannel ?? progress.channel else { return false }

@@ -26,14 +26,8 @@ package import BridgeModel
 /// - What is streamed is never out of order and never doubled (`Preview`); the end carries the full canonical text.
 /// - Every state but `closed` has a way out that needs nobody's help: a deadline, or the lane's own.
 /// - Nothing is handed over after a stop; no decision is forwarded after a stop; nothing is approved by default.
-package struct Turn: Sendable, Codable {
-    private enum CodingKeys: String, CodingKey {
-        case opening, phase, text, preview, tools, approvals, runs, endedRuns, closingLines, usage, usageOfEarlierRuns
-        case heldAtWindowClose, bubbleIsOver, retrying, stopping, agentAway, agentIsFree, unconfirmed, sentEnd, names
-        case deadlines
-    }
-
-    enum Phase: Hashable, Codable {
+package struct Turn: Sendable {
+    enum Phase: Hashable {
         case waiting, handedOver, running, holding
         case asking, searching(since: Instant)
         case over(TurnOutcome)

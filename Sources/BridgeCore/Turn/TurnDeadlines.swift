@@ -1,7 +1,7 @@
 import BridgeModel
 
 /// The moments a turn waits for, each for one reason. Taking one that has come switches it off.
-struct TurnDeadlines: Sendable, Hashable, Codable {
+struct TurnDeadlines: Sendable, Hashable {
     /// The bubble must end before the relay's window does.
     var window: Instant?
     /// The agent stays away, and the message was never sent.

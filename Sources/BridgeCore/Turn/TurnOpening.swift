@@ -1,7 +1,7 @@
 package import BridgeModel
 
 /// What a turn begins with.
-package struct TurnOpening: Sendable, Hashable, Codable {
+package struct TurnOpening: Sendable, Hashable {
     package var id: TurnID
     package var session: SessionID
     package var interaction: InteractionID?
@@ -55,6 +55,6 @@ package struct TurnSettings: Sendable, Hashable {
 }
 
 /// How a turn ended, for logs, counters and tests.
-package enum TurnOutcome: String, Sendable, Hashable, Codable {
+package enum TurnOutcome: String, Sendable, Hashable {
     case answered, aborted, failed, lost, neverSent, gone
 }

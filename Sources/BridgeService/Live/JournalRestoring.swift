@@ -24,7 +24,7 @@ struct JournalRestoring: Sendable {
         let wall = clock.wallMilliseconds
         for turn in contents.turns {
             do {
-                let record = try RecordEnvelope.read(TurnRecord.self, from: turn.record, now: now, wall: wall)
+                let record = try RecordEnvelope.turn(from: turn.record, now: now, wall: wall)
                 turns.append(Turn(record: record, deltas: Self.deltas(of: turn.calls)))
                 storedCalls += turn.calls.filter { !$0.isDelivered || $0.call.endOffset == nil }.map(\.call)
             } catch {
@@ -37,7 +37,7 @@ struct JournalRestoring: Sendable {
         }
         for bytes in contents.accepted {
             do {
-                openings.append(try RecordEnvelope.read(TurnOpening.self, from: bytes, now: now, wall: wall))
+                openings.append(try RecordEnvelope.opening(from: bytes, now: now, wall: wall))
             } catch {
                 faults.append("an accepted message cannot be read, and is left in the journal: \(error)")
             }

@@ -17,7 +17,7 @@ struct SimulatedJournal {
 
     mutating func keep(_ record: TurnRecord) throws {
         if turns[record.id] == nil { order.append(record.id) }
-        turns[record.id, default: Kept()].record = try JSONEncoder().encode(record)
+        turns[record.id, default: Kept()].record = try JSONEncoder().encode(StoredTurn(record))
     }
 
     mutating func store(_ attempt: CallAttempt, _ call: RelayCall) {
@@ -44,7 +44,7 @@ struct SimulatedJournal {
     func restore(_ bridge: inout Bridge, at now: Instant) throws {
         for turn in order {
             guard let kept = turns[turn], let bytes = kept.record else { continue }
-            let record = try JSONDecoder().decode(TurnRecord.self, from: bytes)
+            let record = try JSONDecoder().decode(StoredTurn.self, from: bytes).value
             bridge.restore(record, deltas: kept.deltas, at: now)
         }
     }

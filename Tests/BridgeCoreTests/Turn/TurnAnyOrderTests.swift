@@ -27,9 +27,9 @@ struct TurnAnyOrderTests {
 }
 
 /// A turn, a relay that answers what it is given or not, and a judge.
-private struct Disorder {
+struct Disorder {
     private var random: SeededGenerator
-    private var turn: Turn
+    private(set) var turn: Turn
     private var now = Instant.zero
     private let planted: PlantedFault?
 
@@ -78,7 +78,7 @@ private struct Disorder {
 
     // MARK: What happens
 
-    private mutating func step() {
+    mutating func step() {
         now = now + .milliseconds(Int64.random(in: 0...3_000, using: &random))
         if random.happens(0.01) { now = now + .seconds(1_750) }
         passTime()

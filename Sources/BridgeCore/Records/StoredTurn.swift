@@ -1,0 +1,204 @@
+import BridgeModel
+
+/// One turn, as the journal holds it: version 2 of the records.
+package struct StoredTurn: StoredForm {
+    var opening: StoredOpening
+    var lane: StoredLane
+    /// Pairs: the card's name at the agent and on the phone.
+    var renamed: [[TaskID]]?
+    var phase: StoredPhase
+    var text: StoredText?
+    var preview: StoredPreview
+    var tools: StoredTools?
+    var approvals: StoredApprovals?
+    var runs: [RunID]?
+    var endedRuns: [RunID]?
+    var closingLines: [String]?
+    var usage: StoredUsage?
+    var usageOfEarlierRuns: StoredUsage?
+    var heldAtWindowClose: String?
+    var bubbleIsOver: Bool?
+    var retrying: Bool?
+    var stopping: Bool?
+    var agentAway: Bool?
+    var agentIsFree: Bool?
+    var unconfirmed: [StoredPostName]?
+    var sentEnd: StoredEnd?
+    var names: StoredNames?
+    var deadlines: StoredDeadlines?
+
+    enum CodingKeys: String, CodingKey {
+        case opening = "opening"
+        case lane = "lane"
+        case renamed = "renamed"
+        case phase = "phase"
+        case text = "text"
+        case preview = "preview"
+        case tools = "tools"
+        case approvals = "approvals"
+        case runs = "runs"
+        case endedRuns = "ended_runs"
+        case closingLines = "closing_lines"
+        case usage = "usage"
+        case usageOfEarlierRuns = "usage_of_earlier_runs"
+        case heldAtWindowClose = "held_at_window_close"
+        case bubbleIsOver = "bubble_is_over"
+        case retrying = "retrying"
+        case stopping = "stopping"
+        case agentAway = "agent_away"
+        case agentIsFree = "agent_is_free"
+        case unconfirmed = "unconfirmed"
+        case sentEnd = "sent_end"
+        case names = "names"
+        case deadlines = "deadlines"
+    }
+}
+
+extension StoredTurn {
+    private mutating func carry(_ turn: inout Turn, _ carry: Carry) {
+        carry(&turn.phase, as: &phase)
+        carry(&turn.text, as: &text, absent: RunText())
+        carry(&turn.preview, as: &preview)
+        carry(&turn.tools, as: &tools, absent: ToolLedger())
+        carry(&turn.approvals, as: &approvals, absent: ApprovalLedger())
+        carry(&turn.runs, as: &runs)
+        carry(&turn.endedRuns, as: &endedRuns)
+        carry(&turn.closingLines, &closingLines, absent: [])
+        carry(&turn.usage, as: &usage)
+        carry(&turn.usageOfEarlierRuns, as: &usageOfEarlierRuns)
+        carry(&turn.heldAtWindowClose, &heldAtWindowClose)
+        carry(&turn.bubbleIsOver, &bubbleIsOver, absent: false)
+        carry(&turn.retrying, &retrying, absent: false)
+        carry(&turn.stopping, &stopping, absent: false)
+        carry(&turn.agentAway, &agentAway, absent: false)
+        carry(&turn.agentIsFree, &agentIsFree, absent: false)
+        carry(&turn.sentEnd, as: &sentEnd)
+        carry(&turn.names, as: &names, absent: MessageNames())
+        carry(&turn.deadlines, as: &deadlines, absent: TurnDeadlines())
+        var confirmed = turn.unconfirmed.sorted { $0.order < $1.order }
+        carry(&confirmed, as: &unconfirmed)
+        turn.unconfirmed = Set(confirmed)
+    }
+
+    package init(_ record: TurnRecord) {
+        opening = StoredOpening(record.opening)
+        lane = StoredLane(record.lane)
+        phase = StoredPhase(record.turn.phase)
+        preview = StoredPreview(record.turn.preview)
+        let names = record.renamed.sorted { $0.key < $1.key }.map { [$0.key, $0.value] }
+        renamed = names.isEmpty ? nil : names
+        var turn = record.turn
+        carry(&turn, .storing)
+    }
+
+    package var value: TurnRecord {
+        var turn = Turn(opening.value)
+        var stored = self
+        stored.carry(&turn, .restoring)
+        let pairs = (renamed ?? []).filter { $0.count == 2 }.map { ($0[0], $0[1]) }
+        return TurnRecord(turn: turn, lane: lane.value, renamed: Dictionary(pairs) { first, _ in first })
+    }
+}
+
+extension PostName {
+    /// So that equal sets are written the same.
+    fileprivate var order: String { "\(self)" }
+}
+
+struct StoredPhase: StoredForm {
+    enum Name: String, Codable {
+        case waiting = "waiting"
+        case handedOver = "handed_over"
+        case running = "running"
+        case holding = "holding"
+        case asking = "asking"
+        case searching = "searching"
+        case over = "over"
+        case closed = "closed"
+    }
+
+    var name: Name
+    var since: Instant?
+    var outcome: StoredOutcome?
+
+    enum CodingKeys: String, CodingKey {
+        case name = "name"
+        case since = "since"
+        case outcome = "outcome"
+    }
+}
+
+extension StoredPhase {
+    init(_ phase: Turn.Phase) {
+        switch phase {
+        case .waiting: name = .waiting
+        case .handedOver: name = .handedOver
+        case .running: name = .running
+        case .holding: name = .holding
+        case .asking: name = .asking
+        case .searching(let since): (name, self.since) = (.searching, since)
+        case .over(let outcome): (name, self.outcome) = (.over, StoredOutcome(outcome))
+        case .closed(let outcome): (name, self.outcome) = (.closed, StoredOutcome(outcome))
+        }
+    }
+
+    var value: Turn.Phase {
+        switch name {
+        case .waiting: .waiting
+        case .handedOver: .handedOver
+        case .running: .running
+        case .holding: .holding
+        case .asking: .asking
+        case .searching: .searching(since: since ?? .zero)
+        case .over: .over(outcome?.value ?? .gone)
+        case .closed: .closed(outcome?.value ?? .gone)
+        }
+    }
+}
+
+struct StoredDeadlines: StoredForm {
+    var window: Instant?
+    var agent: Instant?
+    var stop: Instant?
+    var followUp: Instant?
+    var retry: Instant?
+    var look: Instant?
+    var ask: Instant?
+    var abandon: Instant?
+
+    enum CodingKeys: String, CodingKey {
+        case window = "window"
+        case agent = "agent"
+        case stop = "stop"
+        case followUp = "follow_up"
+        case retry = "retry"
+        case look = "look"
+        case ask = "ask"
+        case abandon = "abandon"
+    }
+}
+
+extension StoredDeadlines {
+    private mutating func carry(_ deadlines: inout TurnDeadlines, _ carry: Carry) {
+        carry(&deadlines.window, &window)
+        carry(&deadlines.agent, &agent)
+        carry(&deadlines.stop, &stop)
+        carry(&deadlines.followUp, &followUp)
+        carry(&deadlines.retry, &retry)
+        carry(&deadlines.look, &look)
+        carry(&deadlines.ask, &ask)
+        carry(&deadlines.abandon, &abandon)
+    }
+
+    init(_ deadlines: TurnDeadlines) {
+        var deadlines = deadlines
+        carry(&deadlines, .storing)
+    }
+
+    var value: TurnDeadlines {
+        var deadlines = TurnDeadlines()
+        var stored = self
+        stored.carry(&deadlines, .restoring)
+        return deadlines
+    }
+}

@@ -1,0 +1,240 @@
+import BridgeModel
+import Testing
+
+@testable import BridgeCore
+
+/// A field that a machine has and its record has not would be lost with the process.
+@Suite("What the journal holds of a turn")
+struct StoredTurnTests {
+    /// What is not kept on purpose.
+    private static let notKept = [
+        // The settings are those of the process; what was streamed stands in the deltas.
+        ".settings", ".planted", ".text.newest", ".preview.streamed", ".preview.held",
+        // Running output is shown already.
+        ".output",
+    ]
+
+    private static func record(_ turn: Turn) -> TurnRecord {
+        let opening = turn.opening
+        let address = LaneAddress(turn: opening.id, session: opening.session, interaction: opening.interaction)
+        return TurnRecord(
+            turn: turn, lane: LaneRecord(address: address, message: nil, epoch: 2),
+            renamed: [TaskID("c1"): TaskID("c1~x")])
+    }
+
+    private static func lost(_ record: TurnRecord) -> [String] {
+        let restored = StoredTurn(record).value
+        var leftOut = notKept
+        // Of what is over no name is needed, and no card.
+        for (id, call) in record.turn.tools.calls where call.finished { leftOut.append("[\(id)].name") }
+        for (id, approval) in record.turn.approvals.approvals where approval.state == .settled {
+            leftOut.append("[\(id)].card")
+        }
+        return StoredFields(record, leavingOut: leftOut).differences(
+            from: StoredFields(restored, leavingOut: leftOut))
+    }
+
+    @Test("is all of it, whatever has happened", arguments: UInt64(1)...60)
+    func anyOrder(seed: UInt64) {
+        var disorder = Disorder(seed: seed)
+        for _ in 0..<40 where !disorder.turn.isClosed {
+            disorder.step()
+            let lost = Self.lost(Self.record(disorder.turn))
+            #expect(lost.isEmpty, "seed \(seed): \(lost)\n\(disorder.history)")
+            guard lost.isEmpty else { return }
+        }
+    }
+
+    @Test("is every field of a turn, also one that is added later")
+    func everyField() {
+        let full = Full.turn
+        #expect(
+            StoredFields.unchanged(full, Turn(Make.opening)) == ["settings", "planted"],
+            "a new field: set it in Full, and add it to its stored form (Sources/BridgeCore/Records)")
+        for same in [
+            StoredFields.unchanged(full.opening, Full.emptyOpening),
+            StoredFields.unchanged(full.opening.message, nil),
+            StoredFields.unchanged(full.text, RunText()), StoredFields.unchanged(full.preview, Preview(limit: 60_000)),
+            StoredFields.unchanged(full.names, MessageNames()),
+            StoredFields.unchanged(full.deadlines, TurnDeadlines()),
+            StoredFields.unchanged(full.tools, ToolLedger()),
+            StoredFields.unchanged(Full.call, ToolLedger.Call(task: TaskID(""), name: "")),
+            StoredFields.unchanged(Full.result, ToolResult(call: ToolCallID(""), status: .completed)),
+            StoredFields.unchanged(full.approvals, ApprovalLedger()),
+            StoredFields.unchanged(Full.approval, Full.emptyApproval),
+            StoredFields.unchanged(Full.card, Full.emptyApproval.card),
+            StoredFields.unchanged(Full.end, EndOfTurn(text: "")),
+            StoredFields.unchanged(Full.usage, Usage(inputTokens: 0, outputTokens: 0)),
+            StoredFields.unchanged(Full.lane, LaneRecord(address: Full.nowhere, message: nil, epoch: 0)),
+        ] {
+            // `finished` is told by where a call stands, `newest`, `streamed`, `held` and `output` are not kept.
+            let unset = same.filter { !["finished", "newest", "streamed", "held", "output"].contains($0) }
+            #expect(unset.isEmpty, "a new field: set it in Full, and add it to its stored form")
+        }
+        let record = TurnRecord(turn: full, lane: Full.lane, renamed: [TaskID("c1"): TaskID("c1~x")])
+        #expect(Self.lost(record) == [])
+    }
+
+    @Test("is every post that waits", arguments: Full.posts)
+    func posts(post: Post) {
+        #expect(StoredPost(post).value == post)
+        #expect(StoredPostName(post.name).value == post.name)
+    }
+
+    @Test("is every word", arguments: ApprovalDecision.allKept)
+    func decisions(decision: ApprovalDecision) {
+        #expect(StoredDecision(decision).value == decision)
+    }
+
+    @Test("is every state", arguments: Full.phases)
+    func phases(phase: Turn.Phase) {
+        #expect(StoredPhase(phase).value == phase)
+    }
+
+    @Test("of a finished call is its id alone: a turn may have two thousand")
+    func finishedCalls() {
+        var turn = Make.running()
+        for number in 1...3 {
+            let call = ToolCallID("c\(number)")
+            _ = turn.on(.tool(.started(ToolStart(call: call, name: "exec", title: "a long title"))))
+            _ = turn.on(.tool(.finished(ToolResult(call: call, status: .completed, result: .string("long")))))
+        }
+        let stored = StoredTurn(Self.record(turn))
+        #expect(
+            stored.tools == StoredTools(open: [], finished: [ToolCallID("c1"), ToolCallID("c2"), ToolCallID("c3")]))
+    }
+}
+
+extension ApprovalDecision {
+    static let allKept: [ApprovalDecision] = [.approve, .approveAlways, .deny]
+}
+
+/// Values of which no field is as it begins.
+enum Full {
+    static let attachment = Attachment(url: "u", key: "k", mimeType: "m", name: "n")
+    static let message = UserMessage(
+        id: MessageID("m2"), session: SessionID("s2"), interaction: InteractionID("i2"), text: "t",
+        attachments: [attachment], model: "model", thoughtLevel: "high")
+    static let opening = TurnOpening(
+        id: TurnID("t2"), session: SessionID("s2"), interaction: InteractionID("i2"),
+        agentSession: AgentSession("a2"), run: RunID("r2"), message: message, receivedAt: .at(1), windowEnds: .at(2))
+    static let emptyOpening = TurnOpening(
+        id: TurnID(""), session: SessionID(""), interaction: nil, agentSession: AgentSession(""), run: RunID(""),
+        message: nil, receivedAt: .zero, windowEnds: .zero)
+    static let nowhere = LaneAddress(turn: TurnID(""), session: SessionID(""), interaction: nil)
+    static let usage = Usage(inputTokens: 1, outputTokens: 2, estimatedCostUSD: 0.5, model: "m", provider: "p")
+    static let end = EndOfTurn(text: "end", usage: usage, finishReason: .toolCall, form: 3)
+    static let card = ApprovalCard(
+        approval: ApprovalID("a1"), action: "shell.exec", title: "t", message: "m", severity: .critical, command: "c",
+        host: "h", slug: "s", toolCall: ToolCallID("c1"))
+    static let emptyApproval = ApprovalLedger.Approval(
+        card: ApprovalCard(approval: ApprovalID(""), action: "", title: "", message: "", severity: .medium),
+        subject: .exec, state: .open)
+    static let result: ToolResult = {
+        var result = ToolResult(
+            call: ToolCallID("c1"), channel: .item, name: "n", status: .failed, title: "t",
+            result: JSONText(unchecked: "{}"), error: "e")
+        result.lacksOutput = true
+        return result
+    }()
+
+    static let approval: ApprovalLedger.Approval = {
+        var approval = ApprovalLedger.Approval(
+            card: card, subject: .dialog, expiresAt: .at(9), allowed: [.approve, .deny],
+            state: .decided(.approveAlways))
+        approval.detached = true
+        approval.followUpBegan = true
+        approval.owed = true
+        approval.decidedByPerson = true
+        return approval
+    }()
+
+    static let call: ToolLedger.Call = {
+        var call = ToolLedger.Call(task: TaskID("c1"), name: "n", label: "l", shownLabel: "s")
+        call.outputChannel = .command
+        call.percent = 7
+        call.commandOpen = true
+        call.approval = ApprovalID("a1")
+        call.held = result
+        return call
+    }()
+
+    static let turn: Turn = {
+        var turn = Turn(opening)
+        turn.phase = .searching(since: .at(3))
+        turn.text.base = "base"
+        turn.text.ended = "ended"
+        turn.text.hasGap = true
+        turn.text.isIncomplete = true
+        turn.text.isTorn = true
+        turn.preview = Preview(limit: 7)
+        turn.preview.state = .apart
+        turn.tools.calls = [ToolCallID("c1"): call, ToolCallID("c0"): .finished(ToolCallID("c0"))]
+        turn.tools.open = [ToolCallID("c1")]
+        var open = approval
+        open.state = .open
+        open.card.approval = ApprovalID("a2")
+        turn.approvals.approvals = [ApprovalID("a1"): approval, ApprovalID("a2"): open]
+        turn.approvals.order = [ApprovalID("a2"), ApprovalID("a1")]
+        turn.approvals.detachedEarly = [ApprovalID("a3")]
+        turn.approvals.reckonExpiry()
+        turn.runs = [RunID("r2"), RunID("r3")]
+        turn.endedRuns = [RunID("r3")]
+        turn.closingLines = ["line"]
+        turn.usage = usage
+        turn.usageOfEarlierRuns = usage
+        turn.heldAtWindowClose = "held"
+        turn.bubbleIsOver = true
+        turn.retrying = true
+        turn.stopping = true
+        turn.agentAway = true
+        turn.agentIsFree = true
+        turn.unconfirmed = [.open, .end, .message(.more(2))]
+        turn.sentEnd = end
+        turn.names.usedLate = true
+        turn.names.more = 2
+        turn.names.lines = 3
+        turn.deadlines = TurnDeadlines(
+            window: .at(1), agent: .at(2), stop: .at(3), followUp: .at(4), retry: .at(5), look: .at(6), ask: .at(7),
+            abandon: .at(8))
+        return turn
+    }()
+
+    static let lane: LaneRecord = {
+        let address = LaneAddress(turn: opening.id, session: opening.session, interaction: opening.interaction)
+        var lane = LaneRecord(
+            address: address, message: MessageID("b1"), epoch: 4, deltas: 5, streamed: 6,
+            unanswered: [
+                LaneRecord.UnansweredCall(name: .text(endOffset: 6), key: IdempotencyKey("k1")),
+                LaneRecord.UnansweredCall(name: .end, key: IdempotencyKey("k2"), form: 2),
+            ], ended: true)
+        lane.waiting = posts.map {
+            LaneRecord.WaitingPost(post: $0, since: .at(4), withoutInteraction: true, form: 2)
+        }
+        lane.bubbleIsLost = true
+        lane.previewIsOver = true
+        lane.windowIsOpen = false
+        lane.isAbandoned = true
+        lane.isClosing = true
+        return lane
+    }()
+
+    static let posts: [Post] = [
+        .open, .text("text"),
+        .taskStarted(TaskStart(task: TaskID("c1"), kind: "exec", label: "l", arguments: JSONText(unchecked: "{}"))),
+        .taskProgress(
+            TaskProgress(task: TaskID("c1"), label: "l", percent: 3, partialResult: JSONText(unchecked: "[]"))),
+        .taskEnded(
+            TaskEnd(
+                task: TaskID("c1"), name: "n", status: .cancelled, label: "l", error: "e",
+                result: JSONText(unchecked: "1"))),
+        .approval(card), .end(end), .message(WholeMessage(part: .more(2), text: "more", usage: usage)),
+        .message(WholeMessage(part: .late, text: "late")), .message(WholeMessage(part: .line(3), text: "line")),
+    ]
+
+    static let phases: [Turn.Phase] = [
+        .waiting, .handedOver, .running, .holding, .asking, .searching(since: .at(1)), .over(.answered),
+        .over(.aborted),
+        .over(.failed), .over(.lost), .over(.neverSent), .closed(.gone),
+    ]
+}
