@@ -12,5 +12,7 @@ package struct UnknownTally: Sendable, Hashable {
         counts[counts[key] != nil || counts.count < Self.limit ? key : "\(kind) (other)", default: 0] += 1
     }
 
+    package var total: Int { counts.values.reduce(malformed, +) }
+
     package mutating func countMalformed() { malformed += 1 }
 }

@@ -2,7 +2,7 @@
 package struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         case unreadable, lineTooLong, notJSON, tooDeep, wrongShape, truncated, unknownAgent, timeGoesBack, empty,
-            unknownVersion
+            unknownVersion, nothingRead
         case unwritable, tooLarge
     }
 

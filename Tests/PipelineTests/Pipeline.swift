@@ -36,7 +36,8 @@ final class Pipeline {
         let reader = try RecordingReader(file: Fixtures.trace(trace))
         let kind = try AgentKind.recognised(in: Fixtures.trace(trace))
         let replay = Replay(
-            runner: runner, log: log, kind: kind, user: PipelineUser(simulator: simulator), clock: SystemClock())
+            runner: runner, log: log, kind: kind, name: trace, user: PipelineUser(simulator: simulator),
+            clock: SystemClock())
         try replay.play(reader) { _ in true }
     }
 

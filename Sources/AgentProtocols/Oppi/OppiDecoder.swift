@@ -34,6 +34,10 @@ package struct OppiDecoder: AgentDecoder {
     private var isHead = false
     package private(set) var unknown = UnknownTally()
 
+    private static let typesWithoutSession: Set = [
+        "stream_connected", "rpc_result", "command_result", "turn_ack", "error", "git_status",
+    ]
+
     package init() {}
 
     package var nextDeadline: Instant? { sessions.values.compactMap { $0.held?.until }.min() }
@@ -57,6 +61,7 @@ package struct OppiDecoder: AgentDecoder {
             return []
         }
         guard let name = (root["sessionId"] ?? root["session"]?["id"])?.string else {
+            if !Self.typesWithoutSession.contains(type) { unknown.count("frame", type) }
             return type == "stream_connected" && isLost ? connected() : response(root, type)
         }
         let id = AgentSession(name)

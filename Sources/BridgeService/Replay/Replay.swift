@@ -17,13 +17,22 @@ package final class Replay {
     private var begun: Set<RunID> = []
     private var turnOfRun: [RunID: TurnID] = [:]
     private var frames = 0
+    /// Something in it was understood.
+    private var isRead = false
     private let log: ReplayLog
+    private let kind: AgentKind
+    /// Of the recording.
+    private let name: String
 
-    package init(runner: BridgeRunner, log: ReplayLog, kind: AgentKind, user: any ReplayUser, clock: any Clock) {
+    package init(
+        runner: BridgeRunner, log: ReplayLog, kind: AgentKind, name: String, user: any ReplayUser, clock: any Clock
+    ) {
         self.runner = runner
         self.user = user
         self.clock = clock
         self.log = log
+        self.kind = kind
+        self.name = name
         decoder = kind.decoder()
     }
 
@@ -31,20 +40,40 @@ package final class Replay {
     package func play(_ reader: RecordingReader, pause: (Int64) -> Bool) throws {
         let origin = clock.now
         var last = origin
+        var isWhole = true
         while let entry = try reader.next() {
-            guard pause(entry.milliseconds) else { break }
+            guard pause(entry.milliseconds) else {
+                isWhole = false
+                break
+            }
             guard entry.link == .agent else { continue }
             let at = origin + .milliseconds(entry.milliseconds)
             last = at
             frames += 1
             if let deadline = decoder.nextDeadline, deadline <= at { try handle(decoder.deadlineHit(at: deadline)) }
+            let before = isRead ? 0 : decoder.unknown.total
             let observations =
                 entry.direction == .incoming
                 ? decoder.received(entry.frame, capacity: entry.capacity, at: at)
                 : decoder.sent(entry.frame, capacity: entry.capacity, at: at)
+            if !isRead, !Self.isPseudoFrame(entry.frame) {
+                let isUnderstood = entry.direction == .incoming && decoder.unknown.total == before
+                isRead = isUnderstood || !observations.isEmpty
+            }
             if !observations.isEmpty { try handle(observations) }
         }
         try finish(at: last)
+        guard isWhole, !isRead else { return }
+        throw RecordingError(
+            .nothingRead, file: name,
+            "none of its \(frames) frames can be read as \(kind.rawValue)'s; if it is another agent's, say so with --agent"
+        )
+    }
+
+    /// What happened to the socket or the child (DESIGN, section 12), which every agent has.
+    private static func isPseudoFrame(_ frame: UnsafeRawBufferPointer) -> Bool {
+        let marks = frame.lazy.filter { $0 > 0x20 }.prefix(3)
+        return marks.elementsEqual(#"{"_"#.utf8)
     }
 
     /// The recording is over: what waits for silence has it, and what has no end gets none.

@@ -49,6 +49,7 @@ extension AgentKind {
     }
 
     package static func recognised(in reader: RecordingReader, name file: String) throws(RecordingError) -> AgentKind {
+        let recognition = AgentRecognition()
         var seen = 0
         while let entry = try reader.next() {
             if let name = reader.header?.agent {
@@ -56,8 +57,7 @@ extension AgentKind {
                 return kind
             }
             guard entry.link == .agent else { continue }
-            let head = String(decoding: entry.frame.prefix(400), as: UTF8.self)
-            if let kind = guess(head) { return kind }
+            if let kind = recognition.agent(of: entry.frame, capacity: entry.capacity) { return kind }
             seen += 1
             if seen >= 200 { break }
         }
@@ -70,28 +70,5 @@ extension AgentKind {
             .unknownAgent, file: file,
             "which agent is this from? \(found); known are \(allCases.map(\.rawValue).joined(separator: ", ")); say it with --agent"
         )
-    }
-
-    private static func guess(_ head: String) -> AgentKind? {
-        let marks: [(AgentKind, [String])] = [
-            (.openclaw, [#""type":"event""#, #""type":"req""#, #""type":"res""#]),
-            (
-                .oppi,
-                [#""stream_connected""#, #""type":"subscribe""#, #""sessionId""#, #""_http""#, #""type":"rpc_result""#]
-            ),
-            (
-                .pi,
-                [
-                    #""_proc""#, #""type":"response""#, #""type":"prompt""#, #""type":"agent_start""#,
-                    #""type":"message_update""#, #""type":"get_state""#,
-                ]
-            ),
-        ]
-        // Only pi's events have neither session nor sequence number.
-        for (kind, texts) in marks where texts.contains(where: { head.contains($0) }) {
-            if kind == .pi, head.contains("\"seq\":") { return .oppi }
-            return kind
-        }
-        return nil
     }
 }

@@ -24,7 +24,7 @@ package enum VirtualReplay {
             observe: { log.observe($0) })
         let kind = try kind ?? AgentKind.recognised(in: file)
         let reader = try RecordingReader(file: file)
-        let replay = Replay(runner: runner, log: log, kind: kind, user: relay, clock: clock)
+        let replay = Replay(runner: runner, log: log, kind: kind, name: file, user: relay, clock: clock)
         try replay.play(reader) { milliseconds in
             clock.move(to: .zero + .milliseconds(milliseconds))
             return true

@@ -33,7 +33,8 @@ struct ReplayCommand {
             if let golden = command.values["expect"] { return try compare(with: golden, agent) }
             try playToSimulator(speed, agent)
         } catch let error as RecordingError {
-            throw CommandFailure(code: .usage, message: "\(error)")
+            let isUnreadable = [.nothingRead, .empty].contains(error.code)
+            throw CommandFailure(code: isUnreadable ? .unexpected : .usage, message: "\(error)")
         }
     }
 

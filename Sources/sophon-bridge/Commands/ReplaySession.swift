@@ -43,24 +43,19 @@ final class ReplaySession: Sendable {
 
     func play(_ file: String, _ agent: AgentKind?, _ user: any ReplayUser, _ speed: ReplaySpeed) throws {
         let kind = try agent ?? AgentKind.recognised(in: file)
-        try play(try RecordingReader(file: file), kind, user, speed)
+        let pace = Pace(speed)
+        try play(try RecordingReader(file: file), kind, file, user) { pace.wait(for: $0) }
     }
 
     func play(text: String, name: String, _ user: any ReplayUser, pause: (Int64) -> Bool) throws {
         let kind = try AgentKind.recognised(in: try RecordingReader(text: text, name: name), name: name)
-        try play(try RecordingReader(text: text, name: name), kind, user, pause: pause)
-    }
-
-    private func play(_ reader: RecordingReader, _ kind: AgentKind, _ user: any ReplayUser, _ speed: ReplaySpeed) throws
-    {
-        let pace = Pace(speed)
-        try play(reader, kind, user) { pace.wait(for: $0) }
+        try play(try RecordingReader(text: text, name: name), kind, name, user, pause: pause)
     }
 
     private func play(
-        _ reader: RecordingReader, _ kind: AgentKind, _ user: any ReplayUser, pause: (Int64) -> Bool
+        _ reader: RecordingReader, _ kind: AgentKind, _ name: String, _ user: any ReplayUser, pause: (Int64) -> Bool
     ) throws {
-        let replay = Replay(runner: runner, log: log, kind: kind, user: user, clock: SystemClock())
+        let replay = Replay(runner: runner, log: log, kind: kind, name: name, user: user, clock: SystemClock())
         try replay.play(reader, pause: pause)
     }
 

@@ -1,0 +1,94 @@
+import AgentProtocols
+import BridgeService
+import FoundationEssentials
+import Recording
+import Testing
+
+@Suite("Which agent a recording comes from")
+struct RecognitionTests {
+    /// Beginnings of recordings of agents that are not known here; their frames carry the words of those that are.
+    private static let foreign = [
+        // The Agent Client Protocol, with its session ids.
+        #"""
+        {"at_ms":0,"dir":"out","frame":{"_proc":"spawn","args":["--acp"]}}
+        {"at_ms":1,"dir":"out","frame":{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"hi"}]}}}
+        {"at_ms":2,"dir":"in","frame":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"type":"event"}}}}
+        {"at_ms":3,"dir":"in","frame":{"_proc":"exit","code":0}}
+        """#,
+        // Codex: requests and notifications without a type.
+        #"""
+        {"at_ms":0,"dir":"out","frame":{"id":1,"method":"turn/start","params":{"type":"prompt"}}}
+        {"at_ms":1,"dir":"in","frame":{"method":"item/started","params":{"item":{"type":"response","id":"1"}}}}
+        """#,
+        // Claude Code: types of its own.
+        #"""
+        {"at_ms":0,"dir":"out","frame":{"type":"control_request","request_id":"r1","request":{"type":"req"}}}
+        {"at_ms":1,"dir":"in","frame":{"type":"stream_event","event":{"type":"message_update"},"session_id":"s1"}}
+        {"at_ms":2,"dir":"in","frame":{"type":"result","subtype":"success","sessionId":"s1"}}
+        """#,
+        // No agent's.
+        #"{"at_ms":0,"dir":"in","frame":{"hello":"world","type":"greeting"}}"#,
+    ]
+
+    private static func code(_ body: () throws -> some Any) -> RecordingError.Code? {
+        do { _ = try body() } catch { return (error as? RecordingError)?.code }
+        return nil
+    }
+
+    private static func file(_ text: String, _ body: (String) throws -> Void) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "recognition-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(text.utf8).write(to: file)
+        try body(file.path())
+    }
+
+    @Test("each recorded trace is its agent's", arguments: Fixtures.traces)
+    func traces(trace: String) throws {
+        let kind = try AgentKind.recognised(in: Fixtures.trace(trace))
+        #expect(trace.hasPrefix(kind.rawValue))
+    }
+
+    @Test("a recording of an unknown agent is nobody's, whatever its frames carry within", arguments: foreign)
+    func unknown(text: String) throws {
+        try Self.file(text) { file in
+            #expect(Self.code { try AgentKind.recognised(in: file) } == .unknownAgent)
+            #expect(Self.code { try VirtualReplay.play(file: file) } == .unknownAgent)
+        }
+    }
+
+    @Test(
+        "a recording that is read as another agent's has nothing to tell, and says so", arguments: foreign,
+        AgentKind.allCases)
+    func wrong(text: String, kind: AgentKind) throws {
+        try Self.file(text) { file in
+            #expect(Self.code { try VirtualReplay.play(file: file, as: kind) } == .nothingRead)
+        }
+    }
+
+    @Test("a file without frames has nothing to tell")
+    func empty() throws {
+        try Self.file("") { file in
+            #expect(Self.code { try AgentKind.recognised(in: file) } == .empty)
+            #expect(Self.code { try VirtualReplay.play(file: file, as: .pi) } == .nothingRead)
+        }
+    }
+
+    @Test("a header that names another agent asks which one to take")
+    func header() throws {
+        let text = #"""
+            {"sophon_recording":1,"agent":"codex","date":"2026-01-01T00:00:00Z"}
+            {"at_ms":0,"dir":"in","frame":{"type":"event","event":"tick"}}
+            """#
+        try Self.file(text) { file in
+            #expect(Self.code { try AgentKind.recognised(in: file) } == .unknownAgent)
+        }
+    }
+
+    @Test("frames that are understood and begin no run are read all the same")
+    func quiet() throws {
+        try Self.file(#"{"at_ms":0,"dir":"in","frame":{"type":"event","event":"tick","payload":{}}}"#) { file in
+            let lines = try VirtualReplay.play(file: file).lines
+            #expect(lines.isEmpty)
+        }
+    }
+}
