@@ -90,6 +90,9 @@ package struct CommandDeclaration: Sendable {
                 Option("fault-rate", "0..1", "misfortunes at random: how many of the calls, connections and updates"),
                 Option("fault-seed", "N", "the same seed gives the same misfortunes (1)"),
                 Option("state", "FILE", "keep chats and all else in this file, and go on from it (memory only)"),
+                Option(
+                    "strict", nil,
+                    "refuse what the relay's sample connectors do against its rules (accepted with a warning)"),
                 Option("no-limits", nil, "rate limits so wide that nothing is refused, for load"),
             ],
             examples: [

@@ -59,6 +59,11 @@ package struct Relay: Sendable {
     var callLog: CallLog
     var callSubject = CallSubject()
     package internal(set) var breaches: [Breach] = []
+    /// One for each code and method.
+    package internal(set) var warnings: [Warning] = []
+    var lastWarning: UInt64 = 0
+    /// Of the call that is being judged.
+    var callWarnings: [WarningCode] = []
     package internal(set) var tally = Tally()
 
     struct Interaction: Sendable {
@@ -172,11 +177,16 @@ package struct Relay: Sendable {
         }
         tally.tokensTaken[bucket, default: 0] += 1
         headers += buckets[bucket]?.headers(at: now) ?? []
-        let exchange: Exchange
+        callWarnings = []
+        var exchange: Exchange
         do throws(Refusal) {
             let result = try bridgeCall(target, request, at: now)
             let body = Array(#"{"ok":true,"result":"#.utf8) + result + Array("}".utf8)
             exchange = Exchange(response: RawResponse(status: 200, headers: headers, body: body), delivery: .normal)
+            for code in callWarnings {
+                warn(code, method: method, request: trace.requestID, at: now)
+                exchange.add(code)
+            }
         } catch {
             tally.refusals[error.code, default: 0] += 1
             if let code = error.breach { breach(code, error.message, method, trace, now) }

@@ -60,7 +60,8 @@ package struct RelayOptions: Sendable, Hashable {
         "memory": BucketShape(capacity: 60, refillPerSecond: 20),
         "default": BucketShape(capacity: 30, refillPerSecond: 10),
     ]
-    package var refusesEmptyPlaceholder = true
+    /// Whether what the sample connectors do against the documented rules is accepted with a warning, instead of refused.
+    package var acceptsSamples = false
     package var followUpWindowMilliseconds: Int64 = 30 * 60_000
     package var approvalLifetimeMilliseconds: Int64 = 5 * 60_000
     /// A deleted session is gone for good after this (relay sheet 9.1).

@@ -6,7 +6,8 @@ import RelayRules
 // user's token, so that no other program on the machine plays with it by accident.
 extension RelaySimulator {
     private static let routes = [
-        "GET /v1/simulator/breaches", "GET /v1/simulator/state", "GET /v1/simulator/watch",
+        "GET /v1/simulator/breaches", "GET /v1/simulator/warnings", "GET /v1/simulator/state",
+        "GET /v1/simulator/watch",
         "POST /v1/simulator/sessions", "POST /v1/simulator/files",
     ]
 
@@ -27,6 +28,8 @@ extension RelaySimulator {
         switch (request.method, request.path) {
         case ("GET", "/v1/simulator"): return Envelope.success(["routes": Self.routes + Relay.controlRoutes])
         case ("GET", "/v1/simulator/breaches"): return Envelope.success(["breaches": breaches.map { BreachReport($0) }])
+        case ("GET", "/v1/simulator/warnings"):
+            return Envelope.success(["warnings": warnings.map { WarningReport($0) }])
         case ("GET", "/v1/simulator/state"): return Envelope.success(stateReport())
         case ("POST", "/v1/simulator/files"): return addFile(request)
         case ("POST", "/v1/simulator/sessions"): return writeAsUser(request.body)

@@ -62,8 +62,9 @@ extension RelaySimulator {
         let now = clock.now()
         let raw = Self.raw(request)
         let (exchange, call) = change { state in
-            let exchange = state.relay.respond(to: raw, at: now)
-            return (exchange, book(request, exchange, now, &state))
+            var exchange = state.relay.respond(to: raw, at: now)
+            let call = book(request, &exchange, now, &state)
+            return (exchange, call)
         }
         return deliver(exchange, call: call)
     }
@@ -126,23 +127,33 @@ extension RelaySimulator {
     /// Books a bridge call whose answer takes time, and notes the breach if its lane is busy. The number is for the end of the
     /// call; nil when it is over at once. Bodies are read only when calls take time: without that none can overlap.
     private func book(
-        _ request: LocalRequest, _ exchange: Exchange, _ now: Moment, _ state: inout SimulatorState
+        _ request: LocalRequest, _ exchange: inout Exchange, _ now: Moment, _ state: inout SimulatorState
     ) -> Int? {
         let takesTime = takesTime(exchange.delivery)
         guard takesTime || !state.lanes.isIdle, request.method == "POST", request.path.hasPrefix("/v1/bridge/"),
             let names = try? JSONDecoder().decode(CallNames.self, from: Data(request.body)),
             let lane = lane(of: names, state)
         else { return nil }
-        if state.lanes.overlaps(lane, key: names.key) {
-            state.relay.note(
-                Breach(
-                    code: .overlap,
-                    sentence:
-                        "A call began before the one before it in \(lane.session), \(lane.interaction) was answered.",
-                    method: String(request.path.dropFirst("/v1/bridge/".count)),
-                    request: exchange.response.headers.value(of: "X-Request-ID") ?? "", at: now))
-        }
+        if state.lanes.overlaps(lane, key: names.key) { noteOverlap(in: lane, request, &exchange, now, &state) }
         return takesTime ? state.lanes.begin(lane, key: names.key) : nil
+    }
+
+    private func noteOverlap(
+        in lane: LaneWatch.Lane, _ request: LocalRequest, _ exchange: inout Exchange, _ now: Moment,
+        _ state: inout SimulatorState
+    ) {
+        let method = String(request.path.dropFirst("/v1/bridge/".count))
+        let id = exchange.response.headers.value(of: "X-Request-ID") ?? ""
+        if settings.relay.acceptsSamples {
+            exchange.add(.overlap)
+            return state.relay.warn(.overlap, method: method, request: id, at: now)
+        }
+        state.relay.note(
+            Breach(
+                code: .overlap,
+                sentence:
+                    "A call began before the one before it in \(lane.session), \(lane.interaction) was answered.",
+                method: method, request: id, at: now))
     }
 
     private func lane(of names: CallNames, _ state: SimulatorState) -> LaneWatch.Lane? {

@@ -162,6 +162,8 @@ package final class RelaySimulator: Sendable {
     package func forgetFaults() { change { $0.relay.forgetFaults() } }
 
     package var breaches: [Breach] { state.withLock { $0.relay.breaches } }
+    /// What samples do and a strict relay refuses, once for each method.
+    package var warnings: [Warning] { state.withLock { $0.relay.warnings } }
     package var tally: Tally { state.withLock { $0.relay.tally } }
     package var pendingApprovals: [PhoneApproval] { state.withLock { $0.relay.pendingApprovals } }
     package var sessions: [PhoneSession] { state.withLock { $0.relay.sessions } }

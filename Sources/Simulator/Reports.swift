@@ -19,6 +19,24 @@ struct BreachReport: Encodable {
     }
 }
 
+struct WarningReport: Encodable {
+    let code: String
+    let sentence: String
+    let method: String
+    let count: Int
+    let request_id: String
+    let at_ms: Int64
+
+    init(_ warning: Warning) {
+        code = warning.code.rawValue
+        sentence = warning.code.sentence
+        method = warning.method
+        count = warning.count
+        request_id = warning.request
+        at_ms = warning.at.milliseconds
+    }
+}
+
 struct StateReport: Encodable {
     struct Session: Encodable {
         let session_id: String
@@ -44,6 +62,7 @@ struct StateReport: Encodable {
     let phones: Int
     let bridges: Int
     let breaches: Int
+    let warnings: Int
 }
 
 extension RelaySimulator {
@@ -66,7 +85,7 @@ extension RelaySimulator {
                 pending_approvals: state.relay.pendingApprovals.map(\.id),
                 pending_updates: state.relay.pendingUpdates().count, phones: state.readerCount,
                 bridges: state.relay.socketReports.count,
-                breaches: state.relay.breaches.count)
+                breaches: state.relay.breaches.count, warnings: state.relay.warnings.reduce(0) { $0 + $1.count })
         }
     }
 }

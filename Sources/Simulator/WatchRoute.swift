@@ -18,6 +18,7 @@ struct WatchFeed {
     /// What they have been told.
     var calls: UInt64 = 0
     var breaches = 0
+    var warnings: UInt64 = 0
     var standing: BridgeStanding?
     var faults: FaultReport?
     var buckets: [BucketReport] = []
@@ -85,6 +86,7 @@ extension SimulatorState {
         if !watch.isWatched {
             watch.calls = relay.lastCallNumber
             watch.breaches = relay.breaches.count
+            watch.warnings = relay.lastWarningNumber
             watch.standing = relay.bridgeStanding
             watch.faults = relay.faultReport
             watch.buckets = relay.bucketReports(at: now)
@@ -95,6 +97,7 @@ extension SimulatorState {
         if !faults.isEmpty { events.append(.faults(faults)) }
         events += relay.calls(after: 0).suffix(RelaySimulator.watchedCalls).map { .call($0) }
         events += relay.breaches.suffix(RelaySimulator.watchedCalls).map { .breach($0) }
+        events += relay.warnings.map { .warning($0) }
         for event in events { stream.push(ServerSentEvents.bytes(of: event)) }
         watch.add(stream, as: name)
     }
@@ -106,6 +109,8 @@ extension SimulatorState {
         watch.calls = relay.lastCallNumber
         for breach in relay.breaches.dropFirst(watch.breaches) { watch.push(.breach(breach)) }
         watch.breaches = relay.breaches.count
+        for warning in relay.warnings(after: watch.warnings) { watch.push(.warning(warning)) }
+        watch.warnings = relay.lastWarningNumber
         let standing = relay.bridgeStanding
         if standing != watch.standing {
             watch.standing = standing

@@ -19,7 +19,7 @@ class Simulator:
 
     async def start(self, listen="127.0.0.1:0"):
         self.process = await asyncio.create_subprocess_exec(
-            *bridge_command(), "simulate", "--listen", listen, "--json", *self.options, stdin=asyncio.subprocess.DEVNULL,
+            *bridge_command(), "simulate", "--strict", "--listen", listen, "--json", *self.options, stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, preexec_fn=_die_with_the_parent)
         _children.add(self.process.pid)
         line = await asyncio.wait_for(self.process.stdout.readline(), 30)

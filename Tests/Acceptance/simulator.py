@@ -13,8 +13,10 @@ from peers.wire import next_port
 
 
 class Simulator:
-    def __init__(self, directory, *options, port=None, command="simulate", environment=None):
+    def __init__(self, directory, *options, port=None, command="simulate", environment=None, is_strict=True):
         self.directory, self.options = Path(directory), options
+        # Our own bridge keeps the rules as they are documented.
+        self.strict = ["--strict"] if command == "simulate" and is_strict else []
         self.command, self.environment = command, environment or {}
         self.port = port or next_port()
         self.process = None
@@ -22,7 +24,7 @@ class Simulator:
     async def start(self):
         base = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
         self.process = await asyncio.create_subprocess_exec(
-            *bridge_command(), self.command, "--json", "--listen", f"127.0.0.1:{self.port}", *self.options,
+            *bridge_command(), self.command, "--json", "--listen", f"127.0.0.1:{self.port}", *self.strict, *self.options,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
             cwd=self.directory, preexec_fn=_die_with_the_parent,
             env=base | {"HOME": str(self.directory)} | self.environment)

@@ -319,7 +319,7 @@ class BrowserTest(unittest.TestCase):
         return program
 
     def simulator(self, *more):
-        return self.program("simulate", "--listen", "127.0.0.1:0", *more)
+        return self.program("simulate", "--strict", "--listen", "127.0.0.1:0", *more)
 
     def tearDown(self):
         # A test that takes the relay away causes complaints about just that, and names them.

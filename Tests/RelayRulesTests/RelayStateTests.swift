@@ -142,12 +142,14 @@ import Testing
             "nextUpdate",
             "nextUpdateOfOtherNode", "updates", "tokens", "isInstallationRevoked", "lastSocket", "bridgeDevice",
             "announcedFiles", "memory", "pairings", "installationNames", "hadBridge", "bridgeVersion", "toldStanding",
-            "breaches", "tally",
+            "breaches", "warnings", "tally",
         ]
         // The options are given anew; connections end with their relay, and faults are asked for again.
         let letGo: Set = [
             "options", "faults", "faultMix", "drawnForConnection", "heldGrants", "edgeOrders", "sockets", "socketOrder",
             "socketInstructions", "socketFaults", "remoteRequests", "callLog", "callSubject",
+            // The numbers of warnings are given anew, and serve those that watch.
+            "callWarnings", "lastWarning",
         ]
         let fields = Set(Mirror(reflecting: Relay()).children.compactMap(\.label))
         #expect(fields == kept.union(letGo), "write a new field in RelayState.swift, or say here why it is let go")

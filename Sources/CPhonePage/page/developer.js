@@ -1,4 +1,4 @@
-// What a developer looks at: the buckets' levels, the bridge's calls, breaches, raw events, and faults to order.
+// What a developer looks at: the buckets' levels, the bridge's calls, breaches, warnings, raw events, and faults to order.
 // It is followed only while it is open: watching costs the relay nothing when nobody watches.
 
 import { bucketGraphs } from "./graphs.js";
@@ -10,16 +10,17 @@ import { Stream } from "./stream.js";
 const KEPT = 200;
 // Graphs move with the time, also when nothing happens.
 const TICK_MS = 250;
-const TABS = [["calls", "Calls"], ["events", "Events"], ["breaches", "Breaches"]];
+const TABS = [["calls", "Calls"], ["events", "Events"], ["breaches", "Breaches"], ["warnings", "Warnings"]];
 
 export function developerPanel(phone, client, redraw) {
   const pane = byId("developer");
   const graphs = bucketGraphs();
   const faults = faultButtons(client);
-  const feed = { calls: [], breaches: [], bridge: null, isThere: null, number: 0 };
+  const feed = { calls: [], breaches: [], warnings: [], bridge: null, isThere: null, number: 0 };
   const figures = make("p", { class: "figures" });
   const notice = make("p", { class: "notice", hidden: true });
   const alarm = make("p", { class: "alarm", role: "status", hidden: true });
+  const caution = make("p", { class: "caution", role: "status", hidden: true });
   const lists = logs(redraw);
   let watch = null;
   let ticking = null;
@@ -27,7 +28,7 @@ export function developerPanel(phone, client, redraw) {
   pane.append(
     make("header", { class: "bar" }, make("h2", { text: "Developer" }), make("span", { class: "grow" }),
       make("button", { type: "button", class: "round", "aria-label": "Close the developer panel", on: { click: () => toggle(false) } }, icon("cross"))),
-    make("div", { class: "developer-body" }, alarm, notice, figures, graphs.element, faults.element, lists.element));
+    make("div", { class: "developer-body" }, alarm, caution, notice, figures, graphs.element, faults.element, lists.element));
 
   const isOpen = () => !pane.hidden;
   function toggle(open) {
@@ -68,7 +69,7 @@ export function developerPanel(phone, client, redraw) {
     watch = new Stream(client, "/v1/simulator/watch", {
       opened: () => {
         // On attaching, the relay tells again what it keeps.
-        Object.assign(feed, { calls: [], breaches: [], isThere: true });
+        Object.assign(feed, { calls: [], breaches: [], warnings: [], isThere: true });
         faults.ask();
         redraw.ask();
       },
@@ -86,7 +87,11 @@ export function developerPanel(phone, client, redraw) {
   function take({ type, data }) {
     if (type === "call") feed.calls.push({ ...data, number: (feed.number += 1) });
     else if (type === "breach") feed.breaches.push({ ...data, number: (feed.number += 1) });
-    else if (type === "buckets") graphs.take(data);
+    else if (type === "warning") {
+      // A warning is told anew with each of its calls.
+      feed.warnings = feed.warnings.filter(({ code, method }) => code !== data.code || method !== data.method);
+      feed.warnings.push(data);
+    } else if (type === "buckets") graphs.take(data);
     else if (type === "bridge") feed.bridge = data;
     else if (type === "fault") faults.take(data);
     for (const list of [feed.calls, feed.breaches]) if (list.length > KEPT) list.splice(0, list.length - KEPT);
@@ -107,6 +112,9 @@ export function developerPanel(phone, client, redraw) {
     setHidden(alarm, feed.breaches.length === 0);
     const count = feed.breaches.length;
     setText(alarm, count ? `${count} ${count === 1 ? "breach" : "breaches"} of the relay’s rules: ${feed.breaches.at(-1).sentence ?? feed.breaches.at(-1).code}` : "");
+    const warned = feed.warnings.reduce((sum, warning) => sum + warning.count, 0);
+    setHidden(caution, warned === 0);
+    setText(caution, warned ? `${warned} ${warned === 1 ? "warning" : "warnings"}; a strict relay refuses such a call: ${feed.warnings.at(-1).sentence}` : "");
     graphs.draw();
     lists.draw(feed, phone.raw);
   };
@@ -119,7 +127,7 @@ function bridgeText(bridge) {
   return `bridge ${bridge.state}${version}${bridge.sockets > 1 ? ` on ${bridge.sockets} sockets` : ""}`;
 }
 
-// Three lists behind tabs, newest first; a line is made once and opens to the whole.
+// Four lists behind tabs, newest first; a line is made once and opens to the whole.
 
 function logs(redraw) {
   const tabs = new Map();
@@ -144,7 +152,7 @@ function logs(redraw) {
     bar.append(tab);
     const list = make("ol", { class: "log" });
     const panel = make("div", { role: "tabpanel", id: `log-${name}`, "aria-labelledby": `tab-${name}` }, list,
-      make("p", { class: "quiet", text: name === "breaches" ? "No rule was broken." : "Nothing yet." }));
+      make("p", { class: "quiet", text: { breaches: "No rule was broken.", warnings: "Nothing to warn of." }[name] ?? "Nothing yet." }));
     panels.set(name, { element: panel, list, rows: new Map() });
     element.append(panel);
   }
@@ -158,11 +166,12 @@ function logs(redraw) {
   choose(tabs.has(chosen) ? chosen : "calls");
 
   const draw = (feed, raw) => {
-    const entries = { calls: feed.calls, events: raw, breaches: feed.breaches };
-    const lines = { calls: callLine, events: eventLine, breaches: breachLine };
+    const entries = { calls: feed.calls, events: raw, breaches: feed.breaches, warnings: feed.warnings };
+    const lines = { calls: callLine, events: eventLine, breaches: breachLine, warnings: warningLine };
     for (const [name] of TABS) {
       setText(tabs.get(name).lastChild, entries[name].length ? String(entries[name].length) : "");
       tabs.get(name).classList.toggle("bad", name === "breaches" && feed.breaches.length > 0);
+      tabs.get(name).classList.toggle("warn", name === "warnings" && feed.warnings.length > 0);
       if (name === chosen) fill(panels.get(name), entries[name], lines[name]);
     }
   };
@@ -197,9 +206,10 @@ const word = (className, text) => make("span", { class: className, dir: "auto", 
 
 function callLine(call) {
   const isGood = call.status >= 200 && call.status < 300;
-  return logRow(isGood ? "" : call.status === 429 ? "warn" : "bad", [
+  const warnings = (call.warnings ?? []).join(", ");
+  return logRow(isGood ? (warnings ? "warn" : "") : call.status === 429 ? "warn" : "bad", [
     word("log-time", moment(call.at_ms)), word("log-what", call.method), word("log-status", call.code ? `${call.status} ${call.code}` : call.status),
-    word("log-more", call.fault ? `fault: ${call.fault}` : call.bytes !== undefined ? `${call.bytes} B` : ""),
+    word("log-more", call.fault ? `fault: ${call.fault}` : warnings ? `warning: ${warnings}` : call.bytes !== undefined ? `${call.bytes} B` : ""),
   ], call);
 }
 
@@ -215,4 +225,11 @@ function breachLine(breach) {
   return logRow("bad", [
     word("log-time", moment(breach.at_ms)), word("log-what", breach.code), word("log-more", breach.sentence),
   ], breach);
+}
+
+function warningLine(warning) {
+  return logRow("warn", [
+    word("log-time", moment(warning.at_ms)), word("log-what", warning.code),
+    word("log-more", `${warning.count} × ${warning.method}: ${warning.sentence}`),
+  ], warning);
 }

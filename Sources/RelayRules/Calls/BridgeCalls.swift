@@ -26,7 +26,8 @@ extension Relay {
                 breach: .malformedRequest)
         }
         noteSubject(root)
-        var fields = Fields(root)
+        var fields = Fields(root, acceptsSamples: options.acceptsSamples)
+        defer { callWarnings = fields.warnings }
         let method = target.segments.dropFirst(2).joined(separator: "/")
         switch method {
         case "devices": return try registerDevice(&fields)

@@ -5,9 +5,13 @@ struct Fields {
 
     private let root: JSONValue
     private(set) var issues: [FieldIssue] = []
+    /// What does not fit, and is accepted because the samples do it.
+    private(set) var warnings: [WarningCode] = []
+    private let acceptsSamples: Bool
 
-    init(_ root: JSONValue) {
+    init(_ root: JSONValue, acceptsSamples: Bool = false) {
         self.root = root
+        self.acceptsSamples = acceptsSamples
         if case .object = root { return }
         issues.append(FieldIssue(path: "", code: .invalidType, message: "expected an object"))
     }
@@ -92,6 +96,15 @@ struct Fields {
         return text
     }
 
+    mutating func finishReason() -> String? {
+        let documented = ["stop", "length", "content_filter", "tool_call"]
+        guard acceptsSamples, root["finish_reason"]?.string == "error" else {
+            return enumeration("finish_reason", documented, required: false)
+        }
+        warnings.append(.undocumentedFinishReason)
+        return "error"
+    }
+
     mutating func integer(_ name: String, _ range: ClosedRange<Int>) -> Int? {
         guard let member = root[name] else { return nil }
         guard let value = member.integer, range.contains(value) else {
@@ -135,13 +148,23 @@ struct Fields {
         let fits =
             (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") }
-        if !fits {
+        // The samples' keys have colons, and one has the text of its delta in it: their characters count, not their bytes.
+        if !fits, acceptsSamples, (1...64).contains(text.unicodeScalars.count) {
+            warnings.append(.keyOutsideAlphabet)
+        } else if !fits {
             issues.append(
                 FieldIssue(
                     path: "idempotency_key", code: .invalidString, message: "1 to 64 characters of [a-zA-Z0-9_-]",
                     breach: .badKey))
         }
         return text
+    }
+
+    /// What the samples do.
+    mutating func mind(
+        _ warning: WarningCode, _ path: String, _ code: FieldIssue.Code, _ message: String, _ breach: BreachCode
+    ) {
+        if acceptsSamples { warnings.append(warning) } else { complain(path, code, message, breach) }
     }
 
     mutating func complain(_ path: String, _ code: FieldIssue.Code, _ message: String, _ breach: BreachCode) {

@@ -6,8 +6,8 @@ extension Relay {
         let session = fields.required("session_id")
         let interaction = fields.optional("interaction_id")
         let text = fields.pair("text", required: true)
-        if options.refusesEmptyPlaceholder, text.plain == "" {
-            fields.complain("text", .tooSmall, "must not be empty", .malformedRequest)
+        if text.plain == "" {
+            fields.mind(.emptyPlaceholder, "text", .tooSmall, "must not be empty", .malformedRequest)
         }
         let attachments = fields.attachments()
         let replyTo = fields.optional("reply_to")
@@ -71,8 +71,7 @@ extension Relay {
         let message = fields.required("message_id")
         let text = fields.pair("text", required: false)
         let usage = fields.json("usage")
-        let reason = fields.enumeration(
-            "finish_reason", ["stop", "length", "content_filter", "tool_call"], required: false)
+        let reason = fields.finishReason()
         let key = fields.key(required: true)
         try fields.check()
         if let known = try replay(key, "sendMessageEnd", body, at: now) { return known }

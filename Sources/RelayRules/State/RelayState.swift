@@ -60,6 +60,7 @@ extension Relay {
                 }
             }
             state.array("breaches") { list in for breach in breaches { list.objectElement(breach.write) } }
+            state.array("warnings") { list in for warning in warnings { list.objectElement(warning.write) } }
             state.object("tally", tally.write)
         }
     }
@@ -118,6 +119,11 @@ extension Relay {
         }
         for reader in try state.list("buckets") { try buckets[try reader.string("name")]?.restore(reader) }
         for reader in try state.list("breaches") { breaches.append(try Breach(reader)) }
+        // A state of before there were warnings has none.
+        for reader in try state.has("warnings") ? state.list("warnings") : [] {
+            lastWarning += 1
+            warnings.append(try Warning(reader, number: lastWarning))
+        }
         tally = try Tally(try state.object("tally"))
         guard zip(ring, ring.dropFirst()).allSatisfy({ $0.id < $1.id }), ring.last.map({ $0.id < nextEvent }) ?? true
         else { throw StateReader.Fault(path: "ring", what: "is not in order") }

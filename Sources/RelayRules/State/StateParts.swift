@@ -235,6 +235,25 @@ extension Breach {
     }
 }
 
+extension Warning {
+    func write(to writer: inout JSONWriter) {
+        writer.field("code", code.rawValue)
+        writer.field("method", method)
+        writer.field("count", Int64(count))
+        writer.field("request", request)
+        writer.moment("at", at)
+    }
+
+    init(_ reader: StateReader, number: UInt64) throws(StateReader.Fault) {
+        code = try reader.choice("code")
+        method = try reader.string("method")
+        count = try reader.integer("count", from: 1)
+        request = try reader.string("request")
+        at = try reader.moment("at")
+        self.number = number
+    }
+}
+
 extension Tally {
     func write(to writer: inout JSONWriter) {
         writer.counts("calls", calls)

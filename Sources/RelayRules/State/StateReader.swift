@@ -21,6 +21,8 @@ struct StateReader {
 
     private func place(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
+    func has(_ name: String) -> Bool { root[name] != nil }
+
     func optional(_ name: String) throws(Fault) -> String? {
         guard let member = root[name] else { return nil }
         guard let text = member.string else { throw fault(name, "is no string") }

@@ -12,6 +12,7 @@ package struct BridgeCall: Hashable, Sendable {
     package var byteCount: Int
     /// The kind of the fault that struck it.
     package var fault: String?
+    package var warnings: [WarningCode]
 }
 
 /// The last calls, up to a number; a limit of 0 keeps none and costs nothing.
@@ -71,7 +72,8 @@ extension Relay {
                 status: exchange.delivery == .connectionReset ? 0 : answer.status,
                 code: answer.status < 400 || exchange.delivery == .connectionReset ? nil : Self.code(in: answer.body),
                 request: answer.headers.value(of: "X-Request-ID") ?? "", session: subject.session ?? place?.session,
-                interaction: subject.interaction ?? interaction, byteCount: request.body.count, fault: exchange.fault))
+                interaction: subject.interaction ?? interaction, byteCount: request.body.count, fault: exchange.fault,
+                warnings: exchange.warnings))
     }
 
     private static func method(of request: RawRequest) -> String {

@@ -54,6 +54,7 @@ package enum WatchEvent: Hashable, Sendable {
     case call(BridgeCall)
     case buckets([BucketReport], at: Moment)
     case breach(Breach)
+    case warning(Warning)
     case bridge(BridgeStanding)
     case faults(FaultReport)
 
@@ -62,6 +63,7 @@ package enum WatchEvent: Hashable, Sendable {
         case .call: "call"
         case .buckets: "buckets"
         case .breach: "breach"
+        case .warning: "warning"
         case .bridge: "bridge"
         case .faults: "fault"
         }
@@ -78,6 +80,13 @@ package enum WatchEvent: Hashable, Sendable {
                 data.field("method", breach.method)
                 data.field("request_id", breach.request)
                 data.field("at_ms", breach.at.milliseconds)
+            case .warning(let warning):
+                data.field("code", warning.code.rawValue)
+                data.field("sentence", warning.code.sentence)
+                data.field("method", warning.method)
+                data.field("count", Int64(warning.count))
+                data.field("request_id", warning.request)
+                data.field("at_ms", warning.at.milliseconds)
             case .bridge(let standing):
                 data.field("state", standing.state.rawValue)
                 data.field("sockets", Int64(standing.sockets))
@@ -97,6 +106,10 @@ package enum WatchEvent: Hashable, Sendable {
         data.field("interaction_id", call.interaction)
         data.field("bytes", Int64(call.byteCount))
         data.field("fault", call.fault)
+        guard !call.warnings.isEmpty else { return }
+        data.array("warnings") { list in
+            for warning in call.warnings { list.element(json: Array("\"\(warning.rawValue)\"".utf8)) }
+        }
     }
 
     private static func write(_ buckets: [BucketReport], _ now: Moment, to data: inout JSONWriter) {

@@ -42,6 +42,19 @@ package struct Exchange: Hashable, Sendable {
     package var delivery: Delivery
     /// The kind of the fault that struck it.
     package var fault: String?
+    package private(set) var warnings: [WarningCode] = []
+
+    package init(response: RawResponse, delivery: Delivery, fault: String? = nil) {
+        self.response = response
+        self.delivery = delivery
+        self.fault = fault
+    }
+
+    /// The answer says so itself.
+    package mutating func add(_ warning: WarningCode) {
+        warnings.append(warning)
+        response.headers.append(warning.header)
+    }
 }
 
 package enum Delivery: Hashable, Sendable {

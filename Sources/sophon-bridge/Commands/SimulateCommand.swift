@@ -18,6 +18,7 @@ struct SimulateCommand {
         let faults = try PlannedFaults(command)
         guard !faults.wantsHelp else { return PlannedFaults.list(to: output) }
         var settings = RelaySimulator.Settings()
+        settings.relay.acceptsSamples = !command.switches.contains("strict")
         if command.switches.contains("no-limits") { settings.relay = settings.relay.withoutLimits }
         settings.listen = command.values["listen"] ?? "127.0.0.1:8787"
         settings.trouble = { [output] in output.say($0) }
@@ -51,14 +52,26 @@ struct SimulateCommand {
         output.line("Ctrl-C ends it")
         var caught: Int32 = 0
         sigwait(&signals, &caught)
+        // A second one ends the process at once.
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         let failure = simulator.stop()
         output.event("shutdown")
-        let breaches = simulator.breaches.count
-        output.say(
-            "\(simulator.tally.calls.values.reduce(0, +)) bridge calls, \(breaches) breaches of the relay's rules")
+        report(simulator)
         if let failure {
             throw CommandFailure(
                 code: .unexpected, message: "\(failure); the file lacks what came after it was last written")
+        }
+    }
+
+    private func report(_ simulator: RelaySimulator) {
+        let warnings = simulator.warnings
+        let warned = warnings.reduce(0) { $0 + $1.count }
+        output.say(
+            "\(simulator.tally.calls.values.reduce(0, +)) bridge calls, \(simulator.breaches.count) breaches of the "
+                + "relay's rules" + (warned > 0 ? ", \(warned) warnings" : ""))
+        for warning in warnings {
+            output.say(
+                "warning \(warning.code.rawValue) in \(warning.count) \(warning.method): \(warning.code.sentence)")
         }
     }
 }

@@ -1,0 +1,56 @@
+/// Something that the documented rules do not allow, and that the sample connectors of the relay's own repository do all the same
+/// (relay sheet D8, D11, D20). A strict relay refuses it; one that accepts samples does as it is told, and warns.
+///
+/// A sample does the same with each of its calls: a warning is kept once for each method, with its count.
+package struct Warning: Sendable, Hashable {
+    package var code: WarningCode
+    package var method: String
+    package var count: Int
+    /// Of the last call.
+    package var request: String
+    package var at: Moment
+    /// Rises with each change, so that whoever watches is told what is new.
+    var number: UInt64
+}
+
+package enum WarningCode: String, Sendable, Hashable, CaseIterable {
+    case emptyPlaceholder, keyOutsideAlphabet, undocumentedFinishReason
+    /// Two calls of one (session, interaction) at once; seen by whoever serves the sockets.
+    case overlap
+
+    package var sentence: String {
+        switch self {
+        case .emptyPlaceholder: "The text is empty; the documented placeholder is one space."
+        case .keyOutsideAlphabet:
+            "The idempotency_key has characters outside [a-zA-Z0-9_-], which are all that is documented."
+        case .undocumentedFinishReason:
+            "The finish_reason is error; documented are stop, length, content_filter and tool_call."
+        case .overlap: "The call began before the one before it in its interaction was answered, and may overtake it."
+        }
+    }
+
+    /// Nothing of it comes from the call, so that it can be a header as it is.
+    package var header: RawHeader { RawHeader("X-Simulator-Warning", "\(rawValue): \(sentence)") }
+}
+
+extension Relay {
+    /// Also for what only a server of sockets can see.
+    package mutating func warn(_ code: WarningCode, method: String, request: String, at now: Moment) {
+        let method = Self.tallyName(of: method)
+        lastWarning += 1
+        guard let index = warnings.firstIndex(where: { $0.code == code && $0.method == method }) else {
+            return warnings.append(
+                Warning(code: code, method: method, count: 1, request: request, at: now, number: lastWarning))
+        }
+        warnings[index].count += 1
+        (warnings[index].request, warnings[index].at, warnings[index].number) = (request, now, lastWarning)
+    }
+
+    package var lastWarningNumber: UInt64 { lastWarning }
+
+    /// Those that have changed after a number; 0: all.
+    package func warnings(after number: UInt64) -> [Warning] {
+        guard lastWarning > number else { return [] }
+        return warnings.filter { $0.number > number }
+    }
+}
