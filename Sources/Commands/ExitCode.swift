@@ -12,11 +12,13 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
     case pairingCodeExpired = 22
     case tokenRefused = 23
     case stateInUse = 24
+    /// As of a program that SIGPIPE has ended.
+    case outputClosed = 141
 
     package var meaning: String {
         switch self {
         case .clean: "all went well"
-        case .unexpected: "something unexpected; or a replay that differs from what was expected"
+        case .unexpected: "something unexpected; or a replay that differs from what was expected, or could read nothing"
         case .usage: "a mistake in the command line, the configuration or a recording"
         case .agentNotInstalled: "the agent is not installed"
         case .agentNotInitialised: "the agent is installed but not set up"
@@ -27,6 +29,7 @@ package enum ExitCode: Int32, Sendable, CaseIterable {
         case .pairingCodeExpired: "the pairing code has expired"
         case .tokenRefused: "the relay refused the token"
         case .stateInUse: "another bridge holds the state directory"
+        case .outputClosed: "the reader of standard output went away; run, record and simulate go on instead"
         }
     }
 }

@@ -4,55 +4,180 @@ import Commands
 import Glibc
 import Locking
 
-/// Results and events on standard output, words for people on standard error.
+/// Results and events on standard output, words for people on standard error. Each goes through a bounded queue to a thread that
+/// writes it, so that no terminal, pipe or disk holds a command that has something else to do.
 final class Output: Sendable {
+    /// What becomes of a command whose output is not read.
+    enum Conduct: Sendable {
+        /// Its output is what it is for: it waits for its reader, and ends when nobody reads or the disk is full.
+        case results
+        /// It never waits, and ends when nobody reads.
+        case show
+        /// It never waits, and goes on whatever becomes of its output.
+        case service
+    }
+
+    private struct State {
+        var conduct = Conduct.results
+        var endsByItself = false
+        var isLeaving = false
+    }
+
+    /// What a stalled reader may cost the end of the process.
+    private static let flushLimit = Duration.seconds(1)
+
     let json: Bool
-    private let lock = Locked(())
+    private let state = Locked(State())
+    private let standardOutput: OutputWriter
+    private let standardError: OutputWriter
 
     init(json: Bool) {
         self.json = json
-        // A reader that goes away ends the program by its write, quietly, and not by a signal's default words.
+        // A write says that a reader went away, and not a signal that ends the process.
         signal(SIGPIPE, SIG_IGN)
+        Self.fillClosedDescriptors()
+        let standardOutput = OutputWriter { losses in
+            json ? Self.dropped(losses, "stdout") : Self.dropped(losses, from: STDOUT_FILENO)
+        }
+        self.standardOutput = standardOutput
+        guard !Self.leadToTheSame() else {
+            standardError = standardOutput
+            return
+        }
+        standardError = OutputWriter { losses in
+            // Programs read events, and may not look at standard error at all.
+            if json { standardOutput.put(Self.dropped(losses, "stderr")) }
+            return Self.dropped(losses, from: STDERR_FILENO)
+        }
+    }
+
+    /// From now on; before it a command has `results`.
+    func conduct(_ conduct: Conduct) {
+        state.withLock { $0.conduct = conduct }
+        if conduct == .service { for writer in [standardOutput, standardError] { writer.endure() } }
+    }
+
+    /// For a show that is to end in its own way when nobody sees it any more.
+    func whenUnreadable(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.endsByItself = true }
+        standardOutput.onFailure(action)
     }
 
     /// An event as a JSON line, under `--json` alone.
     func event(_ name: String, _ members: [(String, JSONText)] = []) {
         guard json else { return }
-        var line = #"{"event":"# + JSONText.string(name).text
-        line += #","ts":"# + String(SystemClock().wallMilliseconds)
-        for (name, value) in members { line += "," + JSONText.string(name).text + ":" + value.text }
-        write(line + "}\n", to: STDOUT_FILENO)
+        put(STDOUT_FILENO, Self.entry(name, members))
     }
 
     /// A line of the result, where no program reads it.
     func line(_ text: String) {
-        if !json { write(text + "\n", to: STDOUT_FILENO) }
+        if !json { put(STDOUT_FILENO, OutputQueue.Entry(STDOUT_FILENO, .words, text + "\n")) }
     }
 
     /// A line of a result that is the same for people and programs.
-    func document(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+    func document(_ line: String) { put(STDOUT_FILENO, OutputQueue.Entry(STDOUT_FILENO, .words, line + "\n")) }
 
     /// A piece of a line.
-    func raw(_ text: String) { if !json { write(text, to: STDOUT_FILENO) } }
+    func raw(_ text: String) { if !json { put(STDOUT_FILENO, OutputQueue.Entry(STDOUT_FILENO, .words, text)) } }
 
-    func say(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
+    func say(_ text: String) { put(STDERR_FILENO, OutputQueue.Entry(STDERR_FILENO, .words, text + "\n")) }
+
+    /// A line of the log.
+    func log(_ text: String) { put(STDERR_FILENO, OutputQueue.Entry(STDERR_FILENO, .log, text + "\n")) }
 
     /// A line on a terminal that the next one replaces; empty clears it.
-    func progress(_ text: String) { write("\r\u{1B}[2K" + text, to: STDERR_FILENO) }
+    func progress(_ text: String) { put(STDERR_FILENO, OutputQueue.Entry(STDERR_FILENO, .log, "\r\u{1B}[2K" + text)) }
 
-    private func write(_ text: String, to descriptor: Int32) {
-        lock.withLock { _ in
-            var bytes = Array(text.utf8)[...]
-            while !bytes.isEmpty {
-                let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-                if count > 0 {
-                    bytes = bytes.dropFirst(count)
-                } else if errno != EINTR {
-                    if errno == EPIPE { exit(ExitCode.clean.rawValue) }
-                    return
-                }
-            }
+    private func put(_ descriptor: Int32, _ entry: OutputQueue.Entry) {
+        let writer = descriptor == STDOUT_FILENO ? standardOutput : standardError
+        let (conduct, endsByItself) = state.withLock { ($0.conduct, $0.endsByItself) }
+        guard descriptor == STDOUT_FILENO, conduct != .service else { return writer.put(entry) }
+        if conduct == .results {
+            var entry = entry
+            entry.rank = .result
+            writer.putWhenThereIsRoom(entry)
+        } else {
+            writer.put(entry)
         }
+        if writer.failure != nil, !endsByItself { leave(.clean) }
+    }
+
+    // MARK: The end
+
+    /// Ends the process when what is queued has been written. A result is waited for; nothing else for more than a second.
+    func leave(_ code: ExitCode) -> Never { leave(code.rawValue) }
+
+    func leave(_ code: Int32) -> Never {
+        let (isFirst, conduct) = state.withLock { state in
+            defer { state.isLeaving = true }
+            return (!state.isLeaving, state.conduct)
+        }
+        // Another thread is ending the process already.
+        while !isFirst { pause() }
+        let end = SystemClock().now + Self.flushLimit
+        standardOutput.flush(atMost: conduct == .results ? nil : Self.flushLimit)
+        let failure = conduct == .service ? nil : standardOutput.failure
+        if case .unwritable(let number) = failure {
+            standardError.put(
+                OutputQueue.Entry(
+                    STDERR_FILENO, .words,
+                    "sophon-bridge: standard output cannot be written: \(String(cString: strerror(number)))\n"))
+        }
+        standardError.flush(atMost: max(.zero, end - SystemClock().now))
+        exit(code != 0 ? code : failure.map(Self.code)?.rawValue ?? 0)
+    }
+
+    /// Before another program takes the place of this one.
+    func flush() { for writer in [standardOutput, standardError] { writer.flush(atMost: Self.flushLimit) } }
+
+    private static func code(of failure: OutputWriter.Failure) -> ExitCode {
+        switch failure {
+        case .closed: .outputClosed
+        case .unwritable: .unexpected
+        }
+    }
+
+    // MARK: Descriptors
+
+    /// Where the process was started without one of its three descriptors, the next file that is opened would get its number: a
+    /// line of ours would then be written into the journal.
+    private static func fillClosedDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", O_RDWR)
+        }
+    }
+
+    private static func leadToTheSame() -> Bool {
+        var (output, error) = (stat(), stat())
+        guard fstat(STDOUT_FILENO, &output) == 0, fstat(STDERR_FILENO, &error) == 0 else { return false }
+        return output.st_dev == error.st_dev && output.st_ino == error.st_ino
+    }
+
+    // MARK: Entries
+
+    private static func dropped(_ losses: OutputQueue.Losses, _ stream: String) -> OutputQueue.Entry {
+        entry(
+            "dropped",
+            [
+                ("stream", .string(stream)), ("log_lines", .number(losses.logLines)),
+                ("turn_ended", .number(losses.turnsEnded)), ("lines", .number(losses.words)),
+                ("repeated", .number(losses.repeatedMilestones)),
+            ])
+    }
+
+    private static func dropped(_ losses: OutputQueue.Losses, from descriptor: Int32) -> OutputQueue.Entry {
+        OutputQueue.Entry(
+            descriptor, .words, "sophon-bridge: \(losses.total) lines were dropped here, because nothing read them\n")
+    }
+
+    private static func entry(_ name: String, _ members: [(String, JSONText)]) -> OutputQueue.Entry {
+        var line = #"{"event":"# + JSONText.string(name).text
+        line += #","ts":"# + String(SystemClock().wallMilliseconds)
+        for (name, value) in members { line += "," + JSONText.string(name).text + ":" + value.text }
+        let connection = members.first { $0.0 == "connection" }?.1.text ?? ""
+        return OutputQueue.Entry(
+            STDOUT_FILENO, name == "turn_ended" ? .turnEnded : .milestone, subject: "\(name) \(connection)",
+            line + "}\n")
     }
 }
 

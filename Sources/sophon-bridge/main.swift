@@ -18,6 +18,11 @@ do {
         output.line("sophon-bridge \(HelpText.version)")
     case .command(let command):
         switch command.name {
+        case "run", "record", "simulate": output.conduct(.service)
+        case "demo": output.conduct(.show)
+        default: break
+        }
+        switch command.name {
         case "run", "record": try RunCommand(command, output).run()
         case "replay": try ReplayCommand(command, output).run()
         case "demo": try DemoCommand(command, output).run()
@@ -37,21 +42,22 @@ do {
         default: break
         }
     }
+    output.leave(.clean)
 } catch let failure as CommandFailure {
     output.event("error", [("code", .number(Int(failure.code.rawValue))), ("message", .string(failure.message))])
     output.say("sophon-bridge: \(failure.message)")
-    exit(failure.code.rawValue)
+    output.leave(failure.code)
 } catch let mistake as UsageError {
     output.event("error", [("code", .number(Int(ExitCode.usage.rawValue))), ("message", .string(mistake.message))])
     output.say("sophon-bridge: \(mistake)")
-    exit(ExitCode.usage.rawValue)
+    output.leave(.usage)
 } catch let error as FileError {
     let code: ExitCode = error.code == .inUse ? .stateInUse : .unexpected
     output.event("error", [("code", .number(Int(code.rawValue))), ("message", .string(error.message))])
     output.say("sophon-bridge: \(error)")
-    exit(code.rawValue)
+    output.leave(code)
 } catch {
     output.event("error", [("code", .number(Int(ExitCode.unexpected.rawValue))), ("message", .string("\(error)"))])
     output.say("sophon-bridge: \(error)")
-    exit(ExitCode.unexpected.rawValue)
+    output.leave(.unexpected)
 }

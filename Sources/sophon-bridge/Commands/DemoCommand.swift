@@ -99,6 +99,7 @@ struct DemoCommand {
         let end = DispatchSemaphore(value: 0)
         // It lives as long as the process.
         _ = SignalWatcher { caught in if caught == .stop { end.signal() } }
+        output.whenUnreadable { end.signal() }
         return end
     }
 

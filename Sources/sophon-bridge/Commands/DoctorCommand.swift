@@ -93,7 +93,7 @@ struct DoctorCommand {
             failed == 0
                 ? "all is well\(warnings == 0 ? "" : ", with \(warnings) to look after")"
                 : "\(failed) of \(report.findings.count) checks failed")
-        if failed > 0 { exit(report.exitCode) }
+        if failed > 0 { output.leave(report.exitCode) }
     }
 }
 

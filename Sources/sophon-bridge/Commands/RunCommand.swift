@@ -33,7 +33,7 @@ struct RunCommand {
             Log.Settings(
                 level: configuration.log.level, format: configuration.log.format,
                 hasColor: configuration.terminal.color && isatty(STDERR_FILENO) == 1), clock: SystemClock(),
-            sink: { output.say($0) })
+            sink: { output.log($0) })
         let board = StatusBoard(
             version: HelpText.version, pid: getpid(), connections: configuration.connections, clock: SystemClock())
         let report = RunReport(output, log, connections: configuration.connections.count)

@@ -121,6 +121,7 @@ struct ServiceCommand {
         if command.switches.contains("follow") { words.append("--follow") }
         if output.json { words.append("--output=json") }
         var arguments = words.map { strdup($0) } + [nil]
+        output.flush()
         execvp("journalctl", &arguments)
         throw CommandFailure(
             code: .unexpected,

@@ -25,7 +25,7 @@ struct StatusCommand {
         tell(status, health, isRunning: isRunning)
         if command.switches.contains("healthy") {
             for finding in health.findings { output.say(finding.message) }
-            if let code = health.exitCode { exit(code.rawValue) }
+            if let code = health.exitCode { output.leave(code) }
             return output.line("healthy")
         }
         guard let status else {

@@ -1,0 +1,155 @@
+/// What is still to be written to one place, such as a terminal or a pipe: bounded in bytes and in entries, without any I/O.
+///
+/// At the bound the least important entries go first, the oldest of them before the younger: log lines, then `turn_ended`, then
+/// other words for people. Results are never dropped, so that whoever adds them must wait for room. A milestone is dropped only
+/// where a younger one of the same event and connection is in the queue, because links can flap for as long as nobody reads;
+/// there are few different ones, so that the queue stays bounded. All of it is counted, and told as soon as the queue has come
+/// down to half its bound: a reader that is merely slow would otherwise be sent a count before each entry.
+package struct OutputQueue: Sendable {
+    /// What is dropped first comes first.
+    package enum Rank: Int, CaseIterable, Sendable { case log, turnEnded, words, milestone, result }
+
+    package struct Entry: Hashable, Sendable {
+        package var descriptor: Int32
+        package var rank: Rank
+        /// Milestones about the same thing have the same subject: the younger one makes the older one dispensable.
+        package var subject: String
+        package var bytes: [UInt8]
+
+        package init(_ descriptor: Int32, _ rank: Rank, subject: String = "", _ text: String) {
+            self.descriptor = descriptor
+            self.rank = rank
+            self.subject = subject
+            bytes = Array(text.utf8)
+        }
+    }
+
+    package struct Limits: Sendable {
+        package var bytes = 128 << 10
+        package var entries = 1_024
+
+        package init() {}
+    }
+
+    /// What was dropped since the last time that it was told.
+    package struct Losses: Hashable, Sendable {
+        package var logLines = 0
+        package var turnsEnded = 0
+        package var words = 0
+        package var repeatedMilestones = 0
+
+        package init() {}
+
+        package var isEmpty: Bool { self == Losses() }
+        package var total: Int { logLines + turnsEnded + words + repeatedMilestones }
+    }
+
+    package enum Next: Hashable, Sendable {
+        case write(Entry)
+        case tell(Losses)
+    }
+
+    private let limits: Limits
+    private var lanes = [Lane](repeating: Lane(), count: Rank.allCases.count)
+    private var lastNumber: UInt64 = 0
+    package private(set) var byteCount = 0
+    package private(set) var count = 0
+    private var losses = Losses()
+
+    package init(_ limits: Limits = Limits()) { self.limits = limits }
+
+    /// Whether a result may be added.
+    package var hasRoom: Bool { byteCount < limits.bytes && count < limits.entries }
+    package var isEmpty: Bool { count == 0 && losses.isEmpty }
+
+    package mutating func add(_ entry: Entry) {
+        lastNumber += 1
+        lanes[entry.rank.rawValue].append(Numbered(number: lastNumber, entry: entry))
+        byteCount += entry.bytes.count
+        count += 1
+        while byteCount > limits.bytes || count > limits.entries, dropOne() {}
+    }
+
+    package mutating func next() -> Next? {
+        if !losses.isEmpty, byteCount <= limits.bytes / 2, count <= limits.entries / 2 {
+            defer { losses = Losses() }
+            return .tell(losses)
+        }
+        let oldest = Rank.allCases.min { number(of: $0) < number(of: $1) }
+        guard let oldest, let entry = takeFirst(of: oldest) else { return nil }
+        return .write(entry)
+    }
+
+    /// For a place that nobody will ever read again.
+    package mutating func discardAll() { self = OutputQueue(limits) }
+
+    // MARK: The bound
+
+    /// False: there is nothing left that may be dropped.
+    private mutating func dropOne() -> Bool {
+        if takeFirst(of: .log) != nil {
+            losses.logLines += 1
+        } else if takeFirst(of: .turnEnded) != nil {
+            losses.turnsEnded += 1
+        } else if takeFirst(of: .words) != nil {
+            losses.words += 1
+        } else if let index = lanes[Rank.milestone.rawValue].firstRepeated {
+            let dropped = lanes[Rank.milestone.rawValue].remove(at: index)
+            byteCount -= dropped.bytes.count
+            count -= 1
+            losses.repeatedMilestones += 1
+        } else {
+            return false
+        }
+        return true
+    }
+
+    private func number(of rank: Rank) -> UInt64 { lanes[rank.rawValue].first?.number ?? .max }
+
+    private mutating func takeFirst(of rank: Rank) -> Entry? {
+        guard let entry = lanes[rank.rawValue].takeFirst() else { return nil }
+        byteCount -= entry.bytes.count
+        count -= 1
+        return entry
+    }
+}
+
+private struct Numbered: Sendable {
+    var number: UInt64
+    var entry: OutputQueue.Entry
+}
+
+/// The entries of one rank, oldest first.
+private struct Lane: Sendable {
+    private var items: [Numbered] = []
+    /// Where the first one is: taking each off the front of the array would move all others every time.
+    private var start = 0
+
+    var first: Numbered? { start < items.count ? items[start] : nil }
+
+    mutating func append(_ item: Numbered) { items.append(item) }
+
+    mutating func takeFirst() -> OutputQueue.Entry? {
+        guard start < items.count else { return nil }
+        let entry = items[start].entry
+        items[start].entry.bytes = []
+        start += 1
+        if start == items.count || start >= 1_024 {
+            items.removeFirst(start)
+            start = 0
+        }
+        return entry
+    }
+
+    /// The oldest with a younger one of the same subject behind it.
+    var firstRepeated: Int? {
+        var seen: Set<String> = []
+        var found: Int?
+        for index in items.indices.dropFirst(start).reversed() where !seen.insert(items[index].entry.subject).inserted {
+            found = index
+        }
+        return found
+    }
+
+    mutating func remove(at index: Int) -> OutputQueue.Entry { items.remove(at: index).entry }
+}
