@@ -1,6 +1,7 @@
 """A bridge with the habits of the relay's own sample connectors, against `simulate` and `simulate --strict`."""
 
 import asyncio
+import json
 import signal
 import sys
 import tempfile
@@ -22,7 +23,8 @@ class Sample:
     async def start(self):
         self.process = await asyncio.create_subprocess_exec(
             sys.executable, str(SAMPLE), self.simulator.url, self.simulator.token, self.style,
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, preexec_fn=_die_with_the_parent)
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            preexec_fn=_die_with_the_parent)
         _children.add(self.process.pid)
         self._reader = asyncio.create_task(self._read())
         await self.simulator.connected()
@@ -82,9 +84,12 @@ class SampleTests(Scenarios):
                 state = await simulator.user("GET", "/v1/simulator/state")
                 self.assertEqual((state["warnings"], state["breaches"]), (deltas + 3, 0))
                 errors = asyncio.create_task(simulator.process.stderr.read())
+                events = asyncio.create_task(simulator.process.stdout.read())
                 self.assertEqual(await simulator.end(signal.SIGTERM), 0)
                 said = (await errors).decode()
                 self.assertIn(f"0 breaches of the relay's rules, {deltas + 3} warnings", said)
+                last = json.loads((await events).splitlines()[-1])
+                self.assertEqual([last[name] for name in ("event", "breaches", "warnings")], ["shutdown", 0, deltas + 3])
                 self.assertIn(f"warning keyOutsideAlphabet in {deltas} sendMessageDelta", said)
 
     @scenario(60)

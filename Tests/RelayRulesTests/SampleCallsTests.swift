@@ -91,6 +91,31 @@ import Testing
         #expect(desk.desk.relay.warnings.isEmpty)
     }
 
+    @Test(
+        "half of a character at the end of a delta is accepted with a warning, and refused by a strict relay",
+        arguments: [#"a\ud83d"#, #"\ude00b"#, #"\ud83d\n"#, #"\ud83d\ud83d\ude00"#])
+    func halves(piece: String) throws {
+        for acceptsSamples in [true, false] {
+            var desk = Desk(acceptsSamples: acceptsSamples)
+            let opened = desk.open(text: " ", key: "open")
+            let message = try #require(
+                SocketDesk.value(of: "message_id", in: String(decoding: opened.body, as: UTF8.self)))
+            let body = #"{"message_id":"\#(message)","delta":"\#(piece)","idempotency_key":"d"}"#
+            let answer = desk.bridge("sendMessageDelta", body)
+            #expect(answer.status == (acceptsSamples ? 200 : 400))
+            #expect(Desk.warnings(answer) == (acceptsSamples ? ["loneSurrogate"] : []))
+            let streamed = desk.desk.relay.sessions.first?.messages.last?.streamed ?? ""
+            #expect(streamed.unicodeScalars.count { $0 == "\u{FFFD}" } == (acceptsSamples ? 1 : 0))
+        }
+    }
+
+    @Test("a whole pair is no half")
+    func whole() {
+        var desk = Desk(acceptsSamples: true)
+        #expect(Desk.warnings(desk.open(text: #"\ud83d\ude00"#, key: "open")).isEmpty)
+        #expect(desk.desk.relay.sessions.first?.messages.last?.text == "😀")
+    }
+
     @Test("what keeps the documented rules is not warned of")
     func unremarkable() {
         var desk = Desk(acceptsSamples: true)

@@ -20,14 +20,22 @@ extension Relay {
                 status: 413, code: "payload_too_large", message: "A body has at most 1 MB.", breach: .oversized)
         }
         let root: JSONValue
-        do throws(JSONFault) { root = try JSONParser.parse(request.body) } catch {
+        var hasHalfACharacter = false
+        do throws(JSONFault) {
+            if options.acceptsSamples {
+                let parsed = try JSONParser.parseWithLoneSurrogates(request.body)
+                (root, hasHalfACharacter) = (parsed.value, parsed.count > 0)
+            } else {
+                root = try JSONParser.parse(request.body)
+            }
+        } catch {
             throw Refusal(
                 status: 400, code: "invalid_request", message: "The body is no JSON: \(error).",
                 breach: .malformedRequest)
         }
         noteSubject(root)
         var fields = Fields(root, acceptsSamples: options.acceptsSamples)
-        defer { callWarnings = fields.warnings }
+        defer { callWarnings = fields.warnings + (hasHalfACharacter ? [.loneSurrogate] : []) }
         let method = target.segments.dropFirst(2).joined(separator: "/")
         switch method {
         case "devices": return try registerDevice(&fields)

@@ -18,6 +18,8 @@ struct JSONParser {
     private let bytes: [UInt8]
     private let depthLimit: Int
     private var position = 0
+    /// Nil: half a pair is refused. Otherwise it becomes U+FFFD, and is counted.
+    private var loneSurrogates: Int?
 
     private init(_ bytes: [UInt8], _ depthLimit: Int) {
         self.bytes = bytes
@@ -26,10 +28,22 @@ struct JSONParser {
 
     static func parse(_ bytes: [UInt8], depthLimit: Int = JSONParser.maximumDepth) throws(JSONFault) -> JSONValue {
         var parser = JSONParser(bytes, depthLimit)
-        parser.skipSpace()
-        let value = try parser.value(depth: 0)
-        parser.skipSpace()
-        guard parser.position == bytes.count else { throw parser.fault(.trailingBytes) }
+        return try parser.document()
+    }
+
+    /// As JavaScript reads it: a text that was cut in the middle of a pair of surrogates has half of it.
+    static func parseWithLoneSurrogates(_ bytes: [UInt8]) throws(JSONFault) -> (value: JSONValue, count: Int) {
+        var parser = JSONParser(bytes, maximumDepth)
+        parser.loneSurrogates = 0
+        let value = try parser.document()
+        return (value, parser.loneSurrogates ?? 0)
+    }
+
+    private mutating func document() throws(JSONFault) -> JSONValue {
+        skipSpace()
+        let value = try value(depth: 0)
+        skipSpace()
+        guard position == bytes.count else { throw fault(.trailingBytes) }
         return value
     }
 
@@ -172,15 +186,23 @@ struct JSONParser {
         let start = position - 2
         let first = try hexUnit()
         if let scalar = Unicode.Scalar(first) { return scalar }
+        let afterFirst = position
         guard first < 0xDC00, position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
             bytes[position + 1] == UInt8(ascii: "u")
-        else { throw JSONFault(code: .badEscape, offset: start) }
+        else { return try loneSurrogate(at: start, endingAt: afterFirst) }
         position += 2
         let second = try hexUnit()
         guard (0xDC00..<0xE000).contains(second),
             let scalar = Unicode.Scalar(0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00))
-        else { throw JSONFault(code: .badEscape, offset: start) }
+        else { return try loneSurrogate(at: start, endingAt: afterFirst) }
         return scalar
+    }
+
+    private mutating func loneSurrogate(at start: Int, endingAt end: Int) throws(JSONFault) -> Unicode.Scalar {
+        guard let count = loneSurrogates else { throw JSONFault(code: .badEscape, offset: start) }
+        loneSurrogates = count + 1
+        position = end
+        return "\u{FFFD}"
     }
 
     private mutating func hexUnit() throws(JSONFault) -> UInt32 {

@@ -14,7 +14,7 @@ package struct Warning: Sendable, Hashable {
 }
 
 package enum WarningCode: String, Sendable, Hashable, CaseIterable {
-    case emptyPlaceholder, keyOutsideAlphabet, undocumentedFinishReason
+    case emptyPlaceholder, keyOutsideAlphabet, undocumentedFinishReason, loneSurrogate
     /// Two calls of one (session, interaction) at once; seen by whoever serves the sockets.
     case overlap
 
@@ -25,6 +25,7 @@ package enum WarningCode: String, Sendable, Hashable, CaseIterable {
             "The idempotency_key has characters outside [a-zA-Z0-9_-], which are all that is documented."
         case .undocumentedFinishReason:
             "The finish_reason is error; documented are stop, length, content_filter and tool_call."
+        case .loneSurrogate: "A text was cut in the middle of a character that UTF-16 writes as two."
         case .overlap: "The call began before the one before it in its interaction was answered, and may overtake it."
         }
     }

@@ -55,7 +55,6 @@ struct SimulateCommand {
         // A second one ends the process at once.
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         let failure = simulator.stop()
-        output.event("shutdown")
         report(simulator)
         if let failure {
             throw CommandFailure(
@@ -66,6 +65,8 @@ struct SimulateCommand {
     private func report(_ simulator: RelaySimulator) {
         let warnings = simulator.warnings
         let warned = warnings.reduce(0) { $0 + $1.count }
+        output.event(
+            "shutdown", [("breaches", .number(simulator.breaches.count)), ("warnings", .number(warned))])
         output.say(
             "\(simulator.tally.calls.values.reduce(0, +)) bridge calls, \(simulator.breaches.count) breaches of the "
                 + "relay's rules" + (warned > 0 ? ", \(warned) warnings" : ""))
