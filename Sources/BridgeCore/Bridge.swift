@@ -53,6 +53,8 @@ package struct Bridge: ~Copyable {
     var orders: [BridgeOrder] = []
     private var deliveryWake: Instant?
     private var agentPresent: Bool
+    /// What a person can do, so that the agent can be reached.
+    private var agentRemedy: String?
     let isJournaled: Bool
     /// Turns of which more than the text has changed since they were kept.
     var unkept: Set<TurnID> = []
@@ -225,6 +227,9 @@ package struct Bridge: ~Copyable {
         keepChanged()
     }
 
+    /// Why the agent stays away, in words for the bubble that cannot be answered; nil: nobody knows.
+    package mutating func agentNeeds(_ remedy: String?) { agentRemedy = remedy }
+
     /// The process ends, and what runs is to end with it.
     package mutating func closeAll(at now: Instant) {
         for id in entries.keys.sorted() { change(id, at: now) { $0.bridgeStops(at: now) } }
@@ -235,7 +240,10 @@ package struct Bridge: ~Copyable {
     // MARK: Time
 
     package mutating func timePassed(at now: Instant) {
-        while let id = deadlines.popDue(at: now) { change(id, at: now) { $0.deadlineHit(at: now) } }
+        let remedy = agentRemedy
+        while let id = deadlines.popDue(at: now) {
+            change(id, at: now) { $0.deadlineHit(at: now, agentRemedy: remedy) }
+        }
         deliver(at: now)
         keepChanged()
     }

@@ -5,8 +5,6 @@ enum Sentences {
     static let stopped = "Stopped."
     static let emptyAnswer = "The agent finished without an answer."
     static let noRun = "The agent took this as a command. There is nothing more to show."
-    static let agentAway =
-        "The agent could not be reached, so this message was not delivered. Please check that it is running, and send it again."
     static let agentLost =
         "The connection to the agent was lost, and it does not know what became of this run. Please check what it did, and ask again."
     static let bridgeStopped = "The bridge was stopped before the agent had finished. Please ask again."
@@ -33,6 +31,13 @@ enum Sentences {
         "The agent does not take this decision for this approval, so it was refused. Please ask again."
     static let continues = "continues"
     static let denied = "denied"
+
+    /// The remedy where one is known: whoever reads this may be the one who can help.
+    static func agentAway(_ remedy: String?) -> String {
+        let away = "The agent could not be reached, so this message was not delivered."
+        guard let remedy else { return "\(away) Please check that it is running, and send it again." }
+        return "\(away)\n\(words(remedy))\nThen send it again."
+    }
 
     static func approvalDenied(reason: String) -> String { "The approval was denied: \(words(reason))." }
 

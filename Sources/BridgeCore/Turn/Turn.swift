@@ -207,12 +207,15 @@ package struct Turn: Sendable {
 
     // MARK: Time
 
-    package mutating func deadlineHit(at now: Instant) -> [TurnOrder] {
+    /// `agentRemedy`: what a person can do, so that an agent that is away can be reached.
+    package mutating func deadlineHit(at now: Instant, agentRemedy: String? = nil) -> [TurnOrder] {
         var orders: [TurnOrder] = []
         for id in approvals.expired(at: now) {
             orders += settled(ApprovalSettlement(id: id, outcome: .expired), at: now)
         }
-        if deadlines.takeAgent(at: now) { orders += conclude(.neverSent, line: Sentences.agentAway, at: now) }
+        if deadlines.takeAgent(at: now) {
+            orders += conclude(.neverSent, line: Sentences.agentAway(agentRemedy), at: now)
+        }
         if deadlines.takeStop(at: now) { orders += conclude(.aborted, at: now) }
         if deadlines.takeFollowUp(at: now) { orders += followUpIsLate(at: now) }
         if deadlines.takeRetry(at: now) {
@@ -227,7 +230,7 @@ package struct Turn: Sendable {
         if deadlines.takeAbandon(at: now) {
             orders += conclude(
                 phase == .waiting ? .neverSent : .lost,
-                line: phase == .waiting ? Sentences.agentAway : Sentences.agentLost, at: now)
+                line: phase == .waiting ? Sentences.agentAway(agentRemedy) : Sentences.agentLost, at: now)
         }
         if deadlines.takeWindow(at: now) { orders += closeWindow(at: now) }
         return orders

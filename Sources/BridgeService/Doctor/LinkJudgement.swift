@@ -57,10 +57,11 @@ package final class GatewayJudge: Sendable {
             switch order {
             case .note(.connected(let version, _, let scopes)): state.greeted = (version, scopes)
             case .note(.missingScopes(let scopes, let remedy)): (state.missing, state.remedy) = (scopes, remedy)
-            case .note(.remedy(let words)): state.remedy = words
-            case .note(.waiting(let reason, _)): return .unreachable(reason: reason, remedy: state.remedy)
-            case .stop(let stop):
-                return .refused(message: stop.message, remedy: stop.remedy, exitCode: stop.exitCode)
+            case .note(.waiting(let reason, _, nil)): return .unreachable(reason: reason, remedy: nil)
+            case .note(.waiting(let reason, _, let trouble?)):
+                return trouble.kind == .passing
+                    ? .unreachable(reason: reason, remedy: trouble.remedy)
+                    : .refused(message: trouble.message, remedy: trouble.remedy, exitCode: trouble.exitCode)
             // It comes last of what the greeting brings.
             case .observed(let observations) where observations.contains(.linkBack):
                 guard let greeted = state.greeted else { return nil }

@@ -1,6 +1,7 @@
 package import AgentProtocols
 package import BridgeCore
 package import BridgeModel
+import Locking
 
 /// What a connection needs of an agent, whatever its bus.
 package protocol AgentLink: Sendable {
@@ -18,37 +19,45 @@ package protocol AgentLink: Sendable {
 package enum AgentLinkEvent: Sendable {
     case observed([Observation])
     case connected(version: String, scopes: [String]?)
-    case waiting(reason: String, retryAt: Instant)
-    /// What a person can do, while the bridge goes on trying.
+    /// It is tried again then; an agent's link is never given up.
+    case waiting(reason: String, retryAt: Instant, remedy: LinkRemedy?)
+    /// What a person can do, while the link is there.
     case remedy(String)
     case unknown(UnknownTally)
     case note(String)
-    /// Only a person can help.
-    case stopped(message: String, remedy: String, exitCode: Int32)
 }
 
 /// The link to an OpenClaw gateway: its session machine on a socket, and its secrets in their files.
 package final class OpenClawLink: AgentLink {
     private let runner: LinkRunner<OpenClawSession>
+    /// For the runner's own orders, which come before it has a name.
+    private let itself: Locked<LinkRunner<OpenClawSession>?>
     private let clock: any Clock
 
-    /// `save` keeps a token that the gateway gave this device.
+    /// `save` keeps a token that the gateway gave this device. `renew` reads token and key anew where they are kept, since a
+    /// person may have mended them there; nil: they cannot be read.
     package init(
         _ settings: OpenClawSettings, edges: LinkEdges,
         save: @escaping @Sendable (OpenClawSession.DeviceToken) -> Void,
+        renew: @escaping @Sendable () -> OpenClawSettings? = { nil },
         tell: @escaping @Sendable (AgentLinkEvent) -> Void
     ) {
         clock = edges.clock
-        runner = LinkRunner(OpenClawSession(settings), edges: edges) { order in
+        let itself = Locked<LinkRunner<OpenClawSession>?>(nil)
+        let runner = LinkRunner(OpenClawSession(settings), edges: edges) { [weak itself] order in
             switch order {
             case .observed(let observations): tell(.observed(observations))
             case .saveDeviceToken(let token): save(token)
-            case .note(let note): tell(AgentLinkEvent(note))
-            case .stop(let stop):
-                tell(.stopped(message: stop.message, remedy: stop.remedy, exitCode: stop.exitCode))
+            case .note(let note):
+                tell(AgentLinkEvent(note))
+                guard note.mayBeMendedInFiles, let new = renew() else { return }
+                itself?.withLock { $0 }?.tell { session, now in session.use(new, at: now) }
             case .dial, .send, .close: break
             }
         }
+        self.runner = runner
+        self.itself = itself
+        itself.withLock { $0 = runner }
     }
 
     package func adopt(_ record: TurnRecord) {
@@ -83,12 +92,25 @@ package final class OpenClawLink: AgentLink {
     package func stop() { runner.stop() }
 }
 
+extension OpenClawSession.Note {
+    /// What the gateway has against us may stand in a file that a person has changed meanwhile.
+    fileprivate var mayBeMendedInFiles: Bool {
+        guard case .waiting(_, _, let trouble?) = self else { return false }
+        return switch trouble.kind {
+        case .credential, .pairing, .device: true
+        case .version, .passing: false
+        }
+    }
+}
+
 extension AgentLinkEvent {
     fileprivate init(_ note: OpenClawSession.Note) {
         switch note {
         case .connected(let version, _, let scopes): self = .connected(version: version, scopes: scopes)
-        case .waiting(let reason, let retryAt): self = .waiting(reason: reason, retryAt: retryAt)
-        case .remedy(let remedy): self = .remedy(remedy)
+        case .waiting(let reason, let retryAt, let trouble):
+            self = .waiting(
+                reason: reason, retryAt: retryAt,
+                remedy: trouble.map { LinkRemedy($0.remedy, exitCode: $0.kind == .passing ? nil : $0.exitCode) })
         case .missingScopes(let scopes, let remedy):
             self = .remedy("The gateway did not grant \(scopes.joined(separator: ", ")). \(remedy)")
         case .unknown(let tally): self = .unknown(tally)

@@ -44,6 +44,8 @@ package final class LiveConnection: Sendable {
         package var agentWasUp = false
         package var isReady = false
         var relayUpSince: Instant?
+        /// Of the loss that is about to be told.
+        var relayRemedy: String?
         var purgedAt: Instant?
         var journalIsBroken = false
         var toldFailures: Set<JournalFailure.Code> = []
@@ -204,12 +206,19 @@ package final class LiveConnection: Sendable {
             tell(.relayConnected(name, installation: installation, isReconnect: wasUp))
             tellIfReady()
         case .lost(let reason, let retryAt):
-            condition.withLock { ($0.relayIsUp, $0.relayUpSince) = (false, nil) }
-            tell(.relayLost(name, reason: reason, retryIn: retryAt - clock.now))
-        case .note(.remedy(let remedy)): tell(.remedy(name, remedy))
+            let remedy = condition.withLock { state in
+                defer { state.relayRemedy = nil }
+                (state.relayIsUp, state.relayUpSince) = (false, nil)
+                return state.relayRemedy
+            }
+            tell(
+                .relayLost(
+                    name, reason: reason, retryIn: retryAt - clock.now, remedy: remedy.map { LinkRemedy($0) }))
+        // It comes just before the loss that it belongs to.
+        case .note(.remedy(let remedy)): condition.withLock { $0.relayRemedy = remedy }
         case .note(.full(let waiting)): tell(.note(name, "\(waiting) updates wait to be stored; no more are taken"))
         case .note(.unknown(let tally)): tell(.unknownFrames(name, link: "relay", tally))
-        case .stop(let stop): stopped("relay", stop.message, stop.remedy, stop.exitCode)
+        case .stop(let stop): stopped(stop.message, stop.remedy, stop.exitCode)
         case .dial, .send, .close: break
         }
     }
@@ -233,21 +242,20 @@ package final class LiveConnection: Sendable {
         switch event {
         case .observed(let observations): observe(observations)
         case .connected(let version, let scopes):
+            runner?.tell { bridge, _ in bridge.agentNeeds(nil) }
             let wasUp = condition.withLock { state in
                 defer { (state.agentIsUp, state.agentWasUp) = (true, true) }
                 return state.agentWasUp
             }
             tell(.agentConnected(name, version: version, scopes: scopes, isReconnect: wasUp))
             tellIfReady()
-        case .waiting(let reason, let retryAt):
+        case .waiting(let reason, let retryAt, let remedy):
             condition.withLock { $0.agentIsUp = false }
-            tell(.agentLost(name, reason: reason, retryIn: retryAt - clock.now))
-        case .remedy(let remedy): tell(.remedy(name, remedy))
+            runner?.tell { bridge, _ in bridge.agentNeeds(remedy?.words) }
+            tell(.agentLost(name, reason: reason, retryIn: retryAt - clock.now, remedy: remedy))
+        case .remedy(let remedy): tell(.remedy(name, .agent, remedy))
         case .unknown(let tally): tell(.unknownFrames(name, link: "agent", tally))
         case .note(let words): tell(.note(name, words))
-        case .stopped(let message, let remedy, let exitCode):
-            condition.withLock { $0.agentIsUp = false }
-            tell(.stopped(name, link: "agent", message: message, remedy: remedy, exitCode: exitCode))
         }
     }
 
@@ -288,7 +296,7 @@ package final class LiveConnection: Sendable {
         case .command(let command): agent?.command(command)
         case .turnClosed(let turn, let outcome): tell(.turnEnded(name, turn, outcome))
         case .connectionStopped(let code):
-            stopped("relay", "The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", 23)
+            stopped("The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", 23)
         case .turnNote(let turn, let note): tell(.turnNote(name, turn, note))
         case .deliveryNote(let note, let turn, let post): tell(.deliveryNote(name, note, turn, post))
         case .turnOpened(let opening): tell(.turnBegan(name, opening.id, opening.session))
@@ -301,13 +309,13 @@ package final class LiveConnection: Sendable {
         tell(.callFailed(name, attempt.turn, attempt.name, refusal, answer.request))
     }
 
-    private func stopped(_ link: String, _ message: String, _ remedy: String, _ exitCode: Int32) {
+    private func stopped(_ message: String, _ remedy: String, _ exitCode: Int32) {
         let isNews = condition.withLock { state in
             defer { (state.isStopped, state.relayIsUp) = (true, false) }
             return !state.isStopped
         }
         guard isNews else { return }
         relay?.tell { link, now in link.shutDown(at: now) }
-        tell(.stopped(name, link: link, message: message, remedy: remedy, exitCode: exitCode))
+        tell(.stopped(name, message: message, remedy: remedy, exitCode: exitCode))
     }
 }

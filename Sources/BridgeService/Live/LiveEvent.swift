@@ -5,9 +5,9 @@ package import BridgeModel
 /// what a user or an agent wrote.
 package enum LiveEvent: Sendable {
     case agentConnected(ConnectionName, version: String, scopes: [String]?, isReconnect: Bool)
-    case agentLost(ConnectionName, reason: String, retryIn: Duration)
+    case agentLost(ConnectionName, reason: String, retryIn: Duration, remedy: LinkRemedy?)
     case relayConnected(ConnectionName, installation: String?, isReconnect: Bool)
-    case relayLost(ConnectionName, reason: String, retryIn: Duration)
+    case relayLost(ConnectionName, reason: String, retryIn: Duration, remedy: LinkRemedy?)
     /// The relay's greeting and the agent's handshake have both been seen.
     case ready(ConnectionName)
     case turnBegan(ConnectionName, TurnID, SessionID)
@@ -16,11 +16,28 @@ package enum LiveEvent: Sendable {
     case deliveryNote(ConnectionName, DeliveryNote, TurnID, PostName)
     case turnNote(ConnectionName, TurnID, TurnNote)
     case unknownFrames(ConnectionName, link: String, UnknownTally)
-    case remedy(ConnectionName, String)
+    /// What a person can do, while nothing is lost. No link: it concerns the whole connection.
+    case remedy(ConnectionName, LinkName?, String)
     case note(ConnectionName, String)
     case journalFailed(ConnectionName, JournalFailure)
     case journalWorks(ConnectionName)
-    /// Nothing more goes this way until a person has done something.
-    case stopped(ConnectionName, link: String, message: String, remedy: String, exitCode: Int32)
+    /// Nothing more goes to the relay until a person has given the connection another token.
+    case stopped(ConnectionName, message: String, remedy: String, exitCode: Int32)
+    /// A stopped connection has another token, and works again if the relay takes it.
+    case mended(ConnectionName)
     case restored(ConnectionName, turns: Int)
+}
+
+package enum LinkName: String, Hashable, Sendable { case relay, agent }
+
+/// What a person can do about a link that is away; it is tried again by itself all the same.
+package struct LinkRemedy: Hashable, Sendable {
+    package var words: String
+    /// What the command line documents for it.
+    package var exitCode: Int32?
+
+    package init(_ words: String, exitCode: Int32? = nil) {
+        self.words = words
+        self.exitCode = exitCode
+    }
 }

@@ -39,7 +39,7 @@ extension OpenClawSession: SessionMachine {
         case .dial(let url, let headers): .dial(url: url, headers: headers)
         case .send(let frame): .send(frame)
         case .close(let code, let reason): .close(code: code, reason: reason)
-        case .observed, .saveDeviceToken, .note, .stop: nil
+        case .observed, .saveDeviceToken, .note: nil
         }
     }
 }

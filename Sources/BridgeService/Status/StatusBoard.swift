@@ -48,12 +48,12 @@ package final class StatusBoard: Sendable {
 extension LiveEvent {
     fileprivate var connection: ConnectionName? {
         switch self {
-        case .agentConnected(let name, _, _, _), .agentLost(let name, _, _), .relayConnected(let name, _, _),
-            .relayLost(let name, _, _), .ready(let name), .turnBegan(let name, _, _), .turnEnded(let name, _, _),
+        case .agentConnected(let name, _, _, _), .agentLost(let name, _, _, _), .relayConnected(let name, _, _),
+            .relayLost(let name, _, _, _), .ready(let name), .turnBegan(let name, _, _), .turnEnded(let name, _, _),
             .callFailed(let name, _, _, _, _), .deliveryNote(let name, _, _, _), .turnNote(let name, _, _),
-            .unknownFrames(let name, _, _), .remedy(let name, _), .note(let name, _), .journalFailed(let name, _),
+            .unknownFrames(let name, _, _), .remedy(let name, _, _), .note(let name, _), .journalFailed(let name, _),
             .journalWorks(let name),
-            .stopped(let name, _, _, _, _), .restored(let name, _):
+            .stopped(let name, _, _, _), .restored(let name, _), .mended(let name):
             name
         }
     }
@@ -65,25 +65,18 @@ extension BridgeStatus.Connection {
         case .agentConnected(_, let version, let scopes, _):
             agent.link.rise(at: wall)
             (agent.version, agent.scopes) = (version, scopes)
-        case .agentLost(_, let reason, let wait): agent.link.fall(reason, wait, at: wall)
+        case .agentLost(_, let reason, let wait, let remedy): agent.link.fall(reason, wait, remedy, at: wall)
         case .relayConnected(_, let installation, _):
             relay.rise(at: wall)
             self.installation = installation ?? self.installation
-        case .relayLost(_, let reason, let wait): relay.fall(reason, wait, at: wall)
-        case .stopped(_, let link, let message, let remedy, _):
+        case .relayLost(_, let reason, let wait, let remedy): relay.fall(reason, wait, remedy, at: wall)
+        case .stopped(_, let message, let remedy, _):
             lastError = BridgeStatus.Trouble(at: wall, message: message)
-            if link == "agent" {
-                agent.link.stop(message, remedy, at: wall)
-            } else {
-                relay.stop(message, remedy, at: wall)
-            }
-        case .remedy(_, let words):
-            // Told just before the loss that it belongs to, or while the agent is there with too few rights.
-            if relay.state == .connecting || relay.state == .waiting {
-                relay.remedy = words
-            } else {
-                agent.link.remedy = words
-            }
+            relay.stop(message, remedy, at: wall)
+        case .mended: relay.begin(at: wall)
+        case .remedy(_, .relay, let words): relay.remedy = words
+        case .remedy(_, .agent, let words): agent.link.remedy = words
+        case .remedy(_, nil, let words): lastError = BridgeStatus.Trouble(at: wall, message: words)
         case .callFailed(_, _, let post, let refusal, _):
             lastError = BridgeStatus.Trouble(
                 at: wall, message: "the relay refused \(post): \(refusal.status) \(refusal.code)")
@@ -104,13 +97,16 @@ extension BridgeStatus.Link {
         state = .up
     }
 
-    fileprivate mutating func fall(_ reason: String, _ wait: Duration, at wall: Int64) {
-        // Since when there is no link, however often it was tried.
-        if state == .up || state == .stopped { (since, remedy) = (wall, nil) }
+    fileprivate mutating func fall(_ reason: String, _ wait: Duration, _ remedy: LinkRemedy?, at wall: Int64) {
+        // Since when there is no link, however often it was tried; what to do is what the last try came to.
+        if state == .up || state == .stopped { since = wall }
         state = .waiting
         self.reason = reason
+        self.remedy = remedy?.words
         retryAt = wall + wait.nanoseconds / 1_000_000
     }
+
+    fileprivate mutating func begin(at wall: Int64) { self = BridgeStatus.Link(since: wall) }
 
     fileprivate mutating func stop(_ reason: String, _ remedy: String, at wall: Int64) {
         (state, since, retryAt) = (.stopped, wall, nil)

@@ -21,6 +21,7 @@ extension ScriptedGateway {
                 details: ["expectedProtocol": .integer(era.protocolVersion)])
             return close(1002, "protocol mismatch", at: now)
         }
+        if let refusal { return turnAway(id, refusal, at: now) }
         let device = params["device"]
         if let device, let refusal = judge(device, params, at: now) {
             return turnAway(id, "INVALID_REQUEST", refusal.message, detail: refusal.detail, at: now)
@@ -118,6 +119,16 @@ extension ScriptedGateway {
             fields += [client?["platform"]?.string ?? "", client?["deviceFamily"]?.string ?? ""].map { $0.lowercased() }
         }
         return fields.joined(separator: "|")
+    }
+
+    private mutating func turnAway(_ id: String, _ refusal: GatewayRefusal, at now: Instant) {
+        introductionsRefused += 1
+        guard !refusal.onlyCloses else { return close(1008, refusal.message, at: now) }
+        var details: GatewayValue = [:]
+        if era != .e1 { details = details.with("code", refusal.detail.map { .text($0) }) }
+        details = details.with("requestId", refusal.request.map { .text($0) })
+        refuse(id, refusal.code, refusal.message, details: details.names.isEmpty ? nil : details)
+        close(1008, refusal.message, at: now)
     }
 
     /// E1 sends no details (sheet 3.5).

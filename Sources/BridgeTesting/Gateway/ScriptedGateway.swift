@@ -45,6 +45,9 @@ package struct ScriptedGateway {
     package let era: GatewayEra
     /// What the agent does with a message, by its text.
     package var scripts: [String: GatewayScript] = [:]
+    package internal(set) var introductionsRefused = 0
+    /// Every introduction is turned away with it, until it is taken back.
+    package var refusal: GatewayRefusal?
     /// Judges a device's signature: the text, the signature and the public key as they were sent. Nil takes all.
     package var checksSignature: (@Sendable (_ text: String, _ signature: String, _ publicKey: String) -> Bool)?
     package internal(set) var breaches: [String] = []

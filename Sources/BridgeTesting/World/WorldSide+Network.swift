@@ -52,9 +52,7 @@ extension WorldSide {
             guard let peer = gatewayPeer else { continue }
             switch output {
             case .frame(let frame): passToBridge(frame, peer)
-            case .close(let code, let reason):
-                gatewayPeer = nil
-                tell(peer, .closed(code: code, reason: reason, byPeer: true))
+            case .close(let code, let reason): closeFromGateway(code, reason, peer)
             }
         }
     }
@@ -68,8 +66,11 @@ extension WorldSide {
                 if lives(peer.life) { peer.handler(.text(Self.padded(frame))) }
             }
         case .close(let code, let reason):
-            relayPeers[id] = nil
-            tell(peer, .closed(code: code, reason: reason, byPeer: true))
+            // Behind the frames that were sent before it.
+            time.after(.milliseconds(1)) { [self] in
+                guard relayPeers.removeValue(forKey: id) != nil else { return }
+                if lives(peer.life) { peer.handler(.closed(code: code, reason: reason, byPeer: true)) }
+            }
         case .cut:
             relayPeers[id] = nil
             tell(peer, .closed(code: nil, reason: "", byPeer: true))
@@ -145,6 +146,16 @@ extension WorldSide {
             if now < network.gatewayDeafUntil { return passToBridge(frame, peer) }
             guard countGatewayFrame() else { return }
             if lives(peer.life) { peer.handler(.text(Self.padded(frame))) }
+        }
+    }
+
+    /// Behind the frames that were sent before it: a refusal is read before the close that follows it.
+    private func closeFromGateway(_ code: Int, _ reason: String, _ peer: WorldPeer) {
+        time.at(max(now + .milliseconds(1), network.gatewayDeafUntil)) { [self] in
+            guard gatewayPeer?.socket == peer.socket else { return }
+            if now < network.gatewayDeafUntil { return closeFromGateway(code, reason, peer) }
+            gatewayPeer = nil
+            if lives(peer.life) { peer.handler(.closed(code: code, reason: reason, byPeer: true)) }
         }
     }
 

@@ -162,7 +162,8 @@ extension LiveEvent {
     /// Something that a reader of the status waits for.
     fileprivate var changesStatus: Bool {
         switch self {
-        case .agentConnected, .agentLost, .relayConnected, .relayLost, .ready, .journalFailed, .journalWorks, .stopped:
+        case .agentConnected, .agentLost, .relayConnected, .relayLost, .ready, .journalFailed, .journalWorks, .stopped,
+            .mended:
             true
         case .turnBegan, .turnEnded, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .restored:
             false

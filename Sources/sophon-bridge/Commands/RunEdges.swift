@@ -3,7 +3,6 @@ import BridgeCore
 import BridgeModel
 import BridgeService
 import Commands
-import Crypto
 import Files
 import FoundationEssentials
 import Journal
@@ -20,6 +19,7 @@ final class RunEdges {
     private let clock: any Clock
     private let scaled: ScaledClock?
     private var clients: [CurlClient] = []
+    private var accesses: [ConnectionName: GatewayAccess] = [:]
     private let journal: Journal
     private let environment = ProcessInfo.processInfo.environment
 
@@ -135,42 +135,30 @@ final class RunEdges {
         _ agent: Configuration.Agent.OpenClaw, of name: ConnectionName, _ recorder: Recorder?,
         _ tell: @escaping @Sendable (LiveEvent) -> Void
     ) throws -> @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink {
-        let found = OpenClawDiscovery(stateDirectory: agent.stateDirectory, environment: environment).find(
-            address: isSet("agent.url", of: name) ? agent.address : nil, token: agent.token)
-        for warning in found.warnings { tell(.remedy(name, warning)) }
-        if let source = found.tokenSource {
+        let access = GatewayAccess(
+            agent, of: name, address: isSet("agent.url", of: name) ? agent.address : nil, in: loaded.configuration,
+            environment: environment)
+        let reading = try access.read()
+        for warning in reading.warnings { tell(.remedy(name, .agent, warning)) }
+        if let source = reading.tokenSource {
             output.event("openclaw_token_resolved", [("connection", .string(name.text)), ("source", .string(source))])
         }
-        guard let directory = loaded.configuration.configDirectory else {
-            throw CommandFailure(
-                code: .usage, message: "nobody knows where the device's key is kept: set HOME or SOPHON_CONFIG_DIR")
-        }
-        let files = OpenClawDeviceFiles(directory: directory)
-        let wall = SystemClock().wallMilliseconds
-        let kept = try files.seed(wallMilliseconds: wall) { try DeviceKey.generate().seed }
-        if let warning = kept.warning { tell(.remedy(name, warning)) }
-        let key = try DeviceKey(seed: kept.seed)
-        let gateway = found.address.description
-        let isLocal = ["127.0.0.1", "::1", "localhost"].contains(found.address.host)
-        let settings = OpenClawSettings(
-            url: gateway, token: found.token?.text, password: found.password?.text,
-            deviceToken: try files.token(gateway: gateway, device: key.deviceID)?.text,
-            device: OpenClawDevice(id: key.deviceID, signer: key),
-            client: OpenClawClient(
-                displayName: loaded.configuration.hostLabel ?? "Sophon bridge", version: HelpText.version),
-            mayShowDeviceToken: isLocal)
+        accesses[name] = access
+        let log = log
+        for secret in reading.settings.secrets { log.cover(secret) }
         let edges = linkEdges(agent.authorityFile, recorder?.link(.agent))
-        for secret in [found.token, found.password].compactMap({ $0 }) { log.cover(secret) }
         return { report in
             OpenClawLink(
-                settings, edges: edges,
+                reading.settings, edges: edges,
                 save: { token in
-                    do {
-                        try files.save(
-                            token: Secret(token.token), gateway: token.gateway, device: token.deviceID,
-                            role: token.role,
-                            scopes: token.scopes, wallMilliseconds: SystemClock().wallMilliseconds)
-                    } catch { tell(.remedy(name, "\(error)")) }
+                    log.cover(Secret(token.token))
+                    do { try access.save(token) } catch { tell(.remedy(name, .agent, "\(error)")) }
+                },
+                renew: {
+                    // What cannot be read now may be half written: it is read again before the next try.
+                    guard let settings = try? access.read().settings else { return nil }
+                    for secret in settings.secrets { log.cover(secret) }
+                    return settings
                 }, tell: report)
         }
     }

@@ -7,41 +7,51 @@ import Locking
 /// What a running bridge tells: events for programs on standard output, and the log.
 final class RunReport: Sendable {
     private struct State {
-        var left: Int
+        /// Connections that the relay will have nothing more from.
+        var stopped: Set<ConnectionName> = []
         var lastStop: CommandFailure?
+        var losses = LossLimit()
     }
 
     private let output: Output
     private let log: Log
-    private let state: Locked<State>
+    private let connections: Int
+    private let clock = SystemClock()
+    private let state = Locked(State())
 
     init(_ output: Output, _ log: Log, connections: Int) {
         self.output = output
         self.log = log
-        state = Locked(State(left: connections))
+        self.connections = connections
     }
 
-    /// Why the process ends: no connection is left.
-    var lastStop: CommandFailure? { state.withLock { $0.left <= 0 ? $0.lastStop : nil } }
+    /// Why the process ends: no connection is left that could work.
+    var lastStop: CommandFailure? { state.withLock { $0.stopped.count >= connections ? $0.lastStop : nil } }
 
     func tell(_ event: LiveEvent) {
         tellPrograms(event)
         switch event {
         case .agentConnected(let name, let version, let scopes, _):
+            state.withLock { $0.losses.isBack(name, .agent) }
             log.info(
                 "connected to the agent",
                 [
                     ("connection", .text(name.text)), ("version", .text(version)),
                     ("scopes", .text(scopes?.joined(separator: " ") ?? "")),
                 ])
-        case .agentLost(let name, let reason, let wait):
-            log.warning("the agent is away", Self.fields(name, reason) + [("retry_in", .duration(wait))])
+        case .agentLost(let name, let reason, let wait, let remedy):
+            if isNews(name, .agent, reason, remedy) {
+                log.warning("the agent is away", Self.fields(name, reason, wait, remedy))
+            }
         case .relayConnected(let name, let installation, _):
+            state.withLock { $0.losses.isBack(name, .relay) }
             log.info(
                 "connected to the relay",
                 [("connection", .text(name.text)), ("installation", .text(installation ?? ""))])
-        case .relayLost(let name, let reason, let wait):
-            log.warning("the relay is away", Self.fields(name, reason) + [("retry_in", .duration(wait))])
+        case .relayLost(let name, let reason, let wait, let remedy):
+            if isNews(name, .relay, reason, remedy) {
+                log.warning("the relay is away", Self.fields(name, reason, wait, remedy))
+            }
         case .ready(let name): log.info("ready", [("connection", .text(name.text))])
         case .restored(let name, let turns):
             log.info("going on with turns of before", [("connection", .text(name.text)), ("turns", .integer(turns))])
@@ -56,18 +66,21 @@ final class RunReport: Sendable {
         case .turnNote(let name, let turn, let note):
             log.debug(
                 "turn", [("connection", .text(name.text)), ("turn", .text(turn.text)), ("note", .text(note.rawValue))])
-        case .remedy(let name, let words):
+        case .remedy(let name, _, let words):
             log.warning("something to do", [("connection", .text(name.text)), ("remedy", .text(words))])
         case .note(let name, let words): log.warning("note", Self.fields(name, words))
         case .callFailed, .deliveryNote, .unknownFrames, .journalFailed, .journalWorks: tellTroubles(event)
-        case .stopped(let name, let link, let message, let remedy, let exitCode):
+        case .stopped(let name, let message, let remedy, let exitCode):
             log.error(
                 "stopped",
                 [
-                    ("connection", .text(name.text)), ("link", .text(link)), ("reason", .text(message)),
-                    ("remedy", .text(remedy)),
+                    ("connection", .text(name.text)), ("link", .text(LinkName.relay.rawValue)),
+                    ("reason", .text(message)), ("remedy", .text(remedy)),
                 ])
-            if link == "relay" { lost(message, exitCode) }
+            stopped(name, message, exitCode)
+        case .mended(let name):
+            log.info("the connection has another token", [("connection", .text(name.text))])
+            state.withLock { _ = $0.stopped.remove(name) }
         }
     }
 
@@ -111,7 +124,7 @@ final class RunReport: Sendable {
             ]
             output.event("openclaw_connected", members)
             output.event("agent_connected", members)
-        case .agentLost(let name, let reason, _):
+        case .agentLost(let name, let reason, _, _):
             output.event("agent_lost", [("connection", .string(name.text)), ("reason", .string(reason))])
         case .relayConnected(let name, let installation, let isReconnect):
             output.event(
@@ -120,7 +133,7 @@ final class RunReport: Sendable {
                     ("connection", .string(name.text)), ("installation_id", .string(installation ?? "")),
                     ("reconnect", .flag(isReconnect)),
                 ])
-        case .relayLost(let name, let reason, _):
+        case .relayLost(let name, let reason, _, _):
             output.event("relay_lost", [("connection", .string(name.text)), ("reason", .string(reason))])
         case .ready(let name): output.event("ready", [("connection", .string(name.text))])
         case .turnEnded(let name, let turn, let outcome):
@@ -130,24 +143,45 @@ final class RunReport: Sendable {
                     ("connection", .string(name.text)), ("turn", .string(turn.text)),
                     ("outcome", .string(outcome.rawValue)),
                 ])
-        case .stopped(let name, _, let message, let remedy, let exitCode):
-            output.event(
-                "error",
-                [
-                    ("connection", .string(name.text)), ("code", .number(Int(exitCode))),
-                    ("message", .string(message)), ("remedy", .string(remedy)),
-                ])
+        case .stopped(let name, let message, let remedy, let exitCode):
+            error(name, message, remedy, exitCode)
         case .turnBegan, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .journalFailed,
-            .journalWorks, .restored:
+            .journalWorks, .restored, .mended:
             break
         }
     }
 
-    private func lost(_ message: String, _ exitCode: Int32) {
+    private func error(_ name: ConnectionName, _ message: String, _ remedy: String, _ exitCode: Int32) {
+        output.event(
+            "error",
+            [
+                ("connection", .string(name.text)), ("code", .number(Int(exitCode))), ("message", .string(message)),
+                ("remedy", .string(remedy)),
+            ])
+    }
+
+    /// The log and the events of errors name a loss once in a while only; `status` has all of them. What only a person can mend
+    /// is an error too, though the link is tried again.
+    private func isNews(_ name: ConnectionName, _ link: LinkName, _ reason: String, _ remedy: LinkRemedy?) -> Bool {
+        let now = clock.now
+        let isNews = state.withLock { $0.losses.isNews(name, link, reason, remedy: remedy?.words, at: now) }
+        if isNews, let remedy, let code = remedy.exitCode { error(name, reason, remedy.words, code) }
+        return isNews
+    }
+
+    private func stopped(_ name: ConnectionName, _ message: String, _ exitCode: Int32) {
+        let failure = CommandFailure(code: ExitCode(rawValue: exitCode) ?? .unexpected, message: message)
         state.withLock { state in
-            state.left -= 1
-            state.lastStop = CommandFailure(code: ExitCode(rawValue: exitCode) ?? .unexpected, message: message)
+            state.stopped.insert(name)
+            state.lastStop = failure
         }
+    }
+
+    private static func fields(
+        _ name: ConnectionName, _ reason: String, _ wait: Duration, _ remedy: LinkRemedy?
+    ) -> Log.Fields {
+        fields(name, reason) + [("retry_in", .duration(wait))]
+            + (remedy.map { [("remedy", .text($0.words))] } ?? [])
     }
 
     private static func fields(_ name: ConnectionName, _ reason: String) -> Log.Fields {

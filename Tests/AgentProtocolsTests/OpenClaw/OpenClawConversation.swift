@@ -70,6 +70,8 @@ final class OpenClawConversation {
     private(set) var orders: [Order] = []
     private var random = NoJitter()
 
+    let settings: OpenClawSettings
+
     init(era: Era = .e3, change: (inout OpenClawSettings) -> Void = { _ in }) {
         self.era = era
         var settings = OpenClawSettings(
@@ -77,6 +79,7 @@ final class OpenClawConversation {
             client: OpenClawClient(displayName: "Test bridge", version: "1.0.0"))
         change(&settings)
         session = OpenClawSession(settings)
+        self.settings = settings
     }
 
     // MARK: What happens
@@ -98,6 +101,11 @@ final class OpenClawConversation {
     private func move(to moment: Instant) {
         wall += (moment - now).nanoseconds / 1_000_000
         now = moment
+    }
+
+    func use(_ settings: OpenClawSettings) {
+        session.use(settings, at: now)
+        collect()
     }
 
     func start() {
@@ -264,12 +272,9 @@ final class OpenClawConversation {
 
     var notes: [Note] { orders.compactMap { if case .note(let note) = $0 { note } else { nil } } }
 
-    var remedies: [String] {
-        notes.compactMap { if case .remedy(let text) = $0 { text } else { nil } }
-    }
-
-    var stop: OpenClawSession.Stop? {
-        orders.lazy.compactMap { if case .stop(let stop) = $0 { stop } else { nil } }.first
+    /// Why the link is away, where a person can do something.
+    var trouble: OpenClawSession.Trouble? {
+        notes.compactMap { if case .waiting(_, _, let trouble) = $0 { trouble } else { nil } }.last
     }
 
     var dials: Int { orders.count { if case .dial = $0 { true } else { false } } }
@@ -280,7 +285,7 @@ final class OpenClawConversation {
 
     /// Seconds until the next try, if one is awaited.
     var wait: Double? {
-        notes.compactMap { if case .waiting(_, let retryAt) = $0 { (retryAt - now).seconds } else { nil } }.last
+        notes.compactMap { if case .waiting(_, let retryAt, _) = $0 { (retryAt - now).seconds } else { nil } }.last
     }
 
     /// `{"type":"req","id":…,"method":…,"params":…}`, as the session writes it.

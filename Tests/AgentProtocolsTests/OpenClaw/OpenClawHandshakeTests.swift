@@ -112,7 +112,7 @@ struct OpenClawHandshakeTests {
         #expect(message.contains("operator.write"))
     }
 
-    @Test("a signature that is refused is made the old way once, on a new socket, and then given up")
+    @Test("a signature that is refused is made the old way once, on a new socket, and then waited out")
     func signature() {
         let talk = Self.refused(Self.error("DEVICE_AUTH_SIGNATURE_INVALID"))
         #expect(talk.closeCodes == [1000])
@@ -124,7 +124,14 @@ struct OpenClawHandshakeTests {
         let signed = "v2|d1|gateway-client|backend|operator|\(scopes)|1770000000000|secret|n1"
         #expect(talk.sent.last?.params.contains(Base64URL.encode(Array(signed.utf8.reversed()))) == true)
         talk.answer("connect", nil, error: Self.error("DEVICE_AUTH_SIGNATURE_INVALID"))
-        #expect(talk.stop?.kind == .device)
+        #expect(talk.trouble?.kind == .device)
+        #expect(talk.wait == 60)
+        talk.pass(60)
+        talk.open()
+        talk.clear()
+        talk.challenge()
+        #expect(!talk.sent.isEmpty)
+        #expect(talk.sent.last?.params.contains(Base64URL.encode(Array(signed.utf8.reversed()))) == false)
     }
 
     @Test("a shared token that is refused gives way once to the device's own, where that may be shown")
@@ -140,28 +147,65 @@ struct OpenClawHandshakeTests {
         talk.challenge()
         #expect(talk.sent.last?.params.contains(#""token":"kept","deviceToken":"kept""#) == true)
         talk.answer("connect", nil, error: mismatch)
-        #expect(talk.stop?.kind == .credential)
-        #expect(Self.refused(mismatch) { $0.deviceToken = "kept" }.stop?.kind == .credential)
+        #expect(talk.trouble?.kind == .credential)
+        #expect(Self.refused(mismatch) { $0.deviceToken = "kept" }.trouble?.kind == .credential)
     }
 
     @Test(
-        "what only a person can mend stops the session with what to do",
+        "what only a person can mend is tried again each minute, and says what to do",
         arguments: [
             ("AUTH_TOKEN_MISSING", "OPENCLAW_TOKEN"), ("AUTH_PASSWORD_MISSING", "password"),
-            ("AUTH_PASSWORD_MISMATCH", "password"), ("AUTH_RATE_LIMITED", "Wait"),
+            ("AUTH_PASSWORD_MISMATCH", "password"),
             ("AUTH_BOOTSTRAP_TOKEN_INVALID", "OPENCLAW_TOKEN"), ("AUTH_DEVICE_TOKEN_MISMATCH", "approve"),
             ("AUTH_SCOPE_MISMATCH", "approve"), ("CONTROL_UI_DEVICE_IDENTITY_REQUIRED", "device key"),
             ("DEVICE_IDENTITY_REQUIRED", "device key"), ("CLIENT_VERSION_MISMATCH", "Update"),
-            ("PAIRING_REQUIRED", "openclaw devices approve"), ("AUTH_TOKEN_MISMATCH", "OPENCLAW_TOKEN"),
+            ("PAIRING_REJECTED", "openclaw devices approve"), ("AUTH_TOKEN_MISMATCH", "OPENCLAW_TOKEN"),
+            ("DEVICE_AUTH_DEVICE_ID_MISMATCH", "device key"), ("DEVICE_AUTH_PUBLIC_KEY_INVALID", "device key"),
         ])
-    func stops(_ detail: String, _ word: String) {
+    func mendable(_ detail: String, _ word: String) {
         let talk = Self.refused(Self.error(detail))
-        #expect(talk.stop?.remedy.contains(word) == true)
-        #expect([12, 13].contains(talk.stop?.exitCode))
-        talk.pass(3_600)
+        #expect(talk.trouble?.remedy.contains(word) == true)
+        #expect([12, 13].contains(talk.trouble?.exitCode))
+        #expect(talk.wait == 60)
+        talk.pass(59)
         #expect(talk.dials == 1)
-        talk.start()
+        talk.pass(1)
         #expect(talk.dials == 2)
+        talk.open()
+        talk.challenge()
+        talk.answer("connect", talk.hello)
+        #expect(talk.observations.last == .linkBack)
+    }
+
+    @Test("after too many attempts the gateway is left alone for a quarter of an hour")
+    func rateLimited() {
+        let talk = Self.refused(Self.error("AUTH_RATE_LIMITED"))
+        #expect(talk.wait == 900)
+        #expect(talk.trouble?.remedy.contains("Wait") == true)
+        talk.pass(899)
+        #expect(talk.dials == 1)
+        talk.pass(1)
+        #expect(talk.dials == 2)
+    }
+
+    @Test("other credentials are tried at once where the link waits, and only then")
+    func renewed() {
+        let talk = Self.refused(Self.error("AUTH_TOKEN_MISMATCH"))
+        var settings = talk.settings
+        talk.use(settings)
+        #expect(talk.dials == 1)
+        settings.token = "other"
+        talk.use(settings)
+        #expect(talk.dials == 2)
+        talk.open()
+        talk.clear()
+        talk.challenge()
+        #expect(talk.sent.last?.params.contains(#""token":"other""#) == true)
+        talk.answer("connect", talk.hello)
+        settings.token = "third"
+        talk.use(settings)
+        #expect(talk.closeCodes == [])
+        #expect(talk.dials == 0)
     }
 
     @Test(
@@ -172,49 +216,51 @@ struct OpenClawHandshakeTests {
         ])
     func retries(_ detail: String) {
         let talk = Self.refused(Self.error(detail))
-        #expect(talk.stop == nil)
         #expect(talk.wait == 1)
-        #expect(talk.remedies.count == 1)
+        #expect(talk.trouble?.kind == .passing)
+        #expect(talk.trouble?.remedy.isEmpty == false)
     }
 
-    @Test("a request to pair that the gateway wants waited for is waited for, and names the command")
+    @Test("a request to pair is tried again every 15 s, and names the command")
     func pairing() {
         let wait = Self.error(
             "PAIRING_REQUIRED", code: "NOT_PAIRED",
             more: #","requestId":"req-1","reason":"not-paired","recommendedNextStep":"wait_then_retry""#)
         let talk = Self.refused(wait)
-        #expect(talk.remedies == ["Approve this bridge on the gateway's machine: openclaw devices approve req-1"])
-        #expect(talk.wait == 1)
-        let going = Self.error("PAIRING_REQUIRED", code: "NOT_PAIRED", more: #","pauseReconnect":false"#)
-        #expect(Self.refused(going).stop == nil)
+        #expect(
+            talk.trouble?.remedy == "Approve this bridge on the gateway's machine: openclaw devices approve req-1")
+        #expect(talk.wait == 15)
+        let pausing = Self.error("PAIRING_REQUIRED", code: "NOT_PAIRED", more: #","pauseReconnect":true"#)
+        #expect(Self.refused(pausing).wait == 15)
         let early = #"{"code":"NOT_PAIRED","message":"pairing required","details":{"requestId":"a;rm -rf"}}"#
-        #expect(Self.refused(early).stop?.kind == .pairing)
-        #expect(Self.refused(early).stop?.remedy.contains("rm") == false)
+        #expect(Self.refused(early).trouble?.kind == .pairing)
+        #expect(Self.refused(early).trouble?.remedy.contains("rm") == false)
     }
 
     @Test(
-        "a gateway that speaks another protocol stops the session and says which side to update",
-        arguments: [(5, "Update sophon-bridge."), (2, "Update OpenClaw, then start the bridge again.")])
+        "a gateway that speaks another protocol says which side to update",
+        arguments: [(5, "Update sophon-bridge."), (2, "Update OpenClaw.")])
     func version(_ theirs: Int, _ remedy: String) {
         let talk = Self.refused(
             #"{"code":"INVALID_REQUEST","message":"protocol mismatch","details":{"expectedProtocol":\#(theirs)}}"#)
-        #expect(talk.stop?.kind == .version)
-        #expect(talk.stop?.remedy == remedy)
-        #expect(talk.stop?.exitCode == 12)
+        #expect(talk.trouble?.kind == .version)
+        #expect(talk.trouble?.remedy == remedy)
+        #expect(talk.trouble?.exitCode == 12)
+        #expect(talk.wait == 60)
     }
 
     @Test(
         "gateways that send no details are understood by their words",
         arguments: [
-            ("unauthorized: gateway token missing (provide token)", OpenClawSession.Stop.Kind.credential),
+            ("unauthorized: gateway token missing (provide token)", OpenClawSession.Trouble.Kind.credential),
             ("unauthorized: gateway token mismatch", .credential), ("device identity required", .device),
             ("unauthorized: gateway password mismatch", .credential),
         ])
-    func words(_ message: String, _ kind: OpenClawSession.Stop.Kind) {
-        #expect(Self.refused(#"{"code":"INVALID_REQUEST","message":"\#(message)"}"#).stop?.kind == kind)
+    func words(_ message: String, _ kind: OpenClawSession.Trouble.Kind) {
+        #expect(Self.refused(#"{"code":"INVALID_REQUEST","message":"\#(message)"}"#).trouble?.kind == kind)
         let talk = Self.introduced()
         talk.close(1008, message)
-        #expect(talk.stop?.kind == kind)
+        #expect(talk.trouble?.kind == kind)
     }
 
     @Test("a gateway that starts up is tried again after its own delay, which does not grow the back-off")
@@ -239,14 +285,14 @@ struct OpenClawHandshakeTests {
         let talk = Self.introduced()
         talk.close(code, reason)
         #expect(talk.wait == seconds)
-        #expect(talk.stop == nil)
     }
 
-    @Test("a close for the protocol's sake stops the session")
+    @Test("a close for the protocol's sake is tried again each minute")
     func protocolClose() {
         let talk = Self.introduced()
         talk.close(1002, "protocol mismatch")
-        #expect(talk.stop?.kind == .version)
+        #expect(talk.trouble?.kind == .version)
+        #expect(talk.wait == 60)
     }
 
     @Test(
@@ -256,9 +302,9 @@ struct OpenClawHandshakeTests {
         let talk = OpenClawConversation()
         talk.start()
         talk.refuse(status)
-        #expect((talk.stop?.kind == .credential) == [401, 403].contains(status))
-        #expect(talk.remedies.isEmpty == ![404, 426].contains(status))
-        if talk.stop == nil { #expect(talk.wait == 1) }
+        #expect((talk.trouble?.kind == .credential) == [401, 403].contains(status))
+        #expect((talk.trouble == nil) == [429, 502].contains(status))
+        #expect(talk.wait == (talk.trouble?.kind == .credential ? 60 : 1))
     }
 
     @Test("each step of the handshake has its time limit")

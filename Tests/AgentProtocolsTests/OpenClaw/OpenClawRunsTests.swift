@@ -166,15 +166,18 @@ struct OpenClawRunsTests {
         }
     }
 
-    @Test("a message for a session that gave up is refused with what to do")
-    func stopped() {
+    @Test("messages that a pairing kept for too long are refused with what to do")
+    func unpaired() {
         let talk = Talk()
         talk.start()
         talk.send("r0")
-        talk.open()
-        talk.challenge()
-        talk.answer("connect", nil, error: #"{"code":"NOT_PAIRED","message":"pairing required"}"#)
         talk.send("r1")
+        for _ in 0..<9 {
+            talk.open()
+            talk.challenge()
+            talk.answer("connect", nil, error: #"{"code":"NOT_PAIRED","message":"pairing required"}"#)
+            talk.pass(15)
+        }
         #expect(talk.observations.count == 2)
         for said in talk.observations {
             guard case .sendAnswered(_, .refused(let message)) = said else {

@@ -88,7 +88,6 @@ struct OpenClawWatchTests {
         talk.close(code, reason)
         #expect(talk.observations.last == .linkLost)
         #expect(talk.wait == seconds)
-        #expect(talk.stop == nil)
     }
 
     @Test("a gateway that says when it is back is called then")

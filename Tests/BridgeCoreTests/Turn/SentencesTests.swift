@@ -19,6 +19,14 @@ struct SentencesTests {
         #expect(sentence.utf8.count < 600)
     }
 
+    @Test("an agent that is away is told with what a person can do, which can be copied whole")
+    func away() {
+        #expect(Sentences.agentAway(nil).contains("Please check that it is running"))
+        let lines = Sentences.agentAway("run: openclaw devices approve req-1").split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines[1] == "run: openclaw devices approve req-1")
+    }
+
     @Test("a failure without words is not an empty bracket")
     func wordless() {
         #expect(Sentences.failed(RunFailure(message: " \n")).contains("(no reason given)"))

@@ -106,7 +106,7 @@ struct TurnTests {
         #expect(turn.agentLost(at: .at(10)) == [])
         #expect(turn.agentLost(at: .at(100)) == [])
         #expect(turn.nextDeadline == .at(130))
-        #expect(turn.deadlineHit(at: .at(130)) == [Make.end(Sentences.agentAway), .agentFree])
+        #expect(turn.deadlineHit(at: .at(130)) == [Make.end(Sentences.agentAway(nil)), .agentFree])
         #expect(turn.outcome == .neverSent)
         #expect(turn.agentBack(at: .at(131)) == [])
         #expect(turn.handOver(at: .at(131)) == [])

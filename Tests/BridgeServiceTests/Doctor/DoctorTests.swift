@@ -157,8 +157,12 @@ struct DoctorTests {
     @Test("why a gateway cannot be reached comes with its remedy and 12; a refusal keeps its own code")
     func away() {
         let judge = GatewayJudge()
-        #expect(judge.hear(.note(.remedy("check the port"))) == nil)
-        let verdict = judge.hear(.note(.waiting(reason: "HTTP 404", retryAt: .zero)))
+        func verdict(_ kind: OpenClawSession.Trouble.Kind) -> GatewayVerdict? {
+            let trouble = OpenClawSession.Trouble(kind: kind, message: "HTTP 404", remedy: "check the port")
+            return judge.hear(.note(.waiting(reason: "HTTP 404", retryAt: .zero, trouble)))
+        }
+        #expect(verdict(.pairing) == .refused(message: "HTTP 404", remedy: "check the port", exitCode: 13))
+        let verdict = verdict(.passing)
         let away = DoctorFinding.gateway(verdict, address: address, connection: "home")
         #expect(away.map(\.exitCode) == [12])
         #expect(away.first?.remedy == "check the port")

@@ -61,10 +61,10 @@ struct StatusTests {
         board.tell(.relayConnected(name, installation: nil, isReconnect: false))
         board.tell(.agentConnected(name, version: "1", scopes: nil, isReconnect: false))
         clock.pass(10)
-        board.tell(.relayLost(name, reason: "it fell silent", retryIn: .seconds(4)))
+        board.tell(.relayLost(name, reason: "it fell silent", retryIn: .seconds(4), remedy: nil))
         clock.pass(4)
-        board.tell(.remedy(name, "check the network"))
-        board.tell(.relayLost(name, reason: "no route", retryIn: .seconds(8)))
+        board.tell(
+            .relayLost(name, reason: "no route", retryIn: .seconds(8), remedy: LinkRemedy("check the network")))
         clock.pass(2)
         #expect(health(now(board)) == [.relay])
         #expect(
@@ -79,17 +79,42 @@ struct StatusTests {
     func agentLost() {
         let board = board()
         board.tell(.relayConnected(name, installation: nil, isReconnect: false))
-        board.tell(.agentLost(name, reason: "refused", retryIn: .seconds(4)))
-        board.tell(.remedy(name, "start the gateway"))
+        board.tell(
+            .agentLost(name, reason: "refused", retryIn: .seconds(4), remedy: LinkRemedy("start the gateway")))
         #expect(health(now(board)) == [])
         #expect(!now(board).ready)
         #expect(now(board).connections[0].agent.link.remedy == "start the gateway")
     }
 
+    @Test("each link has its own remedy, that of its last loss")
+    func remedies() {
+        let board = board()
+        board.tell(.agentLost(name, reason: "refused", retryIn: .seconds(60), remedy: LinkRemedy("approve it")))
+        board.tell(.relayLost(name, reason: "HTTP 404", retryIn: .seconds(1), remedy: LinkRemedy("set the address")))
+        #expect(now(board).connections[0].agent.link.remedy == "approve it")
+        #expect(now(board).connections[0].relay.remedy == "set the address")
+        board.tell(.relayLost(name, reason: "no route", retryIn: .seconds(1), remedy: nil))
+        #expect(now(board).connections[0].relay.remedy == nil)
+        #expect(now(board).connections[0].agent.link.remedy == "approve it")
+        board.tell(.relayConnected(name, installation: nil, isReconnect: false))
+        board.tell(.remedy(name, .agent, "grant more"))
+        #expect(now(board).connections[0].relay.remedy == nil)
+        #expect(now(board).connections[0].agent.link.remedy == "grant more")
+    }
+
+    @Test("a connection with another token is no longer given up")
+    func mended() {
+        let board = board()
+        board.tell(.stopped(name, message: "no such token", remedy: "pair again", exitCode: 23))
+        board.tell(.mended(name))
+        #expect(health(now(board)) == [.relay])
+        #expect(!text(now(board)).contains("what to do"))
+    }
+
     @Test("a refused token is told apart from a relay that is away")
     func stopped() {
         let board = board()
-        board.tell(.stopped(name, link: "relay", message: "no such token", remedy: "pair again", exitCode: 23))
+        board.tell(.stopped(name, message: "no such token", remedy: "pair again", exitCode: 23))
         #expect(health(now(board)) == [.relayStopped])
         #expect(text(now(board)).contains("gave up on the relay 0 s ago: no such token; what to do: pair again"))
         #expect(now(board).connections[0].lastError?.message == "no such token")
@@ -158,7 +183,7 @@ struct StatusTests {
         #expect(try StatusFile.read(in: directory) == nil)
         let board = board()
         board.tell(.agentConnected(name, version: "1", scopes: ["operator.read"], isReconnect: false))
-        board.tell(.relayLost(name, reason: "\"no\"\n", retryIn: .seconds(1)))
+        board.tell(.relayLost(name, reason: "\"no\"\n", retryIn: .seconds(1), remedy: nil))
         try StatusFile.write(now(board), in: directory)
         #expect(try StatusFile.read(in: directory) == now(board))
         var status = stat()

@@ -2,11 +2,10 @@ import BridgeModel
 
 /// What to do about a refused introduction (OpenClaw sheet 3.5).
 enum ConnectVerdict: Hashable {
-    case again(Retry, remedy: String?)
+    case again(Retry, OpenClawSession.Trouble?)
     /// Gateways of early 2026 do not know the newer signed text.
     case signTheOldWay
     case showDeviceToken
-    case stop(OpenClawSession.Stop)
 
     /// What was tried already, so that nothing is tried for ever.
     struct Tried {
@@ -16,48 +15,76 @@ enum ConnectVerdict: Hashable {
         var mayShowDeviceToken: Bool
     }
 
+    /// A person stands there who is about to approve the bridge.
+    private static let pairingInterval = Duration.seconds(15)
+    /// What a person has to mend may be mended at any time; more often than this, gateways count it as an attack.
+    static let mendingInterval = Duration.seconds(60)
+    private static let rateLimitInterval = Duration.seconds(900)
+
+    /// No refusal is final: what only a person can mend is tried again by itself once it may be mended.
     init(_ refusal: ConnectRefusal, tried: Tried) {
         if refusal.code == "UNAVAILABLE", refusal.detail == nil {
-            self = .again(refusal.retryAfter.map { .after($0) } ?? .byBackOff, remedy: nil)
+            self = .again(refusal.retryAfter.map { .after($0) } ?? .byBackOff, nil)
             return
         }
         switch refusal.detail {
-        case "PROTOCOL_MISMATCH": self = .stop(Self.versions(refusal))
+        case "PROTOCOL_MISMATCH": self = Self.mended(Self.versions(refusal), refusal)
         case "PAIRING_REQUIRED": self = Self.pairing(refusal)
+        case "AUTH_RATE_LIMITED":
+            let delay = max(refusal.retryAfter ?? .zero, Self.rateLimitInterval)
+            self = .again(
+                .after(delay),
+                Self.trouble(
+                    .credential, refusal, "Wait until the gateway takes attempts again, and check the token."))
         case "AUTH_TOKEN_MISMATCH":
             let may = tried.mayShowDeviceToken && tried.hasKeptToken && !tried.usedKeptToken
-            self = may && refusal.mayRetryWithDeviceToken != false ? .showDeviceToken : .stop(Self.token(refusal))
+            self =
+                may && refusal.mayRetryWithDeviceToken != false
+                ? .showDeviceToken : Self.mended(Self.token(refusal), refusal)
         case "DEVICE_AUTH_SIGNATURE_INVALID":
-            self = tried.proof == .v3 ? .signTheOldWay : .stop(Self.device(refusal))
+            self = tried.proof == .v3 ? .signTheOldWay : Self.mended(Self.device(refusal), refusal)
         case let detail?:
-            if let stop = Self.stops[detail] {
-                self = .stop(
-                    OpenClawSession.Stop(
-                        kind: stop.kind, message: "The gateway refused this bridge: \(refusal.message)",
-                        remedy: stop.remedy))
+            if let known = Self.mendable[detail] {
+                self = Self.mended(Self.trouble(known.kind, refusal, known.remedy), refusal)
             } else {
-                self = .again(Self.delay(refusal), remedy: Self.remedies[detail] ?? Self.remedy(refusal))
+                self = Self.byItself(refusal, Self.remedies[detail] ?? Self.remedy(refusal))
             }
-        case nil: self = .again(Self.delay(refusal), remedy: Self.remedy(refusal))
+        case nil: self = Self.byItself(refusal, Self.remedy(refusal))
         }
     }
 
-    private static func delay(_ refusal: ConnectRefusal) -> Retry {
-        refusal.retryAfter.map { .after($0) } ?? .byBackOff
+    /// Only a person can help.
+    private static func mended(_ trouble: OpenClawSession.Trouble, _ refusal: ConnectRefusal) -> ConnectVerdict {
+        .again(.after(max(refusal.retryAfter ?? .zero, mendingInterval)), trouble)
+    }
+
+    /// It may pass without anybody's help.
+    private static func byItself(_ refusal: ConnectRefusal, _ remedy: String) -> ConnectVerdict {
+        .again(
+            refusal.retryAfter.map { .after($0) } ?? .byBackOff,
+            OpenClawSession.Trouble(
+                kind: .passing, message: "the gateway refused the connection: \(refusal.message)", remedy: remedy))
+    }
+
+    private static func trouble(
+        _ kind: OpenClawSession.Trouble.Kind, _ refusal: ConnectRefusal, _ remedy: String
+    ) -> OpenClawSession.Trouble {
+        OpenClawSession.Trouble(
+            kind: kind, message: "The gateway refused this bridge: \(refusal.message)", remedy: remedy)
     }
 
     private static func remedy(_ refusal: ConnectRefusal) -> String {
         "The gateway refused this bridge (\(refusal.message)). Look into the gateway's log with `openclaw logs`."
     }
 
-    private static func versions(_ refusal: ConnectRefusal) -> OpenClawSession.Stop {
+    private static func versions(_ refusal: ConnectRefusal) -> OpenClawSession.Trouble {
         let theirs = refusal.expectedProtocol.map { "protocol \($0)" } ?? "another protocol version"
         let isOlder = refusal.expectedProtocol.map { $0 < OpenClawSession.oldestProtocol } ?? false
-        return OpenClawSession.Stop(
+        return OpenClawSession.Trouble(
             kind: .version,
             message: "The gateway speaks \(theirs), this bridge speaks "
                 + "\(OpenClawSession.oldestProtocol) to \(OpenClawSession.newestProtocol).",
-            remedy: isOlder ? "Update OpenClaw, then start the bridge again." : "Update sophon-bridge.")
+            remedy: isOlder ? "Update OpenClaw." : "Update sophon-bridge.")
     }
 
     private static func pairing(_ refusal: ConnectRefusal) -> ConnectVerdict {
@@ -70,23 +97,20 @@ enum ConnectVerdict: Hashable {
             case "metadata-upgrade": "the changed description of this bridge"
             default: "this bridge"
             }
-        let remedy = "Approve \(what) on the gateway's machine: \(command)"
-        if refusal.pausesReconnect == false || refusal.nextStep == "wait_then_retry" {
-            return .again(delay(refusal), remedy: remedy)
-        }
-        return .stop(
-            OpenClawSession.Stop(
+        return .again(
+            .after(refusal.retryAfter ?? pairingInterval),
+            OpenClawSession.Trouble(
                 kind: .pairing, message: "The gateway waits for its owner to approve \(what).",
-                remedy: remedy + ". Then start the bridge again."))
+                remedy: "Approve \(what) on the gateway's machine: \(command)"))
     }
 
-    private static func token(_ refusal: ConnectRefusal) -> OpenClawSession.Stop {
-        OpenClawSession.Stop(
+    private static func token(_ refusal: ConnectRefusal) -> OpenClawSession.Trouble {
+        OpenClawSession.Trouble(
             kind: .credential, message: "The gateway refused the token: \(refusal.message)", remedy: tokenRemedy)
     }
 
-    private static func device(_ refusal: ConnectRefusal) -> OpenClawSession.Stop {
-        OpenClawSession.Stop(
+    private static func device(_ refusal: ConnectRefusal) -> OpenClawSession.Trouble {
+        OpenClawSession.Trouble(
             kind: .device, message: "The gateway refused this device's signature: \(refusal.message)",
             remedy: deviceRemedy)
     }
@@ -98,14 +122,11 @@ enum ConnectVerdict: Hashable {
         "Delete the bridge's device key, so that a new one is made, and approve it with `openclaw devices approve`."
 
     /// Only a person can help; the rest of the sheet's list is handled above.
-    private static let stops: [String: (kind: OpenClawSession.Stop.Kind, remedy: String)] = [
+    private static let mendable: [String: (kind: OpenClawSession.Trouble.Kind, remedy: String)] = [
         "AUTH_TOKEN_MISSING": (.credential, tokenRemedy),
         "AUTH_BOOTSTRAP_TOKEN_INVALID": (.credential, tokenRemedy),
         "AUTH_PASSWORD_MISSING": (.credential, passwordRemedy),
         "AUTH_PASSWORD_MISMATCH": (.credential, passwordRemedy),
-        "AUTH_RATE_LIMITED": (
-            .credential, "Wait until the gateway takes attempts again, check the token, then start the bridge again."
-        ),
         "AUTH_DEVICE_TOKEN_MISMATCH": (
             .credential, "Set OPENCLAW_TOKEN, or approve the bridge anew with `openclaw devices approve`."
         ),

@@ -110,6 +110,7 @@ extension OpenClawSession {
         self.gateway = gateway
         sessionNames.defaultAgent = gateway.defaultAgent ?? "main"
         state = .live(since: now)
+        trouble = nil
         restartExpected = nil
         orders.append(
             .note(
@@ -149,16 +150,17 @@ extension OpenClawSession {
         let reason = "the gateway refused the connection: \(refusal.message)"
         if isSocketOpen { orders.append(.close(code: 1000, reason: "refused")) }
         switch verdict {
-        case .again(let retry, let remedy):
-            if let remedy { orders.append(.note(.remedy(remedy))) }
-            lose(reason, retry, at: now)
+        case .again(let retry, let trouble):
+            // What was refused may be mended by then: the next try begins with the first choice again.
+            if trouble?.kind == .credential { showsDeviceToken = false }
+            if trouble?.kind == .device { proof = .v3 }
+            lose(trouble?.message ?? reason, retry, trouble, at: now)
         case .signTheOldWay:
             proof = .v2
             lose(reason, .atOnce, at: now)
         case .showDeviceToken:
             showsDeviceToken = true
             lose(reason, .atOnce, at: now)
-        case .stop(let stop): halt(stop, at: now)
         }
     }
 
@@ -168,10 +170,13 @@ extension OpenClawSession {
         case 1002 where refusal.detail == "PROTOCOL_MISMATCH", 1008 where refusal.detail != nil:
             apply(refusal, isSocketOpen: false, at: now)
         case 1008:
-            orders.append(
-                .note(.remedy("The gateway closed the connection (\(reason)). Look into its log with `openclaw logs`."))
-            )
-            lose("the gateway closed the connection: \(reason)", .byBackOff, at: now)
+            let message = "the gateway closed the connection: \(reason)"
+            lose(
+                message, .byBackOff,
+                Trouble(
+                    kind: .passing, message: message,
+                    remedy: "The gateway closed the connection (\(reason)). Look into its log with `openclaw logs`."),
+                at: now)
         // A clean close is the gateway's own handshake timer (sheet 3.1).
         case 1000: lose("the gateway was not quick enough to greet", .byBackOff, at: now)
         default: closedWhileLive(code, reason, at: now)
@@ -199,16 +204,20 @@ extension OpenClawSession {
         let reason = "\(settings.url) answered with HTTP \(status)"
         switch status {
         case 401, 403:
-            halt(
-                Stop(
-                    kind: .credential,
-                    message: "\(reason), not with a WebSocket: something before the gateway refuses us.",
+            let message = "\(reason), not with a WebSocket: something before the gateway refuses us."
+            lose(
+                message, .after(ConnectVerdict.mendingInterval),
+                Trouble(
+                    kind: .credential, message: message,
                     remedy: "Set OPENCLAW_URL to the gateway itself, or let the proxy before it pass the bridge."),
                 at: now)
         case 400..<500 where status != 408 && status != 425 && status != 429:
-            orders.append(
-                .note(.remedy("\(reason), which no OpenClaw gateway does: check OPENCLAW_URL and gateway.port.")))
-            lose(reason, .byBackOff, at: now)
+            lose(
+                reason, .byBackOff,
+                Trouble(
+                    kind: .passing, message: reason,
+                    remedy: "\(reason), which no OpenClaw gateway does: check OPENCLAW_URL and gateway.port."),
+                at: now)
         default: lose(reason, .byBackOff, at: now)
         }
     }

@@ -148,7 +148,8 @@ extension OpenClawSession {
     /// What was kept too long for anybody to wait for it.
     mutating func forgetOld(at now: Instant) {
         for run in runs.keys.sorted() where runs[run]?.givenUpAt.map({ $0 <= now }) == true {
-            refuse(run, because: "The agent could not be reached in time.")
+            let remedy = trouble.map { " \($0.remedy)" } ?? ""
+            refuse(run, because: "The agent could not be reached in time.\(remedy)")
         }
         stops = stops.filter { $0.value.until > now }
         for id in decisions.keys.sorted() {

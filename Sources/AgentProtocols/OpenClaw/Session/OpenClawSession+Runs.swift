@@ -69,7 +69,6 @@ extension OpenClawSession {
     ) {
         // The same message again: its answer is still to come, or came.
         guard runs[run] == nil else { return }
-        if case .stopped(let stop) = state { return answer(run, .refused(message: "\(stop.message) \(stop.remedy)")) }
         guard runs.count < Self.runsLimit else {
             return answer(run, .refused(message: "Too many runs are open. Try again when some have ended."))
         }
@@ -195,12 +194,6 @@ extension OpenClawSession {
         runs[run] = nil
         stops[run] = nil
         answer(run, .refused(message: message))
-    }
-
-    mutating func refuseHeld(because message: String) {
-        for (run, known) in runs.sorted(by: { $0.key < $1.key }) {
-            if known.isHeld { refuse(run, because: message) }
-        }
     }
 
     mutating func answer(_ run: RunID, _ answer: SendAnswer) {

@@ -13,7 +13,7 @@ extension OpenClawSession {
             if let moment { next = next.map { min($0, moment) } ?? moment }
         }
         switch state {
-        case .idle, .stopped, .lost: break
+        case .idle, .lost: break
         case .dialling(let until), .greeting(let until), .introducing(_, let until), .waiting(let until): add(until)
         case .live:
             add(silenceEnds)
@@ -38,16 +38,10 @@ extension OpenClawSession {
     // MARK: Loss
 
     /// The link is gone; when to try again is drawn by `settle`.
-    mutating func lose(_ reason: String, _ retry: Retry, at now: Instant) {
+    mutating func lose(_ reason: String, _ retry: Retry, _ trouble: Trouble? = nil, at now: Instant) {
         leaveSocket(at: now)
+        self.trouble = trouble
         state = .lost(reason: reason, retry)
-    }
-
-    mutating func halt(_ stop: Stop, at now: Instant) {
-        leaveSocket(at: now)
-        state = .stopped(stop)
-        orders.append(.stop(stop))
-        refuseHeld(because: "\(stop.message) \(stop.remedy)")
     }
 
     /// Everything that belongs to the socket, and nothing that outlives it.
@@ -78,7 +72,7 @@ extension OpenClawSession {
         case .byBackOff: delay = backOff.next(using: &random)
         }
         state = .waiting(until: now + delay)
-        orders.append(.note(.waiting(reason: reason, retryAt: now + delay)))
+        orders.append(.note(.waiting(reason: reason, retryAt: now + delay, trouble)))
     }
 
     // MARK: Time
@@ -92,7 +86,7 @@ extension OpenClawSession {
             orders.append(.close(code: 4000, reason: "tick timeout"))
             lose("the gateway fell silent", .byBackOff, at: now)
         case .waiting(let until) where until <= now: dial(at: now)
-        case .idle, .dialling, .greeting, .introducing, .live, .lost, .waiting, .stopped: return
+        case .idle, .dialling, .greeting, .introducing, .live, .lost, .waiting: return
         }
     }
 
@@ -107,7 +101,7 @@ extension OpenClawSession {
             orders.append(.close(code: 4000, reason: "machine slept"))
             lose("the machine slept", .atOnce, at: now)
         case .waiting: state = .lost(reason: "the machine slept", .atOnce)
-        case .idle, .lost, .stopped: return
+        case .idle, .lost: return
         }
     }
 

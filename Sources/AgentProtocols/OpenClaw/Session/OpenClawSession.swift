@@ -12,27 +12,25 @@ import JSONReading
 ///   run ended or their time is over, and each of these is told to the core.
 /// - A message whose answer never came is sent again under the same key only while the gateway must still know that key;
 ///   after that the history is asked first (sheet 9.3). So nothing runs twice.
+/// - No refusal is final: what only a person can mend is tried again by itself (`ConnectVerdict`).
 /// - A frame is parsed once. What it tells of runs the decoder says; here only what the link needs is read.
 package struct OpenClawSession: ~Copyable {
     /// Where the link stands.
     enum State {
         /// Not begun, or shut down. Can transition to: dialling (`start`).
         case idle
-        /// The runner opens a socket. Can transition to: greeting (`opened`), lost (`refused`, `failed`, the time is over),
-        /// stopped (the upgrade was refused for its credentials).
+        /// The runner opens a socket. Can transition to: greeting (`opened`), lost (`refused`, `failed`, the time is over).
         case dialling(until: Instant)
         /// The socket is open, the gateway's challenge is awaited. Can transition to: introducing (the challenge), lost.
         case greeting(until: Instant)
-        /// `connect` is sent. Can transition to: live (hello-ok), lost, stopped (a refusal that only a person can mend).
+        /// `connect` is sent. Can transition to: live (hello-ok), lost.
         case introducing(request: String, until: Instant)
         /// The gateway greeted us. Can transition to: lost.
         case live(since: Instant)
         /// The delay to the next try is not drawn yet: within one event only. Can transition to: waiting, dialling.
         case lost(reason: String, Retry)
-        /// Can transition to: dialling (the time is over, or the machine slept).
+        /// Can transition to: dialling (the time is over, the machine slept, or the credentials changed).
         case waiting(until: Instant)
-        /// Can transition to: dialling (`start`).
-        case stopped(Stop)
     }
 
     static let oldestProtocol = 3
@@ -46,6 +44,8 @@ package struct OpenClawSession: ~Copyable {
     var decoder = OpenClawDecoder(live: ())
 
     // Of the link.
+    /// Why it is away; nil while it is there, or when nobody can do anything.
+    var trouble: Trouble?
     var backOff = BackOff()
     var proof = DeviceProof.Version.v3
     var showsDeviceToken = false
@@ -91,13 +91,10 @@ package struct OpenClawSession: ~Copyable {
 
     // MARK: What happened
 
-    /// Begin, or try again after a stop.
+    /// Begin, or try again at once.
     package mutating func start(at now: Instant) {
         switch state {
-        case .idle, .stopped:
-            showsDeviceToken = false
-            dial(at: now)
-        case .waiting: dial(at: now)
+        case .idle, .waiting: dial(at: now)
         case .dialling, .greeting, .introducing, .live, .lost: return
         }
     }
@@ -106,10 +103,22 @@ package struct OpenClawSession: ~Copyable {
     package mutating func shutDown(at now: Instant) {
         switch state {
         case .dialling, .greeting, .introducing, .live: orders.append(.close(code: 1000, reason: "bridge stops"))
-        case .idle, .lost, .waiting, .stopped: break
+        case .idle, .lost, .waiting: break
         }
         leaveSocket(at: now)
         state = .idle
+    }
+
+    /// Other credentials, for the next socket; a link that waits tries them at once. One that is up stays as it is.
+    package mutating func use(_ new: OpenClawSettings, at now: Instant) {
+        let isNews =
+            new.token != settings.token || new.password != settings.password || new.device?.id != settings.device?.id
+            || new.deviceToken != settings.deviceToken
+        settings = new
+        guard isNews else { return }
+        showsDeviceToken = false
+        proof = .v3
+        if case .waiting = state { dial(at: now) }
     }
 
     /// The WebSocket is open.
@@ -125,7 +134,7 @@ package struct OpenClawSession: ~Copyable {
     ) {
         switch state {
         case .greeting, .introducing, .live: break
-        case .idle, .dialling, .lost, .waiting, .stopped: return
+        case .idle, .dialling, .lost, .waiting: return
         }
         lastFrame = now
         guard let root = parser.parse(frame, capacity: capacity), let type = root["type"] else {
@@ -141,7 +150,7 @@ package struct OpenClawSession: ~Copyable {
         code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
         switch state {
-        case .idle, .lost, .waiting, .stopped: return
+        case .idle, .lost, .waiting: return
         case .dialling, .greeting, .introducing: closedBeforeHello(code, reason, at: now)
         case .live: closedWhileLive(code, reason, at: now)
         }
@@ -162,7 +171,7 @@ package struct OpenClawSession: ~Copyable {
         message: String, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
         switch state {
-        case .idle, .lost, .waiting, .stopped: return
+        case .idle, .lost, .waiting: return
         case .dialling, .greeting, .introducing, .live: lose(message, .byBackOff, at: now)
         }
         settle(at: now, using: &random)

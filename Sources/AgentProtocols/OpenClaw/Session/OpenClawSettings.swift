@@ -76,8 +76,6 @@ extension OpenClawSession {
         /// To be kept for the next start, as secret as the shared token.
         case saveDeviceToken(DeviceToken)
         case note(Note)
-        /// The session dials no more until `start`.
-        case stop(Stop)
     }
 
     package struct DeviceToken: Hashable, Sendable {
@@ -99,10 +97,8 @@ extension OpenClawSession {
     /// For logs and `status`: nothing here asks for an action of the program.
     package enum Note: Hashable, Sendable {
         case connected(version: String, protocol: Int, scopes: [String]?)
-        /// The link is away, and is tried again then.
-        case waiting(reason: String, retryAt: Instant)
-        /// What a person can do, while the bridge goes on trying.
-        case remedy(String)
+        /// The link is away, and is tried again then. Trouble: what a person can do meanwhile.
+        case waiting(reason: String, retryAt: Instant, Trouble?)
         case missingScopes([String], remedy: String)
         case unknown(UnknownTally)
         /// Broadcasts that the gateway dropped because this socket was slow.
@@ -112,8 +108,8 @@ extension OpenClawSession {
         case attachmentsLeftOut(RunID, count: Int)
     }
 
-    /// Why the session gave up: only a person can help.
-    package struct Stop: Error, Hashable, Sendable {
+    /// Why the link is away, where a person can do something about it. It is tried again by itself.
+    package struct Trouble: Error, Hashable, Sendable {
         package enum Kind: Hashable, Sendable {
             /// No token or password, or a refused one.
             case credential
@@ -123,17 +119,25 @@ extension OpenClawSession {
             case device
             /// No common protocol version.
             case version
+            /// It may pass without anybody's help.
+            case passing
         }
 
         package var kind: Kind
         package var message: String
         package var remedy: String
 
+        package init(kind: Kind, message: String, remedy: String) {
+            self.kind = kind
+            self.message = message
+            self.remedy = remedy
+        }
+
         /// As the command line documents it: 13 no usable agent credential, 12 agent unreachable.
         package var exitCode: Int32 {
             switch kind {
             case .credential, .pairing, .device: 13
-            case .version: 12
+            case .version, .passing: 12
             }
         }
     }

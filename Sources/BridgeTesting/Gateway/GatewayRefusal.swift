@@ -1,0 +1,25 @@
+/// Why an introduction is turned away (OpenClaw sheet 3.5).
+package struct GatewayRefusal: Sendable, Hashable {
+    package var code: String
+    package var message: String
+    /// `details.code`, which E1 does not send.
+    package var detail: String?
+    /// Of a request to pair.
+    package var request: String?
+    /// The reason stands in the close alone.
+    package var onlyCloses: Bool
+
+    package init(
+        _ message: String, code: String = "INVALID_REQUEST", detail: String? = nil, request: String? = nil,
+        onlyCloses: Bool = false
+    ) {
+        self.message = message
+        self.code = code
+        self.detail = detail
+        self.request = request
+        self.onlyCloses = onlyCloses
+    }
+
+    package static let pairing = GatewayRefusal(
+        "pairing required", code: "NOT_PAIRED", detail: "PAIRING_REQUIRED", request: "req-1")
+}
