@@ -1,6 +1,7 @@
 # Every command that developers and CI use. `make help` lists them.
 SWIFT_FLAGS := --explicit-target-dependency-import-check error
 STATIC := .build/static
+SIM := .build/sim
 SIZE_LIMIT_MB := 30
 TSAN := $(CURDIR)/.build/tsan
 TSAN_SUITES := LockingTests|LiveTests|TransportTests|JournalTests|SimulatorTests|LocalServerTests|WebSocketCodecTests|BridgeServiceTests|FilesTests
@@ -41,6 +42,8 @@ size-check: static
 	echo "static release binary: $$((size / 1000000)) MB (at most $(SIZE_LIMIT_MB))"; \
 	test $$size -le $$(($(SIZE_LIMIT_MB) * 1000000)) || { \
 	echo "The binary is too large: look for a use of Foundation beyond FoundationEssentials."; exit 1; }
+	@! grep -aq PlantedFault $(STATIC)/release/sophon-bridge || { \
+	echo "The binary has planted faults in it: something sets PLANTED_FAULTS."; exit 1; }
 
 container-check: setup static ## the Dockerfile's packages and nothing else, with the binary in them (root)
 	scripts/container-check
@@ -60,8 +63,8 @@ run: setup ## run the program: make run ARGS="simulate"
 	@.build/debug/sophon-bridge $(ARGS)
 
 sim: setup ## seeds of the simulation, and the planted faults: make sim SEEDS=2000
-	swift build -c release $(SWIFT_FLAGS) --product simulate-seeds
-	.build/release/simulate-seeds $(SEEDS)
+	PLANTED_FAULTS=1 swift build -c release $(SWIFT_FLAGS) --scratch-path $(SIM) --product simulate-seeds
+	$(SIM)/release/simulate-seeds $(SEEDS)
 
 tsan: setup ## what has threads, and conversations of the program, under the thread sanitizer
 	swift build --build-tests --sanitize=thread --scratch-path $(TSAN)

@@ -3,7 +3,14 @@
 // `--explicit-target-dependency-import-check error`. docs/ARCHITECTURE.md says what each room promises.
 import PackageDescription
 
+/// Faults on purpose, for the simulation to find (docs/HACKING.md): in debug builds and where `make sim` sets the variable, never in
+/// what is shipped.
+let planting: SwiftSetting =
+    Context.environment["PLANTED_FAULTS"] == nil
+    ? .define("PLANTED_FAULTS", .when(configuration: .debug)) : .define("PLANTED_FAULTS")
+
 let strict: [SwiftSetting] = [
+    planting,
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
@@ -97,7 +104,7 @@ let package = Package(
 
         // `make sim`: many seeds of the simulation, in release.
         .executableTarget(
-            name: "simulate-seeds", dependencies: ["BridgeCore", "BridgeTesting"], swiftSettings: strict),
+            name: "simulate-seeds", dependencies: ["BridgeModel", "BridgeTesting"], swiftSettings: strict),
 
         // `make bench`: what needs our own code; scripts/bench compares.
         .executableTarget(

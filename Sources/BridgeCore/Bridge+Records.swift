@@ -19,7 +19,7 @@ extension Bridge {
         guard entries[opening.id] == nil else { return }
         record.catchUp(with: deltas)
         let streamed = deltas.reduce(into: "") { $0 += $1.text } + record.lane.waitingText
-        record.turn.resume(after: streamed, settings: settings.turn, planted: planted)
+        record.turn.resume(after: streamed, settings: settings.turn)
         delivery.restoreLane(record.lane, windowEnds: opening.windowEnds, at: now)
         entries[opening.id] = Entry(turn: record.turn, renamed: record.renamed)
         name(record)

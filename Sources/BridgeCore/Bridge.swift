@@ -42,7 +42,6 @@ package struct Bridge: ~Copyable {
     }
 
     let settings: BridgeSettings
-    let planted: PlantedFault?
     var delivery: Delivery
     var entries: [TurnID: Entry] = [:]
     var queues: [AgentSession: SessionQueue] = [:]
@@ -61,14 +60,12 @@ package struct Bridge: ~Copyable {
 
     /// `isJournaled`: orders to keep records come out too.
     package init(
-        settings: BridgeSettings = BridgeSettings(), agentPresent: Bool = true, isJournaled: Bool = false,
-        planted: PlantedFault? = nil
+        settings: BridgeSettings = BridgeSettings(), agentPresent: Bool = true, isJournaled: Bool = false
     ) {
         self.settings = settings
         self.isJournaled = isJournaled
-        self.planted = planted
         self.agentPresent = agentPresent
-        delivery = Delivery(settings: settings.delivery, planted: planted)
+        delivery = Delivery(settings: settings.delivery)
     }
 
     // MARK: What comes out
@@ -104,7 +101,7 @@ package struct Bridge: ~Copyable {
     /// The user wrote, or a run began that no message asked for: it has a relay session by now.
     package mutating func turnBegins(_ opening: TurnOpening, at now: Instant) {
         guard entries[opening.id] == nil else { return }
-        var turn = Turn(opening, settings: settings.turn, planted: planted)
+        var turn = Turn(opening, settings: settings.turn)
         delivery.openLane(
             LaneAddress(turn: opening.id, session: opening.session, interaction: opening.interaction),
             windowEnds: opening.windowEnds)

@@ -26,23 +26,3 @@ package enum TurnNote: String, Hashable, Sendable {
     case eventAfterEnd, unknownApproval, decisionNotForwarded, toolWithoutStart, foreignRunAdopted, previewPaused
     case previewLimitReached, windowClosed, stopRequested, approvalRefused, taskDropped, textCut
 }
-
-/// Faults that can be planted on purpose, one at a time, to show that the simulation would catch them. Never set outside tests.
-package enum PlantedFault: String, Hashable, Sendable, CaseIterable {
-    /// A delta that is retried takes the text that came meanwhile with it.
-    case retryRecoalesces
-    /// The end goes out although a delta of its turn waits or is under way.
-    case endBeforeLastDelta
-    /// Delta keys leave the epoch out.
-    case keyWithoutEpoch
-    /// The bucket believes `Remaining` as it stands, without counting what is under way.
-    case bucketTrustsRemaining
-    /// A snapshot is appended to the text.
-    case snapshotAppended
-    /// A task is finished once a channel instead of once.
-    case taskFinishedTwice
-    /// Posts go out before the placeholder's message id is known.
-    case placeholderNotAwaited
-    /// Whoever waits shortest goes first, so that somebody waits for ever.
-    case laneStarves
-}

@@ -1,4 +1,4 @@
-import BridgeCore
+import BridgeModel
 import BridgeTesting
 import Glibc
 
@@ -19,18 +19,22 @@ for seed in first..<(first + count) {
 }
 print("\(count) seeds, \(calls) relay calls, \(failed) failed")
 var missed = 0
-for fault in PlantedFault.allCases {
-    let caught = (first..<(first + min(count, 200))).first {
-        !Simulation.run(.random(seed: $0), planted: fault).violations.isEmpty
+#if PLANTED_FAULTS
+    func caught(_ fault: PlantedFault, by seed: UInt64) -> String? {
+        PlantedFault.$planted.withValue(fault) { Simulation.run(.random(seed: seed)).violations.first }
     }
-    if let caught {
-        let why = Simulation.run(.random(seed: caught), planted: fault).violations.first ?? ""
-        print("planted \(fault.rawValue): caught by seed \(caught) (\(why.prefix(140)))")
-    } else {
-        missed += 1
-        print("planted \(fault.rawValue): NOT caught")
+    for fault in PlantedFault.allCases {
+        let seeds = first..<(first + min(count, 200))
+        if let seed = seeds.first(where: { caught(fault, by: $0) != nil }), let why = caught(fault, by: seed) {
+            print("planted \(fault.rawValue): caught by seed \(seed) (\(why.prefix(140)))")
+        } else {
+            missed += 1
+            print("planted \(fault.rawValue): NOT caught")
+        }
     }
-}
+#else
+    print("built without planted faults; make sim builds with them")
+#endif
 for turns in [5, 20, 200] {
     let plan = Load.steady(turns: turns, seconds: 20)
     let loaded = Simulation.run(plan)

@@ -1,4 +1,4 @@
-import BridgeCore
+import BridgeModel
 import BridgeTesting
 import Testing
 
@@ -25,7 +25,9 @@ struct SimulationTests {
 
     @Test("every planted fault is caught", arguments: catching)
     func planted(fault: PlantedFault, seeds: ClosedRange<UInt64>) {
-        let caught = seeds.first { !Simulation.run(.random(seed: $0), planted: fault).violations.isEmpty }
+        let caught = seeds.first { seed in
+            PlantedFault.$planted.withValue(fault) { !Simulation.run(.random(seed: seed)).violations.isEmpty }
+        }
         #expect(caught != nil, "\(fault) was not caught by seeds \(seeds)")
     }
 }

@@ -19,7 +19,6 @@ package struct Delivery: Sendable {
     package private(set) var tally = DeliveryTally()
     /// Why nothing is sent any more.
     package private(set) var stopped: RelayErrorCode?
-    private let planted: PlantedFault?
 
     /// By slot; free slots hold `Lane.vacant`.
     private var lanes: [Lane] = []
@@ -39,46 +38,47 @@ package struct Delivery: Sendable {
     private var ordinaryUnderWay = 0
     private var calls: UInt64 = 0
     private var turns: UInt64 = 0
-    /// Planted: the lane that is served alone.
-    private var favourite: Int?
+    #if PLANTED_FAULTS
+        /// The lane that is served alone.
+        private var favourite: Int?
+    #endif
 
-    package init(settings: DeliverySettings = DeliverySettings(), planted: PlantedFault? = nil) {
+    package init(settings: DeliverySettings = DeliverySettings()) {
         self.settings = settings
-        self.planted = planted
         sharedPace = SharedPace(share: settings.deltaShare)
-        buckets = Self.freshBuckets(settings, planted)
+        buckets = Self.freshBuckets(settings)
     }
 
     /// The process died and came back with what the journal holds: unanswered calls go again as they were stored, and
     /// nothing is known of the relay's buckets.
     package mutating func restart() {
-        buckets = Self.freshBuckets(settings, planted)
+        buckets = Self.freshBuckets(settings)
         sharedPace = SharedPace(share: settings.deltaShare)
         underWay = 0
         ordinaryUnderWay = 0
         for slot in lanes.indices {
             let lane = lanes[slot]
             lanes[slot] = Lane(
-                restoring: lane.record, windowEnds: lane.windowEnds, at: time.latest, planted: planted)
+                restoring: lane.record, windowEnds: lane.windowEnds, at: time.latest)
             lanes[slot].textHold = settings.textHold
             refile(slot, at: time.latest)
         }
     }
 
-    private static func freshBuckets(_ settings: DeliverySettings, _ planted: PlantedFault?) -> [TokenBucket] {
-        RelayBucket.inOrder.map { TokenBucket(settings.figures[$0] ?? .ofSheet($0), planted: planted) }
+    private static func freshBuckets(_ settings: DeliverySettings) -> [TokenBucket] {
+        RelayBucket.inOrder.map { TokenBucket(settings.figures[$0] ?? .ofSheet($0)) }
     }
 
     // MARK: - What turns ask
 
     /// A lane that is there already stays as it is.
     package mutating func openLane(_ address: LaneAddress, windowEnds: Instant) {
-        add(Lane(address, windowEnds: time.inside(windowEnds), planted: planted), at: time.latest)
+        add(Lane(address, windowEnds: time.inside(windowEnds)), at: time.latest)
     }
 
     package mutating func restoreLane(_ record: LaneRecord, windowEnds: Instant, at instant: Instant) {
         let now = time.read(instant)
-        add(Lane(restoring: record, windowEnds: time.inside(windowEnds), at: now, planted: planted), at: now)
+        add(Lane(restoring: record, windowEnds: time.inside(windowEnds), at: now), at: now)
     }
 
     package mutating func post(_ post: Post, on turn: TurnID, at instant: Instant) {
@@ -318,15 +318,20 @@ package struct Delivery: Sendable {
         slots[lanes[slot].address.turn] = nil
         lanes[slot] = .vacant
         freeSlots.append(slot)
-        if favourite == slot { favourite = nil }
+        #if PLANTED_FAULTS
+            if favourite == slot { favourite = nil }
+        #endif
     }
 
     // MARK: - Calls
 
     private func candidate(in bucket: RelayBucket, at now: Instant) -> (key: DeliveryLines.Key, slot: Int)? {
-        guard planted == .laneStarves, let favourite else { return lines.first(in: bucket, at: now) }
-        guard let key = lines.key(of: favourite, in: bucket) else { return nil }
-        return (key, favourite)
+        #if PLANTED_FAULTS
+            if PlantedFault.laneStarves.isPlanted, let favourite {
+                return lines.key(of: favourite, in: bucket).map { ($0, favourite) }
+            }
+        #endif
+        return lines.first(in: bucket, at: now)
     }
 
     private func hasConnection(for bucket: RelayBucket) -> Bool {
@@ -352,7 +357,9 @@ package struct Delivery: Sendable {
         if lanes[slot].frozen == nil { calls += 1 }
         lanes[slot].served = turns
         lanes[slot].servedAt = now
-        if planted == .laneStarves { favourite = slot }
+        #if PLANTED_FAULTS
+            if PlantedFault.laneStarves.isPlanted { favourite = slot }
+        #endif
         let fresh = CallID(number: calls, slot: slot)
         let attempt = lanes[slot].begin(fresh, number: number, at: now)
         if attempt.attempt == 1 { policy.firstTry(attempt.name.kind) } else { tally.retries += 1 }

@@ -10,13 +10,11 @@ package struct IdempotencyKeys: Hashable, Sendable {
     private let turn: String
     private let hashed: String
     private let usesHash: Bool
-    private let planted: PlantedFault?
 
-    package init(turn: TurnID, planted: PlantedFault? = nil) {
+    package init(turn: TurnID) {
         self.turn = turn.text
         hashed = StableHash.text(of: turn.text)
         usesHash = turn.text.isEmpty || !turn.text.utf8.allSatisfy(Self.isAllowed)
-        self.planted = planted
     }
 
     /// `form` counts the bodies that were tried in this place: another body needs another key.
@@ -26,7 +24,10 @@ package struct IdempotencyKeys: Hashable, Sendable {
 
     /// `number` counts from 1 in each epoch; an epoch is one life of the lane's process.
     package func delta(epoch: Int, number: Int) -> IdempotencyKey {
-        planted == .keyWithoutEpoch ? key("-d\(number)") : key("-d\(epoch)-\(number)")
+        #if PLANTED_FAULTS
+            if PlantedFault.keyWithoutEpoch.isPlanted { return key("-d\(number)") }
+        #endif
+        return key("-d\(epoch)-\(number)")
     }
 
     package func taskStart(_ task: TaskID) -> IdempotencyKey { key("-t-" + Self.short(task.text) + "-start") }

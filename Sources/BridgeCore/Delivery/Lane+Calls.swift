@@ -46,7 +46,9 @@ extension Lane {
         var frozen = self.frozen ?? freeze(as: call(), at: now, body: &body)
         frozen.attempts += 1
         frozen.number = number
-        if planted == .retryRecoalesces && frozen.attempts > 1 { recoalesce(&frozen) }
+        #if PLANTED_FAULTS
+            if PlantedFault.retryRecoalesces.isPlanted, frozen.attempts > 1 { recoalesce(&frozen) }
+        #endif
         self.frozen = frozen
         state = .underWay
         return CallAttempt(
@@ -116,10 +118,7 @@ extension Lane {
         state = .idle
         switch decision {
         case .delivered(let receipt):
-            if call.name == .open, let message = receipt.message, planted != .placeholderNotAwaited {
-                bubble = .known(message)
-                bubbleSince = now
-            }
+            if call.name == .open, let message = receipt.message { learn(message, at: now) }
             reports.append(.delivered(call.name, message: receipt.message))
         case .done:
             reports.append(.delivered(call.name, message: nil))
@@ -205,10 +204,20 @@ extension Lane {
             since: since, tried: RetryPolicy.Tried(kind: .text, deadline: windowEnds))
     }
 
+    private mutating func learn(_ message: MessageID, at now: Instant) {
+        #if PLANTED_FAULTS
+            if PlantedFault.placeholderNotAwaited.isPlanted { return }
+        #endif
+        bubble = .known(message)
+        bubbleSince = now
+    }
+
     /// Text, tasks and the end are taken only behind an open, and an open that fails takes them with it.
     private var message: MessageID {
-        // A planted fault is to be caught by the relay, not here.
-        if planted != nil, case .awaited = bubble { return MessageID(address.turn.text) }
+        #if PLANTED_FAULTS
+            // It is to be caught by the relay, not here.
+            if PlantedFault.planted != nil, case .awaited = bubble { return MessageID(address.turn.text) }
+        #endif
         guard case .known(let message) = bubble else { preconditionFailure("a post went ahead of its bubble") }
         return message
     }
@@ -302,11 +311,13 @@ extension Lane {
     }
 
     /// Planted: the text that came meanwhile goes with the retry.
-    private mutating func recoalesce(_ frozen: inout Frozen) {
-        guard case .fresh(.sendMessageDelta(var delta)) = frozen.payload,
-            let more = queue.removeText(bytes: LaneBounds.deltaBytes)
-        else { return }
-        delta.delta += more.text
-        frozen.payload = .fresh(.sendMessageDelta(delta))
-    }
+    #if PLANTED_FAULTS
+        private mutating func recoalesce(_ frozen: inout Frozen) {
+            guard case .fresh(.sendMessageDelta(var delta)) = frozen.payload,
+                let more = queue.removeText(bytes: LaneBounds.deltaBytes)
+            else { return }
+            delta.delta += more.text
+            frozen.payload = .fresh(.sendMessageDelta(delta))
+        }
+    #endif
 }

@@ -77,7 +77,6 @@ struct Lane: Sendable {
     let keys: IdempotencyKeys
     /// One life of the process.
     let epoch: Int
-    let planted: PlantedFault?
     var state = State.idle
     var bubble = Bubble.none
     /// When the bubble became known.
@@ -114,12 +113,11 @@ struct Lane: Sendable {
         return lane
     }()
 
-    init(_ address: LaneAddress, windowEnds: Instant, epoch: Int = 1, planted: PlantedFault? = nil) {
+    init(_ address: LaneAddress, windowEnds: Instant, epoch: Int = 1) {
         self.address = address
         self.windowEnds = windowEnds
         self.epoch = epoch
-        self.planted = planted
-        keys = IdempotencyKeys(turn: address.turn, planted: planted)
+        keys = IdempotencyKeys(turn: address.turn)
     }
 
     /// Closed, and nothing of it is left to be said.
@@ -154,11 +152,13 @@ struct Lane: Sendable {
         }
         if post.kind == .open { bubble = .awaited }
         if post.kind == .end { endPosted(at: now) }
-        if post.kind == .end && planted == .endBeforeLastDelta {
-            queue.insertFirst(entry(post, at: now))
-        } else {
-            queue.append(entry(post, at: now))
-        }
+        #if PLANTED_FAULTS
+            if post.kind == .end, PlantedFault.endBeforeLastDelta.isPlanted {
+                queue.insertFirst(entry(post, at: now))
+                return .queued
+            }
+        #endif
+        queue.append(entry(post, at: now))
         return .queued
     }
 

@@ -154,8 +154,8 @@ extension Lane {
     }
 
     /// What was stored and not answered goes first, as it was; only then the new epoch begins.
-    init(restoring record: LaneRecord, windowEnds: Instant, at now: Instant, planted: PlantedFault? = nil) {
-        self.init(record.address, windowEnds: windowEnds, epoch: record.epoch, planted: planted)
+    init(restoring record: LaneRecord, windowEnds: Instant, at now: Instant) {
+        self.init(record.address, windowEnds: windowEnds, epoch: record.epoch)
         pace = LanePace(count: record.deltas)
         streamed = record.streamed
         isEnded = record.ended

@@ -57,12 +57,10 @@ package struct TokenBucket: Sendable {
     /// The lowest level that readings told since no call was under way, and what time gave since. Nil when a call in
     /// that time brought none.
     private var lowestTold: Int64? = .max / 2
-    private let trustsRemaining: Bool
 
-    package init(_ figures: BucketFigures, planted: PlantedFault? = nil) {
+    package init(_ figures: BucketFigures) {
         self.figures = figures
         billionths = Int64(figures.capacity) * Self.token
-        trustsRemaining = planted == .bucketTrustsRemaining
         underWay.reserveCapacity(64)
     }
 
@@ -157,13 +155,15 @@ package struct TokenBucket: Sendable {
         }
         figures.capacity = limit
         if let reset = reading.resetAfter { learnRefill(missing: limit - remaining, resetAfter: reset) }
-        if trustsRemaining {
-            billionths = Int64(remaining) * Self.token
-        } else {
-            let left = exactly(remaining, limit: limit, resetAfter: reading.resetAfter)
-            billionths = min(billionths, left - uncounted * Self.token, ceiling)
-            lowestTold = lowestTold.map { min($0, left) }
-        }
+        #if PLANTED_FAULTS
+            if PlantedFault.bucketTrustsRemaining.isPlanted {
+                billionths = Int64(remaining) * Self.token
+                return true
+            }
+        #endif
+        let left = exactly(remaining, limit: limit, resetAfter: reading.resetAfter)
+        billionths = min(billionths, left - uncounted * Self.token, ceiling)
+        lowestTold = lowestTold.map { min($0, left) }
         return true
     }
 

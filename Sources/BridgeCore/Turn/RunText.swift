@@ -50,12 +50,12 @@ struct RunText: Sendable, Hashable {
         return text
     }
 
-    mutating func apply(_ change: TextChange, planted: PlantedFault? = nil) -> Movement {
-        let movement = take(change, planted)
+    mutating func apply(_ change: TextChange) -> Movement {
+        let movement = take(change)
         return isTorn ? .none : movement
     }
 
-    private mutating func take(_ change: TextChange, _ planted: PlantedFault?) -> Movement {
+    private mutating func take(_ change: TextChange) -> Movement {
         switch change {
         case .append(let addition):
             guard !hasGap, !addition.isEmpty, newest.utf8.count + ended.utf8.count < Self.limit else { return .none }
@@ -63,7 +63,9 @@ struct RunText: Sendable, Hashable {
             newest += addition
             return .grew(by: begins ? Self.joint + addition : addition)
         case .snapshot(let text):
-            if planted == .snapshotAppended { return take(.append(text), nil) }
+            #if PLANTED_FAULTS
+                if PlantedFault.snapshotAppended.isPlanted { return take(.append(text)) }
+            #endif
             restart()
             newest = Self.limited(text)
             return .changed

@@ -36,7 +36,6 @@ package struct Turn: Sendable {
 
     package let opening: TurnOpening
     private(set) var settings = TurnSettings()
-    private(set) var planted: PlantedFault?
 
     var phase = Phase.waiting
     var text = RunText()
@@ -67,18 +66,16 @@ package struct Turn: Sendable {
     var names = MessageNames()
     var deadlines = TurnDeadlines()
 
-    package init(_ opening: TurnOpening, settings: TurnSettings = TurnSettings(), planted: PlantedFault? = nil) {
+    package init(_ opening: TurnOpening, settings: TurnSettings = TurnSettings()) {
         self.opening = opening
         self.settings = settings
-        self.planted = planted
         preview = Preview(limit: settings.bubbleLimit)
         runs = [opening.run]
     }
 
     /// As the journal had it when the process began: what was under way between us and the agent then is lost.
-    mutating func resume(after streamed: String, settings: TurnSettings, planted: PlantedFault?) {
+    mutating func resume(after streamed: String, settings: TurnSettings) {
         self.settings = settings
-        self.planted = planted
         if occupiesAgent { text.resume(after: streamed, inStep: preview.state == .inStep) }
         preview.resume(after: streamed)
     }

@@ -9,7 +9,7 @@ extension Turn {
         deadlines.retry = nil
         switch event {
         case .started: return started()
-        case .text(let change): return moved(text.apply(change, planted: planted))
+        case .text(let change): return moved(text.apply(change))
         case .tool(let event): return tool(event)
         case .approvalRequested(let request): return asked(request)
         case .approvalSettled(let settlement): return settled(settlement, at: now)
@@ -71,7 +71,7 @@ extension Turn {
         case .progress(let progress): said = tools.progressed(progress)
         case .finished(let result):
             guard tools.knows(result.call) else { return [.note(.toolWithoutStart)] }
-            said = tools.finished(result, planted: planted)
+            said = tools.finished(result)
         }
         return said.map { [.post($0)] } ?? []
     }

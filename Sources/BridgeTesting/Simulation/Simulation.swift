@@ -1,4 +1,4 @@
-package import BridgeCore
+import BridgeCore
 import BridgeModel
 import FoundationEssentials
 import RelayProtocol
@@ -44,7 +44,6 @@ package struct Simulation {
     var messageOfTurn: [TurnID: Int] = [:]
     var chats: [Int: String] = [:]
     var journal = SimulatedJournal()
-    let planted: PlantedFault?
     var underWay: [TurnID: Int] = [:]
     var life = 0
     var agentIsAway = false
@@ -53,14 +52,13 @@ package struct Simulation {
     var told: [TurnID: String] = [:]
     var result = SimulationResult()
 
-    package static func run(_ plan: SimulationPlan, planted: PlantedFault? = nil) -> SimulationResult {
-        var simulation = Simulation(plan, planted)
+    package static func run(_ plan: SimulationPlan) -> SimulationResult {
+        var simulation = Simulation(plan)
         return simulation.run()
     }
 
-    private init(_ plan: SimulationPlan, _ planted: PlantedFault?) {
+    private init(_ plan: SimulationPlan) {
         self.plan = plan
-        self.planted = planted
         random = SeededGenerator(seed: plan.seed &* 31 &+ 7)
         var options = RelayOptions()
         options.seed = plan.seed
@@ -68,7 +66,7 @@ package struct Simulation {
     }
 
     private mutating func run() -> SimulationResult {
-        var bridge = Bridge(isJournaled: true, planted: planted)
+        var bridge = Bridge(isJournaled: true)
         for (index, message) in plan.messages.enumerated() { schedule(.userWrites(index), after: message.at) }
         for restart in plan.restarts { schedule(.restart, after: restart) }
         while result.steps < 400_000, result.violations.count < 20 {

@@ -67,13 +67,15 @@ struct TokenBucketTests {
 
     @Test("planted: a bucket that trusts the reading forgets what is under way")
     func planted() {
-        var bucket = TokenBucket(.ofSheet(.msg), planted: .bucketTrustsRemaining)
-        let call = bucket.take(at: start)
-        bucket.answered(call, responded: true, reading: reading(20), at: start)
-        let first = bucket.take(at: start)
-        _ = bucket.take(at: start)
-        bucket.answered(first, responded: true, reading: reading(19), at: start)
-        #expect(bucket.level(at: start) == 19)
+        PlantedFault.$planted.withValue(.bucketTrustsRemaining) {
+            var bucket = TokenBucket(.ofSheet(.msg))
+            let call = bucket.take(at: start)
+            bucket.answered(call, responded: true, reading: reading(20), at: start)
+            let first = bucket.take(at: start)
+            _ = bucket.take(at: start)
+            bucket.answered(first, responded: true, reading: reading(19), at: start)
+            #expect(bucket.level(at: start) == 19)
+        }
     }
 
     @Test("time fills it to what is not under way, and no further")

@@ -9,7 +9,7 @@ struct StoredTurnTests {
     /// What is not kept on purpose.
     private static let notKept = [
         // The settings are those of the process; what was streamed stands in the deltas.
-        ".settings", ".planted", ".text.newest", ".preview.streamed", ".preview.held",
+        ".settings", ".text.newest", ".preview.streamed", ".preview.held",
         // Running output is shown already.
         ".output",
     ]
@@ -49,7 +49,7 @@ struct StoredTurnTests {
     func everyField() {
         let full = Full.turn
         #expect(
-            StoredFields.unchanged(full, Turn(Make.opening)) == ["settings", "planted"],
+            StoredFields.unchanged(full, Turn(Make.opening)) == ["settings"],
             "a new field: set it in Full, and add it to its stored form (Sources/BridgeCore/Records)")
         for same in [
             StoredFields.unchanged(full.opening, Full.emptyOpening),

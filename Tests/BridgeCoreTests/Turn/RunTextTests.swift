@@ -29,8 +29,10 @@ struct RunTextTests {
     @Test("a planted fault appends the snapshot")
     func planted() {
         var text = RunText()
-        _ = text.apply(.snapshot("one"), planted: .snapshotAppended)
-        _ = text.apply(.snapshot("one two"), planted: .snapshotAppended)
+        PlantedFault.$planted.withValue(.snapshotAppended) {
+            _ = text.apply(.snapshot("one"))
+            _ = text.apply(.snapshot("one two"))
+        }
         #expect(text.whole == "oneone two")
     }
 

@@ -18,8 +18,8 @@ struct TurnAnyOrderTests {
     @Test("planted faults are caught", arguments: [PlantedFault.taskFinishedTwice, .snapshotAppended])
     func planted(fault: PlantedFault) {
         let caught = (UInt64(1)...300).first { seed in
-            var disorder = Disorder(seed: seed, planted: fault)
-            disorder.run()
+            var disorder = Disorder(seed: seed)
+            PlantedFault.$planted.withValue(fault) { disorder.run() }
             return !disorder.faults.isEmpty
         }
         #expect(caught != nil)
@@ -31,7 +31,6 @@ struct Disorder {
     private var random: SeededGenerator
     private(set) var turn: Turn
     private var now = Instant.zero
-    private let planted: PlantedFault?
 
     // What the judge knows.
     private(set) var faults: [String] = []
@@ -57,15 +56,14 @@ struct Disorder {
     private var waiting: [PostName] = []
     private var held: PostName?
 
-    init(seed: UInt64, planted: PlantedFault? = nil) {
+    init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
-        self.planted = planted
         var settings = TurnSettings()
         if random.happens(0.3) { settings.bubbleLimit = 40 }
         var opening = Make.opening
         if random.happens(0.1) { opening.windowEnds = .at(30) }
         if random.happens(0.1) { opening.message = nil }
-        turn = Turn(opening, settings: settings, planted: planted)
+        turn = Turn(opening, settings: settings)
     }
 
     mutating func run() {

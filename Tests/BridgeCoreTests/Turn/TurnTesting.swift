@@ -12,23 +12,23 @@ enum Make {
         agentSession: AgentSession("chat"), run: RunID("r1"), message: message, receivedAt: start,
         windowEnds: start + .seconds(1_800))
 
-    static func waiting(_ settings: TurnSettings = TurnSettings(), planted: PlantedFault? = nil) -> Turn {
-        var turn = Turn(opening, settings: settings, planted: planted)
+    static func waiting(_ settings: TurnSettings = TurnSettings()) -> Turn {
+        var turn = Turn(opening, settings: settings)
         _ = turn.begin(at: start)
         _ = turn.reported(.delivered(.open, message: MessageID("b1")), at: start)
         return turn
     }
 
-    static func running(_ settings: TurnSettings = TurnSettings(), planted: PlantedFault? = nil) -> Turn {
-        var turn = waiting(settings, planted: planted)
+    static func running(_ settings: TurnSettings = TurnSettings()) -> Turn {
+        var turn = waiting(settings)
         _ = turn.handOver(at: start)
         _ = turn.sendAnswered(.accepted(run: RunID("r1")), at: start)
         return turn
     }
 
     /// It has said this.
-    static func speaking(_ text: String, planted: PlantedFault? = nil) -> Turn {
-        var turn = running(planted: planted)
+    static func speaking(_ text: String) -> Turn {
+        var turn = running()
         _ = turn.on(.text(.append(text)))
         return turn
     }

@@ -1,0 +1,27 @@
+// Faults that are made on purpose, to show that the simulation would catch them. They exist where PLANTED_FAULTS is set: in debug
+// builds, and in what `make sim` builds. The program that is shipped has none of them, which `make size-check` looks after.
+#if PLANTED_FAULTS
+    package enum PlantedFault: String, Hashable, Sendable, CaseIterable {
+        /// A delta that is retried takes the text that came meanwhile with it.
+        case retryRecoalesces
+        /// The end goes out although a delta of its turn waits or is under way.
+        case endBeforeLastDelta
+        /// Delta keys leave the epoch out.
+        case keyWithoutEpoch
+        /// The bucket believes `Remaining` as it stands, without counting what is under way.
+        case bucketTrustsRemaining
+        /// A snapshot is appended to the text.
+        case snapshotAppended
+        /// A task is finished once a channel instead of once.
+        case taskFinishedTwice
+        /// Posts go out before the placeholder's message id is known.
+        case placeholderNotAwaited
+        /// Whoever waits shortest goes first, so that somebody waits for ever.
+        case laneStarves
+
+        /// The one that is planted for the task that runs; one at a time.
+        @TaskLocal package static var planted: PlantedFault?
+
+        package var isPlanted: Bool { Self.planted == self }
+    }
+#endif
