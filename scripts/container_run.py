@@ -41,7 +41,7 @@ def phone(base, token, method, path, body=None):
 
 async def main():
     pipe = asyncio.subprocess.PIPE
-    simulator = await asyncio.create_subprocess_exec(*command("simulate", "--listen", "127.0.0.1:0", "--json"), stdout=pipe)
+    simulator = await asyncio.create_subprocess_exec(*command("simulate", "--strict", "--listen", "127.0.0.1:0", "--json"), stdout=pipe)
     bridge = None
     try:
         relay = await line_of(simulator.stdout, "listening")

@@ -106,7 +106,7 @@ class Resume(BrowserTest):
         with tempfile.TemporaryDirectory() as folder:
             state = str(Path(folder) / "relay.json")
             # It comes back to it, so it is none that the system gives to others meanwhile.
-            program = self.program("simulate", "--listen", f"127.0.0.1:{next_port()}", "--state", state)
+            program = self.program("simulate", "--strict", "--listen", f"127.0.0.1:{next_port()}", "--state", state)
             with self.page.beforehand(NOTING_CALLS):
                 run = self.begin(program)
             approval = Bridge.ask(program, "Clean up").open()

@@ -122,6 +122,8 @@ struct ServiceCommand {
         if output.json { words.append("--output=json") }
         var arguments = words.map { strdup($0) } + [nil]
         output.flush()
+        // An ignored signal would stay ignored there.
+        signal(SIGPIPE, SIG_DFL)
         execvp("journalctl", &arguments)
         throw CommandFailure(
             code: .unexpected,
