@@ -13,11 +13,15 @@ extension Bridge {
 
     /// Goes on with a turn of an earlier process, as the journal has it. All are restored before anything else happens; then
     /// the agent is looked for anew (`agentBack`).
-    package mutating func restore(_ record: TurnRecord, deltas: [StoredDelta], at now: Instant) {
+    /// `keptAt`: when each of its calls was stored.
+    package mutating func restore(
+        _ record: TurnRecord, deltas: [StoredDelta], keptAt: [IdempotencyKey: Instant] = [:], at now: Instant
+    ) {
         var record = record
         let opening = record.opening
         guard entries[opening.id] == nil else { return }
         record.catchUp(with: deltas)
+        record.lane.learn(keptAt)
         let streamed = deltas.reduce(into: "") { $0 += $1.text } + record.lane.waitingText
         record.turn.resume(after: streamed, settings: settings.turn)
         delivery.restoreLane(record.lane, windowEnds: opening.windowEnds, at: now)

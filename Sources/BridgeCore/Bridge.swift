@@ -353,7 +353,7 @@ package struct Bridge: ~Copyable {
         }
     }
 
-    private mutating func deliver(at now: Instant) {
+    mutating func deliver(at now: Instant) {
         while true {
             switch delivery.next(at: now) {
             case .attempt(let attempt):

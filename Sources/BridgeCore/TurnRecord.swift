@@ -23,6 +23,10 @@ package struct TurnRecord: Sendable {
     package var id: TurnID { turn.opening.id }
     /// What its bubble and its run are called, for whoever looks things up.
     package var opening: TurnOpening { turn.opening }
+    /// For when the record cannot be read any more.
+    package var place: TurnPlace {
+        TurnPlace(session: opening.session, interaction: opening.interaction, bubble: lane.message)
+    }
     /// The bodies that will be asked for by their keys.
     package var unanswered: [IdempotencyKey] { lane.unanswered.map(\.key) }
 

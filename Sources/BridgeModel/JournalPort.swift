@@ -13,6 +13,7 @@ package enum Durability: Hashable, Sendable {
 /// Jobs are carried out in the order they are handed in, as many in one transaction as wait. `done` is called once, on the
 /// journal's own thread, when the job is as durable as it asked to be or could not be written; it must not block.
 package protocol TurnJournal: Sendable {
+    /// Without `done` it is left to the journal: what cannot be written is tried again, before whatever is handed in later.
     func submit(
         _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?)
     /// Takes a message of the user, unless it was taken before; synced.
@@ -23,9 +24,23 @@ package protocol TurnJournal: Sendable {
     func purge(before wall: Int64)
 }
 
+/// Where a turn is shown.
+package struct TurnPlace: Hashable, Sendable {
+    package var session: SessionID
+    package var interaction: InteractionID?
+    /// The message id of its bubble, once that is known.
+    package var bubble: MessageID?
+
+    package init(session: SessionID, interaction: InteractionID?, bubble: MessageID? = nil) {
+        self.session = session
+        self.interaction = interaction
+        self.bubble = bubble
+    }
+}
+
 package enum JournalEntry: Hashable, Sendable {
-    /// The turn's newest record; replaces the one before.
-    case turn(TurnID, record: [UInt8])
+    /// The turn's newest record; replaces the one before. `place`: beside it, for when it cannot be read.
+    case turn(TurnID, record: [UInt8], place: TurnPlace? = nil)
     /// A call, before its first try.
     case call(StoredCall)
     /// What one try came to.
@@ -126,11 +141,28 @@ package struct JournalContents: Hashable, Sendable {
         package var id: TurnID
         package var record: [UInt8]
         package var calls: [Call]
+        package var place: TurnPlace?
 
-        package init(id: TurnID, record: [UInt8], calls: [Call]) {
+        package init(id: TurnID, record: [UInt8], calls: [Call], place: TurnPlace? = nil) {
             self.id = id
             self.record = record
             self.calls = calls
+            self.place = place
+        }
+    }
+
+    /// A message that was taken, and has no record yet.
+    package struct Accepted: Hashable, Sendable {
+        package var turn: TurnID
+        package var opening: [UInt8]
+        package var session: SessionID
+        package var interaction: InteractionID?
+
+        package init(turn: TurnID, opening: [UInt8], session: SessionID, interaction: InteractionID?) {
+            self.turn = turn
+            self.opening = opening
+            self.session = session
+            self.interaction = interaction
         }
     }
 
@@ -168,8 +200,8 @@ package struct JournalContents: Hashable, Sendable {
 
     /// In the order they were accepted or first kept.
     package var turns: [OpenTurn] = []
-    /// Openings of messages that were accepted and have no record yet, in order.
-    package var accepted: [[UInt8]] = []
+    /// In order.
+    package var accepted: [Accepted] = []
     /// Of the last 30 minutes.
     package var stops: [Stop] = []
     package var settings: [String: [UInt8]] = [:]

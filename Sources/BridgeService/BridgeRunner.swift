@@ -44,10 +44,17 @@ package final class BridgeRunner: Sendable {
         var isPerforming = false
         /// What the alarm was set to last.
         var wake: Instant?
+        /// Turns whose newest record could not be written, and why.
+        var notKept: [TurnID: JournalFailure] = [:]
         /// What an earlier process stored and had no answer to.
         var storedCalls: [IdempotencyKey: StoredCall] = [:]
 
         init(_ bridge: consuming sending Bridge) { self.bridge = bridge }
+
+        /// Of a turn that is closed meanwhile no record is wanted any more.
+        mutating func note(_ turn: TurnID, notKept failure: JournalFailure?) {
+            notKept[turn] = bridge.turn(turn) == nil ? nil : failure
+        }
     }
 
     private let state: Locked<State>
@@ -154,18 +161,23 @@ package final class BridgeRunner: Sendable {
         }
     }
 
-    /// A record and the call it was made for are one job of the journal: neither is any good without the other.
+    /// A record and the call or the command it was made for are one job of the journal: neither is any good without the other.
     private func carryOut(_ work: [Work]) {
         var index = work.startIndex
         while index < work.endIndex {
             defer { index += 1 }
-            if case .order(.keep(let kept, _)) = work[index], index + 1 < work.endIndex,
-                case .order(.attempt(let attempt)) = work[index + 1], attempt.turn == kept.record.id
-            {
+            guard case .order(.keep(let kept, _)) = work[index], index + 1 < work.endIndex else {
+                carryOut(work[index])
+                continue
+            }
+            switch work[index + 1] {
+            case .order(.attempt(let attempt)) where attempt.turn == kept.record.id:
                 index += 1
                 attemptCall(attempt, keeping: kept.record)
-            } else {
-                carryOut(work[index])
+            case .order(.command(let command)) where command.isWrittenDownFirst:
+                index += 1
+                pass(command, keeping: kept.record)
+            case .order, .whenKept: carryOut(work[index])
             }
         }
     }
@@ -185,6 +197,7 @@ package final class BridgeRunner: Sendable {
         case .order(.attempt(let attempt)): attemptCall(attempt)
         case .order(.command(let command)): pass(command)
         case .order(.turnClosed(let turn, let outcome)):
+            state.withLock { $0.notKept[turn] = nil }
             edges.journal?.submit(
                 [.closed(turn, outcome: outcome.rawValue, wall: edges.clock.wallMilliseconds)], .written, done: nil)
             observe(.turnClosed(turn, outcome))
@@ -192,34 +205,61 @@ package final class BridgeRunner: Sendable {
         case .order(let order): observe(order)
         case .whenKept(let done):
             guard let journal = edges.journal else { return done(nil) }
-            journal.submit([], .synced, done: done)
+            settle(in: journal, done)
+        }
+    }
+
+    /// A record that could not be written just before this is not made good by an empty job that could: it goes along.
+    private func settle(in journal: any TurnJournal, _ done: @escaping @Sendable (JournalFailure?) -> Void) {
+        let records = state.withLock { state in state.notKept.keys.compactMap { state.bridge.record(of: $0) } }
+        journal.submit(records.map { entry(of: $0) }, .synced) { [weak self] failure in
+            guard let self, failure == nil else { return done(failure) }
+            let (left, isNew) = state.withLock { state in
+                for record in records { state.notKept[record.id] = nil }
+                return (state.notKept.values.first, state.notKept.keys.contains { state.bridge.record(of: $0) != nil })
+            }
+            // It failed while this was under way.
+            if isNew { return settle(in: journal, done) }
+            done(
+                left.map { _ in
+                    JournalFailure(.conflict, "a record is written together with the call that it waits for")
+                })
         }
     }
 
     private func keep(_ record: TurnRecord, _ durability: Durability) {
-        edges.journal?.submit([entry(of: record)], durability) { [weak self] failure in
-            guard let self, let failure else { return }
-            unwritable(failure)
-            tell { bridge, _ in bridge.wasNotKept(record.id) }
-        }
+        edges.journal?.submit([entry(of: record)], durability) { [weak self] in self?.kept(record.id, $0) }
+    }
+
+    /// What could not be written is written with the next chance.
+    private func kept(_ turn: TurnID, _ failure: JournalFailure?) {
+        state.withLock { $0.note(turn, notKept: failure) }
+        guard let failure else { return }
+        unwritable(failure)
+        tell { bridge, _ in bridge.wasNotKept(turn) }
     }
 
     private func entry(of record: TurnRecord) -> JournalEntry {
         let bytes = RecordEnvelope.bytes(of: record, now: edges.clock.now, wall: edges.clock.wallMilliseconds)
-        return .turn(record.id, record: bytes)
+        return .turn(record.id, record: bytes, place: record.place)
     }
 
     /// Handed over is written down before the first byte leaves (DESIGN, section 6.4).
-    private func pass(_ command: AgentCommand) {
+    private func pass(_ command: AgentCommand, keeping record: TurnRecord? = nil) {
         guard let journal = edges.journal, command.isWrittenDownFirst else { return observe(.command(command)) }
+        var entries = record.map { [entry(of: $0)] } ?? []
         guard case .send(let turn, _, let run, _) = command else {
             // What a person decided is worth more than the record of it.
-            return journal.submit([], .written) { [self] _ in observe(.command(command)) }
+            return journal.submit(entries, entries.isEmpty ? .written : .synced) { [self] failure in
+                if let record { kept(record.id, failure) }
+                observe(.command(command))
+            }
         }
-        let entry = JournalEntry.event(turn, "handed over as run \(run)", wall: edges.clock.wallMilliseconds)
-        journal.submit([entry], .synced) { [self] failure in
+        entries.append(.event(turn, "handed over as run \(run)", wall: edges.clock.wallMilliseconds))
+        journal.submit(entries, .synced) { [self] failure in
+            if let record { kept(record.id, failure) }
             guard let failure else { return observe(.command(command)) }
-            unwritable(failure)
+            if record == nil { unwritable(failure) }
             let sentence = Self.notSentSentence(failure)
             tell { bridge, now in bridge.sendAnswered(.notSent(sentence: sentence), for: turn, at: now) }
         }
@@ -245,6 +285,7 @@ package final class BridgeRunner: Sendable {
                 path: RelayEncoder.path(of: call), body: body, endOffset: attempt.name.endOffset,
                 wall: edges.clock.wallMilliseconds)
             journal.submit((record.map { [entry(of: $0)] } ?? []) + [.call(stored)], durability) { [self] failure in
+                if let record { state.withLock { $0.note(record.id, notKept: failure) } }
                 guard let failure else {
                     return send(attempt, stored.path, body, RelayDecoder.expected(of: call))
                 }

@@ -9,9 +9,13 @@ import Locking
 /// - A job is carried out whole or not at all. What is wrong with one job alone fails that job; what is wrong with the disk
 ///   fails the transaction and every job in it, and the writer goes on with the next ones.
 /// - Only the writer brings the write-ahead log into the file; readers (`JournalReader`) never do.
+/// - What nobody waits for (`done` nil) is left to the journal: when it cannot be written it is tried again, before whatever is
+///   handed in later, after one second and then twice as long each time up to half a minute.
 /// - The queue has no bound of its own: its callers are bounded.
 package final class Journal: Sendable {
     let writer: JournalWriter
+    /// Why the file cannot shrink, and what to do; nil: it can.
+    package let remedy: String?
     private let thread: Locked<pthread_t?>
 
     /// Opens the journal, or makes it. `wall`: the time in milliseconds since 1970.
@@ -27,14 +31,16 @@ package final class Journal: Sendable {
         directory: String, wall: @escaping @Sendable () -> Int64, hooks: JournalHooks
     ) throws(JournalFailure) -> Journal {
         let database = try JournalFile.openForWriting(in: directory)
+        let remedy = Shrinking(database: database).makePossible(in: directory)
         hooks.opened?(database)
-        let journal = Journal(JournalWriter(queue: JournalQueue(), wall: wall, hooks: hooks))
+        let journal = Journal(JournalWriter(queue: JournalQueue(), wall: wall, hooks: hooks), remedy)
         try journal.start(database)
         return journal
     }
 
-    private init(_ writer: JournalWriter) {
+    private init(_ writer: JournalWriter, _ remedy: String?) {
         self.writer = writer
+        self.remedy = remedy
         thread = Locked(nil)
     }
 
@@ -87,4 +93,5 @@ struct JournalHooks: Sendable {
     var opened: (@Sendable (Database) -> Void)?
     /// Before a transaction begins, with the number of its jobs.
     var willCommit: (@Sendable (Database, Int) -> Void)?
+    var firstRetry = Duration.seconds(1)
 }

@@ -29,7 +29,10 @@ package enum JournalCleaning {
                 let purge = Purge(database: database, connection: name)
                 while !(try purge.step(before: wall, now: now)) {}
             }
-            try database.script("VACUUM")
+            let folding = Folding(database: database)
+            while let greatest = try folding.unfolded() { try folding.foldOld(upTo: greatest) }
+            // From now on it can give room back by itself.
+            try database.script("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
             _ = try database.checkpoint(truncating: true)
             return Outcome(
                 turnsForgotten: Int(turns - (try database.integer(count) ?? 0)), bytesBefore: bytes,

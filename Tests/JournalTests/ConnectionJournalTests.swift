@@ -71,7 +71,7 @@ struct ConnectionJournalTests {
         _ = try main.write([Sample.turn("b")])
         _ = try main.write([Sample.closed("c")])
         let contents = try main.load()
-        #expect(contents.accepted.map { String(decoding: $0, as: UTF8.self) } == ["opening of m1"])
+        #expect(contents.accepted.map { String(decoding: $0.opening, as: UTF8.self) } == ["opening of m1"])
         #expect(contents.turns.map(\.id.text) == ["b"])
     }
 
@@ -88,7 +88,7 @@ struct ConnectionJournalTests {
         _ = try main.take(Sample.message("m1", turn: "a"))
         _ = try main.write([Sample.closed("a")])
         #expect(try main.take(Sample.message("m2", turn: "a")) == .success(.fresh))
-        #expect(try main.load().accepted.map { String(decoding: $0, as: UTF8.self) } == ["opening of m2"])
+        #expect(try main.load().accepted.map { String(decoding: $0.opening, as: UTF8.self) } == ["opening of m2"])
     }
 
     @Test("a stop is kept for 30 minutes")

@@ -21,7 +21,7 @@ package struct Delivery: Sendable {
     package private(set) var stopped: RelayErrorCode?
 
     /// By slot; free slots hold `Lane.vacant`.
-    private var lanes: [Lane] = []
+    var lanes: [Lane] = []
     private var freeSlots: [Int] = []
     private var slots: [TurnID: Int] = [:]
     private var lines = DeliveryLines()
@@ -33,7 +33,7 @@ package struct Delivery: Sendable {
     /// What came to pass without an answer, to be told by `next`.
     private var untold: [DeliveryReport] = []
 
-    private var time = SteadyTime()
+    var time = SteadyTime()
     private var underWay = 0
     private var ordinaryUnderWay = 0
     private var calls: UInt64 = 0
@@ -132,6 +132,8 @@ package struct Delivery: Sendable {
         guard stopped == nil else { return .idle(until: nil) }
         let now = time.read(instant)
         while let slot = lines.removeTimer(dueAt: now) { refile(slot, at: now) }
+        // A lane that was looked at again may have given up what the relay has forgotten.
+        if !untold.isEmpty { return .report(untold.removeFirst()) }
         var wait = lines.nextTimer
         var best: (key: DeliveryLines.Key, slot: Int, bucket: RelayBucket)?
         for bucket in RelayBucket.inOrder {
@@ -144,6 +146,10 @@ package struct Delivery: Sendable {
             }
         }
         guard let best else { return .idle(until: wait.map { time.outside($0) }) }
+        guard !lanes[best.slot].hasForgottenCall(at: now) else {
+            refile(best.slot, at: now)
+            return next(at: instant)
+        }
         return .attempt(send(from: best.slot, bucket: best.bucket, at: now))
     }
 
@@ -222,21 +228,6 @@ package struct Delivery: Sendable {
     /// How many lanes wait for a token of that bucket, or for the pace that all share.
     package func lanesWaiting(for bucket: RelayBucket) -> Int { lines.count(in: bucket) }
 
-    /// Posts that were never tried, by rank, and for how long the oldest of them waits.
-    package mutating func backlog(at instant: Instant) -> (posts: [DeliveryRank: Int], oldest: Duration) {
-        let now = time.read(instant)
-        var posts: [DeliveryRank: Int] = [:]
-        var oldest = Duration.zero
-        for lane in lanes {
-            guard let first = lane.queue.firstKind else { continue }
-            oldest = max(oldest, now - first.since)
-            for rank in DeliveryRank.allCases where lane.queue.waiting(rank) > 0 {
-                posts[rank, default: 0] += lane.queue.waiting(rank)
-            }
-        }
-        return (posts, oldest)
-    }
-
     /// Whether some lane has text that was never tried, and a bubble for it.
     package var hasWaitingText: Bool { lanes.contains { $0.queue.textBytes > 0 && $0.bubble != .awaited } }
 
@@ -284,6 +275,7 @@ package struct Delivery: Sendable {
 
     /// Puts a lane where it belongs after something about it has changed.
     private mutating func refile(_ slot: Int, at now: Instant) {
+        tellLater(lanes[slot].giveUpForgotten(at: now), of: lanes[slot].address.turn)
         if lanes[slot].mayGo { return remove(slot) }
         switch lanes[slot].readiness(at: now) {
         case .nothing:

@@ -46,6 +46,7 @@ extension Lane {
         var frozen = self.frozen ?? freeze(as: call(), at: now, body: &body)
         frozen.attempts += 1
         frozen.number = number
+        frozen.firstTried = frozen.firstTried ?? now
         #if PLANTED_FAULTS
             if PlantedFault.retryRecoalesces.isPlanted, frozen.attempts > 1 { recoalesce(&frozen) }
         #endif
@@ -72,6 +73,7 @@ extension Lane {
     /// The call could not be saved, so it did not leave: it is as if it had not been tried.
     mutating func couldNotSave(until: Instant) {
         frozen?.attempts -= 1
+        if frozen?.attempts == 0, frozen?.isStored == false { frozen?.firstTried = nil }
         state = .resting(until: until)
     }
 
@@ -175,7 +177,7 @@ extension Lane {
             tried.form = stored.form
             return Frozen(
                 call: call, name: stored.name, payload: .stored(stored.key), isStored: true, since: entry.since,
-                tried: tried)
+                firstTried: stored.triedAt, tried: tried)
         case .post(let post):
             tried.form = entry.form
             let relayCall: RelayCall
@@ -282,14 +284,10 @@ extension Lane {
     /// another key, because its body is another one. One that carried none, or that cannot be made anew after a restart, nobody
     /// will ever see: the turn must hear of it, or the agent waits for an answer that cannot come.
     private mutating func interactionExpired(_ call: Frozen, at now: Instant) -> [PostReport] {
-        isWindowOpen = false
-        isEnded = true
-        isPreviewOver = true
-        endSince = nil
-        queue.leaveInteraction()
-        guard case .approval = call.name else { return [.windowClosed] }
+        let left = leaveInteraction()
+        guard case .approval = call.name else { return left }
         guard case .fresh(.requestApproval(let request)) = call.payload, request.interaction != nil else {
-            return [.dropped(call.name, .interactionExpired), .windowClosed]
+            return [.dropped(call.name, .interactionExpired)] + left
         }
         let card = ApprovalCard(
             approval: request.approval, action: request.action, title: request.title, message: request.message,
@@ -299,7 +297,7 @@ extension Lane {
             LaneQueue.Entry(
                 content: .post(.approval(card)), kind: .approval, since: now, withoutInteraction: true,
                 form: call.tried.form + 1))
-        return [.windowClosed]
+        return left
     }
 
     /// What an open or a whole message was made from.

@@ -57,6 +57,8 @@ struct Lane: Sendable {
         /// The relay itself said how long it rests.
         var wasTold = false
         var since: Instant
+        /// Nil: it was not tried yet.
+        var firstTried: Instant?
         var tried: RetryPolicy.Tried
         /// Of the try under way: its number in the bucket.
         var number: UInt64 = 0

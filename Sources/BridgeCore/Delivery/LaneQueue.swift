@@ -48,6 +48,12 @@ struct LaneQueue: Hashable, Sendable {
         return (post, entries[head], key)
     }
 
+    /// The first call, if it is one from before a restart.
+    var firstStored: LaneRecord.UnansweredCall? {
+        guard !isEmpty, case .stored(let call) = entries[head].content else { return nil }
+        return call
+    }
+
     var startsFixed: Bool { !isEmpty && entries[head].key != nil }
 
     func waiting(_ rank: DeliveryRank) -> Int { ranks[Int(rank.rawValue)] }

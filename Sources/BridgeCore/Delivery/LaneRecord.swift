@@ -8,11 +8,14 @@ package struct LaneRecord: Hashable, Sendable {
         package var key: IdempotencyKey
         /// Which body this is in its place, from 1.
         package var form: Int
+        /// When it was first tried, as far as that is known.
+        package var triedAt: Instant?
 
-        package init(name: PostName, key: IdempotencyKey, form: Int = 1) {
+        package init(name: PostName, key: IdempotencyKey, form: Int = 1, triedAt: Instant? = nil) {
             self.name = name
             self.key = key
             self.form = form
+            self.triedAt = triedAt
         }
     }
 
@@ -80,6 +83,13 @@ package struct StoredDelta: Hashable, Sendable {
 }
 
 extension LaneRecord {
+    /// The journal knows of each call when it was stored, also where this record does not.
+    package mutating func learn(_ keptAt: [IdempotencyKey: Instant]) {
+        for index in unanswered.indices where unanswered[index].triedAt == nil {
+            unanswered[index].triedAt = keptAt[unanswered[index].key]
+        }
+    }
+
     /// Deltas are stored by themselves, so this record may be older than the last of them. A lane has one call in flight: a
     /// later delta shows that what was unanswered when the record was made has been answered.
     package mutating func catchUp(with stored: [StoredDelta]) {
@@ -121,9 +131,9 @@ extension Lane {
             switch frozen.payload {
             case .fresh(let value):
                 if let key = value.key {
-                    unanswered.append(.init(name: frozen.name, key: key, form: frozen.tried.form))
+                    unanswered.append(frozen.unanswered(key))
                 }
-            case .stored(let key): unanswered.append(.init(name: frozen.name, key: key, form: frozen.tried.form))
+            case .stored(let key): unanswered.append(frozen.unanswered(key))
             }
         }
         var record = LaneRecord(
@@ -195,6 +205,12 @@ extension Lane {
             LaneQueue.Entry(
                 content: .post(entry.post), kind: entry.post.kind, since: now,
                 withoutInteraction: entry.withoutInteraction, form: entry.form))
+    }
+}
+
+extension Lane.Frozen {
+    fileprivate func unanswered(_ key: IdempotencyKey) -> LaneRecord.UnansweredCall {
+        LaneRecord.UnansweredCall(name: name, key: key, form: tried.form, triedAt: firstTried)
     }
 }
 

@@ -6,11 +6,13 @@ struct StoredLane: StoredForm {
         var name: StoredPostName
         var key: IdempotencyKey
         var form: Int?
+        var triedAt: Instant?
 
         enum CodingKeys: String, CodingKey {
             case name = "name"
             case key = "key"
             case form = "form"
+            case triedAt = "tried_at"
         }
     }
 
@@ -68,10 +70,11 @@ extension StoredLane.Unanswered {
         name = StoredPostName(call.name)
         key = call.key
         form = call.form == 1 ? nil : call.form
+        triedAt = call.triedAt
     }
 
     var value: LaneRecord.UnansweredCall {
-        LaneRecord.UnansweredCall(name: name.value, key: key, form: form ?? 1)
+        LaneRecord.UnansweredCall(name: name.value, key: key, form: form ?? 1, triedAt: triedAt)
     }
 }
 

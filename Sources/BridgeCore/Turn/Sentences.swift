@@ -8,6 +8,8 @@ enum Sentences {
     static let agentLost =
         "The connection to the agent was lost, and it does not know what became of this run. Please check what it did, and ask again."
     static let bridgeStopped = "The bridge was stopped before the agent had finished. Please ask again."
+    static let unreadable =
+        "The bridge could not read what it had kept of this answer, so it ends here. Please ask again."
     static let windowClosed = "The run goes on. What comes later follows as a message."
     static let windowClosedWhileWaiting =
         "The agent is still busy with an earlier message. The answer to this one follows as a message."

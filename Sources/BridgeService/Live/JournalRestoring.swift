@@ -2,14 +2,17 @@ import BridgeCore
 import BridgeModel
 import FoundationEssentials
 
-/// What the journal holds, as values again. What cannot be read is left where it is, and said.
+/// What the journal holds, as values again. What cannot be read is to be ended by what stands beside it; what a newer version
+/// wrote is left to that version. Both are said.
 struct JournalRestoring: Sendable {
     struct Turn: Sendable {
         var record: TurnRecord
         var deltas: [StoredDelta]
+        var keptAt: [IdempotencyKey: Instant]
     }
 
     private(set) var turns: [Turn] = []
+    private(set) var unreadable: [UnreadableTurn] = []
     private(set) var openings: [TurnOpening] = []
     /// By the keys that the restored turns will ask for.
     private(set) var storedCalls: [StoredCall] = []
@@ -22,24 +25,43 @@ struct JournalRestoring: Sendable {
     init(_ contents: JournalContents, clock: any Clock) {
         let now = clock.now
         let wall = clock.wallMilliseconds
+        let since = { (kept: Int64) in now - .milliseconds(max(0, wall.subtractingReportingOverflow(kept).partialValue))
+        }
         for turn in contents.turns {
+            storedCalls += turn.calls.filter { !$0.isDelivered || $0.call.endOffset == nil }.map(\.call)
+            let deltas = Self.deltas(of: turn.calls)
             do {
                 let record = try RecordEnvelope.turn(from: turn.record, now: now, wall: wall)
-                turns.append(Turn(record: record, deltas: Self.deltas(of: turn.calls)))
-                storedCalls += turn.calls.filter { !$0.isDelivered || $0.call.endOffset == nil }.map(\.call)
+                let keptAt = turn.calls.map { ($0.call.key, since($0.call.wall)) }
+                turns.append(
+                    Turn(record: record, deltas: deltas, keptAt: Dictionary(keptAt) { first, _ in first }))
+            } catch let failure as JournalFailure {
+                faults.append("the record of \(turn.id) is left in the journal: \(failure)")
             } catch {
-                faults.append("the record of \(turn.id) cannot be read, and is left in the journal: \(error)")
+                faults.append("the record of \(turn.id) cannot be read, so its bubble is ended: \(error)")
+                let calls = turn.calls.compactMap { entry in
+                    RecordEnvelope.name(from: entry.call.name).map {
+                        UnreadableTurn.Call(
+                            name: $0, key: entry.call.key, isDelivered: entry.isDelivered,
+                            keptAt: since(entry.call.wall))
+                    }
+                }
+                unreadable.append(UnreadableTurn(id: turn.id, place: turn.place, calls: calls, deltas: deltas))
             }
         }
         for card in contents.cards {
             guard case .taskStarted(let task) = RecordEnvelope.name(from: card.name) else { continue }
             cards.append((task, card.turn))
         }
-        for bytes in contents.accepted {
+        for accepted in contents.accepted {
             do {
-                openings.append(try RecordEnvelope.opening(from: bytes, now: now, wall: wall))
+                openings.append(try RecordEnvelope.opening(from: accepted.opening, now: now, wall: wall))
+            } catch let failure as JournalFailure {
+                faults.append("the message of \(accepted.turn) is left in the journal: \(failure)")
             } catch {
-                faults.append("an accepted message cannot be read, and is left in the journal: \(error)")
+                faults.append("the message of \(accepted.turn) cannot be read, so its bubble is ended: \(error)")
+                let place = TurnPlace(session: accepted.session, interaction: accepted.interaction)
+                unreadable.append(UnreadableTurn(id: accepted.turn, place: place))
             }
         }
     }

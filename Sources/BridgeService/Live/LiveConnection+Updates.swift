@@ -90,6 +90,7 @@ extension LiveConnection {
 
     private func letGo(_ update: RelayUpdate, _ failure: JournalFailure) {
         relay?.tell { link, _ in link.letGo(update) }
-        journalFails(failure)
+        // A conflict says nothing about the disk.
+        if failure.code != .conflict { journalFails(failure) }
     }
 }

@@ -134,13 +134,16 @@ package final class LiveConnection: Sendable {
         for turn in restoring.turns { agent?.adopt(turn.record) }
         runner.tell { bridge, now in
             bridge.remember(tasks: restoring.cards)
-            for turn in restoring.turns { bridge.restore(turn.record, deltas: turn.deltas, at: now) }
+            for turn in restoring.turns {
+                bridge.restore(turn.record, deltas: turn.deltas, keptAt: turn.keptAt, at: now)
+            }
+            for turn in restoring.unreadable { bridge.end(turn, at: now) }
             for opening in restoring.openings { bridge.turnBegins(opening, at: now) }
             for stop in contents.stops {
                 bridge.stopped(session: stop.session, interaction: stop.interaction, at: now)
             }
         }
-        let count = restoring.turns.count + restoring.openings.count
+        let count = restoring.turns.count + restoring.openings.count + restoring.unreadable.count
         if count > 0 { tell(.restored(name, turns: count)) }
     }
 

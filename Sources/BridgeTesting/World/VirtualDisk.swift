@@ -7,7 +7,7 @@ package final class VirtualDisk: @unchecked Sendable {
     private var waiting: [(durability: Durability, job: (JournalFailure?) -> Void)] = []
     /// How many of them are behind the sync that is under way.
     private var inBatch = 0
-    private var life = 0
+    private(set) var life = 0
     /// Nothing can be written.
     package var isFull = false
     /// The disk is full from this job on, counted from 1, for five seconds.
@@ -27,6 +27,8 @@ package final class VirtualDisk: @unchecked Sendable {
         waiting = []
         inBatch = 0
     }
+
+    func after(_ delay: Duration, _ action: @escaping () -> Void) { time.after(delay, action) }
 
     func write(_ durability: Durability, _ job: @escaping (JournalFailure?) -> Void) {
         waiting.append((durability, job))

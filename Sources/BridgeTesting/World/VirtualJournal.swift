@@ -7,6 +7,7 @@ import BridgeService
 package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     private struct Turn {
         var record: [UInt8]?
+        var place: TurnPlace?
         var calls: [JournalContents.Call] = []
     }
 
@@ -19,8 +20,12 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     private var stops: [(stop: JournalContents.Stop, wall: Int64)] = []
     private var settings: [String: [UInt8]] = [:]
     private var cards: [JournalContents.Card] = []
+    /// Hears of each job that was written.
+    package var wrote: (([JournalEntry]) -> Void)?
     /// The key of a call that is kept already with another body.
     package var takenKey: IdempotencyKey?
+
+    private var deferred: [(life: Int, entries: [JournalEntry])] = []
 
     package init(_ disk: VirtualDisk) { self.disk = disk }
 
@@ -40,10 +45,38 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
         _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?
     ) {
         disk.write(durability) { [self] failure in
+            if failure == nil { applyDeferred() }
             let failure = failure ?? conflict(in: entries)
             if failure == nil { for entry in entries { apply(entry) } }
-            done?(failure)
+            if failure == nil { wrote?(entries) }
+            guard let done else { return failure.map { deferIfTransient(entries, $0) } ?? () }
+            done(failure)
         }
+    }
+
+    /// What nobody waits for is left to the journal, which tries again before whatever is handed in later. It goes with its
+    /// process.
+    private func deferIfTransient(_ entries: [JournalEntry], _ failure: JournalFailure) {
+        guard failure.code != .conflict, !entries.isEmpty else { return }
+        deferred.removeAll { $0.life != disk.life }
+        deferred.append((disk.life, entries))
+        if deferred.count == 1 { tryAgain(after: .seconds(1)) }
+    }
+
+    private func tryAgain(after delay: Duration) {
+        let mine = disk.life
+        disk.after(delay) { [self] in
+            guard mine == disk.life, !deferred.isEmpty else { return }
+            disk.write(.written) { [self] failure in
+                if failure == nil { applyDeferred() } else { tryAgain(after: min(delay * 2, .seconds(30))) }
+            }
+        }
+    }
+
+    private func applyDeferred() {
+        let entries = deferred
+        deferred = []
+        for (life, entries) in entries where life == disk.life { for entry in entries { apply(entry) } }
     }
 
     package func accept(
@@ -51,6 +84,7 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     ) {
         disk.write(.synced) { [self] failure in
             if let failure { return done(.failure(failure)) }
+            applyDeferred()
             let isNew = messages[message.message] == nil
             if isNew {
                 messages[message.message] = message
@@ -73,10 +107,11 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
 
     private func apply(_ entry: JournalEntry) {
         switch entry {
-        case .turn(let turn, let record):
+        case .turn(let turn, let record, let place):
             closed.remove(turn)
             if turns[turn] == nil { order.append(turn) }
             turns[turn, default: Turn()].record = record
+            turns[turn]?.place = place
         case .call(let call): keep(call)
         case .tried(let attempt):
             guard attempt.isDelivered else { return }
@@ -104,10 +139,14 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     package func load() -> JournalContents {
         var contents = JournalContents()
         contents.turns = order.compactMap { id in
-            turns[id].flatMap { turn in turn.record.map { .init(id: id, record: $0, calls: turn.calls) } }
+            turns[id].flatMap { turn in
+                turn.record.map { .init(id: id, record: $0, calls: turn.calls, place: turn.place) }
+            }
         }
         contents.accepted = accepted.filter { turns[$0.turn]?.record == nil && !closed.contains($0.turn) }
-            .map(\.opening)
+            .map {
+                .init(turn: $0.turn, opening: $0.opening, session: $0.session, interaction: $0.interaction)
+            }
         let oldest = disk.wallMilliseconds - 30 * 60_000
         contents.stops = stops.filter { $0.wall >= oldest }.map(\.stop)
         contents.settings = settings
@@ -116,4 +155,11 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     }
 
     package func purge(before wall: Int64) {}
+
+    /// What stands in the records is not what was written.
+    package func spoil(openings: Bool) {
+        for id in turns.keys where turns[id]?.record != nil { turns[id]?.record = Array("{\"version\":2".utf8) }
+        guard openings else { return }
+        for index in accepted.indices { accepted[index].opening = [] }
+    }
 }

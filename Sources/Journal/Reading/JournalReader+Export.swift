@@ -7,7 +7,7 @@ extension JournalReader {
     /// `{"base64": …}`. Not a copy to go on from, but all that was said: it may hold what the user wrote.
     package func export(_ line: (String) -> Void) throws(JournalFailure) {
         try reading { () throws(DatabaseError) in
-            for table in ["meta", "turns", "messages", "calls", "tries", "events", "stops", "settings"] {
+            for table in ["meta", "turns", "messages", "calls", "tries", "folds", "events", "stops", "settings"] {
                 try database.rows("SELECT * FROM \(table)") { row throws(DatabaseError) in
                     line(Self.object(of: row, table))
                 }

@@ -23,7 +23,7 @@ extension JournalReader {
         SELECT number FROM turns WHERE name = ?1 OR instr(record, ?2) > 0
         UNION SELECT turn FROM messages
             WHERE message = ?1 OR interaction = ?1 OR update_name = ?1 OR instr(opening, ?2) > 0
-        UNION SELECT turn FROM calls WHERE key = ?1 OR instr(name, ?2) > 0
+        UNION SELECT turn FROM calls WHERE key = ?1 OR request = ?1 OR instr(name, ?2) > 0
         UNION SELECT turn FROM tries WHERE request = ?1 OR key = ?1
         UNION SELECT turn FROM events WHERE instr(' ' || words || ' ', ' ' || ?1 || ' ') > 0
         ORDER BY 1
@@ -54,6 +54,16 @@ extension JournalReader {
         ) { row throws(DatabaseError) in
             life?.events.append(.init(words: row.text(0), wall: row.integer(1)))
         }
+        try database.rows(
+            "SELECT kind, calls, bytes, retries, result, first_at, last_at FROM folds WHERE turn = ? ORDER BY first_at",
+            turn
+        ) { row throws(DatabaseError) in
+            life?.folds.append(
+                .init(
+                    kind: row.text(0), calls: Int(row.integer(1)), bytes: Int(row.integer(2)),
+                    retries: Int(row.integer(3)), lastResult: row.text(4), firstAt: row.integer(5),
+                    lastAt: row.integer(6)))
+        }
         life?.calls = try calls(of: turn)
         return life
     }
@@ -62,13 +72,23 @@ extension JournalReader {
         var calls: [TurnLife.Call] = []
         var places: [String: Int] = [:]
         try database.rows(
-            "SELECT key, name, path, kept_at, end_offset, delivered FROM calls WHERE turn = ? ORDER BY number", turn
+            """
+            SELECT key, name, path, kept_at, end_offset, delivered, tried_at, result, request, milliseconds FROM calls
+            WHERE turn = ? ORDER BY number
+            """, turn
         ) { row throws(DatabaseError) in
             places[row.text(0)] = calls.count
+            let only = row.optionalInteger(6).map { triedAt in
+                TurnLife.Try(
+                    attempt: 1, result: row.text(7), isDelivered: true,
+                    request: row.optionalText(8).map { RequestID($0) }, milliseconds: Int(row.integer(9)),
+                    wall: triedAt)
+            }
             calls.append(
                 .init(
                     key: IdempotencyKey(row.text(0)), name: row.text(1), path: row.text(2), keptAt: row.integer(3),
-                    endOffset: row.optionalInteger(4).map { Int($0) }, isDelivered: row.integer(5) != 0, tries: []))
+                    endOffset: row.optionalInteger(4).map { Int($0) }, isDelivered: row.integer(5) != 0,
+                    tries: only.map { [$0] } ?? []))
         }
         try database.rows(
             """

@@ -126,9 +126,10 @@ package final class JournalReader {
         """
     /// With max(), SQLite takes the other columns from the row that has it.
     private static let dead = """
-        SELECT turns.connection, turns.name, calls.key, calls.path, count(*), tries.result, max(tries.tried_at)
+        SELECT turns.connection, turns.name, calls.key, calls.path, count(tries.number),
+            coalesce(tries.result, 'its answer was never read'), coalesce(max(tries.tried_at), calls.kept_at)
         FROM calls JOIN turns ON turns.number = calls.turn
-            JOIN tries ON tries.turn = calls.turn AND tries.key = calls.key
+            LEFT JOIN tries ON tries.turn = calls.turn AND tries.key = calls.key
         WHERE calls.delivered = 0 AND calls.end_offset IS NULL AND turns.closed_at IS NOT NULL
         GROUP BY calls.number ORDER BY calls.number
         """

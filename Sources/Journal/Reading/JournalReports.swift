@@ -69,6 +69,19 @@ package struct TurnLife: Hashable, Sendable {
         package var wall: Int64
     }
 
+    /// Calls of which there were many, once the turn is closed.
+    package struct Fold: Hashable, Sendable {
+        /// `text` or `progress`.
+        package var kind: String
+        package var calls: Int
+        /// Of the text that was streamed.
+        package var bytes: Int
+        package var retries: Int
+        package var lastResult: String
+        package var firstAt: Int64
+        package var lastAt: Int64
+    }
+
     package var connection: ConnectionName
     package var turn: TurnID
     package var keptAt: Int64
@@ -77,6 +90,7 @@ package struct TurnLife: Hashable, Sendable {
     package var messages: [Message] = []
     package var events: [Event] = []
     package var calls: [Call] = []
+    package var folds: [Fold] = []
 }
 
 /// A call that was tried, never delivered, and given up: its turn is closed. Pieces of text are none: the end repairs them.

@@ -17,6 +17,8 @@ enum JournalFile {
         } catch { throw error.failure }
         _ = try Migrations.version(of: database)
         do throws(DatabaseError) {
+            // Before the file has its first page.
+            if try database.integer("PRAGMA page_count") == 0 { try Shrinking.prepareNew(database) }
             try prepare(database)
         } catch { throw error.failure }
         try Migrations.apply(to: database)

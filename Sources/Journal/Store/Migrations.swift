@@ -6,7 +6,7 @@ enum Migrations {
     /// "SOPH": tells a journal from any other SQLite file.
     static let application: Int64 = 0x534F_5048
 
-    static let steps = [first]
+    static let steps = [first, second]
     static var newest: Int { steps.count }
 
     /// Refuses what a later version wrote, and what is no journal.
@@ -39,6 +39,42 @@ enum Migrations {
             throw error.failure
         }
     }
+
+    /// Where a turn's bubble is stands beside its record, so that it can be ended also when the record cannot be read. What is
+    /// known of turns from before is taken out of their messages and records.
+    private static let second = """
+        ALTER TABLE turns ADD COLUMN session TEXT;
+        ALTER TABLE turns ADD COLUMN interaction TEXT;
+        ALTER TABLE turns ADD COLUMN bubble TEXT;   -- NULL: there is none, or it is not known yet
+        UPDATE turns SET bubble = json_extract(CAST(record AS TEXT), '$.content.lane.message'),
+            session = json_extract(CAST(record AS TEXT), '$.content.turn.opening.session'),
+            interaction = json_extract(CAST(record AS TEXT), '$.content.turn.opening.interaction')
+        WHERE closed_at IS NULL AND record IS NOT NULL AND json_valid(CAST(record AS TEXT));
+        UPDATE turns SET
+            session = (SELECT session FROM messages WHERE turn = turns.number ORDER BY number LIMIT 1),
+            interaction = (SELECT interaction FROM messages WHERE turn = turns.number ORDER BY number LIMIT 1)
+        WHERE closed_at IS NULL AND session IS NULL;
+
+        -- What is left of calls that are not worth a row each once their turn is closed: pieces of text, and progress.
+        CREATE TABLE folds (
+            turn INTEGER NOT NULL REFERENCES turns (number) ON DELETE CASCADE,
+            kind TEXT NOT NULL,
+            calls INTEGER NOT NULL,
+            bytes INTEGER NOT NULL,
+            retries INTEGER NOT NULL,
+            result TEXT,            -- of the last try; NULL: there was none
+            first_at INTEGER NOT NULL,
+            last_at INTEGER NOT NULL,
+            PRIMARY KEY (turn, kind)
+        ) WITHOUT ROWID;
+        -- Of a delivered call that was tried once, once its turn is closed: that try, which then has no row of its own.
+        ALTER TABLE calls ADD COLUMN result TEXT;
+        ALTER TABLE calls ADD COLUMN request TEXT;
+        ALTER TABLE calls ADD COLUMN milliseconds INTEGER;
+        ALTER TABLE calls ADD COLUMN tried_at INTEGER;
+        -- Turns up to this number were closed before there were folds; they are folded when nothing else is to be done.
+        INSERT INTO meta SELECT 'unfolded', coalesce(max(number), 0) FROM turns;
+        """
 
     /// All moments are milliseconds since 1970.
     private static let first = """

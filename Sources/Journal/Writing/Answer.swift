@@ -1,3 +1,4 @@
+import BridgeModel
 import Glibc
 import Locking
 
@@ -18,6 +19,17 @@ final class Wakeup: @unchecked Sendable {
 
     func raise() { sem_post(semaphore) }
     func wait() { while sem_wait(semaphore) != 0 {} }
+
+    /// False when the time was over first.
+    func wait(atMost duration: Duration) -> Bool {
+        var until = timespec()
+        clock_gettime(CLOCK_REALTIME, &until)
+        let nanoseconds = Int64(until.tv_nsec) + duration.nanoseconds
+        until.tv_sec += Int(nanoseconds / 1_000_000_000)
+        until.tv_nsec = Int(nanoseconds % 1_000_000_000)
+        while sem_timedwait(semaphore, &until) != 0 { if errno == ETIMEDOUT { return false } }
+        return true
+    }
 }
 
 /// What another thread will say, for a thread that waits for it.

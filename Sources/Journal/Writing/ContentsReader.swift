@@ -6,7 +6,7 @@ struct ContentsReader {
     let connection: ConnectionName
 
     static let openTurns = """
-        SELECT number, name, record FROM turns
+        SELECT number, name, record, session, interaction, bubble FROM turns
         WHERE connection = ? AND closed_at IS NULL AND record IS NOT NULL ORDER BY number
         """
     static let callsOfTurn = """
@@ -14,7 +14,7 @@ struct ContentsReader {
         """
     /// CROSS JOIN keeps SQLite from beginning with the messages.
     static let acceptedOpenings = """
-        SELECT messages.opening FROM turns CROSS JOIN messages ON messages.turn = turns.number
+        SELECT turns.name, messages.opening, messages.session, messages.interaction FROM turns CROSS JOIN messages ON messages.turn = turns.number
         WHERE turns.connection = ? AND turns.closed_at IS NULL AND turns.record IS NULL AND messages.opening IS NOT NULL
         ORDER BY turns.number, messages.number
         """
@@ -34,13 +34,21 @@ struct ContentsReader {
         var numbers: [Int64] = []
         try database.rows(Self.openTurns, name) { row throws(DatabaseError) in
             numbers.append(row.integer(0))
-            contents.turns.append(.init(id: TurnID(row.text(1)), record: row.bytes(2), calls: []))
+            let place = row.optionalText(3).map { session in
+                TurnPlace(
+                    session: SessionID(session), interaction: row.optionalText(4).map { InteractionID($0) },
+                    bubble: row.optionalText(5).map { MessageID($0) })
+            }
+            contents.turns.append(.init(id: TurnID(row.text(1)), record: row.bytes(2), calls: [], place: place))
         }
         for (index, number) in numbers.enumerated() {
             contents.turns[index].calls = try calls(of: number, contents.turns[index].id)
         }
         try database.rows(Self.acceptedOpenings, name) { row throws(DatabaseError) in
-            contents.accepted.append(row.bytes(0))
+            contents.accepted.append(
+                .init(
+                    turn: TurnID(row.text(0)), opening: row.bytes(1), session: SessionID(row.text(2)),
+                    interaction: row.optionalText(3).map { InteractionID($0) }))
         }
         let oldest = now - EntryWriter.stopMilliseconds
         try database.rows(Self.stops, name + [.integer(oldest)]) { row throws(DatabaseError) in

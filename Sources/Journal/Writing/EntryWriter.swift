@@ -14,7 +14,7 @@ struct EntryWriter {
 
     func write(_ entry: JournalEntry) throws(DatabaseError) {
         switch entry {
-        case .turn(let turn, let record): try keep(turn, record)
+        case .turn(let turn, let record, let place): try keep(turn, record, place)
         case .call(let call): try keep(call)
         case .tried(let entry): try keep(entry)
         case .closed(let turn, let outcome, let wall): try close(turn, outcome, wall)
@@ -64,13 +64,18 @@ struct EntryWriter {
         return sqlite3_last_insert_rowid(database.handle)
     }
 
-    private func keep(_ turn: TurnID, _ record: [UInt8]) throws(DatabaseError) {
+    private func keep(_ turn: TurnID, _ record: [UInt8], _ place: TurnPlace?) throws(DatabaseError) {
         try database.run(
             """
-            INSERT INTO turns (connection, name, record, kept_at) VALUES (?, ?, ?, ?)
-            ON CONFLICT (connection, name) DO UPDATE SET record = excluded.record, closed_at = NULL, outcome = NULL
+            INSERT INTO turns (connection, name, record, kept_at, session, interaction, bubble)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (connection, name) DO UPDATE SET record = excluded.record, closed_at = NULL, outcome = NULL,
+                session = excluded.session, interaction = excluded.interaction, bubble = excluded.bubble
             """,
-            [.text(connection.text), .text(turn.text), .blob(record), .integer(now)])
+            [
+                .text(connection.text), .text(turn.text), .blob(record), .integer(now),
+                .optional(place?.session.text), .optional(place?.interaction?.text), .optional(place?.bubble?.text),
+            ])
     }
 
     /// A call that was kept may have been tried: it is never replaced while its turn is open, and the same again changes
@@ -80,7 +85,8 @@ struct EntryWriter {
             """
             INSERT INTO calls (turn, key, name, path, body, end_offset, kept_at) VALUES (?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (turn, key) DO UPDATE SET name = excluded.name, path = excluded.path, body = excluded.body,
-                end_offset = excluded.end_offset, delivered = delivered AND body IS NOT NULL
+                end_offset = excluded.end_offset, delivered = delivered AND body IS NOT NULL,
+                result = NULL, request = NULL, milliseconds = NULL, tried_at = NULL
             WHERE body IS NULL OR (path = excluded.path AND body = excluded.body)
             """,
             [
@@ -115,8 +121,12 @@ struct EntryWriter {
     private func close(_ turn: TurnID, _ outcome: String, _ wall: Int64) throws(DatabaseError) {
         let number = try number(of: turn)
         try database.run(
-            "UPDATE turns SET record = NULL, closed_at = ?, outcome = ? WHERE number = ?",
+            """
+            UPDATE turns SET record = NULL, session = NULL, interaction = NULL, bubble = NULL, closed_at = ?, outcome = ?
+            WHERE number = ?
+            """,
             [.integer(wall), .text(outcome), .integer(number)])
+        try Folding(database: database).fold(number)
         try database.run("UPDATE calls SET body = NULL WHERE turn = ?", [.integer(number)])
         try database.run("UPDATE messages SET opening = NULL WHERE turn = ?", [.integer(number)])
     }

@@ -20,6 +20,22 @@ struct JournalJob: Sendable {
         }
     }
 
+    /// Nobody waits to hear what became of it: the journal itself sees to it that it is written.
+    var isLeftToUs: Bool {
+        guard case .entries(let entries, _, done: nil) = work else { return false }
+        return !entries.isEmpty
+    }
+
+    var isOnlyTries: Bool {
+        guard case .entries(let entries, _, _) = work else { return false }
+        return entries.allSatisfy { if case .tried = $0 { true } else { false } }
+    }
+
+    var closesTurns: Bool {
+        guard case .entries(let entries, _, _) = work else { return false }
+        return entries.contains { if case .closed = $0 { true } else { false } }
+    }
+
     func fail(_ failure: JournalFailure) {
         switch work {
         case .entries(_, _, let done): done?(failure)
@@ -35,6 +51,8 @@ final class JournalQueue: Sendable {
         case commit([JournalJob])
         /// When nothing else waits: one step of it.
         case purge(ConnectionName, before: Int64)
+        /// Likewise.
+        case tidy
         case close
     }
 
@@ -69,18 +87,24 @@ final class JournalQueue: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.jobs.isEmpty } }
 
-    /// Waits until there is something.
-    func next() -> Order {
+    /// Waits until there is something. `mayTidy`: there may be something to tidy. `retry`: after this time an empty commit is
+    /// due, for what could not be written.
+    func next(mayTidy: Bool = false, retry: Duration? = nil) -> Order {
         while true {
             let order: Order? = state.withLock { state in
                 if !state.jobs.isEmpty { return .commit(Self.takeAll(&state.jobs)) }
                 if state.isClosed { return .close }
                 if let (connection, wall) = state.purges.first { return .purge(connection, before: wall) }
+                if mayTidy { return .tidy }
                 state.isWriterWaiting = true
                 return nil
             }
             if let order { return order }
-            wakeup.wait()
+            guard let retry else {
+                wakeup.wait()
+                continue
+            }
+            if !wakeup.wait(atMost: retry) { return .commit([]) }
         }
     }
 

@@ -20,7 +20,17 @@ final class JournalWriter: Sendable {
         var isFull = false
         /// How long the log was at the last checkpoint.
         var pagesAtCheckpoint = 0
+        /// What could not be written and is left to us, in order: it goes before whatever is handed in later.
+        var deferred: [JournalJob] = []
+        /// Commits in a row that failed.
+        var failures = 0
+        var mayTidy = true
+        var isShrinking = false
     }
+
+    /// More are dropped, tries first: a call whose answer is not known is sent again under its key.
+    static let deferredJobs = 1_000
+    static let longestRetry = Duration.seconds(30)
 
     init(queue: JournalQueue, wall: @escaping @Sendable () -> Int64, hooks: JournalHooks) {
         self.queue = queue
@@ -31,10 +41,13 @@ final class JournalWriter: Sendable {
     func run(_ database: Database) {
         var progress = Progress()
         while true {
-            switch queue.next() {
+            let retry = progress.deferred.isEmpty ? nil : retryDelay(after: progress.failures)
+            switch queue.next(mayTidy: progress.mayTidy && progress.deferred.isEmpty, retry: retry) {
             case .commit(let jobs): commit(jobs, database, &progress)
             case .purge(let connection, let before): purge(connection, before, database, &progress)
+            case .tidy: tidy(database, &progress)
             case .close:
+                if !progress.deferred.isEmpty { commit([], database, &progress) }
                 // Readers may keep the log; the next one to open the file goes on from there.
                 _ = try? database.checkpoint(truncating: true)
                 return
@@ -45,7 +58,9 @@ final class JournalWriter: Sendable {
 
     // MARK: A transaction
 
-    private func commit(_ jobs: [JournalJob], _ database: Database, _ progress: inout Progress) {
+    private func commit(_ new: [JournalJob], _ database: Database, _ progress: inout Progress) {
+        let jobs = progress.deferred + new
+        progress.deferred = []
         hooks.willCommit?(database, jobs.count)
         let mustSync = jobs.contains(where: \.mustSurvivePowerCut)
         var tellings: [() -> Void] = []
@@ -60,11 +75,27 @@ final class JournalWriter: Sendable {
         } catch {
             if database.isInTransaction { try? database.script("ROLLBACK") }
             progress.hasUnsynced = true
-            let failure = error.failure
-            for job in jobs { job.fail(failure) }
+            failed(jobs, error.failure, &progress)
             return
         }
+        progress.failures = 0
+        if jobs.contains(where: \.closesTurns) { progress.mayTidy = true }
         for tell in tellings { tell() }
+    }
+
+    private func failed(_ jobs: [JournalJob], _ failure: JournalFailure, _ progress: inout Progress) {
+        progress.failures += 1
+        var left: [JournalJob] = []
+        for job in jobs where job.isLeftToUs { left.append(job) }
+        // A damaged file takes nothing any more.
+        if failure.code == .damaged { left = [] }
+        while left.count > Self.deferredJobs { left.remove(at: left.firstIndex(where: \.isOnlyTries) ?? 0) }
+        progress.deferred = left
+        for job in jobs where !job.isLeftToUs { job.fail(failure) }
+    }
+
+    private func retryDelay(after failures: Int) -> Duration {
+        min(hooks.firstRetry * (1 << min(max(0, failures - 1), 10)), Self.longestRetry)
     }
 
     private static let touchBarrier = "UPDATE meta SET value = value + 1 WHERE name = 'barrier'"
@@ -118,12 +149,37 @@ final class JournalWriter: Sendable {
             let isFinished = try Purge(database: database, connection: connection).step(before: before, now: wall())
             try database.run("COMMIT")
             progress.hasUnsynced = true
+            progress.mayTidy = true
             if isFinished { queue.purged(connection, before: before) }
         } catch {
             if database.isInTransaction { try? database.script("ROLLBACK") }
             // The next purge tries again; nothing is lost but room.
             queue.purged(connection, before: before)
         }
+    }
+
+    /// A step of what can wait: turns of an earlier version are folded, then free pages go back to the system.
+    private func tidy(_ database: Database, _ progress: inout Progress) {
+        let (folding, shrinking) = (Folding(database: database), Shrinking(database: database))
+        let wasShrinking = progress.isShrinking
+        do throws(DatabaseError) {
+            try begin(mustSync: false, database, &progress)
+            if let greatest = try folding.unfolded() {
+                try folding.foldOld(upTo: greatest)
+            } else if progress.isShrinking || shrinking.isWorthwhile {
+                progress.isShrinking = try shrinking.step()
+            } else {
+                progress.mayTidy = false
+            }
+            try database.run("COMMIT")
+            progress.hasUnsynced = true
+        } catch {
+            if database.isInTransaction { try? database.script("ROLLBACK") }
+            // It is taken up again with the next turn that is closed.
+            (progress.mayTidy, progress.isShrinking) = (false, false)
+        }
+        // The file itself grows shorter when the log is brought into it.
+        if wasShrinking, !progress.isShrinking { _ = try? database.checkpoint(truncating: false) }
     }
 
     private func checkpointIfDue(_ database: Database, _ progress: inout Progress) {

@@ -42,7 +42,10 @@ struct ExplainCommand {
         // Stable: what happened in the same millisecond stays in its order.
         let moments = moments(of: life).enumerated().sorted { ($0.1.wall, $0.0) < ($1.1.wall, $1.0) }
         for (_, moment) in moments { output.line("  \(JournalTime.text(moment.wall))  \(moment.words)") }
-        for call in life.calls where call.tries.isEmpty { output.line("  call \(call.key) was not tried yet") }
+        for call in life.calls where call.tries.isEmpty && !call.isDelivered {
+            let what = life.closedAt == nil ? "has no answer yet" : "was given up: its answer was never read"
+            output.line("  call \(call.key) \(what)")
+        }
     }
 
     private func moments(of life: TurnLife) -> [(wall: Int64, words: String)] {
@@ -56,6 +59,10 @@ struct ExplainCommand {
                 let request = $0.request.map { ", request \($0)" } ?? ""
                 return ($0.wall, "call \(call.key), try \($0.attempt): \($0.result), \($0.milliseconds) ms\(request)")
             }
+        }
+        moments += life.folds.map {
+            let what = $0.kind == "text" ? "pieces of text, \($0.bytes) bytes" : "updates of cards"
+            return ($0.lastAt, "sent \($0.calls) \(what), \($0.retries) retries, the last: \($0.lastResult)")
         }
         if let closedAt = life.closedAt { moments.append((closedAt, "ended: \(life.outcome ?? "no outcome")")) }
         return moments
@@ -82,6 +89,15 @@ struct ExplainCommand {
         }
         for event in life.events {
             output.event("turn_event", turn + [("words", .string(event.words)), ("happened_at", .number(event.wall))])
+        }
+        for fold in life.folds {
+            output.event(
+                "turn_fold",
+                turn + [
+                    ("kind", .string(fold.kind)), ("calls", .number(fold.calls)), ("bytes", .number(fold.bytes)),
+                    ("retries", .number(fold.retries)), ("last_result", .string(fold.lastResult)),
+                    ("first_at", .number(fold.firstAt)), ("last_at", .number(fold.lastAt)),
+                ])
         }
         for call in life.calls {
             output.event(

@@ -35,6 +35,7 @@ final class RunEdges {
         } catch {
             throw CommandFailure(code: .unexpected, message: error.message)
         }
+        if let remedy = journal.remedy { log.warning("the journal keeps its size", [("remedy", .text(remedy))]) }
     }
 
     func close() {

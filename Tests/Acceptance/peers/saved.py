@@ -10,7 +10,7 @@ import sqlite3
 from .methods import ApprovalRecord
 from .relay import Asked
 from .runs import Run
-from .steps import Approval, Hold, Plan, Say
+from .steps import Approval, Plan, Say
 
 
 def save(stage):
@@ -42,7 +42,6 @@ def _run(run):
         "id": run.id, "session": run.session.key, "raw_key": run.raw_key, "key": run.idempotency_key, "text": run.user_text,
         "state": run.state, "segments": run.segments, "rows_written": run.rows_written, "seq": run.seq,
         "sent_text": run.sent_text, "calls": run.calls, "began": run.session.active.get(run.id) is run,
-        "open_call": getattr(run, "open_call", None), "detached": getattr(run, "detached", False),
         "approval": pending and {"id": pending.id, "command": pending.command, "call": pending.call},
     }
 
@@ -57,13 +56,11 @@ class GoesOn(Run):
         if not self.saved["began"]:
             return await super()._play()
         await self.gateway.gate("go on").wait()
-        if self.approval and not self.saved["detached"]:
+        if self.approval:
             decision = await self.approval.wait()
             if decision in ("allow-once", "allow-always"):
                 self.gateway.commands.append((self.approval.id, self.approval.command))
             self.end_tool(self.approval.call, "exec", "done" if decision != "deny" else "Approval denied.")
-        elif self.saved["open_call"]:
-            self.end_tool(self.saved["open_call"], "exec", "61%")
         for step in self.plan.steps:
             await self._perform(step)
             if self.state != "running":
@@ -118,7 +115,8 @@ def _load_run(gateway, entry):
         run.approval = ApprovalRecord(gateway, run, step, entry["approval"]["call"])
         run.approval.id = entry["approval"]["id"]
         gateway.approvals[run.approval.id] = run.approval
-        if entry["detached"]:
+        if entry["state"] != "running":
+            # It ended without the decision: a run of its own follows that.
             run.approval.on_decision = lambda decision: gateway.follow_up(run, step, run.approval, decision)
     gateway.runs[run.id] = gateway.dedupe[entry["key"]] = run
     if run.state == "running":

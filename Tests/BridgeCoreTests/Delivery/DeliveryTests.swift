@@ -95,7 +95,7 @@ struct DeliveryTests {
     @Test(
         "a clock that jumps back or far forward holds nothing up and sends nothing twice",
         arguments: [
-            -7200, -1, 7200, 315_360_000,
+            -7200, -1, 7200, 86_000,
         ])
     func jumps(seconds: Int64) throws {
         var lane = LaneConversation.opened()

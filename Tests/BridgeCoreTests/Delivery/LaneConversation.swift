@@ -61,6 +61,13 @@ struct LaneConversation {
         return nil
     }
 
+    /// False: nothing is to be sent any more.
+    mutating func takeNext(_ attempt: inout CallAttempt) -> Bool {
+        guard let next = call() else { return false }
+        attempt = next
+        return true
+    }
+
     struct NothingToSend: Error {}
 
     mutating func nextCall() throws -> CallAttempt {

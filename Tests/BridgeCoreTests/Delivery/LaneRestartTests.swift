@@ -65,7 +65,10 @@ struct LaneRestartTests {
         lane.post(.text("678"))
         var record = LaneRecord(
             address: LaneConversation.address, message: LaneConversation.bubble, epoch: 2, deltas: 1, streamed: 5,
-            unanswered: [LaneRecord.UnansweredCall(name: .text(endOffset: 5), key: IdempotencyKey("int_1-d1-1"))])
+            unanswered: [
+                LaneRecord.UnansweredCall(
+                    name: .text(endOffset: 5), key: IdempotencyKey("int_1-d1-1"), triedAt: lane.now)
+            ])
         let told = try #require(lane.delivery.record(of: LaneConversation.turn))
         #expect(told.waitingText == "678")
         record.waiting = told.waiting

@@ -336,14 +336,10 @@ struct LaneTests {
         lane.post(.late())
         attempt = try lane.nextCall()
         let posted = lane.now
-        reports = []
-        while reports.isEmpty {
-            reports = lane.lose(attempt)
-            guard reports.isEmpty, let next = lane.call() else { break }
-            attempt = next
-        }
-        #expect(reports == [.deadLetter(.message(.late))])
-        #expect(lane.now - posted == .seconds(86_400))
+        repeat { reports = lane.lose(attempt) } while reports.isEmpty && lane.takeNext(&attempt)
+        // It is given up before the relay forgets its key, so not after an answer.
+        #expect(reports.isEmpty && lane.delivery.tally.deadLetters == 2)
+        #expect((Duration.seconds(86_300)...Duration.seconds(86_400)).contains(lane.now - posted))
     }
 
     @Test("of what does not join, 512 posts wait; the end has room besides")

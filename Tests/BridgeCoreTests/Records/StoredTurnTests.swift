@@ -206,7 +206,7 @@ enum Full {
             address: address, message: MessageID("b1"), epoch: 4, deltas: 5, streamed: 6,
             unanswered: [
                 LaneRecord.UnansweredCall(name: .text(endOffset: 6), key: IdempotencyKey("k1")),
-                LaneRecord.UnansweredCall(name: .end, key: IdempotencyKey("k2"), form: 2),
+                LaneRecord.UnansweredCall(name: .end, key: IdempotencyKey("k2"), form: 2, triedAt: .at(5)),
             ], ended: true)
         lane.waiting = posts.map {
             LaneRecord.WaitingPost(post: $0, since: .at(4), withoutInteraction: true, form: 2)

@@ -1,0 +1,65 @@
+import BridgeModel
+import CSQLite
+import Glibc
+
+/// Pages that nothing needs any more go back to the system, a few at a time. A file can do so once it was made for it: by a
+/// `VACUUM`, which needs as much room again as the file takes (https://www.sqlite.org/pragma.html#pragma_auto_vacuum).
+struct Shrinking {
+    let database: Database
+
+    /// Free pages that are kept for what is written next (1 MB).
+    static let pagesKept = 256
+    /// From so many free pages on (2 MB) they are given back.
+    static let pagesBeforeShrinking = 512
+    static let pagesInStep = 64
+
+    /// Of a file that has no table yet.
+    static func prepareNew(_ database: Database) throws(DatabaseError) {
+        try database.script("PRAGMA auto_vacuum = INCREMENTAL")
+    }
+
+    /// Nil: it can shrink. Else why not, with what to do.
+    func makePossible(in directory: String) -> String? {
+        do throws(DatabaseError) {
+            if try database.integer("PRAGMA auto_vacuum") == 2 { return nil }
+            let pages = try database.integer("PRAGMA page_count") ?? 0
+            let bytes = pages * (try database.integer("PRAGMA page_size") ?? 4_096)
+            // The rebuilt copy lies in the log first, and a second one in the directory for temporary files.
+            let needed = 2 * bytes + 1 << 20
+            if let free = Self.freeBytes(directory), free < needed {
+                return sentence(
+                    "it needs \(Self.megabytes(needed)) free there once, and there are \(Self.megabytes(free))")
+            }
+            try database.script("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
+            return nil
+        } catch {
+            return sentence(error.words)
+        }
+    }
+
+    private func sentence(_ why: String) -> String {
+        "\(database.path) cannot shrink while the bridge runs: \(why); make room on its disk and start the bridge again"
+    }
+
+    private static func megabytes(_ bytes: Int64) -> String { "\(bytes / 1_000_000 + 1) MB" }
+
+    static func freeBytes(_ directory: String) -> Int64? {
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0 else { return nil }
+        let (bytes, overflow) = Int64(status.f_bavail).multipliedReportingOverflow(by: Int64(status.f_frsize))
+        return overflow ? .max : bytes
+    }
+
+    /// One step; false when nothing is left to be given back.
+    func step() throws(DatabaseError) -> Bool {
+        let free = Int(try database.integer("PRAGMA freelist_count") ?? 0)
+        guard free > Self.pagesKept else { return false }
+        try database.script("PRAGMA incremental_vacuum(\(min(Self.pagesInStep, free - Self.pagesKept)))")
+        return Int(try database.integer("PRAGMA freelist_count") ?? 0) < free
+    }
+
+    var isWorthwhile: Bool {
+        let free = try? database.integer("PRAGMA freelist_count")
+        return (free ?? nil) ?? 0 > Self.pagesBeforeShrinking
+    }
+}

@@ -1,0 +1,94 @@
+import BridgeModel
+
+/// Makes one row of all pieces of text of a closed turn, and one of all progress of its tools: most of what is written about a
+/// turn is about these, and a single one of them is of no interest afterwards.
+struct Folding {
+    let database: Database
+
+    /// Of turns that were closed by a version that did not fold, in one step.
+    static let turnsInStep = 20
+
+    private static let text = "key IN (SELECT key FROM calls WHERE turn = ?1 AND end_offset IS NOT NULL)"
+    /// Never stored: that they were made is known by their tries.
+    private static let progress = "key NOT IN (SELECT key FROM calls WHERE turn = ?1)"
+
+    func fold(_ turn: Int64) throws(DatabaseError) {
+        var (calls, bytes): (Int64, Int64) = (0, 0)
+        try database.rows(
+            "SELECT count(*), coalesce(max(end_offset), 0) FROM calls WHERE turn = ?1 AND end_offset IS NOT NULL",
+            [.integer(turn)]
+        ) { row throws(DatabaseError) in (calls, bytes) = (row.integer(0), row.integer(1)) }
+        try fold(turn, "progress", Self.progress, calls: nil, bytes: 0)
+        if calls > 0 {
+            try fold(turn, "text", Self.text, calls: calls, bytes: bytes)
+            try database.run("DELETE FROM calls WHERE turn = ?1 AND end_offset IS NOT NULL", [.integer(turn)])
+        }
+        try moveSingleTries(turn)
+    }
+
+    /// Most calls are tried once. Then the try stands with its call, and costs no row and no second copy of the key.
+    private func moveSingleTries(_ turn: Int64) throws(DatabaseError) {
+        try database.run(
+            """
+            UPDATE calls SET result = once.result, request = once.request, milliseconds = once.milliseconds,
+                tried_at = once.tried_at
+            FROM (SELECT key, result, request, milliseconds, tried_at FROM tries WHERE turn = ?1
+                GROUP BY key HAVING count(*) = 1 AND attempt = 1) AS once
+            WHERE calls.turn = ?1 AND calls.key = once.key AND calls.delivered = 1
+            """, [.integer(turn)])
+        try database.run(
+            """
+            DELETE FROM tries WHERE turn = ?1
+                AND key IN (SELECT key FROM calls WHERE turn = ?1 AND tried_at IS NOT NULL)
+            """, [.integer(turn)])
+    }
+
+    /// `calls` nil: as many as have tries.
+    private func fold(
+        _ turn: Int64, _ kind: String, _ chosen: String, calls: Int64?, bytes: Int64
+    ) throws(DatabaseError) {
+        var (tries, tried, first): (Int64, Int64, Int64) = (0, 0, 0)
+        try database.rows(
+            "SELECT count(*), count(DISTINCT key), coalesce(min(tried_at), 0) FROM tries WHERE turn = ?1 AND \(chosen)",
+            [.integer(turn)]
+        ) { row throws(DatabaseError) in (tries, tried, first) = (row.integer(0), row.integer(1), row.integer(2)) }
+        guard tries > 0 else { return }
+        var last: Int64 = 0
+        var result = ""
+        try database.rows(
+            "SELECT tried_at, result FROM tries WHERE turn = ?1 AND \(chosen) ORDER BY number DESC LIMIT 1",
+            [.integer(turn)]
+        ) { row throws(DatabaseError) in (last, result) = (row.integer(0), row.text(1)) }
+        // A turn that was opened again adds to what it left before.
+        try database.run(
+            """
+            INSERT INTO folds (turn, kind, calls, bytes, retries, result, first_at, last_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (turn, kind) DO UPDATE SET calls = calls + excluded.calls, bytes = bytes + excluded.bytes,
+                retries = retries + excluded.retries, result = excluded.result, last_at = excluded.last_at
+            """,
+            [
+                .integer(turn), .text(kind), .integer(calls ?? tried), .integer(bytes), .integer(tries - tried),
+                .text(result), .integer(first), .integer(last),
+            ])
+        try database.run("DELETE FROM tries WHERE turn = ?1 AND \(chosen)", [.integer(turn)])
+    }
+
+    // MARK: Turns from before
+
+    /// The turns that are still to be looked at, by their greatest number; nil: none.
+    func unfolded() throws(DatabaseError) -> Int64? {
+        try database.integer("SELECT value FROM meta WHERE name = 'unfolded' AND value > 0")
+    }
+
+    func foldOld(upTo greatest: Int64) throws(DatabaseError) {
+        var turns: [(number: Int64, isClosed: Bool)] = []
+        try database.rows(
+            "SELECT number, closed_at IS NOT NULL FROM turns WHERE number <= ? ORDER BY number DESC LIMIT ?",
+            [.integer(greatest), .number(Self.turnsInStep)]
+        ) { row throws(DatabaseError) in turns.append((row.integer(0), row.integer(1) != 0)) }
+        for turn in turns where turn.isClosed { try fold(turn.number) }
+        let left = turns.count < Self.turnsInStep ? 0 : (turns.last?.number ?? 1) - 1
+        try database.run("UPDATE meta SET value = ? WHERE name = 'unfolded'", [.integer(left)])
+    }
+}
