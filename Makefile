@@ -64,7 +64,7 @@ run: setup ## run the program: make run ARGS="simulate"
 
 sim: setup ## seeds of the simulation, and the planted faults: make sim SEEDS=2000
 	PLANTED_FAULTS=1 swift build -c release $(SWIFT_FLAGS) --scratch-path $(SIM) --product simulate-seeds
-	$(SIM)/release/simulate-seeds $(SEEDS)
+	scripts/simulate $(SIM)/release/simulate-seeds $(SEEDS)
 
 tsan: setup ## what has threads, and conversations of the program, under the thread sanitizer
 	swift build --build-tests --sanitize=thread --scratch-path $(TSAN)

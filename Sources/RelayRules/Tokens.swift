@@ -37,6 +37,9 @@ extension Relay {
         }
     }
 
+    /// Another token of the same installation, good from now on.
+    package mutating func admit(token: String) { tokens[token] = .good }
+
     /// The token can neither connect nor post from now on, and its sockets are closed. False: there is no such token.
     package mutating func revoke(token: String) -> Bool {
         guard tokens[token] != nil else { return false }

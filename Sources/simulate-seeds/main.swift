@@ -2,54 +2,116 @@ import BridgeModel
 import BridgeTesting
 import Glibc
 
-// simulate-seeds [SEEDS] [FIRST]: runs so many seeds of the simulation, then shows that each planted fault is caught.
-// Prints the seed of whatever fails, and exits 1.
-let count = CommandLine.arguments.dropFirst().first.flatMap { UInt64($0) } ?? 200
-let first = CommandLine.arguments.dropFirst(2).first.flatMap { UInt64($0) } ?? 1
-var failed = 0
-var calls = 0
-for seed in first..<(first + count) {
-    let result = Simulation.run(.random(seed: seed))
-    calls += result.calls
-    guard !result.violations.isEmpty else { continue }
-    failed += 1
-    print("seed \(seed):")
-    for violation in result.violations.prefix(4) { print("  \(violation)") }
-    if failed >= 10 { break }
+// simulate-seeds trace SEED: all that passes in one world.
+// simulate-seeds [SEEDS] [FIRST]: so many seeds of the decisions alone and of whole worlds, then whether each planted fault is
+// caught, then what the delivery makes of load. Prints the seed of whatever fails, and exits 1.
+//
+// scripts/simulate runs it on all processors, in parts: `seeds FIRST COUNT STRIDE`, `planted NAME FIRST COUNT`, `load`. Before
+// each seed its number is printed, so that a seed that ends the process is known too.
+//
+// Sets and dictionaries have an order of their own in each process unless this is set; a seed is to be the same run everywhere.
+if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
+    setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1)
+    execv("/proc/self/exe", CommandLine.unsafeArgv)
 }
-print("\(count) seeds, \(calls) relay calls, \(failed) failed")
-var missed = 0
-#if PLANTED_FAULTS
-    func caught(_ fault: PlantedFault, by seed: UInt64) -> String? {
-        PlantedFault.$planted.withValue(fault) { Simulation.run(.random(seed: seed)).violations.first }
-    }
-    for fault in PlantedFault.allCases {
-        let seeds = first..<(first + min(count, 200))
-        if let seed = seeds.first(where: { caught(fault, by: $0) != nil }), let why = caught(fault, by: seed) {
-            print("planted \(fault.rawValue): caught by seed \(seed) (\(why.prefix(140)))")
-        } else {
-            missed += 1
-            print("planted \(fault.rawValue): NOT caught")
-        }
-    }
-#else
-    print("built without planted faults; make sim builds with them")
-#endif
-for turns in [5, 20, 200] {
-    let plan = Load.steady(turns: turns, seconds: 20)
-    let loaded = Simulation.run(plan)
-    let bare = Simulation.run(Load.withoutText(plan))
-    let use = Load.useOfRefill(loaded).map { "\(($0 * 100).rounded() / 100)" } ?? "text never waited"
-    print("\(turns) turns: use of refill \(use), ends at most \(Load.worstDelay(of: loaded, against: bare)) later")
-    print("  \(loaded.violations.prefix(2))")
-}
-let overload = Simulation.run(Load.messages(perSecond: 6, seconds: 60))
-print(
-    "6 messages a second: end waits \(overload.endWaits.max() ?? .zero), open waits \(overload.openWaits.max() ?? .zero)"
-)
-if failed + missed > 0 { fatalExit() }
 
-func fatalExit() -> Never {
-    print("FAILED")
-    exit(1)
+/// At once: a seed that ends the process is known by what was said last.
+func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    var sent = 0
+    while sent < bytes.count {
+        let count = bytes[sent...].withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
+        guard count > 0 else { exit(1) }
+        sent += count
+    }
 }
+
+struct Tally {
+    var calls = 0
+    var failed = 0
+    /// Of all worlds: another run of the same seeds has the same.
+    var fingerprint: UInt64 = 0
+}
+
+/// The decisions alone and the whole world, one after the other.
+func run(_ seed: UInt64, _ tally: inout Tally) {
+    say("seed \(seed)")
+    let core = Simulation.run(.random(seed: seed))
+    let plan = WorldPlan.random(seed: seed)
+    let world = WorldRun.run(plan)
+    tally.calls += core.calls + world.calls
+    tally.fingerprint = tally.fingerprint &* 31 &+ world.fingerprint
+    let violations = core.violations.map { "core: \($0)" } + world.violations.map { "world: \($0)" }
+    guard !violations.isEmpty else { return }
+    tally.failed += 1
+    say("FAILED seed \(seed) (\(plan.summary))")
+    for violation in violations.prefix(6) { say("  \(violation)") }
+}
+
+func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> Tally {
+    var tally = Tally()
+    for number in 0..<count { run(first + number * stride, &tally) }
+    say("tally \(count) \(tally.calls) \(tally.failed) \(String(tally.fingerprint, radix: 16))")
+    return tally
+}
+
+#if PLANTED_FAULTS
+    func firstViolation(_ seed: UInt64) -> String? {
+        Simulation.run(.random(seed: seed)).violations.first ?? WorldRun.run(.random(seed: seed)).violations.first
+    }
+
+    /// The first seed that sees it.
+    func planted(_ fault: PlantedFault, _ first: UInt64, _ count: UInt64) -> Bool {
+        for seed in first..<(first + count) {
+            say("seed \(seed)")
+            // What fails without it shows nothing.
+            guard let why = PlantedFault.$planted.withValue(fault, operation: { firstViolation(seed) }),
+                firstViolation(seed) == nil
+            else { continue }
+            say("planted \(fault.rawValue): caught by seed \(seed) (\(why.prefix(160)))")
+            return true
+        }
+        say("planted \(fault.rawValue): NOT caught")
+        return false
+    }
+#endif
+
+func load() {
+    for turns in [5, 20, 200] {
+        let plan = Load.steady(turns: turns, seconds: 20)
+        let loaded = Simulation.run(plan)
+        let bare = Simulation.run(Load.withoutText(plan))
+        let use = Load.useOfRefill(loaded).map { "\(($0 * 100).rounded() / 100)" } ?? "text never waited"
+        say("\(turns) turns: use of refill \(use), ends at most \(Load.worstDelay(of: loaded, against: bare)) later")
+        say("  \(loaded.violations.prefix(2))")
+    }
+    let overload = Simulation.run(Load.messages(perSecond: 6, seconds: 60))
+    let (end, open) = (overload.endWaits.max() ?? .zero, overload.openWaits.max() ?? .zero)
+    say("6 messages a second: end waits \(end), open waits \(open)")
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+func number(_ index: Int, _ other: UInt64) -> UInt64 {
+    arguments.indices.contains(index) ? UInt64(arguments[index]) ?? other : other
+}
+
+var isGood = true
+switch arguments.first {
+case "seeds": isGood = seeds(number(1, 1), number(2, 100), number(3, 1)).failed == 0
+case "load": load()
+case "trace": WorldRun.run(.random(seed: number(1, 1)), trace: say).violations.forEach(say)
+case "faults":
+    #if PLANTED_FAULTS
+        for fault in PlantedFault.allCases { say(fault.rawValue) }
+    #endif
+case "planted":
+    #if PLANTED_FAULTS
+        let fault = PlantedFault.allCases.first { $0.rawValue == arguments.dropFirst().first }
+        isGood = fault.map { planted($0, number(2, 1), number(3, 200)) } ?? false
+    #else
+        isGood = false
+        say("built without planted faults; make sim builds with them")
+    #endif
+default: isGood = seeds(number(1, 1), number(0, 1), 1).failed == 0
+}
+exit(isGood ? 0 : 1)

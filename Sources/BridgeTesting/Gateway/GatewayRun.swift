@@ -22,6 +22,8 @@ struct GatewayRun {
     var owner: Int?
     var state = State.active
     var hasBegun = false
+    /// When it said all that it had to say.
+    var endedAt: Instant?
     var sequence = 0
     /// What the agent said since the last tool call, and before that.
     var segment = ""

@@ -12,7 +12,7 @@ package struct GatewayScript: Sendable, Hashable {
         /// The run fails: the verdict comes 15 s after the lifecycle's (sheet 8.2), at once in E4.
         case fails(String)
         case finishes
-        /// The end without a message: the text stands in the history alone (sheet 6.2, end).
+        /// The end without a message: what was said is the text (sheet 6.2, end).
         case finishesEmpty
         /// The next broadcasts that may be dropped for a slow reader are (sheet 5).
         case drops(Int)

@@ -64,6 +64,7 @@ extension ScriptedGateway {
 
     private mutating func perform(_ id: String, _ method: String, _ params: GatewayValue, at now: Instant) {
         let session = params["sessionKey"]?.string ?? ""
+        note(method, params, at: now)
         switch method {
         case "chat.send": sendChat(id, session, params, at: now)
         case "chat.abort": abort(id, session, params["runId"]?.string, at: now)

@@ -155,10 +155,12 @@ extension ScriptedGateway {
     mutating func finish(_ id: String, withMessage: Bool, at now: Instant) {
         guard let run = runs[id] else { return }
         lifecycle(id, ["phase": "end", "endedAt": wall(now), "stopReason": "stop"])
-        if withMessage { tellText(id, trimmed: true, at: now) }
+        // What was paced goes out before the last word, whether or not that has a message (sheet 8).
+        tellText(id, trimmed: true, at: now)
         let text = Self.trimmed(era.tellsWholeRun ? run.whole : run.segment)
         endSegment(id, stopReason: "stop", at: now)
         runs[id]?.state = .ended
+        runs[id]?.endedAt = now
         terminal(
             id, "final", (["stopReason": "stop"] as GatewayValue).with("message", withMessage ? message(text) : nil))
         if connection?.followsSessions == true {

@@ -1,5 +1,14 @@
 package import BridgeModel
 
+/// A call that began, ended or decided something.
+package struct GatewayHeard: Sendable, Hashable {
+    package var method: String
+    /// The run, or the approval.
+    package var name: String
+    package var decision: String?
+    package var at: Instant
+}
+
 /// An OpenClaw gateway of one of four eras, written from the sheet and sharing no code with the bridge's side: frames go in
 /// with the time, frames with their connection come out. It has one client at a time, as many runs as are asked of it, and
 /// writes down whatever the client does against the sheet (`breaches`).
@@ -55,6 +64,8 @@ package struct ScriptedGateway {
     package internal(set) var begun: [String: Int] = [:]
     /// Each method in the order it was called.
     package internal(set) var calls: [String] = []
+    /// What was asked of its runs and approvals, in order.
+    package internal(set) var heard: [GatewayHeard] = []
 
     var outputs: [Output] = []
     var timers: [Timer] = []
@@ -117,6 +128,24 @@ package struct ScriptedGateway {
         let params = request["params"] ?? [:]
         if connection?.isGreeted != true { return introduce(id, method, params, at: now) }
         call(id, method, params, at: now)
+    }
+
+    /// Some run goes on, or waits for a decision.
+    package var isBusy: Bool { runs.values.contains { !$0.isOver } }
+
+    /// When the run said its last word by itself; nil: it did not, or there is no such run.
+    package func endedAt(_ run: String) -> Instant? { runs[run]?.endedAt }
+
+    mutating func note(_ method: String, _ params: GatewayValue, at now: Instant) {
+        let name: String?
+        switch method {
+        case "chat.send": name = params["idempotencyKey"]?.string
+        case "chat.abort": name = params["runId"]?.string ?? ""
+        case "exec.approval.resolve", "plugin.approval.resolve", "approval.resolve": name = params["id"]?.string
+        default: return
+        }
+        heard.append(
+            GatewayHeard(method: method, name: name ?? "", decision: params["decision"]?.string, at: now))
     }
 
     package func isActive(_ run: String) -> Bool { runs[run]?.isOver == false }

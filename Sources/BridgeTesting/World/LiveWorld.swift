@@ -16,8 +16,6 @@ package final class LiveWorld: @unchecked Sendable {
     package private(set) var life = 0
     package private(set) var isRunning = false
     package private(set) var events: [LiveEvent] = []
-    /// Called after every step.
-    package var afterStep: ((LiveWorld) -> Void)?
     private var keepsTime = false
 
     package init(_ eras: [GatewayEra], scripts: [String: GatewayScript], seed: UInt64 = 1) {
@@ -68,15 +66,20 @@ package final class LiveWorld: @unchecked Sendable {
     package func run(
         seconds: Int64 = 120, killAfter: Int? = nil, down: Duration = .seconds(1), atLeast: Duration = .seconds(8)
     ) {
-        if !keepsTime { keepTime() }
         let end = Instant.zero + .seconds(seconds)
         var isDone = false
-        while !isDone, time.step(until: end) {
-            for side in sides { side.pump() }
+        while !isDone, step(until: end) {
             if time.steps == killAfter { restarts(down: down) }
-            afterStep?(self)
             isDone = time.now > .zero + atLeast && isAnswered
         }
+    }
+
+    /// False: nothing is left before that moment.
+    package func step(until end: Instant) -> Bool {
+        if !keepsTime { keepTime() }
+        guard time.step(until: end) else { return false }
+        for side in sides { side.pump() }
+        return true
     }
 
     /// The process dies now, and starts again after a while.
@@ -102,7 +105,6 @@ package final class LiveWorld: @unchecked Sendable {
     package func end() {
         kill()
         time.end()
-        afterStep = nil
     }
 
     // MARK: A world with one connection

@@ -39,7 +39,11 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
         set { disk.fullFrom = newValue }
     }
     package var jobs: Int { disk.jobs }
-    package var openTurns: [TurnID] { order }
+    package var openTurns: [TurnID] {
+        order + accepted.filter { turns[$0.turn] == nil && !closed.contains($0.turn) }.map(\.turn)
+    }
+    /// The message would be known after a power cut.
+    package func holds(_ message: MessageID) -> Bool { messages[message] != nil }
 
     package func submit(
         _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?

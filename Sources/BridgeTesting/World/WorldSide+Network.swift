@@ -25,6 +25,8 @@ package struct WorldNetwork {
     /// After so many frames the link is cut, once; those under way are lost.
     package var cutGatewayAfter: Int?
     package var cutRelayAfter: Int?
+    /// Makes another frame of one that goes to the bridge.
+    package var distort: (([UInt8], inout SeededGenerator) -> [UInt8])?
     /// Happens instead of the cut of the gateway's link.
     package var insteadOfCut: (() -> Void)?
 }
@@ -63,7 +65,10 @@ extension WorldSide {
         case .send(let frame):
             time.after(.milliseconds(1)) { [self] in
                 guard relayPeers[id] != nil, countRelayFrame(id) else { return }
-                if lives(peer.life) { peer.handler(.text(Self.padded(frame))) }
+                guard lives(peer.life) else { return }
+                note("bridge <- relay ", frame)
+                peer.handler(.text(padded(frame)))
+                if let onStopTold, Self.isStop(frame) { onStopTold(frame) }
             }
         case .close(let code, let reason):
             // Behind the frames that were sent before it.
@@ -82,9 +87,17 @@ extension WorldSide {
         time.after(.milliseconds(1)) { [self] in if lives(peer.life) { peer.handler(event) } }
     }
 
-    private static func padded(_ frame: [UInt8]) -> [UInt8] {
-        var padded = frame
-        padded.reserveCapacity(frame.count + 64)
+    private func note(_ words: String, _ bytes: [UInt8]) {
+        trace?("\(now - Instant.zero) \(name) \(words)\(String(decoding: bytes.prefix(1_500), as: UTF8.self))")
+    }
+
+    private static let stop = Array("\"session.cancelled\"".utf8)
+
+    private static func isStop(_ frame: [UInt8]) -> Bool { frame.contains(stop) }
+
+    private func padded(_ frame: [UInt8]) -> [UInt8] {
+        var padded = network.distort?(frame, &random) ?? frame
+        padded.reserveCapacity(padded.count + 64)
         return padded
     }
 
@@ -127,7 +140,9 @@ extension WorldSide {
             time.after(.milliseconds(1)) { [self] in
                 // What had left a process that died arrives all the same, if its socket still stands.
                 guard relayPeers[socket] != nil, countRelayFrame(socket) else { return }
+                note("bridge -> relay ", frame)
                 relay.textReceived(frame, on: socket, at: moment)
+                onFrameToRelay?()
             }
         }
         link.onClose = { [self] code in
@@ -145,7 +160,9 @@ extension WorldSide {
             guard gatewayPeer?.socket == peer.socket else { return }
             if now < network.gatewayDeafUntil { return passToBridge(frame, peer) }
             guard countGatewayFrame() else { return }
-            if lives(peer.life) { peer.handler(.text(Self.padded(frame))) }
+            guard lives(peer.life) else { return }
+            note("bridge <- agent ", frame)
+            peer.handler(.text(padded(frame)))
         }
     }
 
@@ -164,6 +181,7 @@ extension WorldSide {
             guard gatewayPeer?.socket == peer.socket else { return }
             if now < network.gatewayDeafUntil { return passToGateway(frame, peer) }
             guard lives(peer.life) || lastFramesArrive, countGatewayFrame() else { return }
+            note("bridge -> agent ", frame)
             gateway.received(frame, at: now)
         }
     }
@@ -193,7 +211,10 @@ extension WorldSide {
             return peer.handler(.failed(WebSocketFailure(.connectionRefused, "nobody listens")))
         }
         gatewayPeer = peer
-        link.onSend = { [self] frame in passToGateway(frame, peer) }
+        link.onSend = { [self] frame in
+            onFrameToAgent?(frame)
+            passToGateway(frame, peer)
+        }
         link.onClose = { [self] code in
             guard gatewayPeer?.socket == peer.socket else { return }
             gateway.disconnected(at: now)
@@ -251,6 +272,8 @@ extension WorldSide {
             let response = HTTPResponse(
                 status: exchange.response.status,
                 headers: exchange.response.headers.map { HTTPHeader($0.name, $0.value) }, body: exchange.response.body)
+            note("bridge -> relay \(method) ", request.body)
+            note("  answered \(response.status) \(exchange.delivery) ", response.body)
             let left = begun + request.timeout - now
             switch (fate, exchange.delivery) {
             case (.hangs, _): fail(.timedOut, "no answer in time", mayHaveBeenApplied: true, after: left)

@@ -46,6 +46,8 @@ package final class WorldSide: @unchecked Sendable {
     /// What the person taps, and how long it takes; nil: nothing.
     package var decision: String? = "approve"
     package var decisionTime = Duration.milliseconds(800)
+    /// Which tap answers an approval, and after how long, where not all are answered alike; nil: none.
+    package var decide: ((PhoneApproval) -> (tap: String, after: Duration)?)?
     /// What the configuration sets for a whole call, and what the calls were given.
     package var callLimit = Duration.seconds(10)
     package internal(set) var callLimits: Set<Duration> = []
@@ -59,6 +61,14 @@ package final class WorldSide: @unchecked Sendable {
     package var token = RelayOptions().bridgeToken
     /// All that the agent's link told.
     package private(set) var observations: [Observation] = []
+    /// Hears in words all that passes; for whoever looks at one seed.
+    package var trace: ((String) -> Void)?
+    /// Hears every frame that leaves the bridge for the agent.
+    package var onFrameToAgent: (([UInt8]) -> Void)?
+    /// Called when the relay has taken a frame of the bridge.
+    package var onFrameToRelay: (() -> Void)?
+    /// Hears every Stop that the living process was given.
+    package var onStopTold: (([UInt8]) -> Void)?
 
     init(
         _ name: ConnectionName, _ era: GatewayEra, scripts: [String: GatewayScript], seed: UInt64, time: VirtualTime,
@@ -103,15 +113,46 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
+    package func stops(_ text: String, after: Duration) {
+        time.after(after) { [self] in
+            guard let message = sent.first(where: { $0.text == text }) else { return }
+            relay.userStops(session: message.session, interaction: message.interaction, at: moment)
+            pump()
+        }
+    }
+
+    package func deletesChat(_ chat: Int) {
+        guard let session = chats[chat] else { return }
+        _ = relay.respond(
+            to: RawRequest(
+                method: "DELETE", target: "/v1/me/sessions/\(session)",
+                headers: [RawHeader("Authorization", "Bearer \(RelayOptions().userToken)")]), at: moment)
+        chats[chat] = nil
+        pump()
+    }
+
     private func decideLater() {
-        guard let decision else { return }
-        for approval in relay.pendingApprovals where decided.insert(approval.id).inserted {
-            time.after(decisionTime) { [self] in
-                _ = relay.userDecides(approval: approval.id, decision, at: moment)
+        for approval in relay.pendingApprovals where !decided.contains(approval.id) {
+            let usual = decision.map { (tap: $0, after: decisionTime) }
+            guard let answer = decide.map({ $0(approval) }) ?? usual else { continue }
+            decided.insert(approval.id)
+            time.after(answer.after) { [self] in
+                _ = relay.userDecides(approval: approval.id, answer.tap, at: moment)
                 pump()
             }
         }
     }
+
+    // MARK: What the phone holds
+
+    /// The bubbles that answer a message.
+    package func answers(to message: Sent) -> [PhoneMessage] {
+        let session = relay.sessions.first { $0.id == message.session }
+        return session?.messages.filter { $0.role == .agent && $0.interaction == message.interaction } ?? []
+    }
+
+    /// As the agent knows the run that answers a message.
+    package func runID(of message: Sent) -> String { "sophon-\(message.interaction)" }
 
     // MARK: The agent's other clients
 

@@ -1,0 +1,277 @@
+import BridgeCore
+import BridgeModel
+import BridgeService
+import RelayRules
+
+/// What no bridge may do, seen from outside: by the phones, by what the agents heard, and by what the journal holds. It knows the
+/// plan, so that it knows what was to come.
+struct WorldJudge {
+    let plan: WorldPlan
+    private(set) var violations: [String] = []
+    /// When the process that lives was told of a Stop, by side and interaction; forgotten with a process that did not take it.
+    private var stopped: [String: Instant] = [:]
+    private var lastLife = 0
+    private var checked: Set<String> = []
+
+    init(_ plan: WorldPlan) { self.plan = plan }
+
+    mutating func violation(_ sentence: String, _ run: WorldRun) {
+        guard !violations.contains(where: { $0.hasSuffix(sentence) }) else { return }
+        violations.append("at \(run.world.time.now - Instant.zero): \(sentence)")
+    }
+
+    // MARK: While it runs
+
+    mutating func step(_ run: WorldRun) {
+        guard run.world.life != lastLife else { return }
+        lastLife = run.world.life
+        // A Stop that was not acknowledged comes again to the next process.
+        for (index, side) in run.world.sides.enumerated() {
+            for update in side.relay.pendingUpdates() where update.type == "session.cancelled" {
+                for message in side.sent where Self.names(update.frame, message.interaction) {
+                    stopped["\(index) \(message.interaction)"] = nil
+                }
+            }
+        }
+    }
+
+    /// The bridge was told that the person pressed Stop.
+    mutating func stopHeard(_ frame: [UInt8], _ index: Int, _ run: WorldRun) {
+        for message in run.world.sides[index].sent where Self.names(frame, message.interaction) {
+            let key = "\(index) \(message.interaction)"
+            stopped[key] = stopped[key] ?? run.world.time.now
+        }
+    }
+
+    private static func names(_ frame: [UInt8], _ interaction: String) -> Bool {
+        String(decoding: frame, as: UTF8.self).contains("\"\(interaction)\"")
+    }
+
+    /// A frame leaves the bridge for the agent.
+    mutating func leaves(_ frame: [UInt8], _ index: Int, _ run: WorldRun) {
+        let text = String(decoding: frame, as: UTF8.self)
+        guard text.contains("approval.resolve\""), text.contains("\"allow") else { return }
+        for message in plan.messages where message.side == index && text.contains("\"\(message.script.approval)\"") {
+            guard let sent = run.world.sides[index].sent.first(where: { $0.text == message.text }) else { continue }
+            if let at = stopped["\(index) \(sent.interaction)"] {
+                violation("an allow for \(message.script.name) left after the Stop of \(at - Instant.zero)", run)
+            }
+        }
+    }
+
+    /// The relay has heard an acknowledgement: a power cut now may not lose what it was for.
+    mutating func acknowledged(_ index: Int, _ run: WorldRun) {
+        let side = run.world.sides[index]
+        let pending = side.relay.pendingUpdates()
+        for message in side.sent where !checked.contains("\(index) \(message.message)") {
+            guard !pending.contains(where: { $0.type == "session.message" && Self.names($0.frame, message.message) })
+            else { continue }
+            checked.insert("\(index) \(message.message)")
+            if !side.journal.holds(MessageID(message.message)) {
+                violation("\(message.text) was acknowledged before it was durable", run)
+            }
+        }
+    }
+
+    func freshIsAnswered(_ run: WorldRun) -> Bool {
+        run.world.sides.indices.allSatisfy { index in
+            let side = run.world.sides[index]
+            guard let sent = side.sent.first(where: { $0.text == WorldRun.fresh(index) }) else { return false }
+            return side.answers(to: sent).contains { $0.isFinal }
+        }
+    }
+
+    // MARK: In the end
+
+    mutating func end(_ run: WorldRun, cameToRest: Bool) {
+        for (index, side) in run.world.sides.enumerated() {
+            if !cameToRest { judgeRest(index, side, run) }
+            for breach in side.relay.breaches where !isExplained(breach, index, run) {
+                violation("breach \(breach.code) in \(breach.method): \(breach.sentence)", run)
+            }
+            for breach in side.gateway.breaches.prefix(3) { violation("asked against the sheet: \(breach)", run) }
+            for message in plan.messages where message.side == index { judge(message, index, side, run) }
+            judgePrivacy(index, side, run)
+            judgeTasks(index, side, run)
+            if cameToRest, !violations.isEmpty || !freshIsExact(index, side) {
+                if !freshIsExact(index, side) { violation("a fresh message on side \(index) was not answered", run) }
+            }
+        }
+    }
+
+    private func freshIsExact(_ index: Int, _ side: WorldSide) -> Bool {
+        guard let sent = side.sent.first(where: { $0.text == WorldRun.fresh(index) }) else { return false }
+        return side.answers(to: sent).map(\.text) == ["Fresh \(index)."]
+    }
+
+    private mutating func judgeRest(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        let open = side.journal.openTurns
+        if !open.isEmpty { violation("\(open.count) turns of side \(index) are still open in the journal", run) }
+        if side.openTurns > 0 { violation("\(side.openTurns) turns of side \(index) are still open", run) }
+        let pending = side.relay.pendingUpdates()
+        if !pending.isEmpty {
+            violation("side \(index) never acknowledged \(Set(pending.map(\.type)).sorted())", run)
+        }
+        if side.gateway.isBusy { violation("a run of side \(index) still goes on", run) }
+        if open.isEmpty, pending.isEmpty { violation("side \(index) did not come to rest", run) }
+    }
+
+    /// What the world did itself: a token that was taken away, a chat that was deleted.
+    private func isExplained(_ breach: Breach, _ index: Int, _ run: WorldRun) -> Bool {
+        switch breach.code {
+        case .revokedToken, .badToken: run.revoked.contains(index)
+        case .rateLimited: run.world.life > 0
+        default: false
+        }
+    }
+
+    private mutating func judgePrivacy(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        let mode = plan.mirrors[index]
+        for session in side.relay.sessions {
+            let texts =
+                session.messages.map(\.text) + session.messages.map(\.streamed) + session.tasks.compactMap(\.result)
+            for text in texts {
+                if mode != .all, text.contains("private\(plan.seed)") {
+                    violation("a private run was shown: \(text)", run)
+                }
+                if mode == .none, text.contains("job\(plan.seed)") { violation("a job was shown: \(text)", run) }
+            }
+        }
+        for heard in side.gateway.heard where heard.method == "chat.abort" {
+            if heard.name.hasPrefix("private") || heard.name.hasPrefix("job") {
+                violation("the run \(heard.name), which the bridge did not start, was aborted", run)
+            }
+        }
+    }
+
+    private mutating func judgeTasks(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        guard !plan.themes.contains(.refusals) else { return }
+        for session in side.relay.sessions where !session.isDeleted {
+            let open = session.tasks.filter { $0.status == nil }
+            if let first = open.first { violation("task \(first.id) was never finished", run) }
+        }
+    }
+
+    func result(_ run: WorldRun) -> WorldResult {
+        var result = WorldResult()
+        result.violations = violations
+        result.steps = run.world.time.steps
+        for side in run.world.sides {
+            result.calls += side.relay.tally.calls.values.reduce(0, +)
+            for session in side.relay.sessions {
+                for message in session.messages { result.mix("\(message.id)\(message.text)\(message.at.milliseconds)") }
+            }
+        }
+        result.mix("\(result.steps) \(run.world.time.now - Instant.zero)")
+        return result
+    }
+
+    // MARK: A message
+
+    private mutating func judge(_ message: WorldPlan.Message, _ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        let script = message.script
+        guard let sent = side.sent.first(where: { $0.text == message.text }) else {
+            return violation("\(script.name) was never written", run)
+        }
+        let name = "\(script.name) (\(script.kind), \(plan.eras[index]))"
+        let stopAt = stopped["\(index) \(sent.interaction)"]
+        judgeRun(name, sent, message, stopAt, side, run)
+        guard run.deleted["\(index) \(sent.session)"] == nil else { return }
+        let answers = side.answers(to: sent)
+        let chat = side.relay.sessions.first { $0.id == sent.session }?.messages.filter { $0.role == .agent } ?? []
+        let expected = script.words(plan.eras[index])
+        let said = chat.flatMap { WorldScript.words(of: script.name, in: $0.text) }
+        if Set(said).count != said.count { violation("\(name) was said twice: \(said)", run) }
+        let places = said.compactMap { expected.firstIndex(of: $0) }
+        if script.kind != .retry, places != places.sorted() { violation("\(name) is out of order: \(said)", run) }
+        let mayBeRefused = plan.themes.contains(.refusals)
+        if answers.count != 1, !(mayBeRefused && answers.isEmpty) {
+            violation("\(name) has \(answers.count) bubbles", run)
+        }
+        for answer in answers where !answer.isFinal { violation("\(name) was never ended", run) }
+        guard let answer = answers.first, answer.isFinal else { return judgeWhole(name, expected, said, run) }
+        if answer.text.isEmpty { violation("\(name) ended empty", run) }
+        judgeText(name, message, answer, expected, said, side, run)
+    }
+
+    private mutating func judgeText(
+        _ name: String, _ message: WorldPlan.Message, _ answer: PhoneMessage, _ expected: [String], _ said: [String],
+        _ side: WorldSide, _ run: WorldRun
+    ) {
+        let wasStopped = message.stopsAfter != nil
+        let streamed = WorldScript.words(of: message.script.name, in: answer.streamed)
+        // Of what an early gateway said before the last tool, a new link learns nothing until the end.
+        let isRight =
+            plan.eras[message.side] == .e1
+            ? Self.isSubsequence(streamed, of: expected) : expected.starts(with: streamed)
+        if message.script.kind != .retry, !isRight, !wasStopped, !plan.themes.contains(.numbers) {
+            violation("\(name) streamed \(streamed) of \(expected)", run)
+        }
+        guard !wasStopped, message.script.kind != .fails else { return }
+        // It was never handed over, and says so.
+        if plan.themes.contains(.disk), side.gateway.begun[message.text] == nil, said.isEmpty { return }
+        if plan.themes.contains(.refusals) { return judgeWhole(name, expected, said, run) }
+        guard isExact(message) else { return }
+        let text = message.script.text(plan.eras[message.side])
+        if answer.text != text {
+            violation("\(name) ended with \(answer.text.debugDescription) instead of \(text.debugDescription)", run)
+        }
+    }
+
+    private static func isSubsequence(_ part: [String], of whole: [String]) -> Bool {
+        var rest = whole[...]
+        return part.allSatisfy { word in
+            guard let place = rest.firstIndex(of: word) else { return false }
+            rest = rest[(place + 1)...]
+            return true
+        }
+    }
+
+    private mutating func judgeWhole(_ name: String, _ expected: [String], _ said: [String], _ run: WorldRun) {
+        // Of what the relay refused several times over, the person may see nothing.
+        guard said != expected, !mayLoseText else { return }
+        violation("\(name) lost its text: \(said) instead of \(expected)", run)
+    }
+
+    private var mayLoseText: Bool {
+        if plan.themes.contains(.numbers) { return true }
+        return plan.troubles.contains {
+            guard case .call(let fault) = $0.misfortune, case .refused(let status, _, _) = fault.kind else {
+                return false
+            }
+            return (400..<500).contains(status) && fault.count > 1 && plan.themes.contains(.refusals)
+        }
+    }
+
+    /// What the agent tells cannot be had again: numbers that mean nothing, and questions that an early gateway has forgotten.
+    private func isExact(_ message: WorldPlan.Message) -> Bool {
+        if plan.themes.contains(.numbers) { return false }
+        let isQuestion = message.script.kind == .approval || message.script.kind == .detached
+        if plan.eras[message.side] == .e1, isQuestion, plan.themes.contains(where: { $0 == .kills || $0 == .agentLink })
+        {
+            return false
+        }
+        return true
+    }
+
+    private mutating func judgeRun(
+        _ name: String, _ sent: WorldSide.Sent, _ message: WorldPlan.Message, _ stopAt: Instant?, _ side: WorldSide,
+        _ run: WorldRun
+    ) {
+        let id = side.runID(of: sent)
+        if side.gateway.begun[message.text, default: 0] > 1 { violation("\(name) was begun twice", run) }
+        let sends = side.gateway.heard.indices.filter {
+            side.gateway.heard[$0].method == "chat.send" && side.gateway.heard[$0].name == id
+        }
+        let aborts = side.gateway.heard.indices.filter {
+            side.gateway.heard[$0].method == "chat.abort" && side.gateway.heard[$0].name == id
+        }
+        if let abort = aborts.first, let send = sends.first, abort < send {
+            violation("the agent heard \(name) after its abort", run)
+        }
+        guard let stopAt, let endedAt = side.gateway.endedAt(id) else { return }
+        let patience = plan.troubles.isEmpty ? Duration.seconds(3) : .seconds(8)
+        let latest = max(stopAt, plan.troubles.isEmpty ? stopAt : min(.zero + plan.quietAt, endedAt)) + patience
+        if endedAt > latest { violation("\(name) went on until its end, though it was stopped at \(stopAt)", run) }
+    }
+}

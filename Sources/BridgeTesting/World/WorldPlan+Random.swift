@@ -1,0 +1,177 @@
+import BridgeModel
+import BridgeService
+import RelayRules
+
+// A plan from a seed.
+extension WorldPlan {
+    package static func random(seed: UInt64) -> WorldPlan {
+        var random = SeededGenerator(seed: seed &* 77 &+ 5)
+        var plan = WorldPlan(seed: seed)
+        let count = random.pick([0, 1, 1, 1, 2, 2, 3])
+        for _ in 0..<count { plan.themes.insert(random.pick(Theme.allCases)) }
+        let sides = plan.themes.contains(.tokens) || random.happens(0.2) ? 2 : 1
+        for _ in 0..<sides {
+            plan.eras.append(random.pick(GatewayEra.allCases))
+            plan.mirrors.append(plan.themes.contains(.foreign) ? random.pick([.none, .cron, .cron, .all]) : .none)
+        }
+        plan.drawMessages(using: &random)
+        for theme in Theme.allCases where plan.themes.contains(theme) { plan.draw(theme, using: &random) }
+        return plan
+    }
+
+    private mutating func drawMessages(using random: inout SeededGenerator) {
+        let hasStops = themes.contains(.stops)
+        let kinds =
+            hasStops ? [.text, .tools, .approval, .approval, .detached, .long, .long] : WorldScript.Kind.allCases
+        for number in 0..<Int.random(in: 1...6, using: &random) {
+            let script = WorldScript(random.pick(kinds), name: "m\(seed)x\(number)", using: &random)
+            var message = Message(
+                at: .milliseconds(Int64.random(in: 100...9_000, using: &random)),
+                side: Int.random(in: 0..<eras.count, using: &random), chat: Int.random(in: 0...2, using: &random),
+                script: script)
+            let tap = random.pick(["approve", "approve", "deny"])
+            message.decision = Decision(
+                tap: tap, after: .milliseconds(Int64.random(in: 50...6_000, using: &random)))
+            if hasStops, random.happens(0.6) {
+                message.stopsAfter = .milliseconds(Int64.random(in: 0...7_000, using: &random))
+            }
+            messages.append(message)
+        }
+        messages.sort { $0.at < $1.at }
+        separateFollowUps()
+    }
+
+    /// A follow-up's rows stand behind those of the next message, and only the newest gateways name the run in them: where they
+    /// are needed, after a loss, nobody can tell whose they are (OpenClaw sheet 9.4).
+    private mutating func separateFollowUps() {
+        for index in messages.indices where eras[messages[index].side] != .e4 {
+            let (side, chat) = (messages[index].side, messages[index].chat)
+            let isShared = messages.contains {
+                $0.side == side && $0.chat == chat && ($0.script.kind == .approval || $0.script.kind == .detached)
+            }
+            if isShared { messages[index].chat = 10 + index }
+        }
+    }
+
+    private mutating func add(_ misfortune: Misfortune, side: Int? = nil, using random: inout SeededGenerator) {
+        troubles.append(
+            Trouble(
+                at: .milliseconds(Int64.random(in: 50...16_000, using: &random)),
+                side: side ?? Int.random(in: 0..<eras.count, using: &random), misfortune: misfortune))
+    }
+
+    private mutating func draw(_ theme: Theme, using random: inout SeededGenerator) {
+        func moment(_ range: ClosedRange<Int64>, _ random: inout SeededGenerator) -> Duration {
+            .milliseconds(Int64.random(in: range, using: &random))
+        }
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+            switch theme {
+            case .kills: add(.kill(down: moment(1...3_000, &random)), using: &random)
+            case .agentLink:
+                let away = random.happens(0.5) ? Duration.zero : moment(100...12_000, &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: add(.cutGateway(away: away), using: &random)
+                case 1:
+                    add(.cutGatewayBehind(frames: Int.random(in: 0...60, using: &random), away: away), using: &random)
+                default: add(.deafGateway(moment(100...9_000, &random)), using: &random)
+                }
+            case .relayLink: add(relayLink(using: &random), using: &random)
+            case .answers: add(answers(using: &random), using: &random)
+            case .pages: add(pages(using: &random), using: &random)
+            case .refusals: add(refusal(using: &random), using: &random)
+            case .disk:
+                if random.happens(0.5) {
+                    add(.fullDisk(moment(100...6_000, &random)), using: &random)
+                } else {
+                    add(.slowDisk(sync: .milliseconds(500), moment(1_000...15_000, &random)), using: &random)
+                }
+            case .stops: drawStop(using: &random)
+            case .foreign: drawForeign(using: &random)
+            case .tokens: add(.revokes(reloadAfter: moment(100...4_000, &random)), using: &random)
+            case .numbers: add(.distortsNumbers(moment(500...6_000, &random)), using: &random)
+            }
+        }
+    }
+
+    /// What a Stop meets where it is worst.
+    private mutating func drawStop(using random: inout SeededGenerator) {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: add(.deafGateway(.milliseconds(Int64.random(in: 100...9_000, using: &random))), using: &random)
+        case 1: add(.slowDisk(sync: .milliseconds(500), .seconds(15)), using: &random)
+        case 2: add(.cutGateway(away: .milliseconds(Int64.random(in: 0...5_000, using: &random))), using: &random)
+        default: break
+        }
+    }
+
+    private mutating func drawForeign(using random: inout SeededGenerator) {
+        let number = troubles.count
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: add(.deletesChat(Int.random(in: 0...2, using: &random)), using: &random)
+        case 1: add(.foreignRun(name: "private\(seed)x\(number)", chat: nil), using: &random)
+        default: add(.job(name: "job\(seed)x\(number)"), using: &random)
+        }
+    }
+
+    private func relayLink(using random: inout SeededGenerator) -> Misfortune {
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: .cutRelay
+        case 1: .cutRelayBehind(frames: Int.random(in: 0...20, using: &random))
+        case 2: .relayAway(.milliseconds(Int64.random(in: 100...8_000, using: &random)))
+        case 3: .lossyCalls(rate: 0.3, .milliseconds(Int64.random(in: 500...8_000, using: &random)))
+        default:
+            .socket(
+                SocketFault(
+                    random.pick([
+                        .acceptedThenClosed(code: 1000), .acceptedThenCut, .doubled, .secondIdentifier, .flat, .backlog,
+                        .lostAcknowledgement, .refused(status: 503, code: "temporarily_unavailable"),
+                    ])))
+        }
+    }
+
+    static let methods = [
+        "sendMessage", "sendMessageDelta", "sendMessageEnd", "createTask", "updateTask", "finishTask",
+        "requestApproval", "createSession",
+    ]
+
+    /// All of them end with the same bytes being sent again.
+    private func answers(using random: inout SeededGenerator) -> Misfortune {
+        let kind: Fault.Kind = random.pick([
+            .rateLimited(retryAfterMilliseconds: 300, namesBucket: true),
+            .rateLimited(retryAfterMilliseconds: 5_000, namesBucket: false), .status(500, retryAfterMilliseconds: nil),
+            .status(502, retryAfterMilliseconds: nil), .status(503, retryAfterMilliseconds: 400),
+            .refused(status: 503, code: "agent_degraded"), .refused(status: 503, code: "napping"),
+            .refused(status: 429, code: "slow_down"), .refused(status: 408, code: "too_slow"),
+            .refused(status: 425, code: "too_early"), .refused(status: 507, code: "out_of_room"), .reset, .replyLost,
+            .html, .truncated, .oddRetryAfter("soon"), .slow(milliseconds: 900), .slow(milliseconds: 20_000),
+            .redirect, .socketsCut, .socketsClosed(code: 1000), .restart(milliseconds: 2_000),
+        ])
+        return .call(
+            Fault(
+                kind, method: random.happens(0.7) ? random.pick(Self.methods) : nil,
+                count: Int.random(in: 1...3, using: &random)))
+    }
+
+    private func pages(using random: inout SeededGenerator) -> Misfortune {
+        let page = random.pick(ProxyPage.allCases)
+        let status = random.pick([200, 400, 401, 403, 403, 404, 404, 407, 410, 413, 429, 451, 500, 502, 503])
+        if random.happens(0.25) { return .socket(SocketFault(.page(page, status: status == 200 ? 403 : status))) }
+        return .call(
+            Fault(
+                random.happens(0.2) ? .pageAfter(page, status: status) : .page(page, status: status),
+                method: random.happens(0.8) ? random.pick(Self.methods) : nil,
+                count: Int.random(in: 1...4, using: &random)))
+    }
+
+    /// Final ones, in the relay's own envelope.
+    private func refusal(using random: inout SeededGenerator) -> Misfortune {
+        let (status, code) = random.pick([
+            (400, "invalid_request"), (403, "permission_denied"), (403, "memory_access_denied"), (403, "unheard_of"),
+            (404, "unheard_of"), (409, "unheard_of"), (413, "payload_too_large"), (418, "teapot"),
+            (422, "tool_not_declared"), (422, "egress_denied"), (451, "content_blocked"),
+        ])
+        return .call(
+            Fault(
+                .refused(status: status, code: code), method: random.pick(Self.methods),
+                count: random.pick([1, 1, 1, 2, 3])))
+    }
+}

@@ -1,0 +1,81 @@
+import BridgeModel
+package import BridgeService
+package import RelayRules
+
+/// What happens in one world, all of it drawn from a seed: what is written, what the agents do with it, and what goes wrong.
+package struct WorldPlan: Sendable {
+    /// What a seed is about. Several of them meet in one world.
+    package enum Theme: String, Sendable, Hashable, CaseIterable {
+        case kills, agentLink, relayLink, answers, pages, refusals, disk, stops, foreign, tokens, numbers
+    }
+
+    package struct Message: Sendable {
+        package var at: Duration
+        package var side: Int
+        package var chat: Int
+        package var script: WorldScript
+        /// What the person taps when asked, and after how long; nil: nothing.
+        package var decision: Decision?
+        package var stopsAfter: Duration?
+
+        package var text: String { "Question \(script.name)?" }
+    }
+
+    package struct Decision: Sendable {
+        package var tap: String
+        package var after: Duration
+    }
+
+    package enum Misfortune: Sendable {
+        case kill(down: Duration)
+        case cutGateway(away: Duration)
+        /// The link is cut when so many more frames have passed.
+        case cutGatewayBehind(frames: Int, away: Duration)
+        /// The socket stands, and nothing passes.
+        case deafGateway(Duration)
+        case gatewayRestarts(down: Duration)
+        case cutRelay
+        case cutRelayBehind(frames: Int)
+        case relayAway(Duration)
+        case call(Fault)
+        case socket(SocketFault)
+        /// So often calls or their answers are lost on the way.
+        case lossyCalls(rate: Double, Duration)
+        case fullDisk(Duration)
+        case slowDisk(sync: Duration, Duration)
+        case deletesChat(Int)
+        /// Another client's run, which is nobody's business; in a session of the phone's with a chat.
+        case foreignRun(name: String, chat: Int?)
+        /// The scheduler's run, which is shown where the configuration says so.
+        case job(name: String)
+        /// The token is revoked; a new one is there after a while.
+        case revokes(reloadAfter: Duration)
+        /// Numbers in frames are replaced by those at the ends of what a number can be.
+        case distortsNumbers(Duration)
+    }
+
+    package struct Trouble: Sendable {
+        package var at: Duration
+        package var side: Int
+        package var misfortune: Misfortune
+    }
+
+    package var seed: UInt64
+    package var eras: [GatewayEra] = []
+    package var mirrors: [Configuration.Mirror] = []
+    package var themes: Set<Theme> = []
+    package var messages: [Message] = []
+    package var troubles: [Trouble] = []
+    /// From then on nothing goes wrong any more.
+    package var quietAt = Duration.seconds(20)
+
+    package init(seed: UInt64) { self.seed = seed }
+}
+
+extension WorldPlan {
+    /// For whoever reads which seed failed.
+    package var summary: String {
+        let themes = themes.map(\.rawValue).sorted().joined(separator: ", ")
+        return "\(eras.map(\.rawValue).joined(separator: " and ")), \(messages.count) messages; \(themes)"
+    }
+}

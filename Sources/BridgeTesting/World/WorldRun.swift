@@ -1,0 +1,233 @@
+import BridgeCore
+import BridgeModel
+import BridgeService
+import RelayRules
+
+package struct WorldResult: Sendable {
+    package var violations: [String] = []
+    package var steps = 0
+    package var calls = 0
+    /// Of all that the phones hold and of when it was: two runs of one seed have the same.
+    package var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    mutating func mix(_ text: String) {
+        for byte in text.utf8 { fingerprint = (fingerprint ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    }
+}
+
+/// One plan, carried out in a world and judged from outside.
+package final class WorldRun {
+    let plan: WorldPlan
+    let world: LiveWorld
+    var random: SeededGenerator
+    var judge: WorldJudge
+    private var freshAt: Instant?
+    /// Tokens that were asked for so far.
+    private var tokens = 0
+    /// Chats that the person deleted, and when: by side and relay session.
+    var deleted: [String: Instant] = [:]
+    /// Links of these sides were refused for good at some time.
+    var revoked: Set<Int> = []
+
+    /// `trace` hears in words all that passes.
+    package static func run(_ plan: WorldPlan, trace: ((String) -> Void)? = nil) -> WorldResult {
+        let run = WorldRun(plan)
+        for side in run.world.sides { side.trace = trace }
+        if let trace {
+            for message in plan.messages { trace("\(message.text) at \(message.at), \(message.script.script.steps)") }
+            for trouble in plan.troubles { trace("at \(trouble.at): \(trouble.misfortune) on side \(trouble.side)") }
+        }
+        defer { run.world.end() }
+        return run.play()
+    }
+
+    private init(_ plan: WorldPlan) {
+        self.plan = plan
+        random = SeededGenerator(seed: plan.seed &* 31 &+ 7)
+        var scripts: [String: GatewayScript] = [:]
+        for message in plan.messages { scripts[message.text] = message.script.script }
+        world = LiveWorld(plan.eras, scripts: scripts, seed: plan.seed)
+        judge = WorldJudge(plan)
+    }
+
+    // MARK: The course
+
+    private func play() -> WorldResult {
+        prepare()
+        world.start()
+        let longest = Instant.zero + plan.quietAt + .seconds(1_500)
+        while judge.violations.count < 12, world.step(until: longest), world.time.steps < 400_000 {
+            judge.step(self)
+            guard world.time.now >= .zero + plan.quietAt, isDrained else { continue }
+            if let freshAt {
+                if world.time.now > freshAt, judge.freshIsAnswered(self) { break }
+            } else {
+                sendFresh()
+            }
+        }
+        judge.end(self, cameToRest: freshAt != nil)
+        return judge.result(self)
+    }
+
+    private func prepare() {
+        for (index, side) in world.sides.enumerated() {
+            side.mirror = plan.mirrors[index]
+            side.decide = { [plan] approval in
+                let message = plan.messages.first { approval.id.hasSuffix($0.script.approval) }
+                return message?.decision.map { ($0.tap, $0.after) } ?? ("deny", .seconds(1))
+            }
+            side.onFrameToAgent = { [weak self] frame in
+                guard let self else { return }
+                judge.leaves(frame, index, self)
+            }
+            side.onStopTold = { [weak self] frame in
+                guard let self else { return }
+                judge.stopHeard(frame, index, self)
+            }
+            side.onFrameToRelay = { [weak self] in
+                guard let self else { return }
+                judge.acknowledged(index, self)
+            }
+        }
+        for message in plan.messages {
+            world.sides[message.side].writes(message.text, chat: message.chat, after: message.at)
+            guard let after = message.stopsAfter else { continue }
+            world.sides[message.side].stops(message.text, after: message.at + after)
+        }
+        for trouble in plan.troubles {
+            world.time.after(trouble.at) { [weak self] in
+                guard let self else { return }
+                strike(trouble)
+                for side in world.sides { side.pump() }
+            }
+        }
+        world.time.after(plan.quietAt) { [weak self] in self?.becomesQuiet() }
+    }
+
+    /// Nothing is under way anywhere, and nothing is owed.
+    private var isDrained: Bool {
+        guard world.isRunning, world.openTurns == 0 else { return false }
+        return world.sides.allSatisfy { side in
+            side.journal.openTurns.isEmpty && side.relay.pendingUpdates().isEmpty && !side.gateway.isBusy
+        }
+    }
+
+    private func sendFresh() {
+        freshAt = world.time.now
+        for (index, side) in world.sides.enumerated() {
+            side.writes(Self.fresh(index), chat: 9, after: .zero)
+        }
+    }
+
+    static func fresh(_ side: Int) -> String { "Fresh \(side)?" }
+
+    // MARK: What goes wrong
+
+    private func becomesQuiet() {
+        for (index, side) in world.sides.enumerated() {
+            side.network = WorldNetwork()
+            side.relay.forgetFaults()
+            side.relay.forgetSocketFaults()
+            side.gateway.scripts[Self.fresh(index)] = GatewayScript((20, .says("Fresh \(index).")), (30, .finishes))
+        }
+        world.disk.isFull = false
+        world.disk.syncTime = .milliseconds(2)
+        if !world.isRunning { world.start() }
+    }
+
+    private func strike(_ trouble: WorldPlan.Trouble) {
+        let side = world.sides[trouble.side]
+        switch trouble.misfortune {
+        case .kill(let down): if world.isRunning { world.restarts(down: down) }
+        case .cutGateway(let away): side.cutGateway(away: away)
+        case .cutGatewayBehind(let frames, let away):
+            side.network.cutGatewayAfter = side.gatewayFrames + frames
+            side.network.insteadOfCut = { [weak side] in side?.cutGateway(away: away) }
+        case .deafGateway(let time): side.network.gatewayDeafUntil = world.time.now + time
+        case .gatewayRestarts(let down): side.gateway.restart(down: down, at: world.time.now)
+        case .cutRelay: side.cutRelay()
+        case .cutRelayBehind(let frames): side.network.cutRelayAfter = side.relayFrames + frames
+        case .relayAway(let time):
+            side.network.relayAwayUntil = world.time.now + time
+            side.cutRelay()
+        case .call(let fault): side.relay.plan(fault)
+        case .socket(let fault): side.relay.plan(fault)
+        case .lossyCalls(let rate, let time): losesCalls(side, rate, time)
+        case .fullDisk(let time):
+            world.disk.isFull = true
+            world.time.after(time) { [disk = world.disk] in disk.isFull = false }
+        case .slowDisk(let sync, let time):
+            world.disk.syncTime = sync
+            world.time.after(time) { [disk = world.disk] in disk.syncTime = .milliseconds(2) }
+        case .deletesChat(let chat):
+            guard let session = side.chats[chat] else { return }
+            deleted["\(trouble.side) \(session)"] = world.time.now
+            side.deletesChat(chat)
+        case .foreignRun(let name, let chat):
+            let session = chat.flatMap { side.agentSession(ofChat: $0)?.text } ?? "agent:main:terminal"
+            foreign(name, in: session, side)
+        case .job(let name): foreign(name, in: "agent:main:cron:backup", side)
+        case .revokes(let wait): revoke(trouble.side, wait)
+        case .distortsNumbers(let time):
+            side.network.distort = Self.distort
+            world.time.after(time) { [weak side] in side?.network.distort = nil }
+        }
+    }
+
+    private func losesCalls(_ side: WorldSide, _ rate: Double, _ time: Duration) {
+        side.network.fate = { random in
+            random.happens(rate) ? random.pick([.lost, .answerLost, .hangs]) : .carried
+        }
+        world.time.after(time) { [weak side] in side?.network.fate = nil }
+    }
+
+    private func foreign(_ name: String, in session: String, _ side: WorldSide) {
+        var steps = [GatewayScript.Timed(after: .milliseconds(30), step: .says("\(name)w0 "))]
+        steps.append(.init(after: .milliseconds(200), step: .callsTool(id: "\(name)t", command: name)))
+        steps.append(.init(after: .milliseconds(200), step: .toolReturns(id: "\(name)t", output: name)))
+        steps.append(.init(after: .milliseconds(100), step: .says("\(name)w1")))
+        steps.append(.init(after: .milliseconds(40), step: .finishes))
+        var script = GatewayScript()
+        script.steps = steps
+        side.gateway.scripts["Foreign \(name)?"] = script
+        side.gateway.otherClientSends("Foreign \(name)?", in: session, as: name, at: world.time.now)
+    }
+
+    private func revoke(_ index: Int, _ wait: Duration) {
+        let side = world.sides[index]
+        revoked.insert(index)
+        _ = side.relay.revoke(token: side.token)
+        tokens += 1
+        let new = RelayOptions().bridgeToken + "new\(index)x\(tokens)"
+        world.time.after(wait) {
+            side.relay.admit(token: new)
+            side.token = new
+            side.use(Secret(new), after: .zero)
+        }
+    }
+
+    static let extremes = [
+        "9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615", "-1", "0",
+        "4611686018427387904", "9007199254740993", "2147483648", "-2147483649", "1e308", "-0.0",
+    ]
+
+    /// One number of the frame, in a few of the frames.
+    private static func distort(_ frame: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
+        guard random.happens(0.15) else { return frame }
+        var numbers: [Range<Int>] = []
+        var index = 1
+        while index < frame.count {
+            defer { index += 1 }
+            guard frame[index - 1] == UInt8(ascii: ":"), isDigit(frame[index]) else { continue }
+            let start = index
+            while index < frame.count, isDigit(frame[index]) { index += 1 }
+            numbers.append(start..<index)
+        }
+        guard !numbers.isEmpty else { return frame }
+        var distorted = frame
+        distorted.replaceSubrange(random.pick(numbers), with: Array(random.pick(extremes).utf8))
+        return distorted
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}

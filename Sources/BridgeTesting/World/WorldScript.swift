@@ -1,0 +1,109 @@
+import BridgeModel
+
+/// What an agent does with one message of a plan, and what the phone must hold in the end. No word is said twice in a world, so
+/// that what is lost, doubled or out of order shows itself.
+package struct WorldScript: Sendable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        case text, tools, approval, detached, retry, fails, emptyEnd, immediate, long
+    }
+
+    package let kind: Kind
+    /// Names its words, its tools and its approval.
+    package let name: String
+    package private(set) var script = GatewayScript()
+    /// What was said between two calls of tools; of a retried run, the last attempt alone.
+    private var segments = [""]
+    private var words = 0
+
+    init(_ kind: Kind, name: String, using random: inout SeededGenerator) {
+        self.kind = kind
+        self.name = name
+        script.saysWhenDetached = "\(name)wait."
+        script.answersAfter = .milliseconds(Int64.random(in: 1...40, using: &random))
+        script.speaksFirst = random.happens(0.2)
+        switch kind {
+        case .text: say(1...12, using: &random)
+        case .immediate:
+            script.speaksFirst = true
+            say(1...1, gap: 0...3, using: &random)
+        case .tools:
+            say(1...5, using: &random)
+            for number in 0..<Int.random(in: 1...2, using: &random) {
+                tool("\(name)t\(number)", using: &random)
+                say(1...4, using: &random)
+            }
+        case .approval, .detached:
+            script.detaches = kind == .detached
+            say(1...3, using: &random)
+            add(.callsTool(id: "\(name)t0", command: "reboot"), 60)
+            add(.asksApproval(id: approval, command: "reboot"), 10)
+            add(.toolReturns(id: "\(name)t0", output: "done"), 300)
+            segments.append("")
+            say(1...4, using: &random)
+        case .retry:
+            say(1...3, using: &random)
+            add(.attemptFails("overloaded"), 200)
+            add(.triesAgain, 2_500)
+            segments = [""]
+            say(1...5, using: &random)
+        case .fails:
+            say(1...4, using: &random)
+            add(.fails("the model is overloaded"), 150)
+            return
+        case .emptyEnd:
+            say(1...6, using: &random)
+            add(.finishesEmpty, 60)
+            return
+        case .long:
+            say(10...30, gap: 500...3_000, using: &random)
+            tool("\(name)t0", using: &random)
+            say(1...4, using: &random)
+        }
+        add(.finishes, 60)
+    }
+
+    package var approval: String { "\(name)ap" }
+
+    private mutating func add(_ step: GatewayScript.Step, _ milliseconds: Int64) {
+        script.steps.append(.init(after: .milliseconds(milliseconds), step: step))
+    }
+
+    private mutating func say(
+        _ count: ClosedRange<Int>, gap: ClosedRange<Int64> = 5...400, using random: inout SeededGenerator
+    ) {
+        for _ in 0..<Int.random(in: count, using: &random) {
+            let end = random.pick([" ", " ", " ", "\n", ", "])
+            let word = "\(name)w\(words)" + end
+            words += 1
+            segments[segments.count - 1] += word
+            add(.says(word), Int64.random(in: gap, using: &random))
+        }
+    }
+
+    private mutating func tool(_ id: String, using random: inout SeededGenerator) {
+        add(.callsTool(id: id, command: "df -h"), Int64.random(in: 20...300, using: &random))
+        add(.toolReturns(id: id, output: "61%"), Int64.random(in: 20...900, using: &random))
+        segments.append("")
+    }
+
+    // MARK: What must come of it
+
+    /// An early gateway tells one message of a run at a time (OpenClaw sheet 6.2, E1); a detached approval ends a run, and what
+    /// follows is another one.
+    package func text(_ era: GatewayEra) -> String {
+        let joint = era == .e1 ? "\n\n" : ""
+        guard kind == .approval || kind == .detached else { return Self.trimmed(segments.joined(separator: joint)) }
+        guard era.detachesApprovals || script.detaches else { return Self.trimmed(segments.joined(separator: joint)) }
+        return Self.trimmed(segments[0] + joint + script.saysWhenDetached + "\n\n" + (segments.last ?? ""))
+    }
+
+    /// Its words, in order, each of them once; what was said when it waited is among them.
+    package func words(_ era: GatewayEra) -> [String] { Self.words(of: name, in: text(era)) }
+
+    /// The words of a message that stand in a text.
+    static func words(of name: String, in text: String) -> [String] {
+        text.split { !$0.isLetter && !$0.isNumber }.filter { $0.hasPrefix(name + "w") }.map(String.init)
+    }
+
+    private static func trimmed(_ text: String) -> String { ScriptedGateway.trimmed(text) }
+}

@@ -1,0 +1,34 @@
+import BridgeModel
+import BridgeTesting
+import Testing
+
+@Suite("Whole worlds from seeds")
+struct WorldTests {
+    private static let mended: Set<WorldPlan.Theme> = [.kills, .agentLink, .relayLink]
+    private static let calm: [UInt64] = (UInt64(1)...120).filter {
+        WorldPlan.random(seed: $0).themes.isSubset(of: mended)
+    }
+
+    @Test("a seed breaks no promise", arguments: calm)
+    func seeds(seed: UInt64) {
+        let result = WorldRun.run(.random(seed: seed))
+        #expect(result.violations.isEmpty, "seed \(seed): \(result.violations.joined(separator: "; "))")
+        #expect(result.calls > 0)
+    }
+
+    @Test("the same seed gives the same world", arguments: [UInt64(3), 12, 28])
+    func reproducible(seed: UInt64) {
+        let first = WorldRun.run(.random(seed: seed))
+        let second = WorldRun.run(.random(seed: seed))
+        #expect(first.fingerprint == second.fingerprint)
+        #expect(first.steps == second.steps)
+    }
+
+    @Test("all themes and all kinds of scripts are drawn")
+    func drawn() {
+        let plans = (UInt64(1)...300).map { WorldPlan.random(seed: $0) }
+        #expect(Set(plans.flatMap(\.themes)) == Set(WorldPlan.Theme.allCases))
+        #expect(Set(plans.flatMap(\.messages).map(\.script.kind)) == Set(WorldScript.Kind.allCases))
+        #expect(Set(plans.flatMap(\.eras)) == Set(GatewayEra.allCases))
+    }
+}
