@@ -139,8 +139,10 @@ let package = Package(
             "GatewayTests",
             ["AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "RelayRules"]),
         tests("RelayRulesTests", ["BridgeTesting", "RelayRules"]),
-        tests("AgentProtocolsTests", ["BridgeModel", "AgentProtocols", "Recording"], exclude: ["Golden"]),
-        tests("RelayProtocolTests", ["BridgeModel", "RelayProtocol"]),
+        tests(
+            "AgentProtocolsTests", ["AgentProtocols", "BridgeModel", "BridgeTesting", "JSONReading", "Recording"],
+            exclude: ["Golden"]),
+        tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("FilesTests", ["BridgeModel", "Files", "Locking"]),
         tests("JournalTests", ["BridgeModel", "CSQLite", "Journal", "Locking", "WireTesting"]),

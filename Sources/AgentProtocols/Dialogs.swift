@@ -12,11 +12,11 @@ enum DialogRequest {
         guard let id = root["id"]?.string, let method = root["method"]?.string, ["select", "confirm"].contains(method)
         else { return nil }
         let options = root["options"]?.elements.compactMap(\.string) ?? []
-        let life = root["timeout"]?.integer
+        let life = root["timeout"]?.integer(clampedTo: 0...longest)
         return ApprovalRequest(
             id: ApprovalID(id), subject: .dialog, title: root["title"]?.string ?? "The agent asks",
             message: root["message"]?.string ?? options.joined(separator: " / "),
-            expiresAt: life.map { now + .milliseconds(Int64(min(max($0, 0), longest))) })
+            expiresAt: life.map { now + .milliseconds($0) })
     }
 }
 

@@ -11,17 +11,22 @@ package struct Instant: Hashable, Sendable, Comparable {
 
     package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
+    // Saturating: durations come from far sides too, and a sum beyond 292 years is as good as never.
+
     package static func + (instant: Instant, duration: Duration) -> Instant {
-        Instant(nanoseconds: instant.nanoseconds + duration.nanoseconds)
+        let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(duration.nanoseconds)
+        return Instant(nanoseconds: overflow ? (instant.nanoseconds < 0 ? .min : .max) : sum)
     }
 
     package static func - (instant: Instant, duration: Duration) -> Instant {
-        Instant(nanoseconds: instant.nanoseconds - duration.nanoseconds)
+        let (difference, overflow) = instant.nanoseconds.subtractingReportingOverflow(duration.nanoseconds)
+        return Instant(nanoseconds: overflow ? (instant.nanoseconds < 0 ? .min : .max) : difference)
     }
 
     /// The time from the right moment to the left one; negative when the left one is earlier.
     package static func - (left: Instant, right: Instant) -> Duration {
-        .nanoseconds(left.nanoseconds - right.nanoseconds)
+        let (difference, overflow) = left.nanoseconds.subtractingReportingOverflow(right.nanoseconds)
+        return .nanoseconds(overflow ? (left.nanoseconds < 0 ? .min : .max) : difference)
     }
 }
 

@@ -264,6 +264,9 @@ package struct RunFailure: Hashable, Sendable {
 
 /// Tokens and cost of a run, as the relay wants them (relay sheet 6.1).
 package struct Usage: Hashable, Sendable {
+    /// What a run may be said to have cost, in dollars. Anything else is no price.
+    package static let costs: ClosedRange<Double> = 0...1e9
+
     package var inputTokens: Int
     package var outputTokens: Int
     package var estimatedCostUSD: Double?

@@ -9,6 +9,9 @@
 // A node is simdjson's own two-word reference, carried through C.
 static_assert(sizeof(simdjson::dom::element) == sizeof(sb_node));
 static_assert(std::is_trivially_copyable<simdjson::dom::element>::value);
+// So is its place in an array.
+static_assert(sizeof(simdjson::dom::array::iterator) == sizeof(sb_cursor::here));
+static_assert(std::is_trivially_copyable<simdjson::dom::array::iterator>::value);
 
 struct sb_json {
     // The bound of a recording's line and of a frame; nothing larger is handed over.
@@ -17,6 +20,8 @@ struct sb_json {
     const char *fault = "";
     bool was_too_deep = false;
 };
+
+static constexpr size_t small_document = 1u << 20;
 
 static simdjson::dom::element element(sb_node node) {
     simdjson::dom::element element;
@@ -39,6 +44,11 @@ sb_json *sb_json_make(void) { return new (std::nothrow) sb_json; }
 void sb_json_free(sb_json *json) { delete json; }
 
 bool sb_json_parse(sb_json *json, const char *start, size_t count, size_t capacity, sb_node *root) {
+    // After a large document its buffers go: they are many times its size.
+    if (count < small_document && json->parser.capacity() > 4 * small_document) {
+        json->parser = simdjson::dom::parser{256u << 20};
+        std::string().swap(json->compact);
+    }
     const bool padded = capacity >= count + simdjson::SIMDJSON_PADDING;
     simdjson::dom::element document;
     const auto error =
@@ -97,11 +107,23 @@ size_t sb_node_count(sb_node value) {
     return element(value).get(array) ? 0 : array.size();
 }
 
-bool sb_node_element(sb_node value, size_t index, sb_node *found) {
+bool sb_array_begin(sb_node value, sb_cursor *cursor) {
     simdjson::dom::array array;
-    simdjson::dom::element item;
-    if (element(value).get(array) || array.at(index).get(item)) return false;
-    *found = node(item);
+    if (element(value).get(array)) return false;
+    const auto begin = array.begin(), end = array.end();
+    std::memcpy(cursor->here, &begin, sizeof cursor->here);
+    std::memcpy(cursor->end, &end, sizeof cursor->end);
+    return true;
+}
+
+bool sb_array_next(sb_cursor *cursor, sb_node *found) {
+    simdjson::dom::array::iterator here, end;
+    std::memcpy(static_cast<void *>(&here), cursor->here, sizeof cursor->here);
+    std::memcpy(static_cast<void *>(&end), cursor->end, sizeof cursor->end);
+    if (!(here != end)) return false;
+    *found = node(*here);
+    ++here;
+    std::memcpy(cursor->here, &here, sizeof cursor->here);
     return true;
 }
 

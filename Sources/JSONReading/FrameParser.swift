@@ -55,14 +55,27 @@ package struct FrameNode {
 
     @inlinable package var string: String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
 
-    @inlinable package var integer: Int? {
+    /// A whole number within the range that its reader can calculate with; nil for any other. There is no way to read a number
+    /// without stating a range: 2^63 - 1 is a valid JSON number too, and adding one to it would trap.
+    @inlinable package func integer(in range: ClosedRange<Int>) -> Int? {
         var value: Int64 = 0
-        return sb_node_integer(node, &value) ? Int(value) : nil
+        guard sb_node_integer(node, &value) else { return nil }
+        let number = Int(value)
+        return range.contains(number) ? number : nil
     }
 
-    @inlinable package var double: Double? {
+    /// Likewise; a whole number outside the range becomes the nearest one inside.
+    @inlinable package func integer(clampedTo range: ClosedRange<Int>) -> Int? {
+        var value: Int64 = 0
+        guard sb_node_integer(node, &value) else { return nil }
+        return min(max(Int(value), range.lowerBound), range.upperBound)
+    }
+
+    /// A number within the range, whole or not.
+    @inlinable package func number(in range: ClosedRange<Double>) -> Double? {
         var value = 0.0
-        return sb_node_double(node, &value) ? value : nil
+        guard sb_node_double(node, &value) else { return nil }
+        return range.contains(value) ? value : nil
     }
 
     @inlinable package var flag: Bool? {
@@ -70,11 +83,17 @@ package struct FrameNode {
         return sb_node_flag(node, &value) ? value : nil
     }
 
+    /// The first 100,000 elements of an array. Walks it once: access by index would start from the front each time.
     @inlinable package var elements: [FrameNode] {
-        (0..<min(sb_node_count(node), 100_000)).compactMap { index in
-            var element = sb_node()
-            return sb_node_element(node, index, &element) ? FrameNode(node: element, json: json) : nil
+        var cursor = sb_cursor()
+        guard sb_array_begin(node, &cursor) else { return [] }
+        var elements: [FrameNode] = []
+        elements.reserveCapacity(min(sb_node_count(node), 100_000))
+        var element = sb_node()
+        while elements.count < 100_000, sb_array_next(&cursor, &element) {
+            elements.append(FrameNode(node: element, json: json))
         }
+        return elements
     }
 
     @inlinable package var compact: JSONText {
@@ -92,4 +111,12 @@ package struct FrameNode {
         guard let bytes else { return false }
         return bytes.elementsEqual(text.utf8)
     }
+}
+
+/// Ranges for numbers of a far side.
+extension ClosedRange where Bound == Int {
+    /// Tokens, sequence numbers, sizes: what JavaScript counts exactly. Sums of a thousand of them do not overflow.
+    package static var counts: Self { 0...(1 << 53) }
+    /// Milliseconds since 1970, to the year 5138: the differences stay far below 64 bits in nanoseconds' thousandths.
+    package static var wallMilliseconds: Self { 0...100_000_000_000_000 }
 }

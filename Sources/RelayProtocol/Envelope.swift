@@ -36,7 +36,7 @@ struct Envelope {
         guard let error = root["error"] else { return }
         code = error["code"]?.string
         words = error["message"]?.string
-        retryAfterMilliseconds = (error["retry_after_ms"]?.integer).map(Int64.init)
+        retryAfterMilliseconds = (error["retry_after_ms"]?.integer(in: .wallMilliseconds)).map(Int64.init)
         fields = (error["errors"]?.elements ?? []).prefix(20).compactMap { $0["path"]?.string }
     }
 }

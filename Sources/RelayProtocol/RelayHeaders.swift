@@ -30,7 +30,7 @@ struct RelayHeaders {
             namesBucket = true
             bucket = RelayBucket(rawValue: line.text)
         case 21 where line.isNamed("x-ratelimit-remaining"): remaining = line.count
-        case 23 where line.isNamed("x-ratelimit-reset-after"): resetAfter = Self.seconds(line.text)
+        case 23 where line.isNamed("x-ratelimit-reset-after"): resetAfter = OutsideNumber.seconds(line.text)
         default: break
         }
     }
@@ -38,10 +38,5 @@ struct RelayHeaders {
     /// At most 64 characters. Counting them costs more than all else here, and few bytes cannot be many characters.
     private static func start(of text: String) -> String {
         text.utf8.count <= 64 ? text : String(text.prefix(64))
-    }
-
-    private static func seconds(_ text: String) -> Duration? {
-        guard let value = Double(text), value.isFinite, value >= 0, value < 1e9 else { return nil }
-        return .nanoseconds(Int64(value * 1e9))
     }
 }

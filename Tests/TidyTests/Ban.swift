@@ -57,6 +57,12 @@ struct Ban: CustomStringConvertible {
         }
     }
 
+    /// The rooms that read what a far side wrote.
+    static let outsideReaders: Set = [
+        "AgentProtocols", "JSONReading", "LocalServer", "Recording", "RelayProtocol", "Transport", "WebSocketCodec",
+        "WebSocketLoop",
+    ]
+
     private static let programs: Set = ["sophon-bridge", "simulate-seeds", "bridge-bench"]
 
     static let all: [Ban] = [
@@ -104,6 +110,27 @@ struct Ban: CustomStringConvertible {
             words: ["import"], bad: ["import Glibc", "import Dispatch", "package import FoundationEssentials"],
             good: ["import BridgeModel", "importGlibc()"]
         ) { /\bimport +(?:Glibc|Musl|Darwin|Dispatch|Synchronization|Foundation\w*)\b/ },
+        Ban(
+            "a number from outside without a range",
+            instead: "read it with FrameNode.integer(in:), integer(clampedTo:) or number(in:)",
+            in: .except(["JSONReading", "CSimdjson", "Recording"]), words: ["sb_node_"],
+            bad: ["sb_node_integer(node, &value)", "if sb_node_double(a, &b) {"], good: ["sb_node_string(a, &b)"]
+        ) { /\bsb_node_(?:integer|double)\b/ },
+        Ban(
+            "a double from outside",
+            instead: "use OutsideNumber: 1e308 traps where it becomes an integer or a duration",
+            in: .only(outsideReaders), words: ["Double("], bad: ["let a = Double(text)", "Double( text)"],
+            good: ["Double.self", "takesDouble(a)", "let a: Double"]
+        ) { /\bDouble\(/ },
+        Ban(
+            "an integer made of a double", instead: "use OutsideNumber.rounded, or Int64(exactly:)",
+            in: .only(outsideReaders), words: ["Int"],
+            bad: [
+                "Int64(seconds * 1e9)", "Int(date.timeIntervalSince1970)", "Int64((a * 2.0).rounded())",
+                "Int(value * 1.5)",
+            ],
+            good: ["Int64(exactly: a.rounded())", "Int(text)", "Int64(seconds * 1_000)", "UInt64(count)"]
+        ) { /\bU?Int(?:64|32|16|8)?\((?!exactly:)[^,]*(?:\.rounded\(|\* *\d+(?:\.\d|e\d)|timeInterval)/ },
         Ban(
             "a forced try", instead: "throw on, or handle the error", in: .all,
             words: ["try!"], bad: ["let a = try" + "! b()"], good: ["try? b()", "try b()"]

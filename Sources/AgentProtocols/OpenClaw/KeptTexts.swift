@@ -6,13 +6,16 @@ import Glibc
 struct KeptTexts {
     /// Runs beyond this lose their text, and their next frame is taken as a snapshot.
     private static let limit = 256
+    /// Bytes of all texts: beyond this likewise.
+    private static let byteLimit = 16 << 20
     private var texts: [RunID: [UInt8]] = [:]
+    private var bytes = 0
 
     /// How the run's text moved with this cumulative text; nil: not at all.
     mutating func moved(_ run: RunID, to text: UnsafeRawBufferPointer) -> TextChange? {
-        if texts.count >= Self.limit, texts[run] == nil { texts.removeAll() }
+        if texts.count >= Self.limit, texts[run] == nil { forgetAll() }
         guard let known = texts[run] else {
-            texts[run] = Array(text)
+            keep(text, of: run)
             return .snapshot(String(decoding: text, as: UTF8.self))
         }
         let count = known.count
@@ -23,21 +26,40 @@ struct KeptTexts {
                 return memcmp(left, right, count) == 0
             }
         guard extends else {
-            texts[run] = Array(text)
+            keep(text, of: run)
             return .snapshot(String(decoding: text, as: UTF8.self))
         }
         guard text.count > count else { return nil }
         let addition = UnsafeRawBufferPointer(rebasing: text[count...])
-        texts[run]?.append(contentsOf: addition)
+        grow(run, by: addition)
         return .append(String(decoding: addition, as: UTF8.self))
     }
 
     mutating func appended(_ run: RunID, _ addition: UnsafeRawBufferPointer) -> TextChange? {
         guard addition.count > 0 else { return nil }
-        texts[run, default: []].append(contentsOf: addition)
+        grow(run, by: addition)
         return .append(String(decoding: addition, as: UTF8.self))
     }
 
-    mutating func forget(_ run: RunID) { texts[run] = nil }
-    mutating func forgetAll() { texts.removeAll() }
+    mutating func forget(_ run: RunID) { bytes -= texts.removeValue(forKey: run)?.count ?? 0 }
+
+    mutating func forgetAll() {
+        texts.removeAll()
+        bytes = 0
+    }
+
+    private mutating func keep(_ text: UnsafeRawBufferPointer, of run: RunID) {
+        forget(run)
+        guard text.count <= Self.byteLimit else { return }
+        if bytes + text.count > Self.byteLimit { forgetAll() }
+        texts[run] = Array(text)
+        bytes += text.count
+    }
+
+    /// A text that has no room any more is forgotten: what follows is then a snapshot, or is told by the history.
+    private mutating func grow(_ run: RunID, by addition: UnsafeRawBufferPointer) {
+        guard bytes + addition.count <= Self.byteLimit else { return forgetAll() }
+        texts[run, default: []].append(contentsOf: addition)
+        bytes += addition.count
+    }
 }

@@ -52,15 +52,12 @@ extension OpenClawDecoder {
 
     /// By the gateway's clock, as its challenge told it; without that by how long the approval was made to live.
     private func expiry(_ payload: FrameNode, at now: Instant) -> Instant? {
-        guard let end = payload["expiresAtMs"]?.integer else { return nil }
+        guard let end = payload["expiresAtMs"]?.integer(clampedTo: .wallMilliseconds) else { return nil }
         let day = 86_400_000
         if let gatewayClock {
-            let left = end.subtractingReportingOverflow(gatewayClock.milliseconds)
-            guard !left.overflow else { return nil }
-            return gatewayClock.at + .milliseconds(Int64(min(max(left.partialValue, 0), 366 * day)))
+            return gatewayClock.at + .milliseconds(min(max(end - gatewayClock.milliseconds, 0), 366 * day))
         }
-        guard let begin = payload["createdAtMs"]?.integer else { return nil }
-        let life = end.subtractingReportingOverflow(begin)
-        return life.overflow ? nil : now + .milliseconds(Int64(min(max(life.partialValue, 0), day)))
+        guard let begin = payload["createdAtMs"]?.integer(clampedTo: .wallMilliseconds) else { return nil }
+        return now + .milliseconds(min(max(end - begin, 0), day))
     }
 }

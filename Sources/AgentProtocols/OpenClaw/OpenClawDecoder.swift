@@ -120,7 +120,7 @@ package struct OpenClawDecoder: AgentDecoder {
         switch question {
         case .connect:
             let version = payload?["server"]?["version"]?.string ?? ""
-            detachesApprovals = payload?["protocol"]?.integer == 3
+            detachesApprovals = payload?["protocol"]?.integer(in: 3...3) != nil
             tellsNewestSegment = detachesApprovals && Self.isBeforeApril(version)
             return []
         case .send(let run):
@@ -162,7 +162,7 @@ package struct OpenClawDecoder: AgentDecoder {
         if name.holds("agent") { return agent(payload) }
         switch name.string ?? "" {
         case "connect.challenge":
-            gatewayClock = (payload["ts"]?.integer).map { ($0, now) }
+            gatewayClock = (payload["ts"]?.integer(in: .wallMilliseconds)).map { ($0, now) }
             defer { hasSocket = true }
             guard hasSocket, isRecorded else { return [] }
             kept.forgetAll()
@@ -211,7 +211,7 @@ package struct OpenClawDecoder: AgentDecoder {
         let run = RunID(id)
         if state.holds("delta") {
             // Smaller numbers are stale; equal ones are not (sheet 5).
-            if let sequence = payload["seq"]?.integer {
+            if let sequence = payload["seq"]?.integer(in: .counts) {
                 guard sequence >= lastSequence[run] ?? 0 else { return [] }
                 if lastSequence.count > 1_000 { lastSequence.removeAll() }
                 lastSequence[run] = sequence
@@ -271,10 +271,12 @@ package struct OpenClawDecoder: AgentDecoder {
     private func text(of payload: FrameNode) -> String? { payload["message"]?["content"]?.contentText }
 
     private func usage(_ node: FrameNode?) -> Usage? {
-        guard let node, let input = (node["input"] ?? node["input_tokens"] ?? node["inputTokens"])?.integer,
-            let output = (node["output"] ?? node["output_tokens"] ?? node["outputTokens"])?.integer
+        guard let node,
+            let input = (node["input"] ?? node["input_tokens"] ?? node["inputTokens"])?.integer(in: .counts),
+            let output = (node["output"] ?? node["output_tokens"] ?? node["outputTokens"])?.integer(in: .counts)
         else { return nil }
-        return Usage(inputTokens: input, outputTokens: output, estimatedCostUSD: node["cost"]?["total"]?.double)
+        return Usage(
+            inputTokens: input, outputTokens: output, estimatedCostUSD: node["cost"]?["total"]?.number(in: Usage.costs))
     }
 
     private static func reason(_ node: FrameNode?) -> RunEnd.Reason {
@@ -321,7 +323,7 @@ package struct OpenClawDecoder: AgentDecoder {
 
     private mutating func lifecycle(_ payload: FrameNode, _ data: FrameNode, _ run: RunID) -> RunEvent? {
         // The same frame again, or one that was overtaken: an old failure must not undo the attempt after it (sheet 5).
-        if let sequence = payload["seq"]?.integer {
+        if let sequence = payload["seq"]?.integer(in: .counts) {
             guard sequence > lastLifecycle[run] ?? -1 else { return nil }
             if lastLifecycle.count > 1_000 { lastLifecycle.removeAll() }
             lastLifecycle[run] = sequence

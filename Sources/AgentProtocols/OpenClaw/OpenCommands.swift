@@ -13,13 +13,17 @@ struct OpenCommands {
     }
 
     private static let limit = 256
+    /// A longer command is not known again; the shells of gateways take less.
+    private static let longest = 131_072
     private var open: [Command] = []
 
     mutating func notice(_ payload: FrameNode, _ data: FrameNode, run: RunID) {
         guard let call = data["toolCallId"]?.string.map({ ToolCallID($0) }) else { return }
         switch data["phase"]?.string {
         case "start":
-            guard let command = data["args"]?["command"]?.string, let session = payload["sessionKey"]?.string else {
+            guard let command = data["args"]?["command"]?.string, command.utf8.count <= Self.longest,
+                let session = payload["sessionKey"]?.string
+            else {
                 return
             }
             if open.count >= Self.limit { open.removeFirst() }

@@ -66,7 +66,7 @@ package struct OppiDecoder: AgentDecoder {
         }
         let id = AgentSession(name)
         if sessions[id] == nil, sessions.count >= 1_000 { return [] }
-        if let sequence = root["seq"]?.integer {
+        if let sequence = root["seq"]?.integer(in: .counts) {
             guard sequence > sessions[id]?.lastSequence ?? 0 else { return [] }
             sessions[id, default: Session()].lastSequence = sequence
         } else if sessions[id] == nil {
@@ -196,14 +196,18 @@ package struct OppiDecoder: AgentDecoder {
             return [signal(id, .failed(RunFailure(kind: .agentGone, message: root["reason"]?.string ?? "")))]
         case "state":
             guard root["session"]?["id"]?.string == id.text, let tokens = root["session"]?["tokens"] else { return [] }
-            if let input = tokens["input"]?.integer, let output = tokens["output"]?.integer {
+            if let input = tokens["input"]?.integer(in: .counts),
+                let output = tokens["output"]?.integer(in: .counts)
+            {
                 sessions[id]?.tokens = (input, output)
             }
             return []
         case "connected":
             // A smaller number than the last one seen is a new activation: the numbers begin anew (sheet 14.2).
             let last = sessions[id]?.lastSequence ?? 0
-            if let current = root["currentSeq"]?.integer, current < last { sessions[id]?.lastSequence = current }
+            if let current = root["currentSeq"]?.integer(in: .counts), current < last {
+                sessions[id]?.lastSequence = current
+            }
             return []
         case "permission_request", "permission_expired", "permission_cancelled":
             return permission(type, root, id, at: now)

@@ -16,6 +16,8 @@ package struct PiDecoder: AgentDecoder {
     }
 
     private static let session = AgentSession("pi")
+    /// Of one message. Those of 100,000 messages are added up.
+    private static let tokenLimit = 1 << 40
     private let parser = FrameParser()
     private var state = State.idle
     private var runs = 0
@@ -229,9 +231,9 @@ package struct PiDecoder: AgentDecoder {
         var usage = Usage(inputTokens: 0, outputTokens: 0)
         var cost = 0.0
         for message in messages {
-            usage.inputTokens += message["usage"]?["input"]?.integer ?? 0
-            usage.outputTokens += message["usage"]?["output"]?.integer ?? 0
-            cost += message["usage"]?["cost"]?["total"]?.double ?? 0
+            usage.inputTokens += message["usage"]?["input"]?.integer(in: 0...Self.tokenLimit) ?? 0
+            usage.outputTokens += message["usage"]?["output"]?.integer(in: 0...Self.tokenLimit) ?? 0
+            cost += message["usage"]?["cost"]?["total"]?.number(in: Usage.costs) ?? 0
             usage.model = message["model"]?.string ?? usage.model
             usage.provider = message["provider"]?.string ?? usage.provider
         }

@@ -45,7 +45,18 @@ bool sb_node_integer(sb_node node, int64_t *value);
 bool sb_node_double(sb_node node, double *value);
 bool sb_node_flag(sb_node node, bool *value);
 size_t sb_node_count(sb_node node);
-bool sb_node_element(sb_node node, size_t index, sb_node *element);
+
+/// A place in an array. Valid as long as the array's node.
+typedef struct sb_cursor {
+    uintptr_t here[2];
+    uintptr_t end[2];
+} sb_cursor;
+
+/// Puts the cursor before the first element. False: no array.
+bool sb_array_begin(sb_node node, sb_cursor *cursor);
+/// The next element, in constant time. False: there is none.
+bool sb_array_next(sb_cursor *cursor, sb_node *element);
+
 /// The value as compact JSON, in a buffer that the next call overwrites.
 sb_bytes sb_node_compact(sb_json *json, sb_node node);
 

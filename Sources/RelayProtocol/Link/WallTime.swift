@@ -6,16 +6,17 @@ import JSONReading
 enum WallTime {
     /// Below this a number counts seconds (sheet 2.3).
     private static let leastMilliseconds = 1_000_000_000_000
+    private static let longest = leastMilliseconds * 1_000 - 1
 
     static func milliseconds(_ node: FrameNode?) -> Int64? {
         guard let node else { return nil }
-        if let number = node.integer { return milliseconds(number) }
+        if let number = node.integer(in: 1...longest) { return milliseconds(number) }
         guard let text = node.string, text.utf8.count <= 64 else { return nil }
         return Int(text).flatMap(milliseconds) ?? parse(text)
     }
 
     private static func milliseconds(_ number: Int) -> Int64? {
-        guard number > 0, number < leastMilliseconds * 1_000 else { return nil }
+        guard (1...longest).contains(number) else { return nil }
         return Int64(number < leastMilliseconds ? number * 1_000 : number)
     }
 
@@ -23,6 +24,7 @@ enum WallTime {
         let plain = Date.ISO8601FormatStyle()
         let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         guard let date = (try? fractional.parse(text)) ?? (try? plain.parse(text)) else { return nil }
-        return Int64((date.timeIntervalSince1970 * 1_000).rounded())
+        guard let milliseconds = OutsideNumber.rounded(date.timeIntervalSince1970 * 1_000) else { return nil }
+        return (-Int64(longest)...Int64(longest)).contains(milliseconds) ? milliseconds : nil
     }
 }

@@ -60,7 +60,9 @@ struct StateReader {
     }
 
     func amount(_ name: String) throws(Fault) -> Double {
-        guard let value = root[name]?.double, value >= 0 else { throw fault(name, "is no number from 0") }
+        guard let value = root[name]?.double, (0...1e12).contains(value) else {
+            throw fault(name, "is no number from 0 to 1e12")
+        }
         return value
     }
 

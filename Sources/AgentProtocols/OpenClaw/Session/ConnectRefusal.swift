@@ -25,7 +25,7 @@ struct ConnectRefusal {
         nextStep = details?["recommendedNextStep"]?.string
         mayRetryWithDeviceToken = details?["canRetryWithDeviceToken"]?.flag
         pausesReconnect = details?["pauseReconnect"]?.flag
-        expectedProtocol = details?["expectedProtocol"]?.integer
+        expectedProtocol = details?["expectedProtocol"]?.integer(in: 0...1_000_000)
         isRetryable = (error?["retryable"] ?? details?["retryable"])?.flag
         retryAfter = Self.delay(error?["retryAfterMs"] ?? details?["retryAfterMs"])
         detail = details?["code"]?.string ?? Self.meaning(of: message, code: code)
@@ -40,7 +40,7 @@ struct ConnectRefusal {
 
     /// At most ten minutes, whatever the far side says.
     static func delay(_ node: FrameNode?) -> Duration? {
-        (node?.integer).map { .milliseconds(Int64(min(max($0, 0), 600_000))) }
+        (node?.integer(clampedTo: 0...600_000)).map { .milliseconds($0) }
     }
 
     /// A name that may stand in a command line a person copies (sheet 3.5).

@@ -20,16 +20,16 @@ struct Gateway {
     /// Nil when it is no greeting.
     init?(_ payload: FrameNode?, at now: Instant) {
         guard let payload, payload["type"]?.holds("hello-ok") == true,
-            let protocolVersion = payload["protocol"]?.integer
+            let protocolVersion = payload["protocol"]?.integer(in: 0...1_000_000)
         else { return nil }
         self.protocolVersion = protocolVersion
         version = payload["server"]?["version"]?.string ?? "unknown"
         methods = Set(payload["features"]?["methods"]?.elements.compactMap(\.string) ?? [])
         let policy = payload["policy"]
-        tickInterval = .milliseconds(Int64(min(max(policy?["tickIntervalMs"]?.integer ?? 30_000, 1_000), 600_000)))
-        maxPayload = max(policy?["maxPayload"]?.integer ?? 524_288, 65_536)
-        startedAt = (payload["snapshot"]?["uptimeMs"]?.integer).map {
-            now - .milliseconds(Int64(min(max($0, 0), 1 << 50)))
+        tickInterval = .milliseconds(policy?["tickIntervalMs"]?.integer(clampedTo: 1_000...600_000) ?? 30_000)
+        maxPayload = policy?["maxPayload"]?.integer(clampedTo: 65_536...(1 << 40)) ?? 524_288
+        startedAt = (payload["snapshot"]?["uptimeMs"]?.integer(clampedTo: .wallMilliseconds)).map {
+            now - .milliseconds($0)
         }
         defaultAgent = payload["snapshot"]?["sessionDefaults"]?["defaultAgentId"]?.string?.lowercased()
         let auth = payload["auth"]

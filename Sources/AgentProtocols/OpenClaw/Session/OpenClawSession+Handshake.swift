@@ -23,7 +23,8 @@ extension OpenClawSession {
             id, "connect",
             introduction(
                 nonce: root["payload"]?["nonce"]?.string ?? "",
-                challengedAt: root["payload"]?["ts"]?.integer ?? Int(sleepWatch.wallMilliseconds ?? 0)))
+                challengedAt: root["payload"]?["ts"]?.integer(in: .wallMilliseconds)
+                    ?? Int(sleepWatch.wallMilliseconds ?? 0)))
         _ = frame.withUnsafeBytes { decoder.sent($0, capacity: $0.count, at: now) }
         state = .introducing(request: id, until: now + Self.handshakeLimit)
         orders.append(.send(frame))

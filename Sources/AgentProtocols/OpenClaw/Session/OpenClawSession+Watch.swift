@@ -16,18 +16,36 @@ extension OpenClawSession {
         case .idle, .lost: break
         case .dialling(let until), .greeting(let until), .introducing(_, let until), .waiting(let until): add(until)
         case .live:
-            add(silenceEnds)
-            for request in pending.values { add(request.deadline) }
-            for run in runs.values {
-                add(run.resendAt)
-                if run.isFollowed { add(run.lastHeard + Self.quietLimit) }
-            }
+            for run in runs.values { add(run.resendAt) }
+            if pausedSince == nil { addWatches(add) }
             for decision in decisions.values { add(decision.resendAt) }
         }
         for run in runs.values { add(run.givenUpAt) }
         for stop in stops.values { add(stop.until) }
         for decision in decisions.values where !decision.isAsked { add(decision.expiresAt) }
         return next
+    }
+
+    private func addWatches(_ add: (Instant) -> Void) {
+        add(silenceEnds)
+        for request in pending.values { add(request.deadline) }
+        for run in runs.values where run.isFollowed { add(run.lastHeard + Self.quietLimit) }
+    }
+
+    package var mayPauseReading: Bool { isLive }
+
+    package mutating func readingPaused(at now: Instant) { pausedSince = now }
+
+    /// What was due meanwhile gets the time that it was not read.
+    package mutating func readingResumed(at now: Instant) {
+        guard let since = pausedSince else { return }
+        pausedSince = nil
+        lastFrame = now
+        for (id, var request) in pending {
+            request.deadline = request.deadline + (now - since)
+            pending[id] = request
+        }
+        for run in runs.keys { runs[run]?.lastHeard = now }
     }
 
     private var silenceEnds: Instant {
@@ -52,6 +70,7 @@ extension OpenClawSession {
             observed([.linkLost])
         }
         gateway = nil
+        pausedSince = nil
         decoder.socketLost()
         pending.removeAll()
         subscribed.removeAll()
@@ -82,7 +101,7 @@ extension OpenClawSession {
         case .dialling(let until) where until <= now: giveUp("the gateway did not answer the call", at: now)
         case .greeting(let until) where until <= now: giveUp("the gateway sent no challenge", at: now)
         case .introducing(_, let until) where until <= now: giveUp("the gateway did not greet", at: now)
-        case .live where silenceEnds <= now:
+        case .live where pausedSince == nil && silenceEnds <= now:
             orders.append(.close(code: 4000, reason: "tick timeout"))
             lose("the gateway fell silent", .byBackOff, at: now)
         case .waiting(let until) where until <= now: dial(at: now)
@@ -111,7 +130,7 @@ extension OpenClawSession {
     /// dropped for a slow socket like deltas (sheet 5). E1 has one counter for all
     /// its clients, where holes mean nothing (sheet 5).
     mutating func noticeSequence(_ root: FrameNode, at now: Instant) {
-        guard isLive, let sequence = root["seq"]?.integer else { return }
+        guard isLive, let sequence = root["seq"]?.integer(in: .counts) else { return }
         defer { lastOuterSequence = max(sequence, lastOuterSequence ?? 0) }
         guard !decoder.tellsNewestSegment, let last = lastOuterSequence, sequence > last + 1 else { return }
         orders.append(.note(.framesLost(sequence - last - 1)))

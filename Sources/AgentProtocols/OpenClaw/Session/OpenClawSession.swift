@@ -54,6 +54,8 @@ package struct OpenClawSession: ~Copyable {
     var formerGateway: Gateway?
     var restartExpected: Duration?
     var lastFrame = Instant.zero
+    /// Nothing is read since then: silence says nothing, and no answer comes.
+    var pausedSince: Instant?
     var lastOuterSequence: Int?
     var sleepWatch = SleepWatch()
     var toldUnknown = UnknownTally()
@@ -201,9 +203,11 @@ package struct OpenClawSession: ~Copyable {
         sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
         watch(at: now)
         if isLive {
-            expireRequests(at: now)
             sendDue(at: now)
-            lookUpQuietRuns(at: now)
+            if pausedSince == nil {
+                expireRequests(at: now)
+                lookUpQuietRuns(at: now)
+            }
         }
         forgetOld(at: now)
         settle(at: now, using: &random)
