@@ -66,8 +66,9 @@ final class PendingUpgrade {
         let served = ServedConnection(control: control)
         let (acceptance, engine, handover) = (acceptance, engine, Handover(pointer: handle))
         engine.sockets.enter()
-        // While the server stops, the library must have the socket back before this call returns.
-        guard engine.remember(served) else { return Self.end(served, handover, engine) }
+        // While the server stops, the library must have the socket back before this call returns. Without a descriptor to wake
+        // its thread by, the connection is closed again: the client may try later.
+        guard engine.remember(served), control.isUsable else { return Self.end(served, handover, engine) }
         let started = startThread {
             let socket = ServedSocket(control: control)
             let handler = acceptance.session(socket)

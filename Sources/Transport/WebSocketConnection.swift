@@ -5,13 +5,18 @@ package import WebSocketLoop
 /// A WebSocket connection over libcurl, with a thread of its own: it connects at once, and lives until its last event.
 ///
 /// TLS is always verified; a proxy is taken from the environment. Letting go of it cuts it; the handler is called once
-/// more then. Where the system has no thread left, the handler is told so before `init` returns.
+/// more then. Where the system has no thread or descriptor left, the handler is told so before `init` returns.
 package final class WebSocketConnection: ControlledLink {
     package let control: LinkControl
 
     package init(_ request: WebSocketRequest, handler: @escaping @Sendable (WebSocketEvent) -> Void) {
         let control = LinkControl(sendLimit: request.sendLimit)
         self.control = control
+        guard control.isUsable else {
+            control.finish()
+            handler(.failed(WebSocketFailure(.other, LinkControl.noDescriptorSentence)))
+            return
+        }
         let started = startThread {
             Opening(request: request, control: control, handler: handler).run()
         }

@@ -5,14 +5,12 @@ import WebSocketCodec
 
 /// Wakes a thread that polls. A wake-up before the poll is not lost.
 package final class WakeUp: Sendable {
+    /// -1 when the process has no descriptor left.
     package let descriptor: Int32
 
-    init() {
-        descriptor = sb_eventfd_make()
-        precondition(descriptor >= 0, "no descriptor is left for a connection; see `ulimit -n`")
-    }
+    init() { descriptor = sb_eventfd_make() }
 
-    deinit { close(descriptor) }
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
     func raise() { sb_eventfd_raise(descriptor) }
     package func clear() { sb_eventfd_clear(descriptor) }
@@ -41,6 +39,11 @@ package final class LinkControl: Sendable {
     private let state = Locked(State())
 
     package init(sendLimit: Int) { self.sendLimit = sendLimit }
+
+    /// False when the process had no file descriptor left for it: no connection may be run with it.
+    package var isUsable: Bool { wakeUp.descriptor >= 0 }
+    package static let noDescriptorSentence =
+        "the process has no file descriptor left for a connection; raise its limit (`ulimit -n`, LimitNOFILE=)"
 
     /// Changes the state, unless it is all over, and wakes the thread once for what it has not yet looked at.
     private func ask(_ change: @Sendable (inout State) -> Void) {

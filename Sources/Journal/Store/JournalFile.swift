@@ -99,6 +99,16 @@ enum JournalFile {
     }
 
     private static func unwritable(_ doing: String) -> JournalFailure {
+        if errno == EMFILE || errno == ENFILE {
+            return JournalFailure(
+                .other,
+                "cannot \(doing): \(String(cString: strerror(errno))); raise the limit of open files (`ulimit -n`, LimitNOFILE=)"
+            )
+        }
+        return whoMayNotWrite(doing)
+    }
+
+    private static func whoMayNotWrite(_ doing: String) -> JournalFailure {
         JournalFailure(
             errno == ENOSPC ? .full : .readOnly,
             "cannot \(doing): \(String(cString: strerror(errno))); let this user write there, or set SOPHON_STATE_DIR to another directory"
