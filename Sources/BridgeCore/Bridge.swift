@@ -25,6 +25,8 @@ package struct BridgeSettings: Sendable, Hashable {
     package var whenBusy = WhenBusy.wait
     /// How long a Stop for a message that has not come yet is remembered.
     package var stopMemory = Duration.seconds(30 * 60)
+    /// Runs that the agent has at once; more messages wait their turn in the journal, in the order they came.
+    package var runLimit = 200
 
     package init() {}
 }
@@ -54,6 +56,8 @@ package struct Bridge: ~Copyable {
     private var agentPresent: Bool
     /// What a person can do, so that the agent can be reached.
     private var agentRemedy: String?
+    /// Some turn could not be handed over because the agent has `BridgeSettings.runLimit` runs.
+    private var isRunLimitReached = false
     let isJournaled: Bool
     /// Turns of which more than the text has changed since they were kept.
     var unkept: Set<TurnID> = []
@@ -219,7 +223,7 @@ package struct Bridge: ~Copyable {
     package mutating func agentBack(at now: Instant) {
         agentPresent = true
         for id in entries.keys.sorted() { change(id, at: now) { $0.agentBack(at: now) } }
-        for session in queues.keys.sorted() { handOverNext(of: session, at: now) }
+        for session in sessionsByAge { handOverNext(of: session, at: now) }
         deliver(at: now)
         keepChanged()
     }
@@ -302,12 +306,42 @@ package struct Bridge: ~Copyable {
         queues[session]?.left(id)
         if queues[session]?.isEmpty == true { queues[session] = nil }
         handOverNext(of: session, at: now)
+        handOverWaiting(at: now)
     }
 
     private mutating func handOverNext(of session: AgentSession, at now: Instant) {
-        while let id = queues[session]?.next(agentPresent: agentPresent) {
-            change(id, at: now) { $0.handOver(at: now) }
+        while let id = nextToHandOver(of: session) { change(id, at: now) { $0.handOver(at: now) } }
+    }
+
+    private mutating func nextToHandOver(of session: AgentSession) -> TurnID? {
+        guard hasRoomForRun else {
+            isRunLimitReached = true
+            return nil
         }
+        return queues[session]?.next(agentPresent: agentPresent)
+    }
+
+    /// No turn is with the agent that is not open, so the count is needed only where many are.
+    private var hasRoomForRun: Bool {
+        entries.count <= settings.runLimit || queues.values.reduce(0) { $0 + $1.runningCount } < settings.runLimit
+    }
+
+    /// A run has ended while others waited for room: the sessions go on in the order in which their messages came.
+    private mutating func handOverWaiting(at now: Instant) {
+        guard isRunLimitReached, agentPresent, hasRoomForRun else { return }
+        isRunLimitReached = false
+        for session in sessionsByAge {
+            handOverNext(of: session, at: now)
+            if isRunLimitReached { return }
+        }
+    }
+
+    private var sessionsByAge: [AgentSession] {
+        guard entries.count > settings.runLimit else { return queues.keys.sorted() }
+        let waiting = queues.compactMap { session, queue in
+            queue.firstWaiting.flatMap { entries[$0] }.map { ($0.turn.opening.receivedAt, session) }
+        }
+        return waiting.sorted { $0 < $1 }.map(\.1)
     }
 
     private mutating func close(_ id: TurnID, at now: Instant) {
@@ -319,6 +353,7 @@ package struct Bridge: ~Copyable {
         unkept.remove(id)
         orders.append(.turnClosed(id, entry.turn.outcome ?? .gone))
         handOverNext(of: entry.turn.opening.agentSession, at: now)
+        handOverWaiting(at: now)
     }
 
     private mutating func remember(stop interaction: InteractionID, at now: Instant) {

@@ -28,6 +28,8 @@ package struct SessionQueue: Sendable, Hashable {
 
     /// Turns that wait for the agent, or for one before them.
     package var waitingCount: Int { waiting.count }
+    package var runningCount: Int { running.count }
+    package var firstWaiting: TurnID? { waiting.first }
 
     package mutating func arrived(_ turn: TurnID) { waiting.append(turn) }
 
