@@ -8,6 +8,8 @@ package struct BridgeFigures: Hashable, Sendable {
     package var deadLetters: Int
     /// Calls that each bucket would allow now.
     package var levels: [RelayBucket: Double]
+    /// `HeldBytes.lanes` of this machine.
+    package var held = 0
 }
 
 extension Bridge {
@@ -18,6 +20,13 @@ extension Bridge {
         for bucket in RelayBucket.allCases { levels[bucket] = delivery.level(of: bucket, at: now) }
         return BridgeFigures(
             openTurns: openTurns, waitingTurns: queues.values.reduce(0) { $0 + $1.waitingCount },
-            callsUnderWay: callsUnderWay, deadLetters: tally.deadLetters, levels: levels)
+            callsUnderWay: callsUnderWay, deadLetters: tally.deadLetters, levels: levels, held: heldBytes)
     }
+
+    /// What the lanes hold (`HeldBytes.lanes`). At most `DeliverySettings.heldBytes`, but for what is never cut: ends, messages,
+    /// approvals, text, and the calls under way.
+    package var heldBytes: Int { delivery.heldBytes }
+
+    /// The call was tried and will be tried again.
+    package func isPending(_ call: CallID) -> Bool { delivery.isPending(call) }
 }

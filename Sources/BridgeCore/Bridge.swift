@@ -53,11 +53,11 @@ package struct Bridge: ~Copyable {
     private var rememberedStops: [InteractionID: Instant] = [:]
     var orders: [BridgeOrder] = []
     private var deliveryWake: Instant?
-    private var agentPresent: Bool
+    var agentPresent: Bool
     /// What a person can do, so that the agent can be reached.
     private var agentRemedy: String?
     /// Some turn could not be handed over because the agent has `BridgeSettings.runLimit` runs.
-    private var isRunLimitReached = false
+    var isRunLimitReached = false
     let isJournaled: Bool
     /// Turns of which more than the text has changed since they were kept.
     var unkept: Set<TurnID> = []
@@ -299,49 +299,6 @@ package struct Bridge: ~Copyable {
             case .note(let note): orders.append(.turnNote(id, note))
             }
         }
-    }
-
-    private mutating func free(_ id: TurnID, at now: Instant) {
-        guard let session = entries[id]?.turn.opening.agentSession else { return }
-        queues[session]?.left(id)
-        if queues[session]?.isEmpty == true { queues[session] = nil }
-        handOverNext(of: session, at: now)
-        handOverWaiting(at: now)
-    }
-
-    private mutating func handOverNext(of session: AgentSession, at now: Instant) {
-        while let id = nextToHandOver(of: session) { change(id, at: now) { $0.handOver(at: now) } }
-    }
-
-    private mutating func nextToHandOver(of session: AgentSession) -> TurnID? {
-        guard hasRoomForRun else {
-            isRunLimitReached = true
-            return nil
-        }
-        return queues[session]?.next(agentPresent: agentPresent)
-    }
-
-    /// No turn is with the agent that is not open, so the count is needed only where many are.
-    private var hasRoomForRun: Bool {
-        entries.count <= settings.runLimit || queues.values.reduce(0) { $0 + $1.runningCount } < settings.runLimit
-    }
-
-    /// A run has ended while others waited for room: the sessions go on in the order in which their messages came.
-    private mutating func handOverWaiting(at now: Instant) {
-        guard isRunLimitReached, agentPresent, hasRoomForRun else { return }
-        isRunLimitReached = false
-        for session in sessionsByAge {
-            handOverNext(of: session, at: now)
-            if isRunLimitReached { return }
-        }
-    }
-
-    private var sessionsByAge: [AgentSession] {
-        guard entries.count > settings.runLimit else { return queues.keys.sorted() }
-        let waiting = queues.compactMap { session, queue in
-            queue.firstWaiting.flatMap { entries[$0] }.map { ($0.turn.opening.receivedAt, session) }
-        }
-        return waiting.sorted { $0 < $1 }.map(\.1)
     }
 
     private mutating func close(_ id: TurnID, at now: Instant) {

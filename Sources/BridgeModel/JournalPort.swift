@@ -22,6 +22,12 @@ package protocol TurnJournal: Sendable {
     func load() throws(JournalFailure) -> JournalContents
     /// Forgets what was closed or seen before that moment (milliseconds since 1970).
     func purge(before wall: Int64)
+    /// What was handed in and is not committed yet (`HeldBytes.journal`).
+    var heldBytes: Int { get }
+}
+
+extension TurnJournal {
+    package var heldBytes: Int { 0 }
 }
 
 /// Where a turn is shown.
@@ -54,6 +60,20 @@ package enum JournalEntry: Hashable, Sendable {
     /// What the agent must know again after a restart: a name and a value (a run's agent session, a relay session of a
     /// mirrored run, …).
     case setting(name: String, value: [UInt8]?)
+}
+
+extension JournalEntry {
+    /// As `HeldBytes` counts.
+    package var heldBytes: Int {
+        let payload =
+            switch self {
+            case .turn(_, let record): record.count
+            case .call(let call): call.body.count
+            case .setting(_, let value): value?.count ?? 0
+            case .tried, .closed, .stop, .event: 0
+            }
+        return HeldBytes.entryCost + payload
+    }
 }
 
 package struct StoredCall: Hashable, Sendable {

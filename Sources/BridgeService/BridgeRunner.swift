@@ -48,12 +48,17 @@ package final class BridgeRunner: Sendable {
         var notKept: [TurnID: JournalFailure] = [:]
         /// What an earlier process stored and had no answer to.
         var storedCalls: [IdempotencyKey: StoredCall] = [:]
+        var storedBytes = 0
 
         init(_ bridge: consuming sending Bridge) { self.bridge = bridge }
 
         /// Of a turn that is closed meanwhile no record is wanted any more.
         mutating func note(_ turn: TurnID, notKept failure: JournalFailure?) {
             notKept[turn] = bridge.turn(turn) == nil ? nil : failure
+        }
+
+        mutating func forget(_ key: IdempotencyKey) {
+            if let call = storedCalls.removeValue(forKey: key) { storedBytes -= call.heldBytes }
         }
     }
 
@@ -116,7 +121,24 @@ package final class BridgeRunner: Sendable {
 
     /// The bodies that a restored bridge will ask for by their keys.
     package func remember(_ calls: [StoredCall]) {
-        state.withLock { state in for call in calls { state.storedCalls[call.key] = call } }
+        state.withLock { state in
+            for call in calls {
+                state.forget(call.key)
+                state.storedCalls[call.key] = call
+                state.storedBytes += call.heldBytes
+            }
+        }
+    }
+
+    /// What waits here, as the ledger counts; the journal's part is its own.
+    package var heldBytes: HeldBytes {
+        state.withLock { state in
+            var held = HeldBytes()
+            held.lanes = state.bridge.heldBytes
+            held.storedCalls = state.storedBytes
+            held.journal = edges.journal?.heldBytes ?? 0
+            return held
+        }
     }
 
     package var relayAddress: RelayAddress { relay.withLock { $0 } }
@@ -339,10 +361,15 @@ package final class BridgeRunner: Sendable {
         answered(attempt, answer)
         var random = RandomAdapter(source: edges.random)
         tell { bridge, now in bridge.answered(attempt.call, with: answer, at: now, using: &random) }
-        if case .stored(let key) = attempt.payload, answer.outcome.isDelivered {
-            state.withLock { $0.storedCalls[key] = nil }
+        // Whatever it came to: unless the same call is tried again, its body has served.
+        if case .stored(let key) = attempt.payload {
+            state.withLock { state in if !state.bridge.isPending(attempt.call) { state.forget(key) } }
         }
     }
+}
+
+extension StoredCall {
+    fileprivate var heldBytes: Int { HeldBytes.entryCost + body.count }
 }
 
 extension JournalFailure {

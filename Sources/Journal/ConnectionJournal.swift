@@ -25,6 +25,8 @@ struct ConnectionJournal: TurnJournal {
         return try answer.wait().get()
     }
 
+    var heldBytes: Int { journal.writer.queue.heldBytes(of: name) }
+
     func purge(before wall: Int64) { journal.writer.queue.purge(name, before: wall) }
 
     private func hand(_ work: JournalJob.Work) {

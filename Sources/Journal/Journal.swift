@@ -11,7 +11,7 @@ import Locking
 /// - Only the writer brings the write-ahead log into the file; readers (`JournalReader`) never do.
 /// - What nobody waits for (`done` nil) is left to the journal: when it cannot be written it is tried again, before whatever is
 ///   handed in later, after one second and then twice as long each time up to half a minute.
-/// - The queue has no bound of its own: its callers are bounded.
+/// - The queue has no bound of its own: `HeldBytes` counts what waits in it, and at the memory limit its callers stop reading.
 package final class Journal: Sendable {
     let writer: JournalWriter
     /// Why the file cannot shrink, and what to do; nil: it can.

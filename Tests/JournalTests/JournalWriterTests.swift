@@ -26,6 +26,23 @@ struct JournalWriterTests {
         #expect(gate.batches.withLock { $0 } == [1, 20])
     }
 
+    @Test("what waits is counted in bytes, for each connection by itself, until it is committed or has failed")
+    func heldBytes() throws {
+        let folder = try JournalFolder()
+        let gate = WriterGate()
+        let journal = try folder.open(gate.hooks)
+        let (main, other) = (journal.connection(Sample.main), journal.connection(ConnectionName("other")))
+        let told = Queue<Int>()
+        #expect(gate.hold { main.submit([Sample.turn("first")], .written, done: nil) })
+        let body = String(repeating: "x", count: 90_000)
+        main.submit([.call(Sample.call("a", "k", body: body))], .written) { _ in told.put(main.heldBytes) }
+        main.submit([.call(Sample.call("a", "k", body: "another"))], .written) { _ in told.put(main.heldBytes) }
+        #expect(main.heldBytes > 90_000)
+        #expect(other.heldBytes == 0)
+        gate.release()
+        #expect(try (0..<2).map { _ in try told.next() } == [0, 0])
+    }
+
     @Test("what several threads hand in is kept, each thread's in its order")
     func manyThreads() async throws {
         let folder = try JournalFolder()

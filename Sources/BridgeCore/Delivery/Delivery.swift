@@ -16,25 +16,28 @@ package import BridgeModel
 /// `settings.reserved` fewer.
 package struct Delivery: Sendable {
     package let settings: DeliverySettings
-    package private(set) var tally = DeliveryTally()
+    package internal(set) var tally = DeliveryTally()
     /// Why nothing is sent any more.
     package private(set) var stopped: RelayErrorCode?
 
     /// By slot; free slots hold `Lane.vacant`.
     var lanes: [Lane] = []
     private var freeSlots: [Int] = []
-    private var slots: [TurnID: Int] = [:]
-    private var lines = DeliveryLines()
+    var slots: [TurnID: Int] = [:]
+    var lines = DeliveryLines()
 
     /// In the order of `RelayBucket.index`.
-    private var buckets: [TokenBucket]
+    var buckets: [TokenBucket]
     private var sharedPace: SharedPace
     private var policy = RetryPolicy()
     /// What came to pass without an answer, to be told by `next`.
     private var untold: [DeliveryReport] = []
 
+    /// What all lanes hold.
+    package internal(set) var heldBytes = 0
+
     var time = SteadyTime()
-    private var underWay = 0
+    var underWay = 0
     private var ordinaryUnderWay = 0
     private var calls: UInt64 = 0
     private var turns: UInt64 = 0
@@ -61,6 +64,7 @@ package struct Delivery: Sendable {
             lanes[slot] = Lane(
                 restoring: lane.record, windowEnds: lane.windowEnds, at: time.latest)
             lanes[slot].textHold = settings.textHold
+            lanes[slot].countedBytes = lane.countedBytes
             refile(slot, at: time.latest)
         }
     }
@@ -95,6 +99,7 @@ package struct Delivery: Sendable {
         }
         tellLater(reports, of: turn)
         refile(slot, at: now)
+        makeRoom()
     }
 
     package mutating func replace(_ post: Post, on turn: TurnID, at instant: Instant) {
@@ -212,34 +217,6 @@ package struct Delivery: Sendable {
         if lanes.indices.contains(call.slot) { lanes[call.slot].keep(body, of: ahead) }
     }
 
-    // MARK: - For status, metrics and the journal
-
-    package var callsUnderWay: Int { underWay }
-
-    package var laneCount: Int { slots.count }
-
-    /// The tokens that may be taken now.
-    package mutating func level(of bucket: RelayBucket, at instant: Instant) -> Double {
-        buckets[bucket.index].level(at: time.read(instant))
-    }
-
-    package func figures(of bucket: RelayBucket) -> BucketFigures { buckets[bucket.index].figures }
-
-    /// How many lanes wait for a token of that bucket, or for the pace that all share.
-    package func lanesWaiting(for bucket: RelayBucket) -> Int { lines.count(in: bucket) }
-
-    /// Whether some lane has text that was never tried, and a bubble for it.
-    package var hasWaitingText: Bool { lanes.contains { $0.queue.textBytes > 0 && $0.bubble != .awaited } }
-
-    package var isIdle: Bool {
-        underWay == 0 && lanes.allSatisfy { $0.frozen == nil && $0.queue.isEmpty }
-    }
-
-    /// What a restart would know of this lane, were it to happen now.
-    package func record(of turn: TurnID) -> LaneRecord? { slots[turn].map { lanes[$0].record } }
-
-    func isBetweenRecords(_ turn: TurnID) -> Bool { slots[turn].map { lanes[$0].isBetweenRecords } ?? false }
-
     // MARK: - Lanes and lines
 
     private mutating func add(_ lane: Lane, at now: Instant) {
@@ -276,6 +253,7 @@ package struct Delivery: Sendable {
     /// Puts a lane where it belongs after something about it has changed.
     private mutating func refile(_ slot: Int, at now: Instant) {
         tellLater(lanes[slot].giveUpForgotten(at: now), of: lanes[slot].address.turn)
+        count(slot)
         if lanes[slot].mayGo { return remove(slot) }
         switch lanes[slot].readiness(at: now) {
         case .nothing:
@@ -308,6 +286,7 @@ package struct Delivery: Sendable {
         lines.leave(slot)
         lines.setTimer(slot, to: nil)
         slots[lanes[slot].address.turn] = nil
+        heldBytes -= lanes[slot].countedBytes
         lanes[slot] = .vacant
         freeSlots.append(slot)
         #if PLANTED_FAULTS

@@ -54,6 +54,8 @@ package struct DeliveryTally: Hashable, Sendable {
     package var conflicts = 0
     package var deadLetters = 0
     package var dropped = 0
+    /// Payloads of cards, and progress, that gave way for want of memory.
+    package var payloadsCut = 0
     /// Posts of a lane that cannot take them (after its end, beyond its bound, of no known lane).
     package var notTaken = 0
     /// Answers to calls that are not under way.

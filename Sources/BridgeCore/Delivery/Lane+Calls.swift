@@ -189,7 +189,8 @@ extension Lane {
                 relayCall = self.relayCall(post, entry)
             }
             return Frozen(
-                call: call, name: post.name, payload: .fresh(relayCall), since: entry.since, tried: tried)
+                call: call, name: post.name, payload: .fresh(relayCall), since: entry.since, tried: tried,
+                bytes: entry.bytes)
         case .text:
             preconditionFailure("texts are taken by their own way")
         }
@@ -203,7 +204,8 @@ extension Lane {
         return Frozen(
             call: call, name: .text(endOffset: streamed),
             payload: .fresh(.sendMessageDelta(SendMessageDelta(message: message, delta: text, key: key))),
-            since: since, tried: RetryPolicy.Tried(kind: .text, deadline: windowEnds))
+            since: since, tried: RetryPolicy.Tried(kind: .text, deadline: windowEnds),
+            bytes: HeldBytes.entryCost + text.utf8.count)
     }
 
     private mutating func learn(_ message: MessageID, at now: Instant) {

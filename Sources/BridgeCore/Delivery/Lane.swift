@@ -62,6 +62,8 @@ struct Lane: Sendable {
         var tried: RetryPolicy.Tried
         /// Of the try under way: its number in the bucket.
         var number: UInt64 = 0
+        /// Of its payload, while it is not answered.
+        var bytes = 0
     }
 
     struct PreparedCall: Hashable, Sendable {
@@ -105,6 +107,8 @@ struct Lane: Sendable {
     var isClosing = false
     /// When the lane last had its turn, in the order of all lanes.
     var served: UInt64 = 0
+    /// `heldBytes` as `Delivery` has counted it.
+    var countedBytes = 0
     var servedAt: Instant?
 
     /// What stands where no lane is.
@@ -130,6 +134,12 @@ struct Lane: Sendable {
         case .underWay, .resting: false
         }
     }
+
+    /// As `HeldBytes` counts.
+    var heldBytes: Int { queue.bytes + (frozen?.bytes ?? 0) + (ahead?.body?.count ?? 0) }
+
+    /// Makes room; false when nothing is left that may be cut.
+    mutating func cutOldest() -> Bool { queue.cutOldest(except: ahead?.key) }
 
     // MARK: - What the turn asks
 

@@ -3,7 +3,7 @@ import BridgeModel
 /// The posts of one lane that were never tried, in order.
 ///
 /// Bounds: neighbouring texts are one entry, a task has one progress, and all other posts are counted against
-/// `LaneBounds`.
+/// `LaneBounds`. Bytes are bounded for all lanes together, by `Delivery`, which has the oldest payloads cut (`cutOldest`).
 struct LaneQueue: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         enum Content: Hashable, Sendable {
@@ -25,6 +25,11 @@ struct LaneQueue: Hashable, Sendable {
         /// The card of a tool has one body in its place, so its key is made when it is posted: that may be long before its
         /// turn comes, and then the lane has no time to lose.
         var key: IdempotencyKey?
+
+        var bytes: Int {
+            let payload = if case .post(let post) = content { post.payloadBytes } else { 0 }
+            return HeldBytes.entryCost + text.utf8.count + payload
+        }
     }
 
     private var entries: [Entry] = []
@@ -32,6 +37,8 @@ struct LaneQueue: Hashable, Sendable {
     /// How many entries of each rank wait.
     private var ranks = [Int](repeating: 0, count: DeliveryRank.allCases.count)
     private(set) var textBytes = 0
+    /// What all entries hold, as `HeldBytes` counts.
+    private(set) var bytes = 0
 
     var count: Int { entries.count - head }
 
@@ -71,6 +78,7 @@ struct LaneQueue: Hashable, Sendable {
             case .text = entries[last].content
         {
             entries[last].text += text
+            bytes += text.utf8.count
             return true
         }
         append(Entry(content: .text, kind: .text, text: text, since: since))
@@ -79,6 +87,7 @@ struct LaneQueue: Hashable, Sendable {
 
     mutating func append(_ entry: Entry) {
         entries.append(entry)
+        bytes += entry.bytes
         ranks[Int(entry.kind.rank.rawValue)] += 1
     }
 
@@ -89,6 +98,7 @@ struct LaneQueue: Hashable, Sendable {
         } else {
             entries.insert(entry, at: 0)
         }
+        bytes += entry.bytes
         ranks[Int(entry.kind.rank.rawValue)] += 1
     }
 
@@ -98,6 +108,7 @@ struct LaneQueue: Hashable, Sendable {
         head += 1
         ranks[Int(entry.kind.rank.rawValue)] -= 1
         textBytes -= entry.text.utf8.count
+        bytes -= entry.bytes
         if head == entries.count {
             entries.removeAll(keepingCapacity: true)
             head = 0
@@ -123,6 +134,7 @@ struct LaneQueue: Hashable, Sendable {
         let beginning = String(text[..<end])
         entries[head].text = String(text[end...])
         textBytes -= beginning.utf8.count
+        self.bytes -= beginning.utf8.count
         return (beginning, since)
     }
 
@@ -136,7 +148,9 @@ struct LaneQueue: Hashable, Sendable {
             earlier.label = progress.label ?? earlier.label
             earlier.percent = progress.percent ?? earlier.percent
             earlier.partialResult = progress.partialResult ?? earlier.partialResult
+            bytes -= entries[index].bytes
             entries[index].content = .post(.taskProgress(earlier))
+            bytes += entries[index].bytes
             return true
         }
         return false
@@ -176,12 +190,47 @@ struct LaneQueue: Hashable, Sendable {
 
     func forEach(_ body: (Entry) -> Void) { entries[head...].forEach(body) }
 
+    /// Makes room: the oldest progress goes, else the oldest payload of a card is cut to a mark. An entry whose call was made
+    /// ahead (`made`) stays as it is: its body may be on its way to the relay. False: only what is never cut is left.
+    mutating func cutOldest(except made: IdempotencyKey?) -> Bool {
+        if waiting(.progress) > 0, let oldest = entries[head...].firstIndex(where: { $0.kind == .taskProgress }) {
+            bytes -= entries[oldest].bytes
+            ranks[Int(DeliveryRank.progress.rawValue)] -= 1
+            entries.remove(at: oldest)
+            joinTexts(around: oldest)
+            return true
+        }
+        for index in entries[head...].indices {
+            guard case .post(let post) = entries[index].content,
+                entries[index].key == nil || entries[index].key != made,
+                let cut = post.withPayloadCut
+            else { continue }
+            bytes -= entries[index].bytes
+            entries[index].content = .post(cut)
+            bytes += entries[index].bytes
+            return true
+        }
+        return false
+    }
+
+    /// Two texts that have become neighbours are one.
+    private mutating func joinTexts(around index: Int) {
+        guard index > head, index < entries.count, entries[index - 1].content == .text, entries[index].content == .text
+        else { return }
+        entries[index - 1].text += entries[index].text
+        bytes -= HeldBytes.entryCost
+        ranks[Int(DeliveryRank.text.rawValue)] -= 1
+        entries.remove(at: index)
+    }
+
     private mutating func replaceAll(with kept: [Entry]) {
         entries = kept
         head = 0
         for index in ranks.indices { ranks[index] = 0 }
         textBytes = 0
+        bytes = 0
         for entry in kept {
+            bytes += entry.bytes
             ranks[Int(entry.kind.rank.rawValue)] += 1
             textBytes += entry.text.utf8.count
         }

@@ -60,6 +60,8 @@ package struct LaneRecord: Hashable, Sendable {
         self.ended = ended
     }
 
+    package var waitingPosts: [Post] { waiting.map(\.post) }
+
     /// The text that waits, never tried.
     package var waitingText: String {
         waiting.reduce(into: "") { text, entry in if case .text(let piece) = entry.post { text += piece } }

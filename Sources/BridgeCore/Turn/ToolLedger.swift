@@ -94,7 +94,10 @@ struct ToolLedger: Sendable, Hashable {
         if call.finished { return nil }
         if call.approval != nil { return nil }
         if result.channel == .item, call.commandOpen {
-            calls[result.call]?.held = result
+            var held = result
+            held.result = held.result.map(Self.cut)
+            held.error = held.error.map { TextCut.marked($0, atMost: 4_000) }
+            calls[result.call]?.held = held
             return nil
         }
         close(result.call)

@@ -62,7 +62,9 @@ package enum ConfigurationExample {
             "// relay_call": "1s to 60s, for one whole call.",
             "relay_call": "10s",
             "// stop_flush": "0s to 60s: how long a stop waits for calls that are under way.",
-            "stop_flush": "5s"
+            "stop_flush": "5s",
+            "// memory_mb": "4 to 4096: what may wait in memory; at it nothing is read from agents until it is less.",
+            "memory_mb": 64
           }
         }
 

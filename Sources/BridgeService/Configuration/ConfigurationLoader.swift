@@ -123,13 +123,15 @@ package struct ConfigurationLoader {
     private mutating func limits(_ top: ConfigurationSection) -> Configuration.Limits {
         var limits = Configuration.Limits()
         let section = reader.section(
-            top["limits"], at: "limits", keys: ["relay_connections", "relay_call", "stop_flush"])
+            top["limits"], at: "limits", keys: ["relay_connections", "relay_call", "stop_flush", "memory_mb"])
         limits.relayConnections = reader.value(
             "relay_connections", of: section, as: .whole(16...256), else: limits.relayConnections)
         limits.relayCall = reader.value(
             "relay_call", of: section, as: .duration(.seconds(1)...(.seconds(60))), else: limits.relayCall)
         limits.stopFlush = reader.value(
             "stop_flush", of: section, as: .duration(.zero...(.seconds(60))), else: limits.stopFlush)
+        limits.memoryMegabytes = reader.value(
+            "memory_mb", of: section, as: .whole(4...4_096), else: limits.memoryMegabytes)
         return limits
     }
 

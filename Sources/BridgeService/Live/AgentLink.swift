@@ -13,6 +13,15 @@ package protocol AgentLink: Sendable {
     func shutDown()
     var isClosed: Bool { get }
     func stop()
+    /// Stops reading from the agent for want of memory, or lets it go on.
+    func holdReading(_ isHeld: Bool)
+    /// Frames that were read and are not carried out (`HeldBytes.agent`).
+    var heldBytes: Int { get }
+}
+
+extension AgentLink {
+    package func holdReading(_ isHeld: Bool) {}
+    package var heldBytes: Int { 0 }
 }
 
 /// What an agent's link tells of itself.
@@ -90,6 +99,8 @@ package final class OpenClawLink: AgentLink {
     package func shutDown() { runner.tell { session, now in session.shutDown(at: now) } }
     package var isClosed: Bool { runner.isClosed }
     package func stop() { runner.stop() }
+    package func holdReading(_ isHeld: Bool) { runner.holdReading(isHeld) }
+    package var heldBytes: Int { runner.heldBytes }
 }
 
 extension OpenClawSession.Note {

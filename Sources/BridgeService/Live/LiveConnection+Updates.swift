@@ -21,6 +21,11 @@ extension LiveConnection {
     }
 
     private func accept(_ message: UserMessage, isSealed: Bool, _ update: RelayUpdate) {
+        // Neither stored nor acknowledged: it comes again when there is room.
+        guard (runner?.ask { $0.openTurns } ?? 0) < Self.turnLimit else {
+            relay?.tell { link, _ in link.letGo(update) }
+            return
+        }
         let wall = clock.wallMilliseconds
         // A chat that was made for the agent's own runs leads back to their session.
         let own = mirroring.withLock { $0.agentSession(of: message.session) }
@@ -51,6 +56,9 @@ extension LiveConnection {
             }
         }
     }
+
+    /// Turns that are open at once, those that wait for their run included.
+    private static let turnLimit = 2_000
 
     /// The message will be taken when there is room: the relay sends it again, and this is said once for each chat.
     private func sayWhy(_ failure: JournalFailure, in session: SessionID) {

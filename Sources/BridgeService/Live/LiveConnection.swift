@@ -17,6 +17,8 @@ package final class LiveConnection: Sendable {
         package var runner: BridgeRunner.Edges
         package var relayLink: LinkEdges
         package var mirror = Configuration.Mirror.none
+        /// Bytes that may wait in memory before nothing more is read from the agent.
+        package var memoryLimit = 64 << 20
         package var journal: any TurnJournal
         /// Makes the agent's link, which tells what happens on it.
         package var agent: @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink
@@ -50,6 +52,8 @@ package final class LiveConnection: Sendable {
         var journalIsBroken = false
         var toldFailures: Set<JournalFailure.Code> = []
         var isClosingTurns = false
+        /// Batches of the agent's: the ledger is looked at for every sixteenth.
+        var observed: UInt = 0
         /// Which chats know that messages are not taken.
         var toldWhy: [SessionID: Instant] = [:]
         /// The relay will have nothing more from us.
@@ -63,6 +67,7 @@ package final class LiveConnection: Sendable {
     let loose: LooseCalls
     let tell: @Sendable (LiveEvent) -> Void
     let condition = Locked(Condition())
+    let gate: Locked<MemoryGate>
     private let links = Locked(Links())
 
     private struct Links {
@@ -75,6 +80,7 @@ package final class LiveConnection: Sendable {
         name = parts.name
         clock = parts.runner.clock
         journal = parts.journal
+        gate = Locked(MemoryGate(limit: parts.memoryLimit))
         mirroring = Locked(Mirroring(parts.mirror))
         self.tell = tell
         let links = links
@@ -91,7 +97,7 @@ package final class LiveConnection: Sendable {
 
     var runner: BridgeRunner? { links.withLock { $0.runner } }
     var relay: LinkRunner<RelayLink>? { links.withLock { $0.relay } }
-    private var agent: (any AgentLink)? { links.withLock { $0.agent } }
+    var agent: (any AgentLink)? { links.withLock { $0.agent } }
     package var state: Condition { condition.withLock { $0 } }
     package func ask<Answer: Sendable>(_ question: (borrowing Bridge) -> Answer) -> Answer? { runner?.ask(question) }
 
@@ -149,10 +155,16 @@ package final class LiveConnection: Sendable {
 
     // MARK: Housekeeping
 
-    package var work: BridgeStatus.Work? { ask { BridgeStatus.Work($0.figures(at: clock.now)) } }
+    package var work: BridgeStatus.Work? {
+        guard var work = ask({ BridgeStatus.Work($0.figures(at: clock.now)) }) else { return nil }
+        work.heldBytes = heldBytes.total
+        work.isMemoryFull = gate.withLock { $0.isClosed }
+        return work
+    }
 
     /// Called every few seconds.
     package func housekeep() {
+        heedMemory(always: true)
         if state.journalIsBroken {
             journal.submit([], .synced) { [weak self] failure in
                 guard let self, failure == nil else { return }
@@ -281,6 +293,11 @@ package final class LiveConnection: Sendable {
             }
         }
         for session in chats { makeChat(for: session) }
+        let isDue = condition.withLock { state in
+            state.observed &+= 1
+            return state.observed & 15 == 0
+        }
+        if isDue { heedMemory() }
     }
 
     private func tellIfReady() {
@@ -308,6 +325,7 @@ package final class LiveConnection: Sendable {
     }
 
     private func answered(_ attempt: CallAttempt, _ answer: RelayAnswer) {
+        if gate.withLock({ $0.isClosed }) { heedMemory() }
         guard case .refused(let refusal) = answer.outcome else { return }
         tell(.callFailed(name, attempt.turn, attempt.name, refusal, answer.request))
     }

@@ -25,6 +25,8 @@ package enum LiveEvent: Sendable {
     case stopped(ConnectionName, message: String, remedy: String, exitCode: Int32)
     /// A stopped connection has another token, and works again if the relay takes it.
     case mended(ConnectionName)
+    /// So many bytes wait that nothing more is read from the agent; or that has passed.
+    case memory(ConnectionName, isFull: Bool, held: Int)
     case restored(ConnectionName, turns: Int)
 }
 

@@ -23,8 +23,11 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         self.connections = connections
     }
 
-    /// Every connection has seen the relay's greeting and the agent's handshake, and both links are up now.
-    package var ready: Bool { !connections.isEmpty && connections.allSatisfy { $0.relay.isUp && $0.agent.link.isUp } }
+    /// Every connection has seen the relay's greeting and the agent's handshake, both links are up now, and the agent is read.
+    package var ready: Bool {
+        !connections.isEmpty
+            && connections.allSatisfy { $0.relay.isUp && $0.agent.link.isUp && $0.work.isMemoryFull != true }
+    }
 
     package enum LinkState: String, Codable, Hashable, Sendable {
         case connecting, up
@@ -91,6 +94,10 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var deadLetters = 0
         /// By bucket, where they are known.
         package var tokens: [String: Double]?
+        /// What waits in memory, in bytes (`HeldBytes.total`).
+        package var heldBytes: Int?
+        /// It reached the limit: nothing is read from the agent until it is less.
+        package var isMemoryFull: Bool?
 
         package init() {}
 

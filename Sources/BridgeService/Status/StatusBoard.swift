@@ -53,7 +53,8 @@ extension LiveEvent {
             .callFailed(let name, _, _, _, _), .deliveryNote(let name, _, _, _), .turnNote(let name, _, _),
             .unknownFrames(let name, _, _), .remedy(let name, _, _), .note(let name, _), .journalFailed(let name, _),
             .journalWorks(let name),
-            .stopped(let name, _, _, _), .restored(let name, _), .mended(let name):
+            .stopped(let name, _, _, _), .restored(let name, _), .mended(let name),
+            .memory(let name, _, _):
             name
         }
     }
@@ -86,7 +87,7 @@ extension BridgeStatus.Connection {
             unknown = unknown.filter { !$0.key.hasPrefix("\(link): ") }
             for (name, count) in tally.counts { unknown["\(link): \(name)"] = count }
             if tally.malformed > 0 { unknown["\(link): malformed"] = tally.malformed }
-        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .note, .restored, .journalWorks: return
+        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .note, .restored, .journalWorks, .memory: return
         }
     }
 }

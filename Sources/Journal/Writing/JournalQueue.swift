@@ -36,6 +36,14 @@ struct JournalJob: Sendable {
         return entries.contains { if case .closed = $0 { true } else { false } }
     }
 
+    var heldBytes: Int {
+        switch work {
+        case .entries(let entries, _, _): entries.reduce(HeldBytes.entryCost) { $0 + $1.heldBytes }
+        case .accept(let message, _): HeldBytes.entryCost + message.opening.count
+        case .load: HeldBytes.entryCost
+        }
+    }
+
     func fail(_ failure: JournalFailure) {
         switch work {
         case .entries(_, _, let done): done?(failure)
@@ -58,6 +66,8 @@ final class JournalQueue: Sendable {
 
     private struct State {
         var jobs: [JournalJob] = []
+        /// Of jobs that wait or are being written.
+        var heldBytes: [ConnectionName: Int] = [:]
         var purges: [ConnectionName: Int64] = [:]
         var isClosed = false
         var isWriterWaiting = false
@@ -71,7 +81,24 @@ final class JournalQueue: Sendable {
         change { state in
             guard !state.isClosed else { return false }
             state.jobs.append(job)
+            state.heldBytes[job.connection, default: 0] += job.heldBytes
             return true
+        }
+    }
+
+    func heldBytes(of connection: ConnectionName) -> Int { state.withLock { $0.heldBytes[connection] ?? 0 } }
+
+    /// They were committed, or failed: their owners are about to be told.
+    func settled(_ jobs: [JournalJob]) {
+        state.withLock { state in
+            for job in jobs { state.heldBytes[job.connection, default: 0] -= job.heldBytes }
+        }
+    }
+
+    /// They could not be written, and are tried again.
+    func stillHeld(_ jobs: [JournalJob]) {
+        state.withLock { state in
+            for job in jobs { state.heldBytes[job.connection, default: 0] += job.heldBytes }
         }
     }
 

@@ -80,6 +80,7 @@ final class JournalWriter: Sendable {
         }
         progress.failures = 0
         if jobs.contains(where: \.closesTurns) { progress.mayTidy = true }
+        queue.settled(jobs)
         for tell in tellings { tell() }
     }
 
@@ -91,6 +92,8 @@ final class JournalWriter: Sendable {
         if failure.code == .damaged { left = [] }
         while left.count > Self.deferredJobs { left.remove(at: left.firstIndex(where: \.isOnlyTries) ?? 0) }
         progress.deferred = left
+        queue.settled(jobs)
+        queue.stillHeld(left)
         for job in jobs where !job.isLeftToUs { job.fail(failure) }
     }
 

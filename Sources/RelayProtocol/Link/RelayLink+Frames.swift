@@ -3,10 +3,10 @@ import JSONReading
 
 // What the relay says (relay sheet 3.1, 4, 5).
 extension RelayLink {
-    mutating func read(_ root: FrameNode, at now: Instant) {
+    mutating func read(_ root: FrameNode, size: Int, at now: Instant) {
         let type = root["type"]
         if let request = root["req_id"]?.string { return answer(request, type) }
-        if UpdateReader.isUpdate(root, type) { return took(UpdateReader(root), at: now) }
+        if UpdateReader.isUpdate(root, type) { return took(UpdateReader(root), size: size, at: now) }
         guard let type = type?.string else { return unknown.countMalformed() }
         switch type {
         case "ping": orders.append(.send(Array(#"{"type":"pong"}"#.utf8)))
@@ -25,12 +25,12 @@ extension RelayLink {
 
     // MARK: Updates
 
-    private mutating func took(_ reader: UpdateReader, at now: Instant) {
+    private mutating func took(_ reader: UpdateReader, size: Int, at now: Instant) {
         guard isLive else { return unknown.count("update before ready", reader.type) }
         guard let (id, isNumber) = reader.id else { return unknown.countMalformed() }
         let update = reader.read(id, at: now)
         let name = update?.name ?? UpdateLedger.Name(id: id)
-        switch ledger.came(name, isNumber: isNumber, at: now) {
+        switch ledger.came(name, isNumber: isNumber, bytes: size, at: now) {
         case .isWaiting, .isAcknowledged: return
         case .noRoom: return noRoom()
         case .take: isTellingFull = false

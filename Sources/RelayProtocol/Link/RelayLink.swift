@@ -58,7 +58,7 @@ package struct RelayLink: ~Copyable {
 
     package init(_ settings: RelayLinkSettings) {
         self.settings = settings
-        ledger = UpdateLedger(limit: settings.updateLimit)
+        ledger = UpdateLedger(limit: settings.updateLimit, byteLimit: settings.updateBytes)
     }
 
     package mutating func takeOrders() -> [Order] {
@@ -66,6 +66,9 @@ package struct RelayLink: ~Copyable {
         defer { orders = [] }
         return orders
     }
+
+    /// Updates that are not durable yet (`HeldBytes.updates`).
+    package var heldBytes: Int { ledger.bytes }
 
     var isLive: Bool { if case .live = state { true } else { false } }
 
@@ -109,7 +112,7 @@ package struct RelayLink: ~Copyable {
         guard isOpen else { return }
         lastFrame = now
         if let root = parser.parse(frame, capacity: capacity), root.isObject {
-            read(root, at: now)
+            read(root, size: frame.count, at: now)
         } else {
             unknown.countMalformed()
         }

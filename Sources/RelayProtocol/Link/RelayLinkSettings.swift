@@ -8,6 +8,8 @@ package struct RelayLinkSettings: Sendable {
     package var helloVersion: String?
     /// The most updates that wait to become durable.
     package var updateLimit: Int
+    /// Their bytes, unless it is one alone.
+    package var updateBytes = 4 << 20
 
     package init(relay: WebAddress, token: Secret, helloVersion: String? = nil, updateLimit: Int = 256) {
         self.relay = relay

@@ -3,7 +3,7 @@ import BridgeModel
 /// What came on the present socket, and up to where it may be acknowledged.
 ///
 /// - An acknowledgement covers everything before it (relay sheet 3.4): it goes only as far as all that was received is durable.
-/// - At most `limit` updates wait. What comes then is left out, and everything that comes after it too, until it comes again:
+/// - At most `limit` updates wait, and at most `byteLimit` bytes of them unless it is one alone. What comes then is left out, and everything that comes after it too, until it comes again:
 ///   otherwise a later acknowledgement would cover what was never taken.
 /// - An update is known by its id and by what it is: the counters of relay nodes differ, so the same id with another message is
 ///   another update (DESIGN, section 6.1).
@@ -19,6 +19,7 @@ struct UpdateLedger {
     private struct Entry {
         var name: Name
         var isNumber: Bool
+        var bytes: Int
         var isDurable = false
     }
 
@@ -30,6 +31,9 @@ struct UpdateLedger {
     private static let gapLimit = Duration.seconds(30)
 
     private let limit: Int
+    private let byteLimit: Int
+    /// Of those that wait (`HeldBytes.updates`).
+    private(set) var bytes = 0
     /// In the order they came.
     private var entries: [Entry] = []
     private var waiting: Set<Name> = []
@@ -43,15 +47,21 @@ struct UpdateLedger {
     private var acknowledged: Entry?
     private var isAcknowledgementDue = false
 
-    init(limit: Int) { self.limit = max(1, limit) }
+    init(limit: Int, byteLimit: Int) {
+        self.limit = max(1, limit)
+        self.byteLimit = byteLimit
+    }
 
     var count: Int { entries.count }
-    private var hasRoom: Bool { entries.count < limit }
 
-    mutating func socketLost() { self = UpdateLedger(limit: limit) }
+    private func hasRoom(for bytes: Int) -> Bool {
+        entries.count < limit && (entries.isEmpty || self.bytes + bytes <= byteLimit)
+    }
+
+    mutating func socketLost() { self = UpdateLedger(limit: limit, byteLimit: byteLimit) }
 
     /// An update came.
-    mutating func came(_ name: Name, isNumber: Bool, at now: Instant) -> Verdict {
+    mutating func came(_ name: Name, isNumber: Bool, bytes: Int, at now: Instant) -> Verdict {
         if waiting.contains(name) { return .isWaiting }
         if let index = entries.firstIndex(where: { $0.name == name }) {
             // It was let go, and keeps its place.
@@ -63,12 +73,13 @@ struct UpdateLedger {
             isAcknowledgementDue = true
             return .isAcknowledged
         }
-        guard hasRoom, gap == nil || gap == name else {
+        guard hasRoom(for: bytes), gap == nil || gap == name else {
             if gap == nil { gap = name }
             return .noRoom
         }
         (gap, gapEnds) = (nil, nil)
-        entries.append(Entry(name: name, isNumber: isNumber))
+        entries.append(Entry(name: name, isNumber: isNumber, bytes: bytes))
+        self.bytes += bytes
         waiting.insert(name)
         return .take
     }
@@ -85,6 +96,7 @@ struct UpdateLedger {
         for entry in entries.prefix(count) {
             waiting.remove(entry.name)
             remember(entry.name)
+            bytes -= entry.bytes
         }
         acknowledged = entries[count - 1]
         isAcknowledgementDue = true

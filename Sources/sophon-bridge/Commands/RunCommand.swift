@@ -27,7 +27,7 @@ struct RunCommand {
         let loaded = try CommandConfiguration.load(command, output)
         let configuration = loaded.configuration
         let lock = try InstanceLock(directory: configuration.stateDirectory)
-        let wake = WakeUp()
+        let wake = try WakeUp()
         let output = output
         let log = Log(
             Log.Settings(
@@ -133,9 +133,14 @@ private final class WakeUp: Sendable {
     private let reader: Int32
     private let writer: Int32
 
-    init() {
+    init() throws(CommandFailure) {
         var ends: [Int32] = [0, 0]
-        precondition(pipe(&ends) == 0, "the system has no file descriptor left")
+        guard pipe(&ends) == 0 else {
+            throw CommandFailure(
+                code: .unexpected,
+                message: "cannot open a pipe: \(String(cString: strerror(errno))); raise the limit of open files "
+                    + "(`ulimit -n`, LimitNOFILE=)")
+        }
         (reader, writer) = (ends[0], ends[1])
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
@@ -163,7 +168,7 @@ extension LiveEvent {
     fileprivate var changesStatus: Bool {
         switch self {
         case .agentConnected, .agentLost, .relayConnected, .relayLost, .ready, .journalFailed, .journalWorks, .stopped,
-            .mended:
+            .mended, .memory:
             true
         case .turnBegan, .turnEnded, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .restored:
             false

@@ -57,6 +57,9 @@ final class RunEdges {
         settings.whenBusy = connection.whenBusy
         let limits = loaded.configuration.limits
         settings.delivery.connections = limits.relayConnections
+        // Of what this connection may hold, cards get a quarter: the rest is for what is never cut.
+        let memory = limits.memoryBytes / max(1, loaded.configuration.connections.count)
+        settings.delivery.heldBytes = memory / 4
         var http = CurlClient.Settings()
         http.maximumConnections = limits.relayConnections
         http.authorityFile = connection.relay.authorityFile
@@ -74,6 +77,7 @@ final class RunEdges {
             relayLink: linkEdges(connection.relay.authorityFile, recorder?.link(.relay)), journal: journal,
             agent: try agent(of: connection, recorder, tell))
         parts.mirror = connection.mirror
+        parts.memoryLimit = memory
         return parts
     }
 

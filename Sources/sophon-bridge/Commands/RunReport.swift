@@ -69,7 +69,7 @@ final class RunReport: Sendable {
         case .remedy(let name, _, let words):
             log.warning("something to do", [("connection", .text(name.text)), ("remedy", .text(words))])
         case .note(let name, let words): log.warning("note", Self.fields(name, words))
-        case .callFailed, .deliveryNote, .unknownFrames, .journalFailed, .journalWorks: tellTroubles(event)
+        case .callFailed, .deliveryNote, .unknownFrames, .journalFailed, .journalWorks, .memory: tellTroubles(event)
         case .stopped(let name, let message, let remedy, let exitCode):
             log.error(
                 "stopped",
@@ -112,6 +112,15 @@ final class RunReport: Sendable {
         case .journalFailed(let name, let failure):
             log.error("the journal cannot be written", Self.fields(name, failure.message))
         case .journalWorks(let name): log.info("the journal can be written again", [("connection", .text(name.text))])
+        case .memory(let name, true, let held):
+            log.warning(
+                "too much waits in memory: nothing is read from the agent until it is less",
+                [
+                    ("connection", .text(name.text)), ("bytes", .integer(held)),
+                    ("remedy", .text("see what holds the relay up, or raise limits.memory_mb")),
+                ])
+        case .memory(let name, false, let held):
+            log.info("the agent is read again", [("connection", .text(name.text)), ("bytes", .integer(held))])
         default: break
         }
     }
@@ -146,7 +155,7 @@ final class RunReport: Sendable {
         case .stopped(let name, let message, let remedy, let exitCode):
             error(name, message, remedy, exitCode)
         case .turnBegan, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .journalFailed,
-            .journalWorks, .restored, .mended:
+            .journalWorks, .restored, .mended, .memory:
             break
         }
     }

@@ -64,6 +64,25 @@ struct RelayUpdateTests {
         #expect(talk.updates.map(\.id.text) == ["3", "4"])
     }
 
+    @Test("updates are bounded in bytes too, but one alone is always taken")
+    func bytes() {
+        let talk = LinkConversation.live()
+        let large = #"{"session":{"id":"ses_1"},"x":"\#(String(repeating: "x", count: 3 << 20))"}"#
+        talk.receive(1, payload: large)
+        talk.receive(2, payload: large)
+        talk.receive(3)
+        #expect(talk.updates.map(\.id.text) == ["1"])
+        #expect(talk.link.heldBytes > 3 << 20)
+        talk.acknowledge(1)
+        #expect(talk.link.heldBytes == 0)
+        talk.receive(2, payload: large)
+        talk.receive(3)
+        #expect(talk.updates.map(\.id.text) == ["2", "3"])
+        talk.acknowledge(2, 3)
+        talk.receive(4, payload: #"{"session":{"id":"s"},"x":"\#(String(repeating: "x", count: 6 << 20))"}"#)
+        #expect(talk.updates.map(\.id.text) == ["4"])
+    }
+
     @Test("what was left out and does not come again is asked for on a new socket")
     func gap() {
         let talk = LinkConversation.live(updateLimit: 1)

@@ -1,0 +1,45 @@
+package import BridgeModel
+
+// For status, metrics and the journal.
+extension Delivery {
+    package var callsUnderWay: Int { underWay }
+
+    package var laneCount: Int { slots.count }
+
+    /// The tokens that may be taken now.
+    package mutating func level(of bucket: RelayBucket, at instant: Instant) -> Double {
+        buckets[bucket.index].level(at: time.read(instant))
+    }
+
+    package func figures(of bucket: RelayBucket) -> BucketFigures { buckets[bucket.index].figures }
+
+    /// How many lanes wait for a token of that bucket, or for the pace that all share.
+    package func lanesWaiting(for bucket: RelayBucket) -> Int { lines.count(in: bucket) }
+
+    /// Posts that were never tried, by rank, and for how long the oldest of them waits.
+    package mutating func backlog(at instant: Instant) -> (posts: [DeliveryRank: Int], oldest: Duration) {
+        let now = time.read(instant)
+        var posts: [DeliveryRank: Int] = [:]
+        var oldest = Duration.zero
+        for lane in lanes {
+            guard let first = lane.queue.firstKind else { continue }
+            oldest = max(oldest, now - first.since)
+            for rank in DeliveryRank.allCases where lane.queue.waiting(rank) > 0 {
+                posts[rank, default: 0] += lane.queue.waiting(rank)
+            }
+        }
+        return (posts, oldest)
+    }
+
+    /// Whether some lane has text that was never tried, and a bubble for it.
+    package var hasWaitingText: Bool { lanes.contains { $0.queue.textBytes > 0 && $0.bubble != .awaited } }
+
+    package var isIdle: Bool {
+        underWay == 0 && lanes.allSatisfy { $0.frozen == nil && $0.queue.isEmpty }
+    }
+
+    /// What a restart would know of this lane, were it to happen now.
+    package func record(of turn: TurnID) -> LaneRecord? { slots[turn].map { lanes[$0].record } }
+
+    func isBetweenRecords(_ turn: TurnID) -> Bool { slots[turn].map { lanes[$0].isBetweenRecords } ?? false }
+}

@@ -1,0 +1,32 @@
+import BridgeModel
+
+// What the lanes hold in bytes, and what gives way when that is too much.
+extension Delivery {
+    func isPending(_ call: CallID) -> Bool {
+        lanes.indices.contains(call.slot) && lanes[call.slot].frozen?.call == call
+    }
+
+    mutating func count(_ slot: Int) {
+        let bytes = lanes[slot].heldBytes
+        heldBytes += bytes - lanes[slot].countedBytes
+        lanes[slot].countedBytes = bytes
+    }
+
+    /// Over the bound the fullest lane gives way, until seven eighths are reached or nothing is left that may be cut.
+    mutating func makeRoom() {
+        guard heldBytes > settings.heldBytes else { return }
+        var slotsLeft = Set(slots.values)
+        while heldBytes > settings.heldBytes / 8 * 7 {
+            guard let fullest = slotsLeft.max(by: { (lanes[$0].countedBytes, $0) < (lanes[$1].countedBytes, $1) })
+            else {
+                return
+            }
+            if lanes[fullest].cutOldest() {
+                tally.payloadsCut += 1
+                count(fullest)
+            } else {
+                slotsLeft.remove(fullest)
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import BridgeModel
+
+// What a post costs while it waits, and what is left of it when it has to give way.
+extension Post {
+    /// What is left of a payload that had to give way, with its mark.
+    static let cutPayload = 1_000
+
+    /// The bytes that the agent wrote.
+    var payloadBytes: Int {
+        switch self {
+        case .open: 0
+        case .text(let text): text.utf8.count
+        case .taskStarted(let start): start.arguments.bytes + (start.label?.utf8.count ?? 0)
+        case .taskProgress(let progress): progress.partialResult.bytes + (progress.label?.utf8.count ?? 0)
+        case .taskEnded(let end): end.result.bytes + (end.error?.utf8.count ?? 0) + (end.label?.utf8.count ?? 0)
+        case .approval(let card): card.message.utf8.count + (card.command?.utf8.count ?? 0)
+        case .end(let end): end.text.utf8.count
+        case .message(let message): message.text.utf8.count
+        }
+    }
+
+    /// Nil when there is nothing in it that may be cut.
+    var withPayloadCut: Post? {
+        switch self {
+        case .taskStarted(var start):
+            guard let cut = start.arguments.cut else { return nil }
+            start.arguments = cut
+            return .taskStarted(start)
+        case .taskEnded(var end):
+            guard let cut = end.result.cut else { return nil }
+            end.result = cut
+            return .taskEnded(end)
+        case .open, .text, .taskProgress, .approval, .end, .message: return nil
+        }
+    }
+}
+
+extension JSONText? {
+    fileprivate var bytes: Int { self?.text.utf8.count ?? 0 }
+
+    /// Cut JSON would not be JSON, so it becomes a string with its beginning. Nil: it is short enough.
+    fileprivate var cut: JSONText? {
+        guard let text = self?.text, text.utf8.count > Post.cutPayload * 2 + 64 else { return nil }
+        return .string(TextCut.marked(text, atMost: Post.cutPayload))
+    }
+}

@@ -1,0 +1,25 @@
+import BridgeCore
+package import BridgeModel
+import Locking
+import RelayProtocol
+
+// What waits in memory, and what is done when it is too much (DESIGN, section 8).
+extension LiveConnection {
+    /// The ledger of all that waits on this connection.
+    package var heldBytes: HeldBytes {
+        var held = runner?.heldBytes ?? HeldBytes()
+        held.agent = agent?.heldBytes ?? 0
+        held.updates = relay?.ask { $0.heldBytes } ?? 0
+        return held
+    }
+
+    /// Stops reading from the agent at the limit, and goes on when three quarters are left. `always`: also when nothing changed,
+    /// because two threads may have told the link in another order than they decided.
+    func heedMemory(always: Bool = false) {
+        let held = heldBytes.total
+        let change = gate.withLock { $0.holds(held) }
+        guard change != nil || always else { return }
+        agent?.holdReading(gate.withLock { $0.isClosed })
+        if let change { tell(.memory(name, isFull: change == .stopReading, held: held)) }
+    }
+}

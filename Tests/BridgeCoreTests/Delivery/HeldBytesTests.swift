@@ -1,0 +1,177 @@
+import BridgeCore
+import BridgeModel
+import Testing
+
+@Suite("What lanes hold in bytes")
+struct HeldBytesTests {
+    private static func turn(_ number: Int) -> TurnID { TurnID("int_\(number)") }
+
+    /// So many lanes whose open nobody answers, so that all else waits.
+    private static func delivery(lanes: Int, bound: Int = 1 << 20) -> Delivery {
+        var settings = DeliverySettings()
+        settings.heldBytes = bound
+        var delivery = Delivery(settings: settings)
+        let now = Instant(nanoseconds: 1_000_000_000)
+        for number in 0..<lanes {
+            let session = SessionID("ses_\(number)")
+            delivery.openLane(
+                LaneAddress(turn: turn(number), session: session, interaction: InteractionID("int_\(number)")),
+                windowEnds: now + .seconds(1_800))
+            delivery.post(.open, on: turn(number), at: now)
+        }
+        return delivery
+    }
+
+    private static func end(_ call: Int, _ bytes: Int) -> Post {
+        .taskEnded(
+            TaskEnd(
+                task: TaskID("t\(call)"), name: "exec", status: .completed,
+                result: .string(String(repeating: "x", count: bytes))))
+    }
+
+    private static let now = Instant(nanoseconds: 2_000_000_000)
+
+    private static func waiting(_ delivery: borrowing Delivery, _ number: Int) -> [Post] {
+        (delivery.record(of: turn(number))?.waitingPosts ?? [])
+    }
+
+    @Test("sixty tools with 90 KB of output in each of thirty lanes stay within the bound")
+    func bounded() {
+        var delivery = Self.delivery(lanes: 30)
+        for call in 0..<60 {
+            for lane in 0..<30 {
+                delivery.post(
+                    .taskStarted(TaskStart(task: TaskID("t\(call)"), kind: "exec")), on: Self.turn(lane), at: Self.now)
+                delivery.post(Self.end(call, 90_000), on: Self.turn(lane), at: Self.now)
+                #expect(delivery.heldBytes <= 1 << 20 + 100_000 || call > 20)
+            }
+        }
+        // Each card is still told, with a mark where its payload had to go; what is left is 120 short cards a lane.
+        #expect(delivery.heldBytes < 6 << 20)
+        for lane in 0..<30 {
+            let posts = Self.waiting(delivery, lane)
+            #expect(posts.count { if case .taskEnded = $0 { true } else { false } } == 60)
+        }
+        #expect(delivery.tally.payloadsCut > 1_700)
+    }
+
+    @Test("progress goes first, then the oldest payloads, and never an end, a message or an approval")
+    func order() throws {
+        var delivery = Self.delivery(lanes: 1, bound: 340_000)
+        let turn = Self.turn(0)
+        let long = String(repeating: "y", count: 60_000)
+        delivery.post(
+            .approval(
+                ApprovalCard(approval: ApprovalID("a"), action: "exec", title: "t", message: long, severity: .low)),
+            on: turn, at: Self.now)
+        delivery.post(Self.end(1, 90_000), on: turn, at: Self.now)
+        delivery.post(
+            .taskProgress(TaskProgress(task: TaskID("t2"), partialResult: .string(long))), on: turn, at: Self.now)
+        delivery.post(Self.end(3, 80_000), on: turn, at: Self.now)
+        #expect(Self.waiting(delivery, 0).count == 4)
+        delivery.post(.end(EndOfTurn(text: long)), on: turn, at: Self.now)
+        var posts = Self.waiting(delivery, 0)
+        #expect(!posts.contains { if case .taskProgress = $0 { true } else { false } })
+        #expect(posts.contains(Self.end(1, 90_000)))
+        delivery.post(.message(WholeMessage(part: .more(1), text: long)), on: turn, at: Self.now)
+        posts = Self.waiting(delivery, 0)
+        #expect(!posts.contains(Self.end(1, 90_000)))
+        let cut = posts.compactMap { if case .taskEnded(let end) = $0 { end.result?.text } else { nil } }.first
+        #expect(try #require(cut).hasSuffix("… (cut)\""))
+        #expect(posts.contains(Self.end(3, 80_000)))
+        for part in 2...9 {
+            delivery.post(.message(WholeMessage(part: .more(part), text: long)), on: turn, at: Self.now)
+        }
+        posts = Self.waiting(delivery, 0)
+        #expect(posts.contains(.end(EndOfTurn(text: long))))
+        #expect(posts.count { if case .message(let message) = $0 { message.text == long } else { false } } == 9)
+        #expect(posts.contains { if case .approval(let card) = $0 { card.message == long } else { false } })
+    }
+
+    @Test("what is delivered, given up or abandoned is not held any more")
+    func returns() throws {
+        var lane = LaneConversation.opened()
+        #expect(lane.delivery.heldBytes == 0)
+        lane.post(.taskStarted(TaskStart(task: TaskID("t"), kind: "exec", arguments: .string("abc"))))
+        lane.post(.taskProgress(TaskProgress(task: TaskID("t"), label: "one")))
+        lane.post(.taskProgress(TaskProgress(task: TaskID("t"), label: "another")))
+        lane.post(.text("Hello"))
+        lane.post(.text(" there"))
+        #expect(lane.delivery.heldBytes > 3 * HeldBytes.entryCost)
+        let call = try lane.nextCall()
+        #expect(lane.delivery.heldBytes > 3 * HeldBytes.entryCost)
+        lane.lose(call)
+        while lane.deliver() != nil {}
+        #expect(lane.delivery.heldBytes == 0)
+        lane.post(.text("More."))
+        lane.delivery.abandon(LaneConversation.turn)
+        #expect(lane.delivery.heldBytes == 0)
+    }
+
+    @Test("reading stops at the limit and goes on at three quarters of it")
+    func gate() {
+        var gate = MemoryGate(limit: 1_000)
+        #expect(gate.holds(999) == nil)
+        #expect(gate.holds(1_000) == .stopReading)
+        #expect(gate.isClosed)
+        #expect(gate.holds(2_000) == nil)
+        #expect(gate.holds(751) == nil)
+        #expect(gate.holds(750) == .goOn)
+        #expect(gate.holds(900) == nil)
+    }
+}
+
+@Suite("More runs than the agent is given at once")
+struct RunLimitTests {
+    private static func opening(_ number: Int) -> TurnOpening {
+        let session = SessionID("ses_\(number)")
+        let now = Instant(nanoseconds: Int64(number) * 1_000_000)
+        return TurnOpening(
+            id: TurnID("int_\(number)"), session: session, interaction: InteractionID("int_\(number)"),
+            agentSession: AgentSession("agent-\(99 - number)"), run: RunID("run-\(number)"),
+            message: UserMessage(id: MessageID("msg_\(number)"), session: session, interaction: nil, text: "hi"),
+            receivedAt: now,
+            windowEnds: now + .seconds(1_800))
+    }
+
+    private static func sent(_ orders: [BridgeOrder]) -> [String] {
+        orders.compactMap { if case .command(.send(let turn, _, _, _)) = $0 { turn.text } else { nil } }
+    }
+
+    @Test("they wait their turn, in the order their messages came, and none is refused")
+    func waiting() {
+        var settings = BridgeSettings()
+        settings.runLimit = 3
+        var bridge = Bridge(settings: settings)
+        let now = Instant(nanoseconds: 1_000_000_000)
+        for number in 1...7 { bridge.turnBegins(Self.opening(number), at: now) }
+        #expect(Self.sent(bridge.takeOrders()) == ["int_1", "int_2", "int_3"])
+        #expect(bridge.figures(at: now).waitingTurns == 4)
+        func ends(_ number: Int) -> [String] {
+            bridge.agentSays(
+                RunSignal(
+                    run: RunID("run-\(number)"), session: AgentSession("agent-\(99 - number)"),
+                    event: .finished(RunEnd(text: "done"))), at: now)
+            return Self.sent(bridge.takeOrders())
+        }
+        #expect(ends(2) == ["int_4"])
+        #expect(ends(1) == ["int_5"])
+        // One whose place has not come may be stopped like any other.
+        bridge.stopped(session: SessionID("ses_6"), interaction: InteractionID("int_6"), at: now)
+        _ = bridge.takeOrders()
+        #expect(ends(3) == ["int_7"])
+        #expect(ends(4).isEmpty)
+    }
+
+    @Test("after the agent was away they go on in that order too")
+    func agentBack() {
+        var settings = BridgeSettings()
+        settings.runLimit = 2
+        var bridge = Bridge(settings: settings, agentPresent: false)
+        let now = Instant(nanoseconds: 1_000_000_000)
+        for number in 1...5 { bridge.turnBegins(Self.opening(number), at: now) }
+        #expect(Self.sent(bridge.takeOrders()).isEmpty)
+        bridge.agentBack(at: now)
+        #expect(Self.sent(bridge.takeOrders()) == ["int_1", "int_2"])
+    }
+}
