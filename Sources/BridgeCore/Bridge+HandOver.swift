@@ -37,7 +37,7 @@ extension Bridge {
         }
     }
 
-    private var sessionsByAge: [AgentSession] {
+    var sessionsByAge: [AgentSession] {
         guard entries.count > settings.runLimit else { return queues.keys.sorted() }
         let waiting = queues.compactMap { session, queue in
             queue.firstWaiting.flatMap { entries[$0] }.map { ($0.turn.opening.receivedAt, session) }

@@ -372,15 +372,6 @@ extension StoredCall {
     fileprivate var heldBytes: Int { HeldBytes.entryCost + body.count }
 }
 
-extension JournalFailure {
-    /// For the person at the phone, who may be far from the machine.
-    var remedyForUser: String {
-        code == .full
-            ? "There must be room on the agent's machine first."
-            : "On the agent's machine, \"sophon-bridge status\" says what is wrong."
-    }
-}
-
 extension CallAttempt.Payload {
     fileprivate var key: IdempotencyKey? {
         switch self {
@@ -401,22 +392,4 @@ extension RelayAnswer.Outcome {
         case .unknown(let reason): reason
         }
     }
-}
-
-/// Where the relay is and who we are there.
-package struct RelayAddress: Sendable, Hashable {
-    package var baseURL: String
-    let headers: [HTTPHeader]
-
-    package init(baseURL: String, token: String) {
-        self.baseURL = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
-        headers = [
-            HTTPHeader("Authorization", "Bearer \(token)"), HTTPHeader("Content-Type", "application/json"),
-        ]
-    }
-}
-
-struct RandomAdapter: RandomNumberGenerator {
-    let source: any RandomSource
-    mutating func next() -> UInt64 { source.next() }
 }

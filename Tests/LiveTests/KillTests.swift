@@ -97,5 +97,8 @@ struct KillTests {
             #expect(world.gateway.begun[message.text] == 1, "\(message.text) was begun \(world.gateway.begun)")
         }
         #expect(world.openTurns == 0)
+        let held = world.heldBytes
+        // At most one call of the process before stays; each costs 256 bytes and its body.
+        #expect(held.lanes == 0 && held.agent == 0 && held.storedCalls < 800, "\(held)")
     }
 }

@@ -28,13 +28,17 @@ struct JournalRestoring: Sendable {
         let since = { (kept: Int64) in now - .milliseconds(max(0, wall.subtractingReportingOverflow(kept).partialValue))
         }
         for turn in contents.turns {
-            storedCalls += turn.calls.filter { !$0.isDelivered || $0.call.endOffset == nil }.map(\.call)
             let deltas = Self.deltas(of: turn.calls)
             do {
                 let record = try RecordEnvelope.turn(from: turn.record, now: now, wall: wall)
                 let keptAt = turn.calls.map { ($0.call.key, since($0.call.wall)) }
                 turns.append(
                     Turn(record: record, deltas: deltas, keptAt: Dictionary(keptAt) { first, _ in first }))
+                // Not every call that the turn ever made: cards that were delivered would stay in memory with their payloads.
+                var asking = record
+                asking.catchUp(with: deltas)
+                let asked = Set(asking.unanswered)
+                storedCalls += turn.calls.map(\.call).filter { asked.contains($0.key) }
             } catch let failure as JournalFailure {
                 faults.append("the record of \(turn.id) is left in the journal: \(failure)")
             } catch {
@@ -46,6 +50,7 @@ struct JournalRestoring: Sendable {
                             keptAt: since(entry.call.wall))
                     }
                 }
+                storedCalls += turn.calls.filter { !$0.isDelivered || $0.call.endOffset == nil }.map(\.call)
                 unreadable.append(UnreadableTurn(id: turn.id, place: turn.place, calls: calls, deltas: deltas))
             }
         }
@@ -61,6 +66,7 @@ struct JournalRestoring: Sendable {
             } catch {
                 faults.append("the message of \(accepted.turn) cannot be read, so its bubble is ended: \(error)")
                 let place = TurnPlace(session: accepted.session, interaction: accepted.interaction)
+                storedCalls += turn.calls.filter { !$0.isDelivered }.map(\.call)
                 unreadable.append(UnreadableTurn(id: accepted.turn, place: place))
             }
         }

@@ -29,6 +29,12 @@ package enum StatusText {
         lines.append("  agent   \(words(agent.link, of: "\(agent.kind)\(version)", wallMilliseconds: now))")
         if let scopes = agent.scopes { lines.append("          may: \(scopes.joined(separator: ", "))") }
         lines.append("  work    \(work(connection.work))")
+        if connection.work.isMemoryFull == true {
+            let held = (connection.work.heldBytes ?? 0) >> 20
+            lines.append(
+                "  memory  \(held) MB wait, so the agent is not read; what to do: see what holds the relay up, or raise "
+                    + "limits.memory_mb")
+        }
         if !connection.unknown.isEmpty {
             let counts = connection.unknown.sorted { $0.key < $1.key }.map { "\($0.key) ×\($0.value)" }
             lines.append("  unknown \(counts.joined(separator: ", "))")

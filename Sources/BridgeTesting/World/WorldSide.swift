@@ -183,6 +183,8 @@ package final class WorldSide: @unchecked Sendable {
 
     package func ask<Answer: Sendable>(_ question: (LiveConnection) -> Answer) -> Answer? { connection.map(question) }
 
+    /// The ledger of what waits in memory.
+    package var heldBytes: HeldBytes { connection?.heldBytes ?? HeldBytes() }
     package var openTurns: Int { connection?.ask { $0.openTurns } ?? 0 }
 
     func start(life: Int, tell: @escaping @Sendable (LiveEvent) -> Void) {

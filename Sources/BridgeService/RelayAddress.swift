@@ -1,0 +1,14 @@
+package import BridgeModel
+
+/// Where the relay is and who we are there.
+package struct RelayAddress: Sendable, Hashable {
+    package var baseURL: String
+    let headers: [HTTPHeader]
+
+    package init(baseURL: String, token: String) {
+        self.baseURL = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
+        headers = [
+            HTTPHeader("Authorization", "Bearer \(token)"), HTTPHeader("Content-Type", "application/json"),
+        ]
+    }
+}
