@@ -67,7 +67,7 @@ extension JournalEntry {
     package var heldBytes: Int {
         let payload =
             switch self {
-            case .turn(_, let record): record.count
+            case .turn(_, let record, _): record.count
             case .call(let call): call.body.count
             case .setting(_, let value): value?.count ?? 0
             case .tried, .closed, .stop, .event: 0
