@@ -1,4 +1,4 @@
-package import BridgeModel
+import BridgeModel
 
 /// Where the relay is and who we are there.
 package struct RelayAddress: Sendable, Hashable {

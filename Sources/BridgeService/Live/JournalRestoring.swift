@@ -66,7 +66,6 @@ struct JournalRestoring: Sendable {
             } catch {
                 faults.append("the message of \(accepted.turn) cannot be read, so its bubble is ended: \(error)")
                 let place = TurnPlace(session: accepted.session, interaction: accepted.interaction)
-                storedCalls += turn.calls.filter { !$0.isDelivered }.map(\.call)
                 unreadable.append(UnreadableTurn(id: accepted.turn, place: place))
             }
         }

@@ -61,6 +61,9 @@ package final class LiveWorld: @unchecked Sendable {
 
     // MARK: Time
 
+    /// Called after every step of a `run`.
+    package var afterStep: ((LiveWorld) -> Void)?
+
     /// `killAfter`: the process dies after so many steps, and starts again. Ends early once all that was written is answered,
     /// but not before `atLeast`.
     package func run(
@@ -70,6 +73,7 @@ package final class LiveWorld: @unchecked Sendable {
         var isDone = false
         while !isDone, step(until: end) {
             if time.steps == killAfter { restarts(down: down) }
+            afterStep?(self)
             isDone = time.now > .zero + atLeast && isAnswered
         }
     }
@@ -105,6 +109,7 @@ package final class LiveWorld: @unchecked Sendable {
     package func end() {
         kill()
         time.end()
+        afterStep = nil
     }
 
     // MARK: A world with one connection
