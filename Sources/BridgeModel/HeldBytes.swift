@@ -31,7 +31,8 @@ package struct HeldBytes: Hashable, Sendable {
 package struct MemoryGate: Hashable, Sendable {
     package enum Change: Hashable, Sendable { case stopReading, goOn }
 
-    package let limit: Int
+    /// Another one counts from the next look on.
+    package var limit: Int
     package private(set) var isClosed = false
 
     package init(limit: Int) { self.limit = limit }

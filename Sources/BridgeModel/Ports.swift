@@ -6,6 +6,12 @@ package protocol Clock: Sendable {
     var now: Instant { get }
     /// Milliseconds since 1970, for what the outside is told or tells.
     var wallMilliseconds: Int64 { get }
+    /// How long the machine has slept in all. Only what is added to it says anything.
+    var suspended: Duration { get }
+}
+
+extension Clock {
+    package var suspended: Duration { .zero }
 }
 
 /// One alarm: the latest setting replaces the one before.

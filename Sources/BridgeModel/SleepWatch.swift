@@ -2,6 +2,7 @@
 /// (DESIGN, section 10). Whoever slept has a dead connection that does not know of it.
 package struct SleepWatch: Sendable {
     private static let tooLate = Duration.seconds(10)
+    private var noticedAt: Instant?
     private var last: (moment: Instant, wallMilliseconds: Int64)?
 
     package init() {}
@@ -17,5 +18,33 @@ package struct SleepWatch: Sendable {
         guard let last else { return false }
         let wall = Duration.milliseconds(wallMilliseconds - last.wallMilliseconds)
         return wall - (now - last.moment) > Self.tooLate
+    }
+
+    /// The sleep was told from elsewhere, or noticed here: one of the two is enough. False: it is known already.
+    package mutating func notices(at now: Instant) -> Bool {
+        if let noticedAt, now - noticedAt < Self.tooLate { return false }
+        noticedAt = now
+        return true
+    }
+}
+
+/// Tells, asked every few seconds, that the machine slept since it was asked last, whatever deadlines there are: by how long the
+/// machine was suspended, or by a wall clock that moved on alone, as in a virtual machine that was paused.
+package struct SuspendWatch: Sendable {
+    /// What is shorter no connection notices.
+    private static let worthKnowing = Duration.seconds(2)
+
+    private var suspended: Duration?
+    private var wall = SleepWatch()
+
+    package init() {}
+
+    package mutating func hasSlept(at now: Instant, wallMilliseconds: Int64, suspended: Duration) -> Bool {
+        defer {
+            self.suspended = suspended
+            wall.saw(now, wallMilliseconds: wallMilliseconds)
+        }
+        if let last = self.suspended, suspended - last >= Self.worthKnowing { return true }
+        return wall.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: nil)
     }
 }

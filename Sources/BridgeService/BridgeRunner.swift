@@ -65,6 +65,7 @@ package final class BridgeRunner: Sendable {
     private let state: Locked<State>
     private let edges: Edges
     private let relay: Locked<RelayAddress>
+    private let callLimit: Locked<Duration>
     private let observe: @Sendable (BridgeOrder) -> Void
     private let answered: @Sendable (CallAttempt, RelayAnswer) -> Void
     private let unwritable: @Sendable (JournalFailure) -> Void
@@ -81,6 +82,7 @@ package final class BridgeRunner: Sendable {
             State(Bridge(settings: settings, agentPresent: agentPresent, isJournaled: edges.journal != nil)))
         self.edges = edges
         self.relay = Locked(relay)
+        callLimit = Locked(edges.callLimit)
         self.observe = observe
         self.answered = answered
         self.unwritable = unwritable
@@ -143,14 +145,12 @@ package final class BridgeRunner: Sendable {
 
     package var relayAddress: RelayAddress { relay.withLock { $0 } }
 
-    /// False when it is the one we have.
-    package func use(token: Secret) -> Bool {
-        relay.withLock { relay in
-            let new = RelayAddress(baseURL: relay.baseURL, token: token.text)
-            defer { relay = new }
-            return new != relay
-        }
+    package func use(token: Secret) {
+        relay.withLock { $0 = RelayAddress(baseURL: $0.baseURL, token: token.text) }
     }
+
+    /// For the calls to come.
+    package func use(callLimit limit: Duration) { callLimit.withLock { $0 = limit } }
 
     package func stop() { edges.alarm.stop() }
 
@@ -330,7 +330,8 @@ package final class BridgeRunner: Sendable {
         let begun = edges.clock.now
         let relay = relayAddress
         let request = HTTPRequest(
-            method: "POST", url: relay.baseURL + path, headers: relay.headers, body: body, timeout: edges.callLimit)
+            method: "POST", url: relay.baseURL + path, headers: relay.headers, body: body,
+            timeout: callLimit.withLock { $0 })
         let completion: @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void = { [self] result in
             let answer = RelayDecoder.answer(to: result, expecting: expected, wall: edges.clock.wallMilliseconds)
             note(attempt, answer, begun)

@@ -148,7 +148,11 @@ package struct CommandDeclaration: Sendable {
         CommandDeclaration(
             name: "journal", summary: "look into, check, copy out or tidy the durable state",
             operands: "inspect|verify|export|clean", actions: ["inspect", "verify", "export", "clean"],
-            options: [configFile, stateDirectory],
+            options: [
+                Option(
+                    "connection", "NAME", "with clean: forget all that is kept of a connection no longer configured"),
+                configFile, stateDirectory,
+            ],
             examples: ["sophon-bridge journal inspect", "sophon-bridge journal export > journal.jsonl"]),
         CommandDeclaration(
             name: "service", summary: "keep the bridge running as a systemd unit of this user",

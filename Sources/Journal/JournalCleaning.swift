@@ -40,6 +40,25 @@ package enum JournalCleaning {
         } catch { throw error.failure }
     }
 
+    /// Forgets all of one connection, open turns too. Gives how many turns that were.
+    package static func forget(_ name: ConnectionName, directory: String) throws(JournalFailure) -> Int {
+        _ = try JournalReader(directory: directory)
+        let database = try JournalFile.openForWriting(in: directory)
+        do throws(DatabaseError) {
+            let connection = [Database.Value.text(name.text)]
+            try database.run("BEGIN IMMEDIATE")
+            // Messages, calls, tries and events go with their turn.
+            try database.run("DELETE FROM turns WHERE connection = ?", connection)
+            let turns = database.changes
+            try database.run("DELETE FROM stops WHERE connection = ?", connection)
+            try database.run("DELETE FROM settings WHERE connection = ?", connection)
+            try database.run("COMMIT")
+            try database.script("VACUUM")
+            _ = try database.checkpoint(truncating: true)
+            return Int(turns)
+        } catch { throw error.failure }
+    }
+
     private static func size(_ database: Database) throws(DatabaseError) -> Int {
         Int((try database.integer("PRAGMA page_count") ?? 0) * (try database.integer("PRAGMA page_size") ?? 0))
     }

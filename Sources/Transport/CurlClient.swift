@@ -43,13 +43,15 @@ package final class CurlClient: HTTPClient {
         /// Since the loop looked last.
         var hasNewCancellation = false
         var lastExchange: UInt64 = 0
+        /// To be set by the loop.
+        var maximumConnections: Int?
         /// Why nothing is taken any more.
         var closed: String?
         var loopIsWoken = false
         /// Nil before the loop runs and after it has ended: there is nobody to wake.
         var loopThread: pthread_t?
 
-        var hasNews: Bool { !jobs.isEmpty || hasNewCancellation || closed != nil }
+        var hasNews: Bool { !jobs.isEmpty || hasNewCancellation || closed != nil || maximumConnections != nil }
     }
 
     private let inbox: Locked<Inbox>
@@ -94,6 +96,14 @@ package final class CurlClient: HTTPClient {
         }
         inbox.withLock { inbox in _ = inbox.cancelled.remove(exchange) }
         return try result.get()
+    }
+
+    /// For the exchanges to come.
+    package func use(maximumConnections: Int) {
+        inbox.withLock { inbox in
+            inbox.maximumConnections = maximumConnections
+            loop.wake(&inbox)
+        }
     }
 
     /// Ends the thread. What is under way completes as cancelled.

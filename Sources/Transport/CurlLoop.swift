@@ -29,11 +29,14 @@ final class CurlLoop: @unchecked Sendable {
         self.settings = settings
         self.inbox = inbox
         multi = OpaquePointer(curl_multi_init())
-        let connections = settings.maximumConnections
-        _ = sb_curl_multi_set_long(raw, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
-        _ = sb_curl_multi_set_long(raw, CURLMOPT_MAXCONNECTS, connections)
+        allow(connections: settings.maximumConnections)
         let sharing = settings.http2 ? Int(CURLPIPE_MULTIPLEX) : Int(CURLPIPE_NOTHING)
         _ = sb_curl_multi_set_long(raw, CURLMOPT_PIPELINING, sharing)
+    }
+
+    private func allow(connections: Int) {
+        _ = sb_curl_multi_set_long(raw, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
+        _ = sb_curl_multi_set_long(raw, CURLMOPT_MAXCONNECTS, connections)
     }
 
     private var raw: UnsafeMutableRawPointer? { multi.map { UnsafeMutableRawPointer($0) } }
@@ -74,6 +77,7 @@ final class CurlLoop: @unchecked Sendable {
             let news = takeNews()
             if news.isClosed { return end(news.jobs) }
             for exchange in news.cancelled { cancel(exchange) }
+            if let connections = news.connections { allow(connections: connections) }
             for job in news.jobs { begin(job) }
             var running: Int32 = 0
             curl_multi_perform(raw, &running)
@@ -91,6 +95,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private struct News {
         var jobs: [CurlClient.Job]
+        var connections: Int?
         var cancelled: [UInt64]
         var isClosed: Bool
     }
@@ -98,7 +103,9 @@ final class CurlLoop: @unchecked Sendable {
     private func takeNews() -> News {
         inbox.withLock { inbox in
             let cancelled = inbox.hasNewCancellation ? Array(inbox.cancelled) : []
-            let news = News(jobs: inbox.jobs, cancelled: cancelled, isClosed: inbox.closed != nil)
+            let news = News(
+                jobs: inbox.jobs, connections: inbox.maximumConnections.take(), cancelled: cancelled,
+                isClosed: inbox.closed != nil)
             inbox.jobs = []
             inbox.hasNewCancellation = false
             inbox.loopIsWoken = false

@@ -62,6 +62,7 @@ private struct Listener: ~Copyable, SessionMachine {
         status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator
     ) {}
     mutating func failed(message: String, at now: Instant, using random: inout some RandomNumberGenerator) {}
+    mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator) {}
     mutating func timePassed(
         at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator
     ) {}

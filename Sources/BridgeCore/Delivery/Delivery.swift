@@ -15,10 +15,12 @@ package import BridgeModel
 /// at most `settings.connections` calls are under way, and of those that are not opens, ends or whole messages
 /// `settings.reserved` fewer.
 package struct Delivery: Sendable {
-    package let settings: DeliverySettings
+    package private(set) var settings: DeliverySettings
     package internal(set) var tally = DeliveryTally()
     /// Why nothing is sent any more.
     package private(set) var stopped: RelayErrorCode?
+    /// Whoever refuses the token now has the last word: nothing waits for another one.
+    private var isLeaving = false
 
     /// By slot; free slots hold `Lane.vacant`.
     var lanes: [Lane] = []
@@ -130,6 +132,28 @@ package struct Delivery: Sendable {
         change(turn, at: time.latest) { lane, _ in lane.isClosing = true }
     }
 
+    // MARK: - Whether the relay takes anything
+
+    /// For the calls to come; those under way stay.
+    package mutating func use(connections: Int, heldBytes: Int) {
+        (settings.connections, settings.heldBytes) = (connections, heldBytes)
+    }
+
+    /// The relay will have nothing more from this token.
+    package mutating func stop(_ code: RelayErrorCode) { stopped = stopped ?? code }
+
+    /// Another token: what waits goes out again. `leaving`: it is the old one's last chance, and a call that is refused for it is a
+    /// dead letter.
+    package mutating func resume(leaving: Bool = false, at instant: Instant) {
+        let now = time.read(instant)
+        stopped = nil
+        isLeaving = leaving
+        for index in buckets.indices { buckets[index].renew(at: now) }
+    }
+
+    /// What is left of so many turns will never go out.
+    package mutating func giveUp(turns: Int) { tally.deadLetters += turns }
+
     // MARK: - What goes out
 
     package mutating func next(at instant: Instant) -> DeliveryStep {
@@ -171,7 +195,8 @@ package struct Delivery: Sendable {
             tally.unknownOutcomes += 1
         }
         settle(returned.number, in: returned.tried.kind.bucket, answer, at: now)
-        let decision = policy.decide(answer.outcome, tried: returned.tried, at: now, using: &random)
+        var decision = policy.decide(answer.outcome, tried: returned.tried, at: now, using: &random)
+        if case .stopConnection = decision, isLeaving { decision = .deadLetter }
         heedRateLimit(answer, decision, at: now)
         tally.count(decision, wasTold: !isUnknown)
         if case .stopConnection(let code) = decision { stopped = code }

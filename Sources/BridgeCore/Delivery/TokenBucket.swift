@@ -125,6 +125,15 @@ package struct TokenBucket: Sendable {
         lowestTold = nil
     }
 
+    /// Another token, or another installation: nothing is known of the bucket any more, and calls under way may draw from either.
+    package mutating func renew(at now: Instant) {
+        settle(at: now)
+        isLending = true
+        asleepUntil = nil
+        billionths = ceiling
+        lowestTold = nil
+    }
+
     /// What must be there for a call to leave. A bucket of one token has no room for more.
     private var price: Int64 {
         min(Self.token + Int64(figures.refill * 2_000_000), Int64(figures.capacity) * Self.token)

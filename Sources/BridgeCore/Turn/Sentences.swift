@@ -10,6 +10,8 @@ enum Sentences {
     static let bridgeStopped = "The bridge was stopped before the agent had finished. Please ask again."
     static let unreadable =
         "The bridge could not read what it had kept of this answer, so it ends here. Please ask again."
+    static let installationChanged =
+        "The bridge was paired anew before the agent had finished. Please ask again in a chat of the new pairing."
     static let windowClosed = "The run goes on. What comes later follows as a message."
     static let windowClosedWhileWaiting =
         "The agent is still busy with an earlier message. The answer to this one follows as a message."

@@ -112,10 +112,10 @@ extension Turn {
     }
 
     /// The bridge stops and is told to leave nothing open.
-    mutating func bridgeStops(at now: Instant) -> [TurnOrder] {
+    mutating func bridgeStops(line: String = Sentences.bridgeStopped, at now: Instant) -> [TurnOrder] {
         guard outcome == nil else { return [] }
         let abort = occupiesAgent ? abortRuns() : []
-        return abort + approvals.denyOpen().map(resolve) + conclude(.lost, line: Sentences.bridgeStopped, at: now)
+        return abort + approvals.denyOpen().map(resolve) + conclude(.lost, line: line, at: now)
     }
 
     func abortRuns() -> [TurnOrder] {

@@ -129,7 +129,7 @@ extension Turn {
     }
 
     /// The session or the interaction is gone at the relay: the run is aborted, nothing more is shown.
-    private mutating func giveUp() -> [TurnOrder] {
+    mutating func giveUp() -> [TurnOrder] {
         var orders: [TurnOrder] = [.abandonLane]
         if occupiesAgent, !stopping {
             orders += abortRuns()

@@ -118,6 +118,10 @@ package struct Configuration: Hashable, Sendable {
         /// What may wait in memory, of all connections together; at it nothing is read from agents until it is less.
         package var memoryMegabytes = 64
         package var memoryBytes: Int { memoryMegabytes << 20 }
+        /// The part of one connection of so many.
+        package func memory(of connections: Int) -> Int { memoryBytes / max(1, connections) }
+        /// Of that, what its lanes may hold.
+        package func heldBytes(of connections: Int) -> Int { memory(of: connections) / 4 }
 
         package init() {}
     }

@@ -9,6 +9,10 @@ package protocol AgentLink: Sendable {
     func adopt(_ record: TurnRecord)
     func start()
     func command(_ command: AgentCommand)
+    /// The machine has slept.
+    func slept()
+    /// Credentials may have changed where they are kept: others are used at once where the link waits, else from the next socket on.
+    func renew()
     /// Says goodbye; commands that come later are not carried out.
     func shutDown()
     var isClosed: Bool { get }
@@ -42,6 +46,7 @@ package final class OpenClawLink: AgentLink {
     /// For the runner's own orders, which come before it has a name.
     private let itself: Locked<LinkRunner<OpenClawSession>?>
     private let clock: any Clock
+    private let readAnew: @Sendable () -> OpenClawSettings?
 
     /// `save` keeps a token that the gateway gave this device. `renew` reads token and key anew where they are kept, since a
     /// person may have mended them there; nil: they cannot be read.
@@ -52,6 +57,7 @@ package final class OpenClawLink: AgentLink {
         tell: @escaping @Sendable (AgentLinkEvent) -> Void
     ) {
         clock = edges.clock
+        readAnew = renew
         let itself = Locked<LinkRunner<OpenClawSession>?>(nil)
         let runner = LinkRunner(OpenClawSession(settings), edges: edges) { [weak itself] order in
             switch order {
@@ -94,6 +100,13 @@ package final class OpenClawLink: AgentLink {
     package func command(_ command: AgentCommand) {
         let wall = clock.wallMilliseconds
         runner.tell { session, now in session.command(command, at: now, wallMilliseconds: wall) }
+    }
+
+    package func slept() { runner.slept() }
+
+    package func renew() {
+        guard let new = readAnew() else { return }
+        runner.tell { session, now in session.use(new, at: now) }
     }
 
     package func shutDown() { runner.tell { session, now in session.shutDown(at: now) } }

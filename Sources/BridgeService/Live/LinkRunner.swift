@@ -70,6 +70,14 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
         if mayPerform { perform() }
     }
 
+    /// The machine has slept: a connection of before is dead, though nothing may say so.
+    package func slept() {
+        tell { machine, now in
+            var random = RandomAdapter(source: edges.random)
+            machine.slept(at: now, using: &random)
+        }
+    }
+
     package func ask<Answer: Sendable>(_ question: (borrowing Machine) -> Answer) -> Answer {
         state.withLock { question($0.machine) }
     }

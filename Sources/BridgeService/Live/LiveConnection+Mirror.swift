@@ -7,6 +7,8 @@ extension LiveConnection {
     /// Called while the bridge is ours, so that no event of the run can come between this one and the turn that it begins. What
     /// comes back are the chats to be made when the bridge is let go.
     func mirror(_ signal: RunSignal, on bridge: inout Bridge, at now: Instant) -> AgentSession? {
+        // What begins now would have its chat in the installation that is left.
+        guard token.withLock({ $0.farewell == nil }) else { return nil }
         switch mirroring.withLock({ $0.heard(signal, at: now) }) {
         case .none: return nil
         case .begin(let beginning):

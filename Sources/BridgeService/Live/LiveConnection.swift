@@ -16,6 +16,8 @@ package final class LiveConnection: Sendable {
         package var relayAddress: RelayAddress
         package var runner: BridgeRunner.Edges
         package var relayLink: LinkEdges
+        /// Why there is no token; nil: `relay` has one.
+        package var missingToken: String?
         package var mirror = Configuration.Mirror.none
         /// Bytes that may wait in memory before nothing more is read from the agent.
         package var memoryLimit = 64 << 20
@@ -54,13 +56,13 @@ package final class LiveConnection: Sendable {
         var isClosingTurns = false
         /// Batches of the agent's: the ledger is looked at for every sixteenth.
         var observed: UInt = 0
+        var sleep = SuspendWatch()
         /// Which chats know that messages are not taken.
         var toldWhy: [SessionID: Instant] = [:]
-        /// The relay will have nothing more from us.
-        package var isStopped = false
     }
 
     package let name: ConnectionName
+    package var hasToken: Bool { token.withLock { $0.token != nil } }
     let clock: any Clock
     let journal: any TurnJournal
     let mirroring: Locked<Mirroring>
@@ -68,6 +70,8 @@ package final class LiveConnection: Sendable {
     let tell: @Sendable (LiveEvent) -> Void
     let condition = Locked(Condition())
     let gate: Locked<MemoryGate>
+    let token: Locked<TokenState>
+    private let missingToken: String?
     private let links = Locked(Links())
 
     private struct Links {
@@ -81,6 +85,8 @@ package final class LiveConnection: Sendable {
         clock = parts.runner.clock
         journal = parts.journal
         gate = Locked(MemoryGate(limit: parts.memoryLimit))
+        missingToken = parts.missingToken
+        token = Locked(TokenState(token: parts.missingToken == nil ? parts.relay.token : nil))
         mirroring = Locked(Mirroring(parts.mirror))
         self.tell = tell
         let links = links
@@ -105,9 +111,11 @@ package final class LiveConnection: Sendable {
 
     /// Takes up what an earlier process left, then connects both ways.
     package func start() throws {
+        // Before anything is restored: nothing may go out without a token.
+        if let missingToken { stopped(missingToken, "Run: sophon-bridge pair, or set SOPHON_BOT_TOKEN.", 23) }
         try restore()
         agent?.start()
-        relay?.tell { link, now in link.start(at: now) }
+        if missingToken == nil { relay?.tell { link, now in link.start(at: now) } }
     }
 
     /// No new updates, and nothing more from the agent; what is to be delivered goes on being delivered.
@@ -165,6 +173,8 @@ package final class LiveConnection: Sendable {
     /// Called every few seconds.
     package func housekeep() {
         heedMemory(always: true)
+        endFarewell()
+        noticeSleep()
         if state.journalIsBroken {
             journal.submit([], .synced) { [weak self] failure in
                 guard let self, failure == nil else { return }
@@ -185,15 +195,18 @@ package final class LiveConnection: Sendable {
         if isDue { journal.purge(before: clock.wallMilliseconds - Self.memory) }
     }
 
+    private func noticeSleep() {
+        let (now, wall, suspended) = (clock.now, clock.wallMilliseconds, clock.suspended)
+        let hasSlept = condition.withLock {
+            $0.sleep.hasSlept(at: now, wallMilliseconds: wall, suspended: suspended)
+        }
+        guard hasSlept else { return }
+        relay?.slept()
+        agent?.slept()
+    }
+
     /// 30 days, in milliseconds.
     private static let memory: Int64 = 30 * 86_400_000
-
-    /// Another token, from now on.
-    package func use(_ token: Secret) {
-        guard runner?.use(token: token) == true else { return }
-        condition.withLock { $0.isStopped = false }
-        relay?.tell { link, now in link.use(token, at: now) }
-    }
 
     /// What runs ends with a line, at the agent too. The links are to stay until `turnsAreClosed`: a refusal of an approval is
     /// written down before the agent hears it.
@@ -314,7 +327,9 @@ package final class LiveConnection: Sendable {
     private func obey(_ order: BridgeOrder) {
         switch order {
         case .command(let command): agent?.command(command)
-        case .turnClosed(let turn, let outcome): tell(.turnEnded(name, turn, outcome))
+        case .turnClosed(let turn, let outcome):
+            tell(.turnEnded(name, turn, outcome))
+            endFarewell()
         case .connectionStopped(let code):
             stopped("The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", 23)
         case .turnNote(let turn, let note): tell(.turnNote(name, turn, note))
@@ -328,15 +343,5 @@ package final class LiveConnection: Sendable {
         if gate.withLock({ $0.isClosed }) { heedMemory() }
         guard case .refused(let refusal) = answer.outcome else { return }
         tell(.callFailed(name, attempt.turn, attempt.name, refusal, answer.request))
-    }
-
-    private func stopped(_ message: String, _ remedy: String, _ exitCode: Int32) {
-        let isNews = condition.withLock { state in
-            defer { (state.isStopped, state.relayIsUp) = (true, false) }
-            return !state.isStopped
-        }
-        guard isNews else { return }
-        relay?.tell { link, now in link.shutDown(at: now) }
-        tell(.stopped(name, message: message, remedy: remedy, exitCode: exitCode))
     }
 }

@@ -61,6 +61,12 @@ package struct Mirroring: Sendable {
         sessions[chat] = session
     }
 
+    /// They were of another installation.
+    package mutating func forgetChats() -> [AgentSession] {
+        defer { (chats, sessions, unkept) = ([:], [:], [:]) }
+        return chats.keys.sorted()
+    }
+
     /// The agent session that answers in a chat which this bridge made.
     package func agentSession(of chat: SessionID) -> AgentSession? { sessions[chat] }
 

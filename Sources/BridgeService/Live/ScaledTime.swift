@@ -20,6 +20,8 @@ package struct ScaledClock: Clock {
 
     package var wallMilliseconds: Int64 { wallOrigin + (base.wallMilliseconds - wallOrigin) * scale }
 
+    package var suspended: Duration { base.suspended * Int(scale) }
+
     /// When the machine's clock shows what this one will show then.
     func real(_ moment: Instant) -> Instant {
         Instant(nanoseconds: origin.nanoseconds + (moment - origin).nanoseconds / scale)

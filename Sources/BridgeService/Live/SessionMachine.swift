@@ -27,6 +27,7 @@ package protocol SessionMachine: ~Copyable, SendableMetatype {
     mutating func closed(code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator)
     mutating func refused(status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator)
     mutating func failed(message: String, at now: Instant, using random: inout some RandomNumberGenerator)
+    mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator)
     mutating func timePassed(
         at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator)
 

@@ -27,9 +27,14 @@ package final class Log: Sendable {
 
     private struct State {
         var level: Configuration.Log.Level
+        var format: Configuration.Log.Format
         var limit = RepeatLimit()
+        /// The newest last.
         var secrets: [String] = []
     }
+
+    /// Beyond this the oldest is shown again where an outside text repeats it: it was replaced hundreds of times.
+    private static let secretLimit = 512
 
     /// A shorter secret would cover half of every text.
     private static let shortestSecret = 8
@@ -44,7 +49,7 @@ package final class Log: Sendable {
         self.settings = settings
         self.clock = clock
         self.sink = sink
-        state = Locked(State(level: settings.level))
+        state = Locked(State(level: settings.level, format: settings.format))
     }
 
     /// Can be changed while the bridge runs.
@@ -53,11 +58,21 @@ package final class Log: Sendable {
         set { state.withLock { $0.level = newValue } }
     }
 
+    /// Likewise.
+    package var format: Configuration.Log.Format {
+        get { state.withLock { $0.format } }
+        set { state.withLock { $0.format = newValue } }
+    }
+
     /// From now on no line shows this secret, wherever it comes from.
     package func cover(_ secret: Secret) {
         let text = secret.text
         guard text.utf8.count >= Self.shortestSecret else { return }
-        state.withLock { if !$0.secrets.contains(text) { $0.secrets.append(text) } }
+        state.withLock { state in
+            guard !state.secrets.contains(text) else { return }
+            if state.secrets.count >= Self.secretLimit { state.secrets.removeFirst() }
+            state.secrets.append(text)
+        }
     }
 
     package func error(_ message: StaticString, _ fields: @autoclosure () -> Fields = []) {
@@ -111,7 +126,7 @@ package final class Log: Sendable {
 
     private func emit(_ line: LogLine) {
         let wall = clock.wallMilliseconds
-        switch settings.format {
+        switch format {
         case .text: sink(line.text(at: wall, hasColor: settings.hasColor))
         case .json: sink(line.json(at: wall))
         }

@@ -7,6 +7,9 @@ package final class VirtualTime: Clock, @unchecked Sendable {
     /// How many appointments have passed.
     package private(set) var steps = 0
 
+    /// How long the machine has slept.
+    package var suspended = Duration.zero
+
     package init() {}
 
     package var wallMilliseconds: Int64 { 1_770_000_000_000 + (now - Instant.zero).nanoseconds / 1_000_000 }

@@ -154,11 +154,19 @@ package struct RelayLink: ~Copyable {
         settle(at: now, using: &random)
     }
 
-    /// Another token, for the next socket; a link that had stopped for the old one begins again.
+    /// Another token: the socket of the old one is left for one with the new one, at once.
     package mutating func use(_ token: Secret, at now: Instant) {
         settings.token = token
-        if case .stopped = state { start(at: now) }
-        if case .idle = state { start(at: now) }
+        switch state {
+        case .dialling, .greeting, .live:
+            flushAcknowledgement()
+            orders.append(.close(code: 1000, reason: "another token"))
+            leaveSocket(at: now)
+            orders.append(.lost(reason: "the token was changed", retryAt: now))
+            dial(at: now)
+        case .idle, .waiting, .stopped: dial(at: now)
+        case .lost: break
+        }
     }
 
     /// The update is recorded where a crash cannot reach it. In any order; one of an earlier socket does no harm.
@@ -171,13 +179,21 @@ package struct RelayLink: ~Copyable {
     package mutating func timePassed(
         at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator
     ) {
-        if sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { wokeUp(at: now) }
+        if sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { noticesSleep(at: now) }
         sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
         watch(at: now)
         settle(at: now, using: &random)
     }
 
+    /// The machine has slept.
+    package mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator) {
+        noticesSleep(at: now)
+        settle(at: now, using: &random)
+    }
+
     // MARK: Within
+
+    private mutating func noticesSleep(at now: Instant) { if sleepWatch.notices(at: now) { wokeUp(at: now) } }
 
     private var isOpen: Bool {
         switch state {

@@ -18,7 +18,16 @@ struct JournalCommand {
     }
 
     func run() throws {
-        let directory = try CommandConfiguration.load(command, output).configuration.stateDirectory
+        let configuration = try CommandConfiguration.load(command, output).configuration
+        let directory = configuration.stateDirectory
+        let action = command.operands.first
+        if let name = command.values["connection"] {
+            guard action == "clean" else {
+                throw UsageError(
+                    "--connection goes with clean alone", try: "sophon-bridge journal clean --connection \(name)")
+            }
+            return try forget(ConnectionName(name), directory, configuration)
+        }
         switch command.operands.first {
         case "inspect": try inspect(JournalReader(directory: directory))
         case "verify": try verify(JournalReader(directory: directory))
@@ -102,6 +111,30 @@ struct JournalCommand {
         }
         output.event("journal_ok")
         output.line("ok: the journal is whole")
+    }
+
+    /// All that is kept of a connection; never of one that a bridge would go on with.
+    private func forget(_ name: ConnectionName, _ directory: String, _ configuration: Configuration) throws {
+        if configuration.connections.contains(where: { $0.name == name }) {
+            throw CommandFailure(
+                code: .usage,
+                message: "connection \(name) is configured, and its turns go on at the next start; "
+                    + "take it out of the configuration first")
+        }
+        let known = try JournalReader(directory: directory).summary().connections.map(\.name)
+        guard known.contains(name) else {
+            throw CommandFailure(
+                code: .usage,
+                message: "the journal has nothing of a connection \(name); it has "
+                    + (known.isEmpty ? "none" : known.map(\.text).joined(separator: ", ")))
+        }
+        let lock = try InstanceLock(directory: directory)
+        let turns = try JournalCleaning.forget(name, directory: directory)
+        withExtendedLifetime(lock) {}
+        output.event(
+            "journal_cleaned",
+            [("connection", .string(name.text)), ("turns_forgotten", .number(turns))])
+        output.line("forgot connection \(name) with \(turns) turns")
     }
 
     private func clean(_ directory: String) throws {

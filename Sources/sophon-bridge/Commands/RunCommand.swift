@@ -7,7 +7,8 @@ import Glibc
 
 /// `run`: the edges of the live bridge, its lock, its signals and its exit.
 struct RunCommand {
-    private static let statusInterval = Duration.seconds(5)
+    /// Also how soon a sleep of the machine is noticed: within 5 s (DESIGN, section 10).
+    private static let statusInterval = Duration.seconds(4)
 
     private let command: ParsedCommand
     private let output: Output
@@ -25,7 +26,7 @@ struct RunCommand {
         SignalWatcher.block()
         output.event("starting", [("version", .string(HelpText.version))])
         let loaded = try CommandConfiguration.load(command, output)
-        let configuration = loaded.configuration
+        var configuration = loaded.configuration
         let lock = try InstanceLock(directory: configuration.stateDirectory)
         let wake = try WakeUp()
         let output = output
@@ -38,6 +39,7 @@ struct RunCommand {
             version: HelpText.version, pid: getpid(), connections: configuration.connections, clock: SystemClock())
         let report = RunReport(output, log, connections: configuration.connections.count)
         let edges = try RunEdges(loaded, output: output, log: log, scale: try scale())
+        LeftConnections(configuration).tell(output, log)
         let connections = try edges.connections { event in
             board.tell(event)
             report.tell(event)
@@ -46,8 +48,10 @@ struct RunCommand {
         let signals = SignalWatcher { wake.ring($0 == .stop ? .stop : .reload) }
         for connection in connections { try connection.start() }
         let status = { write(board, connections, configuration.stateDirectory, log) }
+        let reload = ReloadCommand(command, output, log)
         let end = wait(wake, report, status) {
-            reload(log, connections, edges)
+            guard let taken = reload.run(from: edges.loaded, connections, edges) else { return }
+            configuration = taken
         } tick: {
             for connection in connections { connection.housekeep() }
         }
@@ -93,21 +97,6 @@ struct RunCommand {
         let status = board.status { name in connections.first { $0.name == name }?.work }
         do { try StatusFile.write(status, in: directory) } catch {
             log.warning("the status cannot be written", [("reason", .text(error.message))])
-        }
-    }
-
-    /// SIGHUP: the log's level and the tokens are read anew. A configuration with a fault changes nothing.
-    private func reload(_ log: Log, _ connections: [LiveConnection], _ edges: RunEdges) {
-        do {
-            let loaded = try CommandConfiguration.load(command, output)
-            log.level = loaded.configuration.log.level
-            for connection in connections {
-                guard let token = try edges.relayToken(of: connection.name, in: loaded) else { continue }
-                connection.use(token)
-            }
-            log.info("the configuration was read anew")
-        } catch {
-            log.error("the configuration was not taken", [("reason", .text("\(error)"))])
         }
     }
 

@@ -13,7 +13,8 @@ import Transport
 
 /// Makes the edges of each connection: sockets, HTTP, clock, alarms, the journal, and what the files know.
 final class RunEdges {
-    private let loaded: LoadedConfiguration
+    /// What is in force.
+    private(set) var loaded: LoadedConfiguration
     private let output: Output
     private let log: Log
     private let clock: any Clock
@@ -43,14 +44,32 @@ final class RunEdges {
         for client in clients { client.close() }
     }
 
+    /// One without a token is told, and waits for one beside the others; where none has one, that is the end.
     func connections(_ tell: @escaping @Sendable (LiveEvent) -> Void) throws -> [LiveConnection] {
-        try loaded.configuration.connections.map { LiveConnection(try parts(of: $0, tell), tell: tell) }
+        let configured = loaded.configuration.connections
+        let tokens = configured.map { connection in
+            Result { try relayToken(of: connection, in: loaded) }
+        }
+        if let first = tokens.first, tokens.allSatisfy({ (try? $0.get()) == nil }) { _ = try first.get() }
+        return try zip(configured, tokens).map { connection, token in
+            LiveConnection(try parts(of: connection, token, tell), tell: tell)
+        }
+    }
+
+    /// How this connection shows itself to its gateway.
+    func access(of name: ConnectionName) -> GatewayAccess? { accesses[name] }
+
+    /// Another configuration is in force.
+    func use(_ loaded: LoadedConfiguration) {
+        self.loaded = loaded
+        for client in clients { client.use(maximumConnections: loaded.configuration.limits.relayConnections) }
     }
 
     private func parts(
-        of connection: Configuration.Connection, _ tell: @escaping @Sendable (LiveEvent) -> Void
+        of connection: Configuration.Connection, _ known: Result<Secret, any Error>,
+        _ tell: @escaping @Sendable (LiveEvent) -> Void
     ) throws -> LiveConnection.Parts {
-        let token = try relayToken(of: connection, in: loaded)
+        let token = (try? known.get()) ?? Secret("")
         log.cover(token)
         let recorder = try recorder(of: connection)
         var settings = BridgeSettings()
@@ -58,8 +77,8 @@ final class RunEdges {
         let limits = loaded.configuration.limits
         settings.delivery.connections = limits.relayConnections
         // Of what this connection may hold, cards get a quarter: the rest is for what is never cut.
-        let memory = limits.memoryBytes / max(1, loaded.configuration.connections.count)
-        settings.delivery.heldBytes = memory / 4
+        let connections = loaded.configuration.connections.count
+        settings.delivery.heldBytes = limits.heldBytes(of: connections)
         var http = CurlClient.Settings()
         http.maximumConnections = limits.relayConnections
         http.authorityFile = connection.relay.authorityFile
@@ -77,7 +96,8 @@ final class RunEdges {
             relayLink: linkEdges(connection.relay.authorityFile, recorder?.link(.relay)), journal: journal,
             agent: try agent(of: connection, recorder, tell))
         parts.mirror = connection.mirror
-        parts.memoryLimit = memory
+        parts.memoryLimit = limits.memory(of: connections)
+        if case .failure(let error) = known { parts.missingToken = "\(error)" }
         return parts
     }
 
@@ -101,12 +121,7 @@ final class RunEdges {
         return recorder
     }
 
-    /// Nil when there is no such connection any more.
-    func relayToken(of name: ConnectionName, in loaded: LoadedConfiguration) throws -> Secret? {
-        try loaded.configuration.connections.first { $0.name == name }.map { try relayToken(of: $0, in: loaded) }
-    }
-
-    private func relayToken(of connection: Configuration.Connection, in loaded: LoadedConfiguration) throws -> Secret {
+    func relayToken(of connection: Configuration.Connection, in loaded: LoadedConfiguration) throws -> Secret {
         if let token = connection.relay.token { return token }
         if let directory = loaded.configuration.configDirectory {
             let store = CredentialStore(directory: directory)

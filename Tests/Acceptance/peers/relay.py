@@ -50,6 +50,7 @@ class Call:
     code: str | None
     fault: str | None
     request_id: str
+    bearer: str | None = None
 
 
 class Relay:
@@ -58,6 +59,7 @@ class Relay:
         self.clock = clock or Clock()
         self.installation = base62("inst_")
         self.token = f"{self.installation}:s_test_" + "".join(secrets.choice(BASE62) for _ in range(32))
+        self.also = set()             # Further tokens that are good.
         self.phone = Phone()
         self.rules = Rules(self.phone, window_seconds, self.clock)
         self.resend_seconds, self.ping_seconds = resend_seconds, ping_seconds
@@ -183,7 +185,7 @@ class Relay:
     def _refusal_of(self, request):
         if self.refusal:
             return self._failure(*self.refusal)
-        return None if request.bearer == self.token else self._failure(401, "invalid_token")
+        return None if request.bearer in {self.token} | self.also else self._failure(401, "invalid_token")
 
     async def _socket(self, socket):
         self.sockets_made += 1
@@ -260,7 +262,7 @@ class Relay:
         if not request.path.startswith("/v1/bridge/") or method not in FIELDS or request.method != "POST":
             return self._failure(404, "not_found", request_id=request_id)
         fault = self.faults.next() if self.faults else None
-        call = Call(time.monotonic(), method, None, None, None, fault, request_id)
+        call = Call(time.monotonic(), method, None, None, None, fault, request_id, request.bearer)
         if self._recording:
             self.calls.append(call)
         response = await self._serve(call, request)

@@ -51,6 +51,46 @@ struct DeliveryTests {
         #expect(lane.delivery.stopped == .invalidToken)
     }
 
+    @Test("with another token the refused call goes again, and all buckets begin anew")
+    func resumes() throws {
+        var lane = LaneConversation()
+        lane.post(.open)
+        let open = try lane.nextCall()
+        let refusal = RelayRefusal(status: 401, code: .invalidToken)
+        _ = lane.delivery.answered(
+            open.call, with: RelayAnswer(.refused(refusal)), at: lane.now, using: &lane.random)
+        let limited = RelayRefusal(status: 429, code: .rateLimited, retryAfter: .seconds(600))
+        lane.delivery.openLane(
+            LaneAddress(turn: TurnID("int_2"), session: SessionID("ses_1"), interaction: nil), windowEnds: .at(1_800))
+        lane.delivery.resume(at: lane.now)
+        let again = try lane.nextCall()
+        #expect(again.call == open.call)
+        #expect(again.attempt == 2)
+        // A bucket that slept for the old token is awake for the new one.
+        _ = lane.delivery.answered(
+            again.call, with: RelayAnswer(.refused(limited)), at: lane.now, using: &lane.random)
+        lane.delivery.post(.open, on: TurnID("int_2"), at: lane.now)
+        #expect(lane.call() == nil)
+        lane.delivery.resume(at: lane.now)
+        #expect(lane.call() != nil)
+    }
+
+    @Test("a call that the old token's last chance cannot save is a dead letter, and stops nothing")
+    func leaves() throws {
+        var lane = LaneConversation.opened()
+        lane.post(.ending("Over."))
+        let end = try lane.nextCall()
+        let refusal = RelayRefusal(status: 401, code: .invalidToken)
+        let refused = RelayAnswer(.refused(refusal))
+        _ = lane.delivery.answered(end.call, with: refused, at: lane.now, using: &lane.random)
+        #expect(lane.delivery.stopped == .invalidToken)
+        lane.delivery.resume(leaving: true, at: lane.now)
+        let again = try lane.nextCall()
+        let reports = lane.delivery.answered(again.call, with: refused, at: lane.now, using: &lane.random)
+        #expect(reports == [.post(LaneConversation.turn, .windowClosed)])
+        #expect(lane.delivery.stopped == nil)
+    }
+
     @Test("a dropped call is noted with what the relay found wrong")
     func notes() throws {
         var lane = LaneConversation.opened()

@@ -98,6 +98,16 @@ final class LinkConversation {
         collect()
     }
 
+    func use(_ token: String) {
+        link.use(Secret(token), at: now)
+        collect()
+    }
+
+    func slept() {
+        link.slept(at: now, using: &random)
+        collect()
+    }
+
     func shutDown() {
         link.shutDown(at: now)
         collect()

@@ -197,6 +197,53 @@ struct RelayLinkTests {
 
     // MARK: Giving up
 
+    private static let otherDial = RelayLink.Order.dial(
+        url: LinkConversation.url, headers: [HTTPHeader("Authorization", "Bearer inst_1:s_test_2")])
+
+    @Test("another token moves the socket at once, and what was durable is acknowledged on the old one")
+    func moves() {
+        let talk = LinkConversation.live()
+        talk.receive(7)
+        _ = talk.orders
+        talk.acknowledge(7)
+        talk.use("inst_1:s_test_2")
+        let orders = talk.orders
+        #expect(orders.first == .send(Array(#"{"type":"ack","up_to_update_id":"7"}"#.utf8)))
+        #expect(orders.contains(.close(code: 1000, reason: "another token")))
+        #expect(orders.last == Self.otherDial)
+        talk.open()
+        talk.receive(#"{"type":"ready","installation_id":"inst_1"}"#)
+        #expect(talk.orders == [.ready(installation: "inst_1")])
+    }
+
+    @Test("another token ends the wait for the next try, and a stop")
+    func triesAnotherToken() {
+        let waiting = LinkConversation()
+        waiting.start()
+        waiting.fail("no network")
+        _ = waiting.orders
+        waiting.use("inst_1:s_test_2")
+        #expect(waiting.orders == [Self.otherDial])
+        let stopped = LinkConversation()
+        stopped.start()
+        stopped.refuse(401, #"{"ok":false,"error":{"code":"invalid_token","message":"no"}}"#)
+        _ = stopped.orders
+        stopped.use("inst_1:s_test_2")
+        #expect(stopped.orders == [Self.otherDial])
+    }
+
+    @Test("a sleep that is told from elsewhere is one reconnection, also when a late timer tells of it too")
+    func sleepToldTwice() {
+        let talk = LinkConversation.live()
+        talk.pass(100, asleep: true)
+        #expect(talk.orders.contains(LinkConversation.dial))
+        talk.slept()
+        #expect(talk.orders == [])
+        let other = LinkConversation.live()
+        other.slept()
+        #expect(other.orders.contains(LinkConversation.dial))
+    }
+
     @Test("a refused token is final", arguments: [401, 403])
     func refusedToken(status: Int) {
         let talk = LinkConversation()

@@ -199,7 +199,7 @@ package struct OpenClawSession: ~Copyable {
     package mutating func timePassed(
         at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator
     ) {
-        if sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { wokeUp(at: now) }
+        if sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { noticesSleep(at: now) }
         sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
         watch(at: now)
         if isLive {
@@ -213,7 +213,15 @@ package struct OpenClawSession: ~Copyable {
         settle(at: now, using: &random)
     }
 
+    /// The machine has slept.
+    package mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator) {
+        noticesSleep(at: now)
+        settle(at: now, using: &random)
+    }
+
     // MARK: Within
+
+    private mutating func noticesSleep(at now: Instant) { if sleepWatch.notices(at: now) { wokeUp(at: now) } }
 
     private mutating func read(_ root: FrameNode, _ type: FrameNode, at now: Instant) {
         if type.holds("event") {

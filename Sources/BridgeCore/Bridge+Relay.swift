@@ -1,0 +1,37 @@
+package import BridgeModel
+
+// The relay's token: refused, changed, or that of another installation.
+extension Bridge {
+    /// The relay refused the token, or there is none: nothing is sent until `relayResumes`.
+    package mutating func relayStops(_ code: RelayErrorCode) { delivery.stop(code) }
+
+    /// There is another token.
+    package mutating func relayResumes(at now: Instant) {
+        delivery.resume(at: now)
+        deliver(at: now)
+    }
+
+    package mutating func use(connections: Int, heldBytes: Int, at now: Instant) {
+        delivery.use(connections: connections, heldBytes: heldBytes)
+        deliver(at: now)
+    }
+
+    /// Another installation follows: what is open ends with a sentence, while this one's token still holds. What is refused for it
+    /// is given up.
+    package mutating func leavesInstallation(at now: Instant) {
+        delivery.resume(leaving: true, at: now)
+        for id in entries.keys.sorted() {
+            change(id, at: now) { $0.bridgeStops(line: Sentences.installationChanged, at: now) }
+        }
+        deliver(at: now)
+        keepChanged(.synced)
+    }
+
+    /// The old token's time is over: what is still open closes as it stands.
+    package mutating func abandonsTurns(at now: Instant) {
+        delivery.giveUp(turns: entries.count)
+        for id in entries.keys.sorted() { change(id, at: now) { $0.giveUp() } }
+        deliver(at: now)
+        keepChanged(.synced)
+    }
+}

@@ -1,0 +1,21 @@
+/// Which differences between two configurations a running bridge can take; any other refuses the whole reload.
+package enum Reload {
+    /// The keys that differ and that only the next start can change, each once. Empty: all of it can be taken.
+    package static func fixedKeys(from old: LoadedConfiguration, to new: LoadedConfiguration) -> [String] {
+        let count = (old.configuration.connections.count, new.configuration.connections.count)
+        guard count.0 == count.1 else { return ["connections"] }
+        let before = byPath(old.settings)
+        let after = byPath(new.settings)
+        return Set(before.keys).union(after.keys).filter { !isReloadable($0) && before[$0] != after[$0] }.sorted()
+    }
+
+    private static func byPath(_ settings: [SettingInForce]) -> [String: SettingInForce.Shown] {
+        Dictionary(settings.map { ($0.path, $0.shown) }, uniquingKeysWith: { _, newer in newer })
+    }
+
+    /// A key that is not named here is fixed: a new one is so until somebody has seen to it that it can change.
+    private static func isReloadable(_ path: String) -> Bool {
+        if ["log.level", "log.format", "allow_plain"].contains(path) || path.hasPrefix("limits.") { return true }
+        return path.hasPrefix("connections[") && (path.hasSuffix("].relay.token") || path.hasSuffix("].agent.token"))
+    }
+}

@@ -1,0 +1,118 @@
+import BridgeCore
+package import BridgeModel
+import Locking
+import RelayProtocol
+
+/// The token of a connection, and what it is about to become.
+///
+/// - With another token of the same installation, socket, calls and buckets go on at once.
+/// - With a token of another installation, what is open ends first, with the old token, within `Farewell.limit`: nothing of it can
+///   be said with the new one. What the old token can no longer end closes as dead letters.
+struct TokenState: Sendable {
+    struct Farewell: Sendable {
+        static let limit = Duration.seconds(10)
+
+        var next: Secret
+        var ends: Instant
+    }
+
+    /// Nil: there is none.
+    var token: Secret?
+    var farewell: Farewell?
+    /// The relay will have nothing more from this token.
+    var isStopped = false
+
+    enum Step { case none, move, leave }
+
+    /// `hasOpenTurns`: something would be lost.
+    mutating func use(_ new: Secret, hasOpenTurns: Bool, at now: Instant) -> Step {
+        if farewell != nil {
+            // The newest wins; what ends, ends.
+            farewell?.next = new
+            return .none
+        }
+        guard new != token else { return .none }
+        guard let token, hasOpenTurns, token.installation != new.installation else { return .move }
+        farewell = Farewell(next: new, ends: now + Farewell.limit)
+        return .leave
+    }
+}
+
+extension Secret {
+    /// Before the colon of a relay's token (relay sheet 2.1).
+    var installation: Substring { text.prefix { $0 != ":" } }
+}
+
+extension LiveConnection {
+    /// Another token, from now on.
+    package func use(_ new: Secret) {
+        let hasOpenTurns = ask { $0.openTurns > 0 } ?? false
+        let step = token.withLock { $0.use(new, hasOpenTurns: hasOpenTurns, at: clock.now) }
+        switch step {
+        case .none: break
+        case .move: move(to: new)
+        case .leave:
+            relay?.tell { link, now in link.shutDown(at: now) }
+            condition.withLock { $0.relayIsUp = false }
+            tell(.note(name, "the token is of another installation; what is open ends with the old one first"))
+            runner?.tell { bridge, now in bridge.leavesInstallation(at: now) }
+            endFarewell()
+        }
+    }
+
+    /// Once nothing is open any more, or the time for that is over.
+    func endFarewell() {
+        guard let ends = token.withLock({ $0.farewell?.ends }) else { return }
+        if ask({ $0.openTurns > 0 }) == true {
+            guard clock.now >= ends else { return }
+            runner?.tell { bridge, now in bridge.abandonsTurns(at: now) }
+        }
+        guard let next = token.withLock({ state in state.farewell.take()?.next }) else { return }
+        move(to: next)
+    }
+
+    private func move(to new: Secret) {
+        let (isOther, wasStopped) = token.withLock { state in
+            defer { (state.token, state.isStopped) = (new, false) }
+            return (state.token.map { $0.installation != new.installation } ?? false, state.isStopped)
+        }
+        if isOther {
+            // Chats of the old installation are not there in the new one.
+            let chats = mirroring.withLock { $0.forgetChats() }
+            let entries = chats.map { JournalEntry.setting(name: Self.chatSetting + $0.text, value: nil) }
+            if !entries.isEmpty { journal.submit(entries, .written, done: nil) }
+        }
+        runner?.use(token: new)
+        runner?.tell { bridge, now in bridge.relayResumes(at: now) }
+        relay?.tell { link, now in link.use(new, at: now) }
+        if wasStopped { tell(.mended(name)) }
+    }
+
+    /// The agent's credentials may have changed.
+    package func renewAgent() { agent?.renew() }
+
+    /// Other limits, from now on; the memory is shared by so many connections.
+    package func use(_ limits: Configuration.Limits, connections: Int) {
+        runner?.use(callLimit: limits.relayCall)
+        gate.withLock { $0.limit = limits.memory(of: connections) }
+        runner?.tell { bridge, now in
+            bridge.use(
+                connections: limits.relayConnections, heldBytes: limits.heldBytes(of: connections), at: now)
+        }
+    }
+
+    /// The relay will have nothing more from this token: only a person can help.
+    func stopped(_ message: String, _ remedy: String, _ exitCode: Int32) {
+        let isNews = token.withLock { state in
+            // Whoever leaves knows already.
+            guard !state.isStopped, state.farewell == nil else { return false }
+            state.isStopped = true
+            return true
+        }
+        guard isNews else { return }
+        condition.withLock { $0.relayIsUp = false }
+        runner?.tell { bridge, _ in bridge.relayStops(.invalidToken) }
+        relay?.tell { link, now in link.shutDown(at: now) }
+        tell(.stopped(name, message: message, remedy: remedy, exitCode: exitCode))
+    }
+}

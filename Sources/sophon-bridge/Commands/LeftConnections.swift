@@ -1,0 +1,33 @@
+import BridgeModel
+import BridgeService
+import Journal
+
+/// Connections that the journal has open turns of and the configuration does not have any more: removed, or renamed.
+struct LeftConnections {
+    private let configuration: Configuration
+
+    init(_ configuration: Configuration) { self.configuration = configuration }
+
+    func tell(_ output: Output, _ log: Log) {
+        // A journal that cannot be looked into was opened a moment ago: nothing here is worth an end for.
+        guard let summary = try? JournalReader(directory: configuration.stateDirectory).summary() else { return }
+        let names = Set(configuration.connections.map(\.name))
+        for left in summary.connections where left.openTurns > 0 && !names.contains(left.name) {
+            let remedy =
+                "give a connection of the configuration the name \(left.name) again, or end the bridge and forget these "
+                + "turns: sophon-bridge journal clean --connection \(left.name)"
+            output.event(
+                "connection_left",
+                [
+                    ("connection", .string(left.name.text)), ("open_turns", .number(left.openTurns)),
+                    ("remedy", .string(remedy)),
+                ])
+            log.warning(
+                "the journal has open turns of a connection that is not configured",
+                [
+                    ("connection", .text(left.name.text)), ("open_turns", .integer(left.openTurns)),
+                    ("remedy", .text(remedy)),
+                ])
+        }
+    }
+}

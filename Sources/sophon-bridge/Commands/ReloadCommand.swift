@@ -1,0 +1,101 @@
+import BridgeModel
+import BridgeService
+import Commands
+
+/// SIGHUP: the configuration is read anew, and taken whole or not at all. Everything is read and judged before anything changes.
+struct ReloadCommand {
+    private let command: ParsedCommand
+    private let output: Output
+    private let log: Log
+
+    private struct Change {
+        var connection: LiveConnection
+        var token: Secret?
+        var agent: (access: GatewayAccess, settings: Configuration.Agent.OpenClaw, reading: GatewayAccess.Reading)?
+    }
+
+    init(_ command: ParsedCommand, _ output: Output, _ log: Log) {
+        self.command = command
+        self.output = output
+        self.log = log
+    }
+
+    /// What is in force from now on; nil: nothing has changed.
+    func run(
+        from old: LoadedConfiguration, _ connections: [LiveConnection], _ edges: RunEdges
+    ) -> Configuration? {
+        do {
+            let loaded = try CommandConfiguration.load(command, output)
+            let fixed = Reload.fixedKeys(from: old, to: loaded)
+            guard fixed.isEmpty else {
+                throw CommandFailure(
+                    code: .usage,
+                    message:
+                        "\(fixed.joined(separator: ", ")) can only change at a start: restart the bridge, or undo it")
+            }
+            let changes = try changes(to: loaded, connections, edges)
+            apply(changes, loaded, edges)
+            log.info("the configuration was read anew")
+            output.event("reloaded")
+            return loaded.configuration
+        } catch {
+            log.error("the configuration was not taken", [("reason", .text("\(error)"))])
+            output.event(
+                "error",
+                [
+                    ("code", .number(Int(ExitCode.usage.rawValue))),
+                    ("message", .string("the configuration was not taken: \(error)")),
+                ])
+            return nil
+        }
+    }
+
+    private func changes(
+        to loaded: LoadedConfiguration, _ connections: [LiveConnection], _ edges: RunEdges
+    ) throws -> [Change] {
+        var tokens: [Secret: Int] = [:]
+        return try loaded.configuration.connections.enumerated().compactMap { index, configured in
+            guard let connection = connections.first(where: { $0.name == configured.name }) else { return nil }
+            let key = "connections[\(index)].relay.token"
+            var change = Change(connection: connection)
+            do { change.token = try edges.relayToken(of: configured, in: loaded) } catch {
+                // One that had none goes on having none; one that had must not lose it.
+                if connection.hasToken { throw CommandFailure(code: .usage, message: "\(key): \(error)") }
+            }
+            if let token = change.token {
+                if let other = tokens.updateValue(index, forKey: token) {
+                    throw CommandFailure(
+                        code: .usage, message: "\(key) is the token of connections[\(other)]; each needs one of its own"
+                    )
+                }
+            }
+            if case .openClaw(let agent) = configured.agent, let access = edges.access(of: configured.name) {
+                do { change.agent = (access, agent, try access.read(agent)) } catch {
+                    throw CommandFailure(code: .usage, message: "connections[\(index)].agent.token: \(error)")
+                }
+            }
+            return change
+        }
+    }
+
+    private func apply(_ changes: [Change], _ loaded: LoadedConfiguration, _ edges: RunEdges) {
+        let configuration = loaded.configuration
+        // First what is hidden: the lines that follow may name it.
+        for change in changes {
+            for secret in [change.token].compactMap({ $0 }) + (change.agent?.reading.settings.secrets ?? []) {
+                log.cover(secret)
+            }
+        }
+        log.level = configuration.log.level
+        log.format = configuration.log.format
+        edges.use(loaded)
+        for change in changes {
+            change.connection.use(configuration.limits, connections: changes.count)
+            if let agent = change.agent {
+                agent.access.use(agent.settings)
+                change.connection.renewAgent()
+            }
+            if let token = change.token { change.connection.use(token) }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import BridgeService
+import Testing
+
+@Suite("Which changes a running bridge can take")
+struct ReloadTests {
+    private static let base =
+        #"{"connections":[{"name":"a","relay":{"token":"inst_a:s_test_0123456789"},"agent":{"token":"x0123456789"}}]}"#
+
+    private static func keys(_ text: String) throws -> [String] {
+        Reload.fixedKeys(from: try load(base), to: try load(text))
+    }
+
+    @Test("tokens, the log, limits and allow_plain can change together")
+    func reloadable() throws {
+        let text = """
+            {"connections":[{"name":"a","relay":{"token":"inst_b:s_test_9876543210"},"agent":{"token":"y0123456789"}}],
+            "log":{"level":"debug","format":"json"},"allow_plain":["relay.example"],
+            "limits":{"relay_connections":32,"relay_call":"5s","stop_flush":"1s"}}
+            """
+        #expect(try Self.keys(text) == [])
+        #expect(try Self.keys(Self.base) == [])
+    }
+
+    @Test(
+        "anything else refuses the whole of it, and is named",
+        arguments: [
+            (#""name":"b""#, "connections[0].name"), (#""mirror":"all""#, "connections[0].mirror"),
+            (#""when_busy":"steer""#, "connections[0].when_busy"),
+            (#""relay":{"base_url":"https://relay.example"}"#, "connections[0].relay.base_url"),
+            (#""relay":{"http2":true}"#, "connections[0].relay.http2"),
+            (#""agent":{"url":"ws://127.0.0.1:1"}"#, "connections[0].agent.url"),
+        ])
+    func fixed(_ member: String, _ key: String) throws {
+        let name = member.contains(#""name""#) ? "" : #""name":"a","#
+        #expect(try Self.keys(#"{"connections":[{\#(name)\#(member)}]}"#) == [key])
+    }
+
+    @Test("keys of the whole bridge are named too, all of them at once")
+    func top() throws {
+        let text =
+            #"{"connections":[{"name":"a"}],"state_dir":"/x","on_stop":"close","host_label":"h","record_dir":"/r"}"#
+        #expect(try Self.keys(text) == ["host_label", "on_stop", "record_dir", "state_dir"])
+    }
+
+    @Test("a connection more or less is the list's own change")
+    func count() throws {
+        let text = #"{"connections":[{"name":"a"},{"name":"b","relay":{"token":"inst_c:s_test_0123456789"}}]}"#
+        #expect(try Self.keys(text) == ["connections"])
+    }
+}
