@@ -174,8 +174,9 @@ final class JournalWriter: Sendable {
             } else {
                 progress.mayTidy = false
             }
+            // A look that found nothing to do leaves nothing to be made safe.
+            if progress.mayTidy { progress.hasUnsynced = true }
             try database.run("COMMIT")
-            progress.hasUnsynced = true
         } catch {
             if database.isInTransaction { try? database.script("ROLLBACK") }
             // It is taken up again with the next turn that is closed.
