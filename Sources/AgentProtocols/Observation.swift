@@ -9,6 +9,8 @@ package enum Observation: Hashable, Sendable {
     case stopSent(session: AgentSession?, run: RunID?)
     case decisionSent(ApprovalID, ApprovalDecision)
     case sendAnswered(asked: RunID, SendAnswer)
+    /// The run that was to be stopped is stopped, was over, or never began.
+    case abortAnswered(RunID)
     case lookedUp(RunID, RunLookup)
     /// The agent's scheduler began a run: in this session, of this name, where it says so.
     case jobStarted(session: AgentSession?, run: RunID?)

@@ -31,6 +31,7 @@ extension Bridge {
             let queue = SessionQueue(whenBusy: settings.whenBusy)
             queues[opening.agentSession, default: queue].resumed(opening.id, isWithAgent: record.turn.occupiesAgent)
         }
+        oweAgain(record.turn, at: now)
         change(opening.id, at: now) { $0.agentLost(at: now) }
     }
 
@@ -58,6 +59,7 @@ extension Bridge {
     }
 
     mutating func keepChanged(_ durability: Durability = .written) {
+        keepObligations()
         guard !unkept.isEmpty else { return }
         for id in unkept.sorted() { keep(id, durability) }
     }

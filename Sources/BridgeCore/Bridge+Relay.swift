@@ -30,7 +30,7 @@ extension Bridge {
     /// The old token's time is over: what is still open closes as it stands.
     package mutating func abandonsTurns(at now: Instant) {
         delivery.giveUp(turns: entries.count)
-        for id in entries.keys.sorted() { change(id, at: now) { $0.giveUp() } }
+        for id in entries.keys.sorted() { change(id, at: now) { $0.giveUp(at: now) } }
         deliver(at: now)
         keepChanged(.synced)
     }

@@ -8,6 +8,11 @@ package enum BridgeOrder: Sendable, Hashable {
     /// To be kept before anything that follows leaves the bridge; together with the call that follows, where one does.
     case keep(KeptRecord, Durability)
     indirect case command(AgentCommand)
+    /// To be told by `commandKept` once all that was ordered before it is kept, or by `commandNotKept`.
+    indirect case commandToKeep(CommandNumber, AgentCommand)
+    /// What the agent must be told whatever happens, to be kept until `fulfilled`.
+    case owe(Obligation, since: Instant)
+    case fulfilled(Obligation)
     indirect case turnOpened(TurnOpening)
     case turnClosed(TurnID, TurnOutcome)
     /// The relay will have nothing more from this connection.
@@ -51,6 +56,8 @@ package struct Bridge: ~Copyable {
     var tasksInUse = TaskNames()
     var deadlines = DeadlineHeap<TurnID>()
     private var rememberedStops: [InteractionID: Instant] = [:]
+    var gate = CommandGate()
+    var obligations = Obligations()
     var orders: [BridgeOrder] = []
     private var deliveryWake: Instant?
     var agentPresent: Bool
@@ -85,8 +92,10 @@ package struct Bridge: ~Copyable {
 
     /// When `timePassed` is due at the latest, should nothing else happen.
     package var nextWake: Instant? {
-        guard let deliveryWake else { return deadlines.earliest }
-        return deadlines.earliest.map { min($0, deliveryWake) } ?? deliveryWake
+        var next = deliveryWake
+        if let earliest = deadlines.earliest { next = next.map { min($0, earliest) } ?? earliest }
+        if let expiry = obligations.nextExpiry { next = next.map { min($0, expiry) } ?? expiry }
+        return next
     }
 
     /// No call is under way or waits.
@@ -119,19 +128,17 @@ package struct Bridge: ~Copyable {
         perform(first, of: opening.id, at: now)
         if !agentPresent { change(opening.id, at: now) { $0.agentLost(at: now) } }
         // A Stop can overtake its message.
-        if let interaction = opening.interaction, rememberedStops.removeValue(forKey: interaction) != nil {
-            change(opening.id, at: now) { $0.stopRequested(at: now) }
-        }
+        if takeRememberedStop(of: opening) { change(opening.id, at: now) { $0.stopRequested(at: now) } }
         handOverNext(of: opening.agentSession, at: now)
         deliver(at: now)
         keepChanged()
     }
 
-    /// Nil for the interaction: everything of the session that is open.
+    /// Nil for the interaction: everything of the session that is open. The name of a turn stands for it as its interaction does.
     package mutating func stopped(session: SessionID, interaction: InteractionID?, at now: Instant) {
         let known = entries.values.filter { entry in
             let opening = entry.turn.opening
-            return interaction.map { opening.interaction == $0 } ?? (opening.session == session)
+            return interaction.map { opening.isNamed($0) } ?? (opening.session == session)
         }
         // The youngest first, so that stopping the active one does not hand a waiting one over.
         for entry in known.sorted(by: { $0.turn.opening.receivedAt > $1.turn.opening.receivedAt }) {
@@ -143,11 +150,12 @@ package struct Bridge: ~Copyable {
     }
 
     package mutating func decided(
-        _ approval: ApprovalID, _ decision: ApprovalDecision, reason: String?, at now: Instant
+        _ approval: ApprovalID, _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, reason: String?,
+        at now: Instant
     ) {
         let owner = entries.first { $0.value.turn.knows(approval) }?.key
         guard let owner else { return orders.append(.turnNote(TurnID(""), .unknownApproval)) }
-        change(owner, at: now) { $0.decided(approval, decision, reason: reason, at: now) }
+        change(owner, at: now) { $0.decided(approval, decision, scope: scope, reason: reason, at: now) }
         deliver(at: now)
         keepChanged(.synced)
     }
@@ -180,6 +188,7 @@ package struct Bridge: ~Copyable {
     /// order, so that a turn can be made for it before the run's next event comes in.
     @discardableResult
     package mutating func agentSays(_ signal: RunSignal, at now: Instant) -> Bool {
+        noteFulfilment(signal)
         guard let id = owner(of: signal) else { return false }
         let run = signal.run ?? entries[id]?.turn.opening.run
         guard let run else { return true }
@@ -207,6 +216,10 @@ package struct Bridge: ~Copyable {
     }
 
     package mutating func lookedUp(_ lookup: RunLookup, of run: RunID, at now: Instant) {
+        switch lookup {
+        case .ended, .failed: fulfil(Obligation.name(ofAbort: run))
+        case .running, .unknown: break
+        }
         guard let id = turnOfRun[run] else { return }
         change(id, at: now) { $0.lookedUp(lookup, at: now) }
         deliver(at: now)
@@ -222,6 +235,9 @@ package struct Bridge: ~Copyable {
 
     package mutating func agentBack(at now: Instant) {
         agentPresent = true
+        // What a stop owes comes before anything new.
+        forgetObligations(at: now)
+        for obligation in obligations.all { orders.append(.command(obligation.command)) }
         for id in entries.keys.sorted() { change(id, at: now) { $0.agentBack(at: now) } }
         for session in sessionsByAge { handOverNext(of: session, at: now) }
         deliver(at: now)
@@ -241,6 +257,7 @@ package struct Bridge: ~Copyable {
     // MARK: Time
 
     package mutating func timePassed(at now: Instant) {
+        forgetObligations(at: now)
         let remedy = agentRemedy
         while let id = deadlines.popDue(at: now) {
             change(id, at: now) { $0.deadlineHit(at: now, agentRemedy: remedy) }
@@ -283,6 +300,8 @@ package struct Bridge: ~Copyable {
     }
 
     private mutating func perform(_ turnOrders: [TurnOrder], of id: TurnID, at now: Instant) {
+        // The lane first: a record that is kept for a command must hold all that was posted with it, or a process that dies between
+        // the two would never finish a task that its turn counts as finished.
         for order in turnOrders {
             switch order {
             case .post(let post): delivery.post(renamed(post, of: id), on: id, at: now)
@@ -291,14 +310,20 @@ package struct Bridge: ~Copyable {
             case .stopPreview: delivery.stopPreview(of: id)
             case .closeWindow: delivery.closeWindow(of: id)
             case .abandonLane: delivery.abandon(id)
-            case .command(let command):
-                if isJournaled, command.isWrittenDownFirst { keep(id, .synced) }
-                orders.append(.command(command))
+            case .command, .agentFree, .closed, .note: break
+            }
+        }
+        var neverLeft = false
+        for order in turnOrders {
+            switch order {
+            case .command(let command): if give(command, of: id, at: now) { neverLeft = true }
             case .agentFree: free(id, at: now)
             case .closed: close(id, at: now)
             case .note(let note): orders.append(.turnNote(id, note))
+            case .post, .replace, .skip, .stopPreview, .closeWindow, .abandonLane: break
             }
         }
+        if neverLeft { change(id, at: now) { $0.sendAnswered(.noRun, at: now) } }
     }
 
     private mutating func close(_ id: TurnID, at now: Instant) {
@@ -311,6 +336,12 @@ package struct Bridge: ~Copyable {
         orders.append(.turnClosed(id, entry.turn.outcome ?? .gone))
         handOverNext(of: entry.turn.opening.agentSession, at: now)
         handOverWaiting(at: now)
+    }
+
+    private mutating func takeRememberedStop(of opening: TurnOpening) -> Bool {
+        let named = rememberedStops.keys.filter { opening.isNamed($0) }
+        for name in named { rememberedStops[name] = nil }
+        return !named.isEmpty
     }
 
     private mutating func remember(stop interaction: InteractionID, at now: Instant) {

@@ -44,6 +44,10 @@ package struct TurnRecord: Sendable {
         package var approval: ApprovalID
         package var subject: ApprovalRequest.Subject
         package var decision: ApprovalDecision
+        package var scope: DecisionScope
+        /// Nil: a record of an earlier version does not say.
+        package var decidedAt: Instant?
+        package var expiresAt: Instant?
     }
 
     package var forwarded: Forwarded {
@@ -51,7 +55,9 @@ package struct TurnRecord: Sendable {
         return Forwarded(
             runs: turn.runs.sorted(), isAccepted: turn.phase != .handedOver, isStopping: turn.stopping,
             decisions: turn.approvals.forwarded.map {
-                Decision(approval: $0.approval, subject: $0.subject, decision: $0.decision)
+                Decision(
+                    approval: $0.approval, subject: $0.subject, decision: $0.decision, scope: $0.scope,
+                    decidedAt: $0.decidedAt, expiresAt: $0.expiresAt)
             })
     }
 

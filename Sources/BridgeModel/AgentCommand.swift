@@ -3,18 +3,12 @@ package enum AgentCommand: Hashable, Sendable {
     /// Hand the user's message over. `run` is the idempotency key and, where the agent lets us choose, the run's id.
     case send(turn: TurnID, session: AgentSession, run: RunID, message: UserMessage)
     case abort(session: AgentSession, run: RunID)
-    case resolve(approval: ApprovalID, subject: ApprovalRequest.Subject, decision: ApprovalDecision)
+    /// The scope is how far an `approveAlways` may reach; no agent may grant more.
+    case resolve(
+        approval: ApprovalID, subject: ApprovalRequest.Subject, decision: ApprovalDecision,
+        scope: DecisionScope = .unscoped)
     /// Ask what became of the run and what its text is: history or transcript, whatever the bus has.
     case lookUp(session: AgentSession, run: RunID)
-
-    /// Whether a process that comes after must know that it may have arrived: a message would run twice, and the agent would call
-    /// a decision unknown that it had taken.
-    package var isWrittenDownFirst: Bool {
-        switch self {
-        case .send, .resolve: true
-        case .abort, .lookUp: false
-        }
-    }
 }
 
 /// A message of the user, on its way to the agent.

@@ -154,6 +154,8 @@ package enum Acceptance: Hashable, Sendable {
     case fresh
     /// The message id was taken in the last 30 days.
     case known
+    /// Another message has the turn of that name: nothing was written, and this message needs a turn of its own.
+    case turnIsTaken
 }
 
 package struct JournalContents: Hashable, Sendable {

@@ -196,9 +196,9 @@ package final class BridgeRunner: Sendable {
             case .order(.attempt(let attempt)) where attempt.turn == kept.record.id:
                 index += 1
                 attemptCall(attempt, keeping: kept.record)
-            case .order(.command(let command)) where command.isWrittenDownFirst:
+            case .order(.commandToKeep(let number, let command)):
                 index += 1
-                pass(command, keeping: kept.record)
+                pass(command, number, keeping: kept.record)
             case .order, .whenKept: carryOut(work[index])
             }
         }
@@ -217,7 +217,10 @@ package final class BridgeRunner: Sendable {
     private func carryOut(_ work: Work) {
         switch work {
         case .order(.attempt(let attempt)): attemptCall(attempt)
-        case .order(.command(let command)): pass(command)
+        case .order(.commandToKeep(let number, let command)): pass(command, number)
+        case .order(.owe(let obligation, let since)): keep(obligation, since)
+        case .order(.fulfilled(let obligation)):
+            edges.journal?.submit([OwedRecord.entry(of: obligation)], .written, done: nil)
         case .order(.turnClosed(let turn, let outcome)):
             state.withLock { $0.notKept[turn] = nil }
             edges.journal?.submit(
@@ -266,30 +269,36 @@ package final class BridgeRunner: Sendable {
         return .turn(record.id, record: bytes, place: record.place)
     }
 
-    /// Handed over is written down before the first byte leaves (DESIGN, section 6.4).
-    private func pass(_ command: AgentCommand, keeping record: TurnRecord? = nil) {
-        guard let journal = edges.journal, command.isWrittenDownFirst else { return observe(.command(command)) }
+    /// Written down before the first byte leaves (DESIGN, section 6.4); then asked again, for a Stop may have come meanwhile.
+    private func pass(_ command: AgentCommand, _ number: CommandNumber, keeping record: TurnRecord? = nil) {
+        let kept: @Sendable () -> Void = { [self] in tell { bridge, now in bridge.commandKept(number, at: now) } }
+        guard let journal = edges.journal else { return kept() }
         var entries = record.map { [entry(of: $0)] } ?? []
         guard case .send(let turn, _, let run, _) = command else {
             // What a person decided is worth more than the record of it.
             return journal.submit(entries, entries.isEmpty ? .written : .synced) { [self] failure in
-                if let record { kept(record.id, failure) }
-                observe(.command(command))
+                if let record { self.kept(record.id, failure) }
+                kept()
             }
         }
         entries.append(.event(turn, "handed over as run \(run)", wall: edges.clock.wallMilliseconds))
         journal.submit(entries, .synced) { [self] failure in
-            if let record { kept(record.id, failure) }
-            guard let failure else { return observe(.command(command)) }
+            if let record { self.kept(record.id, failure) }
+            guard let failure else { return kept() }
             if record == nil { unwritable(failure) }
             let sentence = Self.notSentSentence(failure)
-            tell { bridge, now in bridge.sendAnswered(.notSent(sentence: sentence), for: turn, at: now) }
+            tell { bridge, now in bridge.commandNotKept(number, sentence: sentence, at: now) }
         }
     }
 
-    package static func notSentSentence(_ failure: JournalFailure) -> String {
-        "The bridge cannot write to its disk, so the agent was not given this message; please send it again later. "
-            + failure.remedyForUser
+    private func keep(_ obligation: Obligation, _ since: Instant) {
+        let age = (edges.clock.now - since).nanoseconds / 1_000_000
+        let entry = OwedRecord.entry(of: obligation, wall: edges.clock.wallMilliseconds - age)
+        edges.journal?.submit([entry], .synced) { [weak self] failure in
+            guard let self, let failure else { return }
+            unwritable(failure)
+            tell { bridge, _ in bridge.wasNotKept(obligation) }
+        }
     }
 
     // MARK: Calls
@@ -367,10 +376,6 @@ package final class BridgeRunner: Sendable {
             state.withLock { state in if !state.bridge.isPending(attempt.call) { state.forget(key) } }
         }
     }
-}
-
-extension StoredCall {
-    fileprivate var heldBytes: Int { HeldBytes.entryCost + body.count }
 }
 
 extension CallAttempt.Payload {

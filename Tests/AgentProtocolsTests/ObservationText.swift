@@ -16,6 +16,7 @@ enum ObservationText {
         case .sendAnswered(let asked, .noRun): "send \(asked) runs nothing"
         case .sendAnswered(let asked, .refused(let message)): "send \(asked) refused \(quoted(message))"
         case .sendAnswered(let asked, .notSent(let sentence)): "send \(asked) not made \(quoted(sentence))"
+        case .abortAnswered(let run): "stop of \(run) answered"
         case .lookedUp(let run, .running(let text)): "looked up \(run) running \(quoted(text))"
         case .lookedUp(let run, .ended(let end)): "looked up \(run) \(self.end(end))"
         case .lookedUp(let run, .failed(let failure)): "looked up \(run) \(self.failure(failure))"

@@ -63,6 +63,17 @@ struct ConnectionJournalTests {
         #expect(try main.take(muchLater) == .success(.fresh))
     }
 
+    @Test("a turn has one message: another one is told so, and nothing is written", arguments: [false, true])
+    func secondMessage(_ isClosed: Bool) throws {
+        #expect(try main.take(Sample.message("m1", turn: "a")) == .success(.fresh))
+        if isClosed { _ = try main.write([Sample.closed("a")]) }
+        #expect(try main.take(Sample.message("m2", turn: "a")) == .success(.turnIsTaken))
+        #expect(try main.take(Sample.message("m1", turn: "a")) == .success(.known))
+        #expect(try main.take(Sample.message("m2", turn: "b")) == .success(.fresh))
+        #expect(try main.take(Sample.message("m2", turn: "a")) == .success(.known))
+        #expect(try JournalReader(directory: folder.path).turns(open: nil).map(\.turn.text) == ["a", "b"])
+    }
+
     @Test("accepted messages are loaded until their turn has a record")
     func accepted() throws {
         for (message, turn) in [("m1", "a"), ("m2", "b"), ("m3", "c")] {
@@ -81,14 +92,6 @@ struct ConnectionJournalTests {
         _ = try main.take(Sample.message("m2", turn: "b"))
         _ = try main.write([Sample.turn("b"), Sample.turn("a")])
         #expect(try main.load().turns.map(\.id.text) == ["a", "b"])
-    }
-
-    @Test("a new message for an interaction that was closed is not lost")
-    func reopened() throws {
-        _ = try main.take(Sample.message("m1", turn: "a"))
-        _ = try main.write([Sample.closed("a")])
-        #expect(try main.take(Sample.message("m2", turn: "a")) == .success(.fresh))
-        #expect(try main.load().accepted.map { String(decoding: $0.opening, as: UTF8.self) } == ["opening of m2"])
     }
 
     @Test("a stop is kept for 30 minutes")

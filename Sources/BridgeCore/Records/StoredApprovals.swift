@@ -21,6 +21,9 @@ struct StoredApprovals: StoredForm {
         var followUpBegan: Bool?
         var owed: Bool?
         var decidedByPerson: Bool?
+        var decidedAt: Instant?
+        var scope: String?
+        var scopeValue: String?
 
         enum CodingKeys: String, CodingKey {
             case id = "approval"
@@ -34,15 +37,20 @@ struct StoredApprovals: StoredForm {
             case followUpBegan = "follow_up_began"
             case owed = "owed"
             case decidedByPerson = "decided_by_person"
+            case decidedAt = "decided_at"
+            case scope = "scope"
+            case scopeValue = "scope_value"
         }
     }
 
     var asked: [Approval]?
     var detachedEarly: [ApprovalID]?
+    var toldNarrowed: Bool?
 
     enum CodingKeys: String, CodingKey {
         case asked = "asked"
         case detachedEarly = "detached_early"
+        case toldNarrowed = "told_narrowed"
     }
 }
 
@@ -54,6 +62,9 @@ extension StoredApprovals.Approval {
         carry(&approval.followUpBegan, &followUpBegan, absent: false)
         carry(&approval.owed, &owed, absent: false)
         carry(&approval.decidedByPerson, &decidedByPerson, absent: false)
+        carry(&approval.decidedAt, &decidedAt)
+        carry(&approval.scope.name, &scope)
+        carry(&approval.scope.value, &scopeValue)
     }
 
     init(_ id: ApprovalID, _ approval: ApprovalLedger.Approval) {
@@ -89,6 +100,7 @@ extension StoredApprovals {
     init(_ ledger: ApprovalLedger) {
         asked = ledger.order.compactMap { id in ledger.approvals[id].map { Approval(id, $0) } }
         detachedEarly = ledger.detachedEarly.isEmpty ? nil : ledger.detachedEarly.sorted()
+        toldNarrowed = ledger.toldNarrowed ? true : nil
     }
 
     var value: ApprovalLedger {
@@ -98,6 +110,7 @@ extension StoredApprovals {
             ledger.order.append(stored.id)
         }
         ledger.detachedEarly = Set(detachedEarly ?? [])
+        ledger.toldNarrowed = toldNarrowed ?? false
         ledger.reckonExpiry()
         return ledger
     }

@@ -12,6 +12,7 @@ import BridgeModel
 /// Invariants:
 /// - Nothing is approved but by a person's decision, and never more than the person said.
 /// - A decision leaves once; one that was made while the agent was away leaves when it is back.
+/// - After a stop nothing is approved: what was approved and not confirmed is denied.
 struct ApprovalLedger: Sendable, Hashable {
     enum State: Hashable { case open, decided(ApprovalDecision), settled }
 
@@ -28,6 +29,19 @@ struct ApprovalLedger: Sendable, Hashable {
         var owed = false
         /// A person said so, here or elsewhere: something is to come of it.
         var decidedByPerson = false
+        /// How far an `approveAlways` reaches.
+        var scope = DecisionScope.unscoped
+        /// Nil: not yet, or a record of an earlier version does not say.
+        var decidedAt: Instant?
+
+        /// Nobody has said no, or the agent was not told.
+        var mayBeApproved: Bool {
+            switch state {
+            case .open: true
+            case .decided(let decision): owed || decision != .deny
+            case .settled: false
+            }
+        }
     }
 
     enum Asked: Hashable {
@@ -38,9 +52,9 @@ struct ApprovalLedger: Sendable, Hashable {
     }
 
     enum Decided: Hashable {
-        case forward(ApprovalRequest.Subject, ApprovalDecision, detached: Bool)
+        case forward(ApprovalRequest.Subject, ApprovalGrant, detached: Bool)
         /// The agent is away: the decision is forwarded when it is back.
-        case keep(ApprovalDecision, detached: Bool)
+        case keep(ApprovalGrant, detached: Bool)
         case ignored
     }
 
@@ -56,6 +70,11 @@ struct ApprovalLedger: Sendable, Hashable {
         var approval: ApprovalID
         var subject: ApprovalRequest.Subject
         var decision: ApprovalDecision
+        var scope = DecisionScope.unscoped
+        /// A decision is as old as itself, not as its turn.
+        var decidedAt: Instant?
+        /// When the agent stops waiting, if it said so.
+        var expiresAt: Instant?
     }
 
     /// More than this in one turn are refused without a card.
@@ -63,6 +82,8 @@ struct ApprovalLedger: Sendable, Hashable {
 
     var approvals: [ApprovalID: Approval] = [:]
     var order: [ApprovalID] = []
+    /// A decision was narrowed, and the chat has been told.
+    var toldNarrowed = false
     /// Marked before they were asked: the tool's result can overtake the broadcast.
     var detachedEarly: Set<ApprovalID> = []
     /// The earliest expiry of those that are open.
@@ -150,21 +171,31 @@ struct ApprovalLedger: Sendable, Hashable {
 
     // MARK: What is decided
 
-    mutating func decided(_ id: ApprovalID, _ decision: ApprovalDecision, agentAway: Bool) -> Decided {
+    mutating func decided(
+        _ id: ApprovalID, _ decision: ApprovalDecision, scope: DecisionScope = .unscoped,
+        abilities: GrantAbilities = GrantAbilities(), agentAway: Bool, at now: Instant
+    ) -> Decided {
         guard let approval = approvals[id], approval.state == .open else { return .ignored }
-        let decision = Self.within(approval.allowed, decision)
+        let grant = ApprovalGrant.widest(decision, scope, abilities: abilities, allowed: approval.allowed)
         approvals[id]?.decidedByPerson = true
         approvals[id]?.owed = agentAway
-        set(id, .decided(decision))
+        approvals[id]?.scope = grant.scope
+        approvals[id]?.decidedAt = now
+        set(id, .decided(grant.decision))
         return agentAway
-            ? .keep(decision, detached: approval.detached)
-            : .forward(approval.subject, decision, detached: approval.detached)
+            ? .keep(grant, detached: approval.detached)
+            : .forward(approval.subject, grant, detached: approval.detached)
     }
 
-    /// What is asked for always may be granted once; what is asked for once may not be granted always.
-    static func within(_ allowed: Set<ApprovalDecision>?, _ decision: ApprovalDecision) -> ApprovalDecision {
-        guard let allowed, !allowed.contains(decision) else { return decision }
-        return decision == .approveAlways && allowed.contains(.approve) ? .approve : .deny
+    /// True the first time.
+    mutating func tellsOfNarrowing() -> Bool {
+        defer { toldNarrowed = true }
+        return !toldNarrowed
+    }
+
+    /// It is what was decided last, and the agent has not confirmed it.
+    func stands(_ decision: ApprovalDecision, of id: ApprovalID) -> Bool {
+        approvals[id]?.state == .decided(decision) && approvals[id]?.owed == false
     }
 
     /// Sent to the agent, or about to be, and not confirmed.
@@ -173,8 +204,15 @@ struct ApprovalLedger: Sendable, Hashable {
             guard let approval = approvals[id], !approval.owed, case .decided(let decision) = approval.state else {
                 return nil
             }
-            return Decision(approval: id, subject: approval.subject, decision: decision)
+            return Self.decision(decision, of: id, approval)
         }
+    }
+
+    private static func decision(_ decision: ApprovalDecision, of id: ApprovalID, _ approval: Approval) -> Decision {
+        Decision(
+            approval: id, subject: approval.subject, decision: decision,
+            scope: decision == .deny ? .unscoped : approval.scope, decidedAt: approval.decidedAt,
+            expiresAt: approval.expiresAt)
     }
 
     /// The agent is back: what was decided meanwhile.
@@ -184,7 +222,7 @@ struct ApprovalLedger: Sendable, Hashable {
                 return nil
             }
             approvals[id]?.owed = false
-            return Decision(approval: id, subject: approval.subject, decision: decision)
+            return Self.decision(decision, of: id, approval)
         }
     }
 
@@ -211,19 +249,21 @@ struct ApprovalLedger: Sendable, Hashable {
     }
 
     /// The card could not be shown: nobody can say yes.
-    mutating func refuse(_ id: ApprovalID) -> Decision? {
+    mutating func refuse(_ id: ApprovalID, at now: Instant) -> Decision? {
         guard let approval = approvals[id], approval.state == .open else { return nil }
+        approvals[id]?.decidedAt = now
         set(id, .decided(.deny))
-        return Decision(approval: id, subject: approval.subject, decision: .deny)
+        return approvals[id].map { Self.decision(.deny, of: id, $0) }
     }
 
-    /// The turn is being stopped: all that is open is denied, and what the agent was not told yet with it.
-    mutating func denyOpen() -> [Decision] {
+    /// The turn is being stopped: all that the agent has not confirmed is denied, whatever was decided.
+    mutating func denyOpen(at now: Instant) -> [Decision] {
         order.compactMap { id in
-            guard let approval = approvals[id], approval.state == .open || approval.owed else { return nil }
+            guard let approval = approvals[id], approval.mayBeApproved else { return nil }
             approvals[id]?.owed = false
+            approvals[id]?.decidedAt = now
             set(id, .decided(.deny))
-            return Decision(approval: id, subject: approval.subject, decision: .deny)
+            return approvals[id].map { Self.decision(.deny, of: id, $0) }
         }
     }
 

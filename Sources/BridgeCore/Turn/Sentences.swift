@@ -33,6 +33,10 @@ enum Sentences {
         "The agent asked for an approval that the relay would not show, so it was refused. Please ask again in other words."
     static let decisionNotAllowed =
         "The agent does not take this decision for this approval, so it was refused. Please ask again."
+    static let narrowedToOnce =
+        "\u{201C}Always\u{201D} could not be granted to the agent as you chose it, so this was allowed once. It will ask again."
+    static let narrowedToSession =
+        "\u{201C}Always\u{201D} could not be granted to the agent as you chose it, so this was allowed for this session."
     static let continues = "continues"
     static let denied = "denied"
 
@@ -44,6 +48,10 @@ enum Sentences {
     }
 
     static func approvalDenied(reason: String) -> String { "The approval was denied: \(words(reason))." }
+
+    static func narrowed(to grant: ApprovalGrant) -> String {
+        grant.decision == .approveAlways ? narrowedToSession : narrowedToOnce
+    }
 
     static func decidedElsewhere(_ decision: ApprovalDecision) -> String {
         switch decision {

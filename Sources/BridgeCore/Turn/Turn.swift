@@ -113,6 +113,15 @@ package struct Turn: Sendable {
     }
     package func knows(_ approval: ApprovalID) -> Bool { approvals.knows(approval) }
 
+    /// A message or a decision that was written down meanwhile may still go to the agent.
+    func maySend(_ command: AgentCommand) -> Bool {
+        switch command {
+        case .send: outcome == nil && !stopping
+        case .resolve(let approval, _, let decision, _): decision == .deny || approvals.stands(decision, of: approval)
+        case .abort, .lookUp: true
+        }
+    }
+
     /// A run that this turn waits for without knowing its whole name: the follow-up of an approval.
     package func expects(_ run: RunID) -> Bool { outcome == nil && approvals.expects(run) }
 
@@ -192,12 +201,14 @@ package struct Turn: Sendable {
         case .holding: deadlines.look = now + settings.firstLook
         case .over, .closed: return []
         }
-        // A stop that was pressed while the agent was away, or before this process began, may not have reached it.
-        return (stopping ? abortRuns() : []) + approvals.takeOwed().map(resolve)
+        return approvals.takeOwed().map(resolve)
     }
 
     func resolve(_ decision: ApprovalLedger.Decision) -> TurnOrder {
-        .command(.resolve(approval: decision.approval, subject: decision.subject, decision: decision.decision))
+        .command(
+            .resolve(
+                approval: decision.approval, subject: decision.subject, decision: decision.decision,
+                scope: decision.scope))
     }
 
     var lookUp: TurnOrder { .command(.lookUp(session: opening.agentSession, run: opening.run)) }

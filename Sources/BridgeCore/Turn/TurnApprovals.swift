@@ -17,21 +17,27 @@ extension Turn {
 
     /// A person decided on the phone, or the relay did for them: then there is a reason (relay sheet 4.4).
     package mutating func decided(
-        _ approval: ApprovalID, _ decision: ApprovalDecision, reason: String?, at now: Instant
+        _ approval: ApprovalID, _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, reason: String?,
+        at now: Instant
     ) -> [TurnOrder] {
         guard approvals.knows(approval) else { return [.note(.unknownApproval)] }
         var orders: [TurnOrder] = []
-        let taken: ApprovalDecision
+        let taken: ApprovalGrant
         let detached: Bool
-        switch approvals.decided(approval, decision, agentAway: agentAway) {
+        switch approvals.decided(
+            approval, decision, scope: scope, abilities: settings.abilities, agentAway: agentAway, at: now)
+        {
         case .ignored: return [.note(.decisionNotForwarded)]
-        case .keep(let decision, let isDetached): (taken, detached) = (decision, isDetached)
-        case .forward(let subject, let decision, let isDetached):
-            orders.append(.command(.resolve(approval: approval, subject: subject, decision: decision)))
-            (taken, detached) = (decision, isDetached)
+        case .keep(let grant, let isDetached): (taken, detached) = (grant, isDetached)
+        case .forward(let subject, let grant, let isDetached):
+            orders.append(
+                .command(
+                    .resolve(approval: approval, subject: subject, decision: grant.decision, scope: grant.scope)))
+            (taken, detached) = (grant, isDetached)
         }
-        if detached { orders += finishPaused(approval, taken, followUp: true, at: now) }
-        if taken == .deny, decision != .deny { orders += say(Sentences.decisionNotAllowed) }
+        if detached { orders += finishPaused(approval, taken.decision, followUp: true, at: now) }
+        if taken.decision == .deny, decision != .deny { orders += say(Sentences.decisionNotAllowed) }
+        if taken.isNarrowed, approvals.tellsOfNarrowing() { orders += say(Sentences.narrowed(to: taken)) }
         if let reason, decision == .deny { orders += say(Sentences.approvalDenied(reason: reason)) }
         return orders
     }
@@ -74,8 +80,8 @@ extension Turn {
     }
 
     /// The relay would not show the card: a question that nobody sees must not hold the run for ever.
-    mutating func approvalNotShown(_ approval: ApprovalID) -> [TurnOrder] {
-        guard let refused = approvals.refuse(approval) else { return [] }
+    mutating func approvalNotShown(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
+        guard let refused = approvals.refuse(approval, at: now) else { return [] }
         return [resolve(refused), .note(.approvalRefused)] + say(Sentences.approvalNotShown)
     }
 
@@ -100,11 +106,11 @@ extension Turn {
         switch phase {
         case .waiting: return orders + conclude(.aborted, at: now)
         case .holding:
-            orders += approvals.denyOpen().map(resolve)
+            orders += approvals.denyOpen(at: now).map(resolve)
             return orders + conclude(.aborted, at: now)
         case .handedOver, .running, .asking, .searching:
             orders += abortRuns()
-            orders += approvals.denyOpen().map(resolve)
+            orders += approvals.denyOpen(at: now).map(resolve)
             deadlines.stop = now + settings.stopPatience
             return orders
         case .over, .closed: return []
@@ -115,10 +121,12 @@ extension Turn {
     mutating func bridgeStops(line: String = Sentences.bridgeStopped, at now: Instant) -> [TurnOrder] {
         guard outcome == nil else { return [] }
         let abort = occupiesAgent ? abortRuns() : []
-        return abort + approvals.denyOpen().map(resolve) + conclude(.lost, line: line, at: now)
+        return abort + approvals.denyOpen(at: now).map(resolve) + conclude(.lost, line: line, at: now)
     }
 
     func abortRuns() -> [TurnOrder] {
-        runs.subtracting(endedRuns).sorted().map { .command(.abort(session: opening.agentSession, run: $0)) }
+        runsToAbort.map { .command(.abort(session: opening.agentSession, run: $0)) }
     }
+
+    var runsToAbort: [RunID] { runs.subtracting(endedRuns).sorted() }
 }

@@ -27,6 +27,12 @@ package struct TurnOpening: Sendable, Hashable {
         self.receivedAt = receivedAt
         self.windowEnds = windowEnds
     }
+
+    /// By its interaction, or by the name that its message alone would give it.
+    func isNamed(_ interaction: InteractionID) -> Bool {
+        self.interaction == interaction || id.text == interaction.text
+            || message.map { StableHash.text(of: $0.id.text) == interaction.text } ?? false
+    }
 }
 
 package struct TurnSettings: Sendable, Hashable {
@@ -50,6 +56,8 @@ package struct TurnSettings: Sendable, Hashable {
     package var retryPatience = Duration.seconds(45)
     /// How long a run that outlived its bubble may still bring a late answer.
     package var runPatience = Duration.seconds(24 * 3600)
+    /// What the agent can be told of a decision.
+    package var abilities = GrantAbilities()
 
     package init() {}
 }

@@ -18,12 +18,12 @@ extension Turn {
         case .delivered(let name, _), .deadLetter(let name):
             unconfirmed.remove(name)
             return closeIfConfirmed()
-        case .dropped(.approval(let approval), _): return approvalNotShown(approval)
+        case .dropped(.approval(let approval), _): return approvalNotShown(approval, at: now)
         case .dropped(let name, _):
             unconfirmed.remove(name)
             return [.note(.taskDropped)] + closeIfConfirmed()
         case .refused(let name, let code): return refused(name, code, at: now)
-        case .destinationGone: return giveUp()
+        case .destinationGone: return giveUp(at: now)
         case .windowClosed: return windowClosedAtRelay(at: now)
         }
     }
@@ -129,11 +129,11 @@ extension Turn {
     }
 
     /// The session or the interaction is gone at the relay: the run is aborted, nothing more is shown.
-    mutating func giveUp() -> [TurnOrder] {
+    mutating func giveUp(at now: Instant) -> [TurnOrder] {
         var orders: [TurnOrder] = [.abandonLane]
         if occupiesAgent, !stopping {
             orders += abortRuns()
-            orders += approvals.denyOpen().map(resolve)
+            orders += approvals.denyOpen(at: now).map(resolve)
         }
         if !agentIsFree { orders.append(.agentFree) }
         agentIsFree = true

@@ -80,17 +80,18 @@ package final class OpenClawLink: AgentLink {
         let opening = record.opening
         let wall = clock.wallMilliseconds
         runner.tell { session, now in
-            let sentAt = wall - (now - opening.receivedAt).nanoseconds / 1_000_000
+            func sent(at moment: Instant) -> Int64 { wall - (now - moment).nanoseconds / 1_000_000 }
             for run in forwarded.runs {
                 session.adopt(
                     run, in: opening.agentSession, text: run == opening.run ? opening.message?.text : nil,
-                    stage: forwarded.isAccepted ? .accepted : .handedOver, sentAtMilliseconds: sentAt, at: now,
-                    wallMilliseconds: wall)
+                    stage: forwarded.isAccepted ? .accepted : .handedOver, isStopped: forwarded.isStopping,
+                    sentAtMilliseconds: sent(at: opening.receivedAt), at: now, wallMilliseconds: wall)
             }
             for decided in forwarded.decisions {
                 session.adopt(
-                    decided.decision, of: decided.approval, subject: decided.subject, sentAtMilliseconds: sentAt,
-                    at: now, wallMilliseconds: wall)
+                    decided.decision, scope: decided.scope, of: decided.approval, subject: decided.subject,
+                    sentAtMilliseconds: sent(at: decided.decidedAt ?? now), expiresAt: decided.expiresAt, at: now,
+                    wallMilliseconds: wall)
             }
         }
     }

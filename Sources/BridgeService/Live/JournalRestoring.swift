@@ -18,6 +18,8 @@ struct JournalRestoring: Sendable {
     private(set) var storedCalls: [StoredCall] = []
     /// A card's name is used once, also after a restart.
     private(set) var cards: [(task: TaskID, turn: TurnID)] = []
+    /// What stops still owe to the agent.
+    private(set) var owed: [(obligation: Obligation, since: Instant)] = []
     private(set) var faults: [String] = []
 
     private struct DeltaBody: Decodable { var delta: String }
@@ -53,6 +55,9 @@ struct JournalRestoring: Sendable {
                 storedCalls += turn.calls.filter { !$0.isDelivered || $0.call.endOffset == nil }.map(\.call)
                 unreadable.append(UnreadableTurn(id: turn.id, place: turn.place, calls: calls, deltas: deltas))
             }
+        }
+        for (name, value) in contents.settings {
+            if let known = OwedRecord.obligation(name: name, value: value, now: now, wall: wall) { owed.append(known) }
         }
         for card in contents.cards {
             guard case .taskStarted(let task) = RecordEnvelope.name(from: card.name) else { continue }

@@ -10,7 +10,9 @@ extension LiveConnection {
         case .message(let message, let sealedText): accept(message, isSealed: sealedText != nil, update)
         case .stop: stop(update)
         case .approval(let approval, let decision, let details):
-            change(update) { $0.decided(approval, decision, reason: details.reason, at: $1) }
+            change(update) {
+                $0.decided(approval, decision, scope: details.scope, reason: details.reason, at: $1)
+            }
         case .sessionEnded:
             guard let session = update.session else { return acknowledge(update) }
             change(update) { $0.stopped(session: session, interaction: nil, at: $1) }
@@ -30,7 +32,21 @@ extension LiveConnection {
         // A chat that was made for the agent's own runs leads back to their session.
         let own = mirroring.withLock { $0.agentSession(of: message.session) }
         let intake = UpdateIntake { session in own ?? UpdateIntake.openClawSession(session) }
-        var opening = intake.opening(for: message, of: update, at: update.receivedAt, wall: wall)
+        let opening = intake.opening(for: message, of: update, at: update.receivedAt, wall: wall)
+        let ownOpening = intake.ownOpening(for: message, at: update.receivedAt)
+        condition.withLock { $0.accepting[ownOpening.id] = message }
+        accept(opening, of: message, isSealed: isSealed, update) { [weak self] in
+            self?.accept(ownOpening, of: message, isSealed: isSealed, update, isTaken: nil)
+        }
+    }
+
+    /// `isTaken`: another message has the turn of that name.
+    private func accept(
+        _ opening: TurnOpening, of message: UserMessage, isSealed: Bool, _ update: RelayUpdate,
+        isTaken: (@Sendable () -> Void)?
+    ) {
+        let wall = clock.wallMilliseconds
+        var opening = opening
         // What cannot be read cannot be handed over.
         if isSealed { opening.message = nil }
         let accepted = AcceptedMessage(
@@ -39,8 +55,10 @@ extension LiveConnection {
             opening: RecordEnvelope.bytes(of: opening, now: clock.now, wall: wall), wall: wall)
         journal.accept(accepted) { [weak self, opening] result in
             guard let self else { return }
+            if case .success(.turnIsTaken) = result, let isTaken { return isTaken() }
+            defer { condition.withLock { $0.accepting[UpdateIntake.ownTurn(of: message)] = nil } }
             switch result {
-            case .success(.known): acknowledge(update)
+            case .success(.known), .success(.turnIsTaken): acknowledge(update)
             case .success(.fresh):
                 acknowledge(update)
                 runner?.tell { bridge, now in
@@ -81,11 +99,21 @@ extension LiveConnection {
     private func stop(_ update: RelayUpdate) {
         guard let session = update.session else { return acknowledge(update) }
         let interaction = update.interaction
-        if let interaction {
-            journal.submit(
-                [.stop(session, interaction, wall: clock.wallMilliseconds)], .written, done: nil)
+        // A message that is being written down has no turn yet, and the stop is for it, too: it is remembered by its own name.
+        let accepting = condition.withLock { state in
+            state.accepting.filter {
+                $0.value.session == session && (interaction == nil || $0.value.interaction == interaction)
+            }.keys.sorted()
         }
-        change(update) { $0.stopped(session: session, interaction: interaction, at: $1) }
+        let names = accepting.map { InteractionID($0.text) }
+        let stops = (names + [interaction].compactMap { $0 }).map {
+            JournalEntry.stop(session, $0, wall: clock.wallMilliseconds)
+        }
+        if !stops.isEmpty { journal.submit(stops, .written, done: nil) }
+        change(update) { bridge, now in
+            for name in names { bridge.stopped(session: session, interaction: name, at: now) }
+            bridge.stopped(session: session, interaction: interaction, at: now)
+        }
     }
 
     /// Acknowledged once all that it changed is durable.

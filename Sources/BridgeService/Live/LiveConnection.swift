@@ -57,6 +57,8 @@ package final class LiveConnection: Sendable {
         /// Batches of the agent's: the ledger is looked at for every sixteenth.
         var observed: UInt = 0
         var sleep = SuspendWatch()
+        /// Messages that are being written down, by the names of their own.
+        var accepting: [TurnID: UserMessage] = [:]
         /// Which chats know that messages are not taken.
         var toldWhy: [SessionID: Instant] = [:]
     }
@@ -148,6 +150,7 @@ package final class LiveConnection: Sendable {
         for turn in restoring.turns { agent?.adopt(turn.record) }
         runner.tell { bridge, now in
             bridge.remember(tasks: restoring.cards)
+            for owed in restoring.owed { bridge.restore(owed.obligation, since: owed.since) }
             for turn in restoring.turns {
                 bridge.restore(turn.record, deltas: turn.deltas, keptAt: turn.keptAt, at: now)
             }
@@ -296,7 +299,8 @@ package final class LiveConnection: Sendable {
                     guard !bridge.agentSays(signal, at: now) else { continue }
                     if let session = mirror(signal, on: &bridge, at: now) { chats.append(session) }
                 case .sendAnswered(let run, let answer):
-                    if let turn = bridge.turn(of: run) { bridge.sendAnswered(answer, for: turn, at: now) }
+                    bridge.sendAnswered(answer, run: run, at: now)
+                case .abortAnswered(let run): bridge.abortAnswered(run, at: now)
                 case .lookedUp(let run, let found): bridge.lookedUp(found, of: run, at: now)
                 case .jobStarted(let session, let run): mirroring.withLock { $0.jobStarted(in: session, run: run) }
                 case .linkLost: bridge.agentLost(at: now)
@@ -335,7 +339,7 @@ package final class LiveConnection: Sendable {
         case .turnNote(let turn, let note): tell(.turnNote(name, turn, note))
         case .deliveryNote(let note, let turn, let post): tell(.deliveryNote(name, note, turn, post))
         case .turnOpened(let opening): tell(.turnBegan(name, opening.id, opening.session))
-        case .attempt, .keep: break
+        case .attempt, .keep, .commandToKeep, .owe, .fulfilled: break
         }
     }
 

@@ -11,13 +11,27 @@ struct UpdateIntake {
     var agentSession: @Sendable (SessionID) -> AgentSession
 
     func opening(for message: UserMessage, of update: RelayUpdate, at now: Instant, wall: Int64) -> TurnOpening {
-        let turn = message.interaction.map { TurnID($0.text) } ?? TurnID(StableHash.text(of: message.id.text))
+        let turn = message.interaction.map { TurnID($0.text) } ?? Self.ownTurn(of: message)
         // The window runs from the making of the update or its first sight, whichever is earlier.
         let age = update.createdAtWallMilliseconds.map { max(0, wall - $0) } ?? 0
-        return TurnOpening(
+        return opening(for: message, as: turn, windowEnds: now - .milliseconds(age) + Self.window, at: now)
+    }
+
+    /// A second message under an interaction that has its turn already: a turn by the message's own name. It has no bubble, since
+    /// the interaction has one; its answer goes out as whole messages, as if its window were over.
+    func ownOpening(for message: UserMessage, at now: Instant) -> TurnOpening {
+        opening(for: message, as: Self.ownTurn(of: message), windowEnds: now, at: now)
+    }
+
+    static func ownTurn(of message: UserMessage) -> TurnID { TurnID(StableHash.text(of: message.id.text)) }
+
+    private func opening(
+        for message: UserMessage, as turn: TurnID, windowEnds: Instant, at now: Instant
+    ) -> TurnOpening {
+        TurnOpening(
             id: turn, session: message.session, interaction: message.interaction,
             agentSession: agentSession(message.session), run: RunID("sophon-\(turn)"), message: message,
-            receivedAt: now, windowEnds: now - .milliseconds(age) + Self.window)
+            receivedAt: now, windowEnds: windowEnds)
     }
 
     /// OpenClaw's canonical form (OpenClaw sheet 7.5): lower case, so a hash keeps apart what case alone tells apart.

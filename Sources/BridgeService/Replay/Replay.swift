@@ -112,6 +112,7 @@ package final class Replay {
                 runner.tell { bridge, now in bridge.decided(approval, decision, reason: nil, at: now) }
             }
         case .lookedUp(let run, let lookup): runner.tell { bridge, now in bridge.lookedUp(lookup, of: run, at: now) }
+        case .abortAnswered(let run): runner.tell { bridge, now in bridge.abortAnswered(run, at: now) }
         case .jobStarted: break
         case .linkLost: runner.tell { bridge, now in bridge.agentLost(at: now) }
         case .linkBack: runner.tell { bridge, now in bridge.agentBack(at: now) }
@@ -174,7 +175,7 @@ package final class ReplayLog: Sendable {
                         outcome: outcome.rawValue))
             }
         case .connectionStopped(let code): summary.withLock { $0.connectionStopped = "\(code)" }
-        case .attempt, .command, .turnNote, .deliveryNote, .keep: break
+        case .attempt, .command, .commandToKeep, .owe, .fulfilled, .turnNote, .deliveryNote, .keep: break
         }
     }
 

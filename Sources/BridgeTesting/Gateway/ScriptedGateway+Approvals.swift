@@ -72,6 +72,7 @@ extension ScriptedGateway {
     }
 
     mutating func resolve(_ request: String, _ id: String, _ decision: String, isNewest: Bool, at now: Instant) {
+        decisions.append(decision)
         guard ["allow-once", "allow-always", "deny"].contains(decision) else {
             breaches.append("decision \(decision)")
             return refuse(request, "INVALID_REQUEST", "invalid decision")

@@ -66,6 +66,12 @@ package struct ScriptedGateway {
     package internal(set) var calls: [String] = []
     /// What was asked of its runs and approvals, in order.
     package internal(set) var heard: [GatewayHeard] = []
+    /// The decisions about approvals, in the order they were heard.
+    package internal(set) var decisions: [String] = []
+    /// The link stands and ticks, and what the client asks is neither taken nor answered.
+    package var isDeaf = false
+    /// So many requests came meanwhile.
+    package private(set) var unheard = 0
 
     var outputs: [Output] = []
     var timers: [Timer] = []
@@ -119,6 +125,10 @@ package struct ScriptedGateway {
             let method = request["method"]?.string, request["type"] == "req"
         else {
             breaches.append("no request: \(String(decoding: frame, as: UTF8.self))")
+            return
+        }
+        if isDeaf, connection?.isGreeted == true {
+            unheard += 1
             return
         }
         for name in request.names where !["type", "id", "method", "params"].contains(name) {

@@ -12,6 +12,7 @@ struct SimulatedJournal {
     }
 
     private var turns: [TurnID: Kept] = [:]
+    private var owed: [Obligation: Instant] = [:]
     /// As long as a bridge remembers them, a closed turn's calls are known.
     private var order: [TurnID] = []
 
@@ -19,6 +20,9 @@ struct SimulatedJournal {
         if turns[record.id] == nil { order.append(record.id) }
         turns[record.id, default: Kept()].record = try JSONEncoder().encode(StoredTurn(record))
     }
+
+    mutating func owe(_ obligation: Obligation, since: Instant) { owed[obligation] = since }
+    mutating func fulfilled(_ obligation: Obligation) { owed[obligation] = nil }
 
     mutating func store(_ attempt: CallAttempt, _ call: RelayCall) {
         guard let key = call.key else { return }
@@ -42,6 +46,7 @@ struct SimulatedJournal {
     }
 
     func restore(_ bridge: inout Bridge, at now: Instant) throws {
+        for (obligation, since) in owed { bridge.restore(obligation, since: since) }
         for turn in order {
             guard let kept = turns[turn], let bytes = kept.record else { continue }
             let record = try JSONDecoder().decode(StoredTurn.self, from: bytes).value

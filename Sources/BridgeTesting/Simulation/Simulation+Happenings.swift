@@ -41,6 +41,7 @@ extension Simulation {
             bridge.agentBack(at: now)
             for index in progress.keys.sorted() { catchUp(index, &bridge) }
         case .lookUp(let index): lookUp(index, &bridge)
+        case .abortAnswered(let run): if !agentIsAway { bridge.abortAnswered(run, at: now) }
         }
     }
 

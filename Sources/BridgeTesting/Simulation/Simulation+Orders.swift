@@ -6,9 +6,12 @@ extension Simulation {
     mutating func perform(_ bridge: inout Bridge) {
         while bridge.hasOrders {
             for order in bridge.takeOrders() {
-                if case .keep(let kept, _) = order {
+                switch order {
+                case .keep(let kept, _):
                     do { try journal.keep(kept.record) } catch { violation("not kept: \(error)") }
-                } else {
+                case .commandToKeep(let number, _): bridge.commandKept(number, at: now)
+                case .attempt, .command, .owe, .fulfilled, .turnOpened, .turnClosed, .connectionStopped, .turnNote,
+                    .deliveryNote:
                     perform(order)
                 }
             }
@@ -28,6 +31,8 @@ extension Simulation {
             }
         case .command(.abort(_, let run)):
             guard let index = progress.first(where: { $0.value.run == run })?.key else { return }
+            schedule(.abortAnswered(run), after: .milliseconds(2))
+            guard progress[index]?.aborted == false else { return }
             progress[index]?.aborted = true
             progress[index]?.endKnownAt = now
         case .command(.resolve): break
@@ -38,7 +43,9 @@ extension Simulation {
             journal.forget(turn)
             if !closed.insert(turn).inserted { violation("turn \(turn) was closed twice") }
         case .connectionStopped(let code): violation("the connection was stopped: \(code)")
-        case .turnOpened, .turnNote, .deliveryNote, .keep: break
+        case .owe(let obligation, let since): journal.owe(obligation, since: since)
+        case .fulfilled(let obligation): journal.fulfilled(obligation)
+        case .turnOpened, .turnNote, .deliveryNote, .keep, .commandToKeep: break
         }
     }
 

@@ -18,6 +18,7 @@ package struct Simulation {
         case stops(Int)
         case restart, agentBack
         case lookUp(Int)
+        case abortAnswered(RunID)
     }
 
     struct Progress {

@@ -117,11 +117,16 @@ package final class LiveWorld: @unchecked Sendable {
     package func writes(_ text: String, chat: Int = 0, after: Duration) {
         sides[0].writes(text, chat: chat, after: after)
     }
+    package func writesAgain(_ text: String, under index: Int, after: Duration) {
+        sides[0].writesAgain(text, under: index, after: after)
+    }
     package func otherClientSends(_ text: String, in session: String, as run: String, after: Duration) {
         sides[0].otherClientSends(text, in: session, as: run, after: after)
     }
     package func agentSays(_ signals: [RunSignal], after: Duration) { sides[0].agentSays(signals, after: after) }
     package func use(_ token: Secret, after: Duration) { sides[0].use(token, after: after) }
-    package func stops(_ index: Int, after: Duration) { sides[0].stops(index, after: after) }
+    package func stops(_ index: Int, wholeChat: Bool = false, after: Duration) {
+        sides[0].stops(index, wholeChat: wholeChat, after: after)
+    }
     package func ask<Answer: Sendable>(_ question: (LiveConnection) -> Answer) -> Answer? { sides[0].ask(question) }
 }

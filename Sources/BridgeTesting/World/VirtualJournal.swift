@@ -3,7 +3,7 @@ package import BridgeModel
 import BridgeService
 
 /// What one connection's journal keeps on the disk. It follows the real one's rules: a call that is kept is never replaced by
-/// another body, a closed turn that is kept again is open again, a message that comes again opens its turn again.
+/// another body, a closed turn that is kept again is open again, a turn has one message.
 package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     private struct Turn {
         var record: [UInt8]?
@@ -90,10 +90,12 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
             if let failure { return done(.failure(failure)) }
             applyDeferred()
             let isNew = messages[message.message] == nil
+            if isNew, messages.values.contains(where: { $0.turn == message.turn }) {
+                return done(.success(.turnIsTaken))
+            }
             if isNew {
                 messages[message.message] = message
                 accepted.append(message)
-                closed.remove(message.turn)
             }
             done(.success(isNew ? .fresh : .known))
         }

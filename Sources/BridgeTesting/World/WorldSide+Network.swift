@@ -182,7 +182,9 @@ extension WorldSide {
             if now < network.gatewayDeafUntil { return passToGateway(frame, peer) }
             guard lives(peer.life) || lastFramesArrive, countGatewayFrame() else { return }
             note("bridge -> agent ", frame)
+            let before = gateway.decisions.count
             gateway.received(frame, at: now)
+            if stopIsTaken, gateway.decisions.dropFirst(before).contains(where: { $0 != "deny" }) { lateAllows += 1 }
         }
     }
 

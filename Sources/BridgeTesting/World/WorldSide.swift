@@ -48,6 +48,10 @@ package final class WorldSide: @unchecked Sendable {
     package var decisionTime = Duration.milliseconds(800)
     /// Which tap answers an approval, and after how long, where not all are answered alike; nil: none.
     package var decide: ((PhoneApproval) -> (tap: String, after: Duration)?)?
+    package var decisionScope = ApprovalScope()
+    private var hasStopped = false
+    /// How often the gateway heard a yes after the bridge had acknowledged a stop.
+    package internal(set) var lateAllows = 0
     /// What the configuration sets for a whole call, and what the calls were given.
     package var callLimit = Duration.seconds(10)
     package internal(set) var callLimits: Set<Duration> = []
@@ -105,10 +109,11 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
-    package func stops(_ index: Int, after: Duration) {
+    /// Another message under the interaction of one that was written.
+    package func writesAgain(_ text: String, under index: Int, after: Duration) {
         time.after(after) { [self] in
             guard sent.indices.contains(index) else { return }
-            relay.userStops(session: sent[index].session, interaction: sent[index].interaction, at: moment)
+            relay.userSends(text: text, session: sent[index].session, under: sent[index].interaction, at: moment)
             pump()
         }
     }
@@ -117,9 +122,24 @@ package final class WorldSide: @unchecked Sendable {
         time.after(after) { [self] in
             guard let message = sent.first(where: { $0.text == text }) else { return }
             relay.userStops(session: message.session, interaction: message.interaction, at: moment)
+            hasStopped = true
             pump()
         }
     }
+
+    /// `wholeChat`: the stop names no interaction.
+    package func stops(_ index: Int, wholeChat: Bool = false, after: Duration) {
+        time.after(after) { [self] in
+            guard sent.indices.contains(index) else { return }
+            relay.userStops(
+                session: sent[index].session, interaction: wholeChat ? nil : sent[index].interaction, at: moment)
+            hasStopped = true
+            pump()
+        }
+    }
+
+    /// The bridge has acknowledged every stop there was.
+    var stopIsTaken: Bool { hasStopped && !relay.pendingUpdates().contains { $0.type == "session.cancelled" } }
 
     package func deletesChat(_ chat: Int) {
         guard let session = chats[chat] else { return }
@@ -137,7 +157,7 @@ package final class WorldSide: @unchecked Sendable {
             guard let answer = decide.map({ $0(approval) }) ?? usual else { continue }
             decided.insert(approval.id)
             time.after(answer.after) { [self] in
-                _ = relay.userDecides(approval: approval.id, answer.tap, at: moment)
+                _ = relay.userDecides(approval: approval.id, answer.tap, scope: decisionScope, at: moment)
                 pump()
             }
         }

@@ -33,6 +33,14 @@ struct EntryWriter {
             "SELECT 1 FROM messages WHERE connection = ? AND message = ? AND received_at >= ?",
             name + [.integer(message.wall - Self.messageMilliseconds)])
         if isKnown != nil { return .known }
+        let taken = try database.integer(
+            """
+            SELECT 1 FROM turns JOIN messages ON messages.turn = turns.number
+            WHERE turns.connection = ? AND turns.name = ? AND messages.message != ?
+            """,
+            [.text(connection.text), .text(message.turn.text), .text(message.message.text)])
+        // One bubble for each turn: a second message under its interaction would be lost in it.
+        if taken != nil { return .turnIsTaken }
         let turn = try number(of: message.turn)
         // One that was seen more than 30 days ago and not purged yet is replaced.
         try database.run(
@@ -45,7 +53,7 @@ struct EntryWriter {
                 .text(message.update.text), .integer(turn), .text(message.session.text),
                 .optional(message.interaction?.text), .blob(message.opening), .integer(message.wall),
             ])
-        // An interaction that comes again with a new message begins anew: what was acknowledged is never lost.
+        // A message that was purged long ago and comes again begins anew: what was acknowledged is never lost.
         try database.run(
             "UPDATE turns SET closed_at = NULL, outcome = NULL WHERE number = ? AND closed_at IS NOT NULL",
             [.integer(turn)])

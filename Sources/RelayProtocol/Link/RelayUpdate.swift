@@ -62,14 +62,11 @@ package struct RelayUpdate: Hashable, Sendable {
 
     package struct Details: Hashable, Sendable {
         package var reason: String?
-        /// What `approve_always` reaches: `session`, `domain`, `tool`, `all`, and its value.
-        package var scope: String?
-        package var scopeValue: String?
+        package var scope: DecisionScope
 
-        package init(reason: String? = nil, scope: String? = nil, scopeValue: String? = nil) {
+        package init(reason: String? = nil, scope: DecisionScope = .unscoped) {
             self.reason = reason
             self.scope = scope
-            self.scopeValue = scopeValue
         }
     }
 

@@ -119,11 +119,13 @@ struct UpdateReader {
         guard let id = name(payload?["approval_id"]),
             let decision = payload?["decision"]?.string.flatMap(ApprovalDecision.init(rawValue:))
         else { return nil }
-        return .approval(
-            ApprovalID(id), decision,
-            .init(
-                reason: word(payload?["reason"]), scope: word(payload?["scope"]),
-                scopeValue: word(payload?["scope_value"])))
+        return .approval(ApprovalID(id), decision, .init(reason: word(payload?["reason"]), scope: scope))
+    }
+
+    /// A scope that is no text counts as one that this version does not know: it must not pass for none.
+    private var scope: DecisionScope {
+        guard let node = payload?["scope"], node.compact.text != "null" else { return .unscoped }
+        return DecisionScope(name: word(node) ?? "", value: word(payload?["scope_value"]))
     }
 
     private var device: RelayUpdate.Payload? {

@@ -49,13 +49,19 @@ extension Relay {
         userSends(UserDraft(text: text), session: wanted, at: now)
     }
 
+    /// A second message under an interaction that is open, as relays send it that put a quick follow-up into the turn.
+    package mutating func userSends(text: String, session: String, under interaction: String, at now: Moment) {
+        userSends(UserDraft(text: text), session: session, under: interaction, at: now)
+    }
+
+    @discardableResult
     mutating func userSends(
-        _ draft: UserDraft, session wanted: String?, at now: Moment
+        _ draft: UserDraft, session wanted: String?, under known: String? = nil, at now: Moment
     ) -> (session: String, interaction: String, message: String) {
         let session = wanted.flatMap { sessionStates[$0] == nil ? nil : $0 } ?? openSession(source: nil, at: now)
-        let interaction = identifiers.identifier("int_")
+        let interaction = known ?? identifiers.identifier("int_")
         let message = identifiers.identifier("msg_")
-        interactions[interaction] = Interaction(session: session, since: now)
+        if known == nil { interactions[interaction] = Interaction(session: session, since: now) }
         let content = Pair(plain: draft.text, sealed: draft.sealedText)
         add(
             PhoneMessage(
@@ -105,7 +111,9 @@ extension Relay {
         userDecides(approval: approval, decision, scope: ApprovalScope(), at: now)
     }
 
-    mutating func userDecides(approval: String, _ decision: String, scope: ApprovalScope, at now: Moment) -> Bool {
+    package mutating func userDecides(
+        approval: String, _ decision: String, scope: ApprovalScope, at now: Moment
+    ) -> Bool {
         guard let known = approvals[approval], known.decision == nil else { return false }
         settle(approval, decision, scope: scope, reason: nil, at: now)
         return true

@@ -9,7 +9,12 @@ struct UserDraft {
 }
 
 /// How far an `approve_always` reaches (relay sheet 4.4, D27).
-struct ApprovalScope {
+package struct ApprovalScope: Sendable, Hashable {
     var kind: String?
     var value: String?
+
+    package init(kind: String? = nil, value: String? = nil) {
+        self.kind = kind
+        self.value = value
+    }
 }

@@ -91,6 +91,8 @@ final class DemoDesk: Sendable {
                 var approval_id: String?
                 var decision: String?
                 var reason: String?
+                var scope: String?
+                var scope_value: String?
             }
             var session_id: String?
             var interaction_id: String?
@@ -120,8 +122,9 @@ final class DemoDesk: Sendable {
             guard let id = payload.approval_id,
                 let decision = payload.decision.flatMap(ApprovalDecision.init(rawValue:))
             else { return }
+            let scope = DecisionScope(name: payload.scope, value: payload.scope_value)
             session.runner.tell { bridge, now in
-                bridge.decided(ApprovalID(id), decision, reason: payload.reason, at: now)
+                bridge.decided(ApprovalID(id), decision, scope: scope, reason: payload.reason, at: now)
             }
             for play in state.withLock({ Array($0.plays.values) }) { play.decided(ApprovalID(id), decision) }
         default: break

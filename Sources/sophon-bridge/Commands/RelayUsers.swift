@@ -32,6 +32,8 @@ struct SimulatorUser: ReplayUser {
                     var approval_id: String?
                     var decision: String?
                     var reason: String?
+                    var scope: String?
+                    var scope_value: String?
                 }
                 var payload: Payload
             }
@@ -43,7 +45,10 @@ struct SimulatorUser: ReplayUser {
                 let payload = try? JSONDecoder().decode(Frame.self, from: Data(update.frame)).update.payload,
                 let id = payload.approval_id, let decision = payload.decision.flatMap(ApprovalDecision.init(rawValue:))
             else { return }
-            runner.tell { bridge, now in bridge.decided(ApprovalID(id), decision, reason: payload.reason, at: now) }
+            let scope = DecisionScope(name: payload.scope, value: payload.scope_value)
+            runner.tell { bridge, now in
+                bridge.decided(ApprovalID(id), decision, scope: scope, reason: payload.reason, at: now)
+            }
         }
     }
 }

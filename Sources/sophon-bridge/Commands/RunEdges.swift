@@ -73,6 +73,7 @@ final class RunEdges {
         log.cover(token)
         let recorder = try recorder(of: connection)
         var settings = BridgeSettings()
+        settings.turn.abilities = OpenClawSession.abilities
         settings.whenBusy = connection.whenBusy
         let limits = loaded.configuration.limits
         settings.delivery.connections = limits.relayConnections

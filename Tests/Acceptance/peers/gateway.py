@@ -38,6 +38,8 @@ class Gateway:
         self.starts = collections.Counter()
         self.commands, self.resolve_calls = [], []
         self.violations = []
+        self.is_deaf = False              # The link stands and ticks; what the bridge asks is neither read nor answered.
+        self.unheard = []
         self.hooks = []                   # Each is called with (what, run=…) as it happens.
         self.sessions, self.runs, self.dedupe, self.approvals = {}, {}, {}, {}
         self.connections = []
@@ -274,6 +276,9 @@ class Gateway:
             frame = json.loads(text)
         except ValueError:
             frame = None
+        if self.is_deaf and connection.ready and isinstance(frame, dict):
+            self.unheard.append(frame)
+            return
         self.record(connection, "out", frame if frame is not None else text)
         problem = None
         if not isinstance(frame, dict) or frame.get("type") != "req":

@@ -110,18 +110,6 @@ struct OpenClawApprovalsTests {
         #expect(!talk.methods.contains("exec.approval.resolve"))
     }
 
-    @Test("an unanswered decision is tried three times, then given up as unknown")
-    func unanswered() {
-        let talk = Self.live(.e3)
-        Self.decide(talk)
-        for _ in 0..<3 {
-            talk.event("tick", "{}")
-            talk.pass(15)
-        }
-        #expect(talk.methods.filter { $0 == "exec.approval.resolve" }.count == 3)
-        #expect(talk.observations == [.settled("ap-1", .unknown)])
-    }
-
     @Test("what waits is asked for after a loss, and what expired by the gateway's clock is left out")
     func list() {
         let talk = Self.live(.e3)
@@ -214,6 +202,78 @@ struct OpenClawApprovalsTests {
         #expect(talk.observations.first == .said("r1", paused))
     }
 
+    @Test("a decision that is not answered is asked again until its approval has expired", arguments: [Era.e2, .e4])
+    func deafToDecisions(_ era: Era) {
+        let talk = Self.live(era)
+        talk.event("exec.approval.requested", Self.request(talk, seconds: 1_000))
+        talk.clear()
+        Self.decide(talk)
+        for _ in 0..<90 {
+            talk.pass(10)
+            talk.event("tick", "{}")
+        }
+        #expect((10...20).contains(talk.sent.count { $0.method.hasSuffix("approval.resolve") }))
+        #expect(!talk.observations.contains { $0.settles })
+        for _ in 0..<20 {
+            talk.pass(10)
+            talk.event("tick", "{}")
+        }
+        #expect(talk.observations.filter { $0.settles } == [.settled("ap-1", .expired)])
+    }
+
+    @Test("a stop's refusal takes the place of a yes without an answer, on the next link too")
+    func replaced() {
+        let talk = Self.live(.e3)
+        Self.decide(talk)
+        Self.decide(talk, "ap-1", .deny)
+        Self.decide(talk, "ap-1", .deny)
+        #expect(talk.sent.map(\.params.decision) == ["allow-once", "deny"])
+        talk.close(1006)
+        talk.pass(2)
+        talk.clear()
+        talk.goLive()
+        let again = talk.allSent.filter { $0.method == "exec.approval.resolve" }.map(\.params.decision)
+        #expect(again == ["allow-once", "deny", "deny"])
+    }
+
+    @Test("the answer to a yes that was replaced is not the refusal's")
+    func lateAnswer() {
+        let talk = Self.live(.e3)
+        Self.decide(talk)
+        let first = talk.sent.last?.id ?? ""
+        Self.decide(talk, "ap-1", .deny)
+        talk.answer(id: first, #"{"ok":true}"#)
+        #expect(talk.observations == [])
+        talk.answer("exec.approval.resolve", #"{"ok":true}"#)
+        #expect(talk.observations == [.settled("ap-1", .decided(.deny))])
+    }
+
+    @Test(
+        "an always with a limit is granted once, whatever the limit is called",
+        arguments: [
+            (nil, "allow-always"), ("all", "allow-always"), ("session", "allow-once"), ("tool", "allow-once"),
+            ("domain", "allow-once"), ("planet", "allow-once"), ("", "allow-once"),
+        ] as [(String?, String)])
+    func scoped(_ scope: String?, _ word: String) {
+        let talk = Self.live(.e4)
+        talk.command(
+            .resolve(
+                approval: ApprovalID("ap-1"), subject: .exec, decision: .approveAlways,
+                scope: DecisionScope(name: scope)))
+        #expect(talk.sent.last?.params.decision == word)
+    }
+
+    @Test("a decision of an earlier process has its own age", arguments: [nil, 400] as [Double?])
+    func adoptedLate(_ expires: Double?) {
+        let talk = Talk(era: .e3)
+        talk.session.adopt(
+            .approve, of: ApprovalID("ap-1"), subject: .exec, sentAtMilliseconds: talk.wall - 5_000,
+            expiresAt: expires.map { talk.now + .milliseconds(Int64($0)) }, at: talk.now, wallMilliseconds: talk.wall)
+        talk.pass(1)
+        talk.goLive()
+        #expect(talk.allSent.contains { $0.method == "exec.approval.resolve" } == (expires == nil))
+    }
+
     @Test("a decision of an earlier process is sent again, and \"unknown\" means that it had arrived")
     func adopted() {
         let talk = Talk(era: .e2)
@@ -225,5 +285,18 @@ struct OpenClawApprovalsTests {
             "exec.approval.resolve", nil,
             error: #"{"code":"INVALID_REQUEST","message":"unknown or expired approval id"}"#)
         #expect(talk.observations.last == .settled("ap-1", .decided(.deny)))
+    }
+}
+
+extension String {
+    /// Of the parameters of a decision.
+    fileprivate var decision: String {
+        ["allow-once", "allow-always", "deny"].first { contains("\"decision\":\"\($0)\"") } ?? "?"
+    }
+}
+
+extension Observation {
+    fileprivate var settles: Bool {
+        if case .signal(let signal) = self, case .approvalSettled = signal.event { true } else { false }
     }
 }

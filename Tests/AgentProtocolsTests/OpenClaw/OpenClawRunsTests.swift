@@ -217,7 +217,7 @@ struct OpenClawRunsTests {
         #expect(!talk.methods.contains("chat.abort"))
     }
 
-    @Test("a stop is kept while away, for half an hour at most", arguments: [60.0, 1_801])
+    @Test("a stop is kept while away, for a day at most", arguments: [60.0, 1_801, 86_401])
     func abortAway(_ away: Double) {
         let talk = Talk()
         talk.goLiveWithRun()
@@ -225,7 +225,7 @@ struct OpenClawRunsTests {
         talk.command(.abort(session: Talk.session, run: RunID("r1")))
         talk.pass(away)
         talk.goLive()
-        #expect(talk.methods.contains("chat.abort") == (away < 1_800))
+        #expect(talk.methods.contains("chat.abort") == (away < 86_400))
     }
 
     @Test("a message that is stopped before it left never leaves")
@@ -259,5 +259,59 @@ struct OpenClawRunsTests {
         talk.command(.abort(session: Talk.session, run: RunID("r1")))
         talk.answer("chat.abort", #"{"ok":true,"aborted":false,"runIds":[]}"#)
         #expect(talk.methods.last == "chat.history")
+        #expect(talk.observations == [.abortAnswered(RunID("r1"))])
+    }
+
+    @Test("a stop that is not answered is asked again for as long as it takes, and said once while its answer may come")
+    func deafToStops() {
+        let talk = Talk()
+        talk.goLiveWithRun()
+        talk.command(.abort(session: Talk.session, run: RunID("r1")))
+        talk.command(.abort(session: Talk.session, run: RunID("r1")))
+        #expect(talk.methods.count { $0 == "chat.abort" } == 1)
+        for _ in 0..<40 {
+            talk.pass(10)
+            talk.event("tick", "{}")
+        }
+        // Three tries in a row, then one a minute and a quarter.
+        #expect((6...8).contains(talk.methods.count { $0 == "chat.abort" }))
+        #expect(!talk.observations.contains(.abortAnswered(RunID("r1"))))
+        let tries = talk.methods.count { $0 == "chat.abort" }
+        while talk.methods.count(where: { $0 == "chat.abort" }) == tries {
+            talk.pass(5)
+            talk.event("tick", "{}")
+        }
+        talk.answer("chat.abort", #"{"ok":true,"aborted":true,"runIds":["r1"]}"#)
+        #expect(talk.observations.contains(.abortAnswered(RunID("r1"))))
+    }
+
+    @Test("a stop that the gateway cannot take is not done", arguments: [true, false])
+    func refusedStop(_ isRetryable: Bool) {
+        let talk = Talk()
+        talk.goLiveWithRun()
+        talk.command(.abort(session: Talk.session, run: RunID("r1")))
+        talk.clear()
+        let code = isRetryable ? "UNAVAILABLE" : "INVALID_REQUEST"
+        talk.answer("chat.abort", nil, error: #"{"code":"\#(code)","message":"unauthorized"}"#)
+        #expect(talk.observations == [])
+        talk.pass(isRetryable ? 3 : 25)
+        talk.event("tick", "{}")
+        if !isRetryable {
+            talk.pass(25)
+            talk.event("tick", "{}")
+            talk.pass(12)
+        }
+        #expect(talk.methods.contains("chat.abort"))
+    }
+
+    @Test("a run of an earlier process that was being stopped is not sent again")
+    func adoptedStopped() {
+        let talk = Talk()
+        talk.session.adopt(
+            RunID("r1"), in: Talk.session, text: "Hello?", stage: .handedOver, isStopped: true,
+            sentAtMilliseconds: talk.wall - 1_000, at: talk.now, wallMilliseconds: talk.wall)
+        talk.goLive()
+        #expect(!talk.allSent.contains { $0.method == "chat.send" })
+        #expect(talk.allSent.contains { $0.method == "chat.abort" })
     }
 }

@@ -146,6 +146,8 @@ enum Full {
         approval.followUpBegan = true
         approval.owed = true
         approval.decidedByPerson = true
+        approval.scope = DecisionScope(name: "tool", value: "exec")
+        approval.decidedAt = .at(7)
         return approval
     }()
 
@@ -177,6 +179,7 @@ enum Full {
         turn.approvals.approvals = [ApprovalID("a1"): approval, ApprovalID("a2"): open]
         turn.approvals.order = [ApprovalID("a2"), ApprovalID("a1")]
         turn.approvals.detachedEarly = [ApprovalID("a3")]
+        turn.approvals.toldNarrowed = true
         turn.approvals.reckonExpiry()
         turn.runs = [RunID("r2"), RunID("r3")]
         turn.endedRuns = [RunID("r3")]

@@ -17,8 +17,10 @@ struct ApprovalLedgerTests {
         guard case .ask(let card) = ask() else { return #expect(Bool(false), "not asked") }
         #expect(card.action == "shell.exec")
         #expect(ask() == .known)
-        #expect(approvals.decided(id, .approve, agentAway: false) == .forward(.exec, .approve, detached: false))
-        #expect(approvals.decided(id, .deny, agentAway: false) == .ignored)
+        #expect(
+            approvals.decided(id, .approve, agentAway: false, at: .zero)
+                == .forward(.exec, ApprovalGrant(.approve), detached: false))
+        #expect(approvals.decided(id, .deny, agentAway: false, at: .zero) == .ignored)
         #expect(approvals.settled(ApprovalSettlement(id: id, outcome: .decided(.approve))) == .confirmed)
         #expect(approvals.settled(ApprovalSettlement(id: id, outcome: .decided(.approve))) == .ignored)
     }
@@ -35,21 +37,10 @@ struct ApprovalLedgerTests {
         #expect(bare.action == "plugin.invoke")
     }
 
-    @Test(
-        "a decision is never widened",
-        arguments: [
-            (nil, ApprovalDecision.approveAlways, ApprovalDecision.approveAlways),
-            ([.approve, .deny], .approveAlways, .approve), ([.approveAlways, .deny], .approve, .deny),
-            ([.approve, .deny], .approve, .approve), ([.approve], .deny, .deny),
-        ] as [(Set<ApprovalDecision>?, ApprovalDecision, ApprovalDecision)])
-    func allowed(allowed: Set<ApprovalDecision>?, said: ApprovalDecision, taken: ApprovalDecision) {
-        #expect(ApprovalLedger.within(allowed, said) == taken)
-    }
-
     @Test("what nobody could approve is refused visibly, and what comes after a stop silently")
     mutating func refused() {
         #expect(ask(Make.request(allowed: [.deny])) == .refuseVisibly(.exec))
-        #expect(approvals.decided(id, .approve, agentAway: false) == .ignored)
+        #expect(approvals.decided(id, .approve, agentAway: false, at: .zero) == .ignored)
         approvals = ApprovalLedger()
         #expect(ask(stopping: true) == .refuseSilently(.exec))
         #expect(approvals.openCards == [])
@@ -60,11 +51,11 @@ struct ApprovalLedgerTests {
         #expect(!approvals.isForPerson(id))
         _ = ask()
         #expect(approvals.isForPerson(id))
-        _ = approvals.refuse(id)
+        _ = approvals.refuse(id, at: .zero)
         #expect(!approvals.isForPerson(id))
         approvals = ApprovalLedger()
         _ = ask()
-        _ = approvals.decided(id, .deny, agentAway: false)
+        _ = approvals.decided(id, .deny, agentAway: false, at: .zero)
         #expect(approvals.isForPerson(id))
         _ = approvals.settled(ApprovalSettlement(id: id, outcome: .expired))
         #expect(!approvals.isForPerson(id))
@@ -73,26 +64,50 @@ struct ApprovalLedgerTests {
     @Test("a decision made while the agent is away leaves when it is back, once")
     mutating func owed() {
         _ = ask()
-        #expect(approvals.decided(id, .approve, agentAway: true) == .keep(.approve, detached: false))
+        #expect(
+            approvals.decided(id, .approve, agentAway: true, at: .zero)
+                == .keep(ApprovalGrant(.approve), detached: false))
         #expect(
             approvals.takeOwed()
-                == [ApprovalLedger.Decision(approval: id, subject: .exec, decision: .approve)])
+                == [ApprovalLedger.Decision(approval: id, subject: .exec, decision: .approve, decidedAt: .zero)])
         #expect(approvals.takeOwed() == [])
     }
 
     @Test("a stop denies what is open and what the agent was not told")
     mutating func denied() {
         _ = ask()
-        _ = approvals.decided(id, .approve, agentAway: true)
+        _ = approvals.decided(id, .approve, agentAway: true, at: .zero)
         _ = ask(ApprovalRequest(id: ApprovalID("a2"), subject: .plugin, title: "b"))
         #expect(
-            approvals.denyOpen()
+            approvals.denyOpen(at: .at(9))
                 == [
-                    ApprovalLedger.Decision(approval: id, subject: .exec, decision: .deny),
-                    ApprovalLedger.Decision(approval: ApprovalID("a2"), subject: .plugin, decision: .deny),
+                    ApprovalLedger.Decision(approval: id, subject: .exec, decision: .deny, decidedAt: .at(9)),
+                    ApprovalLedger.Decision(
+                        approval: ApprovalID("a2"), subject: .plugin, decision: .deny, decidedAt: .at(9)),
                 ])
-        #expect(approvals.denyOpen() == [])
+        #expect(approvals.denyOpen(at: .at(9)) == [])
         #expect(approvals.takeOwed() == [])
+    }
+
+    @Test("a stop denies what was approved and not confirmed, and leaves alone what was")
+    mutating func deniedInFlight() {
+        _ = ask()
+        _ = ask(ApprovalRequest(id: ApprovalID("a2"), subject: .exec, title: "b"))
+        _ = approvals.decided(id, .approve, agentAway: false, at: .zero)
+        _ = approvals.decided(ApprovalID("a2"), .approve, agentAway: false, at: .zero)
+        _ = approvals.settled(ApprovalSettlement(id: ApprovalID("a2"), outcome: .decided(.approve)))
+        #expect(approvals.stands(.approve, of: id))
+        #expect(approvals.denyOpen(at: .at(9)).map(\.approval) == [id])
+        #expect(approvals.forwarded.map(\.decision) == [.deny])
+        #expect(!approvals.stands(.approve, of: id))
+    }
+
+    @Test("a decision knows its own age, and when the agent stops waiting for it")
+    mutating func age() {
+        _ = ask(Make.request(expiresAt: .at(4_000)))
+        _ = approvals.decided(id, .approve, agentAway: false, at: .at(2_500))
+        #expect(approvals.forwarded.map(\.decidedAt) == [.at(2_500)])
+        #expect(approvals.forwarded.map(\.expiresAt) == [.at(4_000)])
     }
 
     @Test("the earliest expiry of those that are open counts")
@@ -102,7 +117,7 @@ struct ApprovalLedgerTests {
         #expect(approvals.nextExpiry == .at(60))
         #expect(approvals.expired(at: .at(59)) == [])
         #expect(approvals.expired(at: .at(60)) == [ApprovalID("a2")])
-        _ = approvals.decided(ApprovalID("a2"), .deny, agentAway: false)
+        _ = approvals.decided(ApprovalID("a2"), .deny, agentAway: false, at: .zero)
         #expect(approvals.nextExpiry == .at(120))
         approvals.close()
         #expect(approvals.nextExpiry == nil)
@@ -127,7 +142,7 @@ struct ApprovalLedgerTests {
         _ = ask()
         #expect(!approvals.awaitsFollowUp)
         #expect(approvals.hasDetachedOpen)
-        _ = approvals.decided(id, .deny, agentAway: false)
+        _ = approvals.decided(id, .deny, agentAway: false, at: .zero)
         #expect(!approvals.hasDetachedOpen)
         #expect(approvals.awaitsFollowUp)
         approvals.followUpBegan(RunID("exec-approval-followup:a1:nonce:7"))

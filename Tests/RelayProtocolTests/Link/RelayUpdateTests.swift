@@ -254,7 +254,21 @@ struct RelayUpdateTests {
             (
                 "approval.resolved",
                 #"{"approval_id":"a1","decision":"approve_always","scope":"domain","scope_value":"x","reason":"r"}"#,
-                .approval(ApprovalID("a1"), .approveAlways, .init(reason: "r", scope: "domain", scopeValue: "x"))
+                .approval(
+                    ApprovalID("a1"), .approveAlways,
+                    .init(reason: "r", scope: DecisionScope(name: "domain", value: "x")))
+            ),
+            (
+                "approval.resolved", #"{"approval_id":"a1","decision":"approve_always","scope":null}"#,
+                .approval(ApprovalID("a1"), .approveAlways, .init(scope: .unscoped))
+            ),
+            (
+                "approval.resolved", #"{"approval_id":"a1","decision":"approve_always","scope":["all"]}"#,
+                .approval(ApprovalID("a1"), .approveAlways, .init(scope: DecisionScope(name: "")))
+            ),
+            (
+                "approval.resolved", #"{"approval_id":"a1","decision":"approve_always","scope":1}"#,
+                .approval(ApprovalID("a1"), .approveAlways, .init(scope: DecisionScope(name: "")))
             ),
             (
                 "task.timeout", #"{"task_id":"t1","reason":"user_cancelled"}"#,

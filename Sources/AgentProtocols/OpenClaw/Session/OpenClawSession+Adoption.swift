@@ -12,10 +12,11 @@ extension OpenClawSession {
     /// To be called before `start`, for each run of an open turn, also for one that has ended while a follow-up is awaited: its
     /// history is found by what was asked. The run is then recovered as after a lost link: one that was accepted is looked up and told
     /// as `lookedUp`; one that was handed over is sent again under its key while the gateway must know that key, else the history
-    /// is asked first (sheet 9.3). `text` is what was sent, nil for a run that no message of ours began.
+    /// is asked first (sheet 9.3). One that was being stopped is not sent again. `text` is what was sent, nil for a run that no
+    /// message of ours began.
     package mutating func adopt(
-        _ run: RunID, in session: AgentSession, text: String?, stage: AdoptedStage, sentAtMilliseconds: Int64,
-        at now: Instant, wallMilliseconds: Int64
+        _ run: RunID, in session: AgentSession, text: String?, stage: AdoptedStage, isStopped: Bool = false,
+        sentAtMilliseconds: Int64, at now: Instant, wallMilliseconds: Int64
     ) {
         guard runs[run] == nil, runs.count < Self.runsLimit else { return }
         sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
@@ -28,6 +29,7 @@ extension OpenClawSession {
         runs[run] = OpenRun(
             session: session, text: text, stage: isInDoubt ? .asked(since: sentAt, tries: 1) : .accepted, lastHeard: now
         )
+        runs[run]?.isStopped = isStopped
         questions[run] = Asked(
             question: .init(run: run, text: text, sentAtMilliseconds: text == nil ? nil : sentAtMilliseconds),
             at: sentAt)
@@ -36,13 +38,15 @@ extension OpenClawSession {
     /// To be called before `start`, for a decision that was handed over and is not known to have been taken. It is sent again;
     /// that the gateway calls it unknown then means that it had arrived (sheet 7.4).
     package mutating func adopt(
-        _ decision: ApprovalDecision, of approval: ApprovalID, subject: ApprovalRequest.Subject,
-        sentAtMilliseconds: Int64, at now: Instant, wallMilliseconds: Int64
+        _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, of approval: ApprovalID,
+        subject: ApprovalRequest.Subject, sentAtMilliseconds: Int64, expiresAt: Instant? = nil, at now: Instant,
+        wallMilliseconds: Int64
     ) {
         guard decisions[approval] == nil, decisions.count < Self.runsLimit else { return }
         sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
         let sentAt = now - .milliseconds(max(wallMilliseconds - sentAtMilliseconds, 0))
         decisions[approval] = KeptDecision(
-            subject: subject, decision: decision, expiresAt: sentAt + Self.approvalLife, askedAt: sentAt, tries: 1)
+            subject: subject, decision: Self.grantable(decision, scope),
+            expiresAt: expiresAt ?? sentAt + Self.approvalLife, askedAt: sentAt, tries: 1)
     }
 }

@@ -1,4 +1,4 @@
-import BridgeModel
+package import BridgeModel
 import JSONReading
 
 // Decisions on their way to the gateway (OpenClaw sheet 6.4, 7.4).
@@ -18,9 +18,13 @@ extension OpenClawSession {
     static var approvalLife: Duration { .seconds(1_800) }
 
     mutating func resolve(
-        _ approval: ApprovalID, _ subject: ApprovalRequest.Subject, _ decision: ApprovalDecision, at now: Instant
+        _ approval: ApprovalID, _ subject: ApprovalRequest.Subject, _ decision: ApprovalDecision,
+        _ scope: DecisionScope, at now: Instant
     ) {
-        // A later decision about the same question (a stop denies) replaces the one that was not sent yet.
+        let decision = Self.grantable(decision, scope)
+        // The same again: its answer is still to come.
+        if let known = decisions[approval], known.isAsked, known.decision == decision { return }
+        // A later decision about the same question (a stop denies) replaces the one before, also on the next link.
         guard decisions[approval] != nil || decisions.count < Self.runsLimit else { return settle(approval, .unknown) }
         decisions[approval] = KeptDecision(
             subject: subject, decision: decision, expiresAt: approvalExpiry[approval] ?? now + Self.approvalLife)
@@ -46,19 +50,25 @@ extension OpenClawSession {
         if gateway.offers("approval.resolve") {
             params.string("kind", isPlugin ? "plugin" : "exec")
             params.string("decision", Self.word(kept.decision))
-            return ask(.resolve(approval), "approval.resolve", params.finish(), at: now)
+            return ask(.resolve(approval, kept.decision), "approval.resolve", params.finish(), at: now)
         }
         params.string("decision", Self.word(kept.decision))
         ask(
-            .resolve(approval), isPlugin ? "plugin.approval.resolve" : "exec.approval.resolve", params.finish(),
+            .resolve(approval, kept.decision), isPlugin ? "plugin.approval.resolve" : "exec.approval.resolve",
+            params.finish(),
             at: now)
     }
 
-    mutating func resolveAnswered(_ approval: ApprovalID, _ payload: FrameNode?, _ error: Refusal?, at now: Instant) {
-        guard let kept = decisions[approval] else { return }
+    /// An answer to a decision that was replaced meanwhile is not the one that is awaited.
+    mutating func resolveAnswered(
+        _ approval: ApprovalID, _ decision: ApprovalDecision, _ payload: FrameNode?, _ error: Refusal?, at now: Instant
+    ) {
+        guard let kept = decisions[approval], kept.decision == decision else { return }
         if let error {
-            if error.isRetryable, error.code == "UNAVAILABLE", kept.tries < Self.triesLimit + 2 {
-                decisions[approval]?.resendAt = now + (error.retryAfter ?? .seconds(2))
+            if error.isRetryable, error.code == "UNAVAILABLE" {
+                let pause = kept.tries < Self.triesLimit + 2 ? Duration.seconds(2) : Self.deafPause
+                decisions[approval]?.isAsked = false
+                decisions[approval]?.resendAt = now + (error.retryAfter ?? pause)
                 return
             }
             let outcome = Self.outcome(of: error, isLate: kept.expiresAt <= now)
@@ -81,10 +91,12 @@ extension OpenClawSession {
         return began <= askedAt
     }
 
-    mutating func resolveUnanswered(_ approval: ApprovalID, at now: Instant) {
-        guard let kept = decisions[approval] else { return }
+    /// A gateway that does not answer is asked again until it does, or until the approval has expired.
+    mutating func resolveUnanswered(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) {
+        guard let kept = decisions[approval], kept.decision == decision else { return }
         if kept.tries < Self.triesLimit { return sendDecision(approval, at: now) }
-        settle(approval, .unknown)
+        decisions[approval]?.isAsked = false
+        decisions[approval]?.resendAt = now + Self.deafPause
     }
 
     mutating func settle(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) {
@@ -97,6 +109,13 @@ extension OpenClawSession {
                     run: nil, session: nil, event: .approvalSettled(ApprovalSettlement(id: approval, outcome: outcome)))
             )
         ])
+    }
+
+    /// What `allow-once` and `allow-always` can say; the gateway knows no grant for a session, a domain or a tool.
+    package static let abilities = GrantAbilities(session: false, permanent: true)
+
+    static func grantable(_ decision: ApprovalDecision, _ scope: DecisionScope) -> ApprovalDecision {
+        ApprovalGrant.widest(decision, scope, abilities: abilities).decision
     }
 
     static func word(_ decision: ApprovalDecision) -> String {

@@ -16,7 +16,7 @@ extension OpenClawSession {
         for approval in decisions.keys.sorted() { sendDecision(approval, at: now) }
         for run in stops.keys.sorted() {
             stops[run]?.tries = 0
-            sendStop(run, at: now)
+            if stops[run]?.isAsked == false { sendStop(run, at: now) }
         }
         for run in held { handOver(run, at: now) }
     }

@@ -8,7 +8,7 @@ extension OpenClawSession {
         case approvals
         case send(RunID)
         case abort(RunID)
-        case resolve(ApprovalID)
+        case resolve(ApprovalID, ApprovalDecision)
         case history([RunID])
         case wait(RunID)
         /// One row of the history in full: the piece it replaces.
@@ -37,6 +37,8 @@ extension OpenClawSession {
     static var historyLimit: Duration { .seconds(30) }
     /// How often a request that may be repeated is, on one socket.
     static var triesLimit: Int { 3 }
+    /// Before a stop or a decision is tried once more after that: neither is given up for want of an answer.
+    static var deafPause: Duration { .seconds(60) }
 
     /// Unique among all sockets, so that nothing late is taken for the answer to something new.
     mutating func nextRequestID() -> String {
@@ -77,8 +79,8 @@ extension OpenClawSession {
             take(said, at: now)
             isListing = false
         case .send(let run): sendAnswered(run, payload, error, said, at: now)
-        case .abort(let run): stopAnswered(run, payload, at: now)
-        case .resolve(let approval): resolveAnswered(approval, payload, error, at: now)
+        case .abort(let run): stopAnswered(run, payload, error, at: now)
+        case .resolve(let approval, let decision): resolveAnswered(approval, decision, payload, error, at: now)
         case .history(let runs): historyAnswered(runs, error == nil ? payload : nil, at: now)
         case .wait(let run): waitAnswered(run, payload, at: now)
         case .row(let run, let piece): rowAnswered(run, piece, error == nil ? payload : nil, at: now)
@@ -129,7 +131,7 @@ extension OpenClawSession {
             case .subscribe, .approvals: break
             case .send(let run): sendUnanswered(run, at: now)
             case .abort(let run): stopUnanswered(run, at: now)
-            case .resolve(let approval): resolveUnanswered(approval, at: now)
+            case .resolve(let approval, let decision): resolveUnanswered(approval, decision, at: now)
             case .history(let runs): for run in runs { finish(run, .unknown, at: now) }
             case .wait(let run): waitAnswered(run, nil, at: now)
             case .row(let run, let piece): rowAnswered(run, piece, nil, at: now)
@@ -143,11 +145,17 @@ extension OpenClawSession {
         for id in decisions.keys.sorted() where decisions[id]?.resendAt.map({ $0 <= now }) == true {
             sendDecision(id, at: now)
         }
+        for run in stops.keys.sorted() where stops[run]?.resendAt.map({ $0 <= now }) == true { sendStop(run, at: now) }
     }
 
     /// What was kept too long for anybody to wait for it.
     mutating func forgetOld(at now: Instant) {
         for run in runs.keys.sorted() where runs[run]?.givenUpAt.map({ $0 <= now }) == true {
+            // Nobody waits for a message that was stopped; its stop is still owed.
+            if runs[run]?.isStopped == true {
+                runs[run] = nil
+                continue
+            }
             let remedy = trouble.map { " \($0.remedy)" } ?? ""
             refuse(run, because: "The agent could not be reached in time.\(remedy)")
         }
@@ -163,6 +171,10 @@ extension OpenClawSession {
         for id in decisions.keys {
             decisions[id]?.isAsked = false
             decisions[id]?.resendAt = nil
+        }
+        for run in stops.keys {
+            stops[run]?.isAsked = false
+            stops[run]?.resendAt = nil
         }
         for run in lookUps.keys { lookUps[run]?.step = .due }
     }

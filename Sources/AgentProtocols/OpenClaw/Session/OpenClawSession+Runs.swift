@@ -53,10 +53,15 @@ extension OpenClawSession {
         var session: AgentSession
         var until: Instant
         var tries = 0
+        /// On this socket, and its answer is still to come.
+        var isAsked = false
+        /// The gateway gave no answer, or put it off.
+        var resendAt: Instant?
     }
 
     static var runsLimit: Int { 256 }
-    private static var stopLife: Duration { .seconds(1_800) }
+    /// As long as the core owes it.
+    private static var stopLife: Duration { .seconds(24 * 3_600) }
     /// The gateway knows a key for 300 s (sheet 7.1); the rest is for the way there.
     static var keyLife: Duration { .seconds(285) }
     private static var missesLimit: Int { 30 }
@@ -172,6 +177,8 @@ extension OpenClawSession {
     mutating func sendLookedUp(_ run: RunID, isThere: Bool?, at now: Instant) {
         guard let known = runs[run], case .asked(let since, let tries) = known.stage else { return }
         guard let isThere else {
+            // It may be: what is owed to it stays owed.
+            if known.isStopped { return accept(run, as: run, at: now) }
             return refuse(
                 run,
                 because: "The agent's gateway does not say whether it got the message: look into the chat, and send it "
@@ -209,8 +216,9 @@ extension OpenClawSession {
         }
         runs[run]?.isStopped = true
         guard stops[run] != nil || stops.count < Self.runsLimit else { return }
-        keepStop(run, in: session, at: now)
-        if isLive { sendStop(run, at: now) }
+        // The same again: its answer is still to come, or the next try has its time.
+        if stops[run] == nil { keepStop(run, in: session, at: now) }
+        if isLive, stops[run]?.isAsked == false, stops[run]?.resendAt == nil { sendStop(run, at: now) }
     }
 
     mutating func keepStop(_ run: RunID, in session: AgentSession, at now: Instant) {
@@ -220,23 +228,40 @@ extension OpenClawSession {
     mutating func sendStop(_ run: RunID, at now: Instant) {
         guard let stop = stops[run] else { return }
         stops[run]?.tries += 1
+        stops[run]?.isAsked = true
+        stops[run]?.resendAt = nil
         var params = JSONObjectWriter()
         params.string("sessionKey", stop.session.text)
         params.string("runId", run.text)
         ask(.abort(run), "chat.abort", params.finish(), at: now)
     }
 
-    /// Taken or refused, it is done; where nothing was stopped the run must have ended, or never was.
-    mutating func stopAnswered(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
-        guard let stop = stops.removeValue(forKey: run), payload?["aborted"]?.flag != true else { return }
+    /// Where nothing was stopped the run must have ended, or never was. A refusal answers nothing: the run may go on.
+    mutating func stopAnswered(_ run: RunID, _ payload: FrameNode?, _ error: Refusal?, at now: Instant) {
+        guard let stop = stops[run] else { return }
+        if let error, error.isRetryable { return putOffStop(run, for: error.retryAfter ?? .seconds(2), at: now) }
+        if error != nil {
+            putOffStop(run, for: Self.deafPause, at: now)
+            return lookUp(run, in: stop.session, isAsked: false, at: now)
+        }
+        stops[run] = nil
+        if payload?["aborted"]?.flag == true { return observed([.abortAnswered(run)]) }
         // Its answer is still to come, and says whether there is a run to stop.
         if case .asked = runs[run]?.stage { return }
+        observed([.abortAnswered(run)])
         lookUp(run, in: stop.session, isAsked: false, at: now)
     }
 
-    /// After three tries it waits for the next link, if it comes in time.
+    /// A gateway that does not answer is asked again, on this link and on the next.
     mutating func stopUnanswered(_ run: RunID, at now: Instant) {
-        if let stop = stops[run], stop.tries < Self.triesLimit { sendStop(run, at: now) }
+        guard let stop = stops[run] else { return }
+        if stop.tries < Self.triesLimit { return sendStop(run, at: now) }
+        putOffStop(run, for: Self.deafPause, at: now)
+    }
+
+    private mutating func putOffStop(_ run: RunID, for pause: Duration, at now: Instant) {
+        stops[run]?.isAsked = false
+        stops[run]?.resendAt = now + pause
     }
 
     // MARK: Frames of runs

@@ -19,6 +19,7 @@ extension OpenClawSession {
             for run in runs.values { add(run.resendAt) }
             if pausedSince == nil { addWatches(add) }
             for decision in decisions.values { add(decision.resendAt) }
+            for stop in stops.values { add(stop.resendAt) }
         }
         for run in runs.values { add(run.givenUpAt) }
         for stop in stops.values { add(stop.until) }

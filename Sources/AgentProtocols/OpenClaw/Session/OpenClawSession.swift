@@ -190,7 +190,8 @@ package struct OpenClawSession: ~Copyable {
         case .send(_, let session, let run, let message):
             send(message, in: session, as: run, at: now, wallMilliseconds: wallMilliseconds)
         case .abort(let session, let run): abort(run, in: session, at: now)
-        case .resolve(let approval, let subject, let decision): resolve(approval, subject, decision, at: now)
+        case .resolve(let approval, let subject, let decision, let scope):
+            resolve(approval, subject, decision, scope, at: now)
         case .lookUp(let session, let run): lookUp(run, in: session, isAsked: true, at: now)
         }
     }
@@ -253,7 +254,7 @@ package struct OpenClawSession: ~Copyable {
                 if holdsEnd(signal, at: now) { continue }
                 notice(signal, at: now)
                 told.append(.signal(signal))
-            case .sendAnswered, .lookedUp, .jobStarted, .linkLost, .linkBack: told.append(observation)
+            case .sendAnswered, .abortAnswered, .lookedUp, .jobStarted, .linkLost, .linkBack: told.append(observation)
             }
         }
         observed(told)

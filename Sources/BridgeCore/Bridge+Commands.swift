@@ -1,0 +1,115 @@
+package import BridgeModel
+
+// Commands on their way to the agent: what is written down first, what a Stop takes back, and what it owes (DESIGN, section 7).
+extension Bridge {
+    /// True when the command took back a message that had not left: the agent never hears of it.
+    mutating func give(_ command: AgentCommand, of id: TurnID, at now: Instant) -> Bool {
+        switch command {
+        case .lookUp: orders.append(.command(command))
+        case .abort(let session, let run):
+            if gate.withdraw(run: run) { return true }
+            owe(.abort(session: session, run: run), at: now)
+        case .resolve(let approval, let subject, .deny, _) where isBeingLeft(id):
+            gate.withdraw(decisionOf: approval)
+            owe(.deny(approval, subject), at: now)
+        case .send, .resolve:
+            guard isJournaled else {
+                orders.append(.command(command))
+                return false
+            }
+            keep(id, .synced)
+            orders.append(.commandToKeep(gate.enter(command, of: id), command))
+        }
+        return false
+    }
+
+    private func isBeingLeft(_ id: TurnID) -> Bool {
+        guard let turn = entries[id]?.turn else { return true }
+        return turn.stopping || turn.outcome != nil
+    }
+
+    /// A stop does not wait for the disk: the agent is told at once, and until it answers the journal says that it is owed.
+    private mutating func owe(_ obligation: Obligation, at now: Instant) {
+        obligations.add(obligation, since: now)
+        keepObligations()
+        orders.append(.command(obligation.command))
+    }
+
+    mutating func keepObligations() {
+        guard isJournaled, obligations.hasUnwritten else { return }
+        for (obligation, since) in obligations.takeUnwritten() { orders.append(.owe(obligation, since: since)) }
+    }
+
+    mutating func fulfil(_ name: String) {
+        guard !obligations.isEmpty, let obligation = obligations.fulfil(name) else { return }
+        if isJournaled { orders.append(.fulfilled(obligation)) }
+    }
+
+    // MARK: The journal
+
+    /// The record that the command waited for is written, or could not be and need not be.
+    package mutating func commandKept(_ number: CommandNumber, at now: Instant) {
+        guard let (command, id) = gate.leave(number) else { return }
+        let isRefusal = if case .resolve(_, _, .deny, _) = command { true } else { false }
+        // A refusal leaves whatever became of its turn.
+        guard isRefusal || entries[id]?.turn.maySend(command) == true else { return }
+        orders.append(.command(command))
+    }
+
+    /// A message whose record could not be written does not leave.
+    package mutating func commandNotKept(_ number: CommandNumber, sentence: String, at now: Instant) {
+        guard let (command, id) = gate.leave(number), case .send = command else { return }
+        sendAnswered(.notSent(sentence: sentence), for: id, at: now)
+    }
+
+    package mutating func wasNotKept(_ obligation: Obligation) { obligations.wasNotWritten(obligation) }
+
+    /// From an earlier process. The agent is told when it is back.
+    package mutating func restore(_ obligation: Obligation, since: Instant) {
+        obligations.add(obligation, since: since, isWritten: true)
+    }
+
+    /// A turn of an earlier process that was being stopped: its obligations may not have been written.
+    mutating func oweAgain(_ turn: Turn, at now: Instant) {
+        guard turn.stopping, turn.occupiesAgent else { return }
+        for run in turn.runsToAbort {
+            obligations.add(.abort(session: turn.opening.agentSession, run: run), since: now)
+        }
+    }
+
+    // MARK: The agent's answers
+
+    /// It was told to stop the run, and has: or there was nothing to stop.
+    package mutating func abortAnswered(_ run: RunID, at now: Instant) { fulfil(Obligation.name(ofAbort: run)) }
+
+    /// The agent's answer to the message that was to begin this run, whether or not its turn is still open.
+    package mutating func sendAnswered(_ answer: SendAnswer, run: RunID, at now: Instant) {
+        let name = Obligation.name(ofAbort: run)
+        switch answer {
+        case .accepted(let taken):
+            if taken != run, case .abort(let session, _) = obligations.fulfil(name) {
+                if isJournaled { orders.append(.fulfilled(.abort(session: session, run: run))) }
+                owe(.abort(session: session, run: taken), at: now)
+            }
+        case .noRun, .refused, .notSent: fulfil(name)
+        }
+        if let turn = turnOfRun[run] { sendAnswered(answer, for: turn, at: now) }
+    }
+
+    mutating func noteFulfilment(_ signal: RunSignal) {
+        guard !obligations.isEmpty else { return }
+        switch signal.event {
+        case .finished, .failed: if let run = signal.run { fulfil(Obligation.name(ofAbort: run)) }
+        case .approvalSettled(let settlement): fulfil(Obligation.name(ofDenial: settlement.id))
+        case .started, .text, .tool, .approvalRequested, .paused, .retrying: break
+        }
+    }
+
+    /// Whatever became of them: nobody waits for them any more.
+    mutating func forgetObligations(at now: Instant) {
+        for obligation in obligations.takeExpired(at: now) {
+            if isJournaled { orders.append(.fulfilled(obligation)) }
+            orders.append(.turnNote(TurnID(""), .stopGivenUp))
+        }
+    }
+}

@@ -1,0 +1,84 @@
+package import BridgeModel
+
+/// What a Stop owes to the agent until the agent has answered it: also after the turn has closed, after a lost link, and in the
+/// next process.
+package enum Obligation: Hashable, Sendable {
+    case abort(session: AgentSession, run: RunID)
+    /// A yes may be on its way to this approval, or be given later; it is refused.
+    case deny(ApprovalID, ApprovalRequest.Subject)
+
+    package var command: AgentCommand {
+        switch self {
+        case .abort(let session, let run): .abort(session: session, run: run)
+        case .deny(let approval, let subject): .resolve(approval: approval, subject: subject, decision: .deny)
+        }
+    }
+
+    /// Unique among the obligations of a connection; the journal keeps it under this name.
+    package var name: String {
+        switch self {
+        case .abort(_, let run): Self.name(ofAbort: run)
+        case .deny(let approval, _): Self.name(ofDenial: approval)
+        }
+    }
+
+    static func name(ofAbort run: RunID) -> String { "abort:\(run)" }
+    static func name(ofDenial approval: ApprovalID) -> String { "deny:\(approval)" }
+}
+
+/// The obligations of one connection.
+///
+/// Invariants: each is kept from before its command is ordered until the agent has answered, or for 24 hours; there are at
+/// most `limit`, and one beyond that is ordered once, as before, and not repeated.
+struct Obligations: Sendable {
+    static let life = Duration.seconds(24 * 3_600)
+    static let limit = 1_000
+
+    private struct Kept {
+        var obligation: Obligation
+        var since: Instant
+    }
+
+    private var kept: [String: Kept] = [:]
+    /// What could not be written, or was not tried yet.
+    private var unwritten: Set<String> = []
+    private(set) var nextExpiry: Instant?
+
+    var isEmpty: Bool { kept.isEmpty }
+    var all: [Obligation] { kept.keys.sorted().compactMap { kept[$0]?.obligation } }
+    var hasUnwritten: Bool { !unwritten.isEmpty }
+
+    /// `isWritten`: the journal has it, with the moment it began.
+    mutating func add(_ obligation: Obligation, since: Instant, isWritten: Bool = false) {
+        let name = obligation.name
+        guard kept[name] == nil, kept.count < Self.limit else { return }
+        kept[name] = Kept(obligation: obligation, since: since)
+        if !isWritten { unwritten.insert(name) }
+        reckonExpiry()
+    }
+
+    mutating func wasNotWritten(_ obligation: Obligation) {
+        if kept[obligation.name] != nil { unwritten.insert(obligation.name) }
+    }
+
+    mutating func takeUnwritten() -> [(obligation: Obligation, since: Instant)] {
+        defer { unwritten = [] }
+        return unwritten.sorted().compactMap { kept[$0] }.map { ($0.obligation, $0.since) }
+    }
+
+    /// The agent has answered. Nil: nothing of that name was owed.
+    mutating func fulfil(_ name: String) -> Obligation? {
+        guard let known = kept.removeValue(forKey: name) else { return nil }
+        unwritten.remove(name)
+        reckonExpiry()
+        return known.obligation
+    }
+
+    mutating func takeExpired(at now: Instant) -> [Obligation] {
+        guard let nextExpiry, nextExpiry <= now else { return [] }
+        return kept.keys.sorted().filter { kept[$0].map { $0.since + Self.life <= now } ?? false }
+            .compactMap { fulfil($0) }
+    }
+
+    private mutating func reckonExpiry() { nextExpiry = kept.values.map { $0.since + Self.life }.min() }
+}

@@ -1,0 +1,62 @@
+/// How far an `approveAlways` reaches, in the relay's words (relay sheet 4.4): `session`, `domain`, `tool`, `all`, and its value.
+package struct DecisionScope: Hashable, Sendable {
+    /// Nil: the person set no limit.
+    package var name: String?
+    package var value: String?
+
+    package static let unscoped = Self()
+    package static let session = Self(name: "session")
+
+    package init(name: String? = nil, value: String? = nil) {
+        self.name = name
+        self.value = value
+    }
+
+    /// What is permanent may be granted. A name of a later relay counts as narrow.
+    package var coversAll: Bool { name == nil || name == "all" }
+    package var coversSession: Bool { coversAll || name == "session" }
+}
+
+/// What an agent can be told beyond "yes, this once".
+package struct GrantAbilities: Hashable, Sendable {
+    package var session: Bool
+    package var permanent: Bool
+
+    package init(session: Bool = false, permanent: Bool = true) {
+        self.session = session
+        self.permanent = permanent
+    }
+}
+
+/// What an agent is told of a person's decision: the widest thing that it can be told and that is not wider than the decision.
+package struct ApprovalGrant: Hashable, Sendable {
+    package var decision: ApprovalDecision
+    /// Of `approveAlways`: without a limit, or `session`.
+    package var scope: DecisionScope
+    /// Less than the person said, though a yes.
+    package var isNarrowed: Bool
+
+    package init(_ decision: ApprovalDecision, scope: DecisionScope = .unscoped, isNarrowed: Bool = false) {
+        self.decision = decision
+        self.scope = scope
+        self.isNarrowed = isNarrowed
+    }
+
+    /// `allowed`: what the agent takes for this approval; nil: everything.
+    package static func widest(
+        _ decision: ApprovalDecision, _ scope: DecisionScope, abilities: GrantAbilities,
+        allowed: Set<ApprovalDecision>? = nil
+    ) -> Self {
+        func takes(_ decision: ApprovalDecision) -> Bool { allowed?.contains(decision) ?? true }
+        switch decision {
+        case .deny: return Self(.deny)
+        // What is asked for once may not be granted always.
+        case .approve: return Self(takes(.approve) ? .approve : .deny)
+        case .approveAlways:
+            if scope.coversAll, abilities.permanent, takes(.approveAlways) { return Self(.approveAlways) }
+            guard takes(.approve) else { return Self(.deny) }
+            guard scope.coversSession, abilities.session else { return Self(.approve, isNarrowed: true) }
+            return Self(.approveAlways, scope: .session, isNarrowed: scope.coversAll)
+        }
+    }
+}

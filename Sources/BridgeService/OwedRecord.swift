@@ -1,0 +1,64 @@
+import BridgeCore
+import BridgeModel
+import FoundationEssentials
+
+/// What a Stop owes to the agent, as the journal keeps it: a setting of its own, because the turn may be closed by then.
+enum OwedRecord {
+    private static let version = 1
+    private static let prefix = "owed:"
+
+    private struct Content: Codable {
+        var version: Int
+        /// When it began, in milliseconds since 1970.
+        var since: Int64
+        var session: String?
+        var run: String?
+        var approval: String?
+        var subject: String?
+    }
+
+    static func entry(of obligation: Obligation, wall: Int64) -> JournalEntry {
+        var content = Content(version: version, since: wall)
+        switch obligation {
+        case .abort(let session, let run): (content.session, content.run) = (session.text, run.text)
+        case .deny(let approval, let subject): (content.approval, content.subject) = (approval.text, words(subject))
+        }
+        do {
+            return .setting(name: prefix + obligation.name, value: Array(try JSONEncoder().encode(content)))
+        } catch { preconditionFailure("a record is always encodable: \(error)") }
+    }
+
+    private static let subjects: [ApprovalRequest.Subject] = [.exec, .plugin, .permission, .dialog]
+
+    private static func words(_ subject: ApprovalRequest.Subject) -> String {
+        switch subject {
+        case .exec: "exec"
+        case .plugin: "plugin"
+        case .permission: "permission"
+        case .dialog: "dialog"
+        }
+    }
+
+    /// The agent has answered: nothing is left of it.
+    static func entry(of obligation: Obligation) -> JournalEntry {
+        .setting(name: prefix + obligation.name, value: nil)
+    }
+
+    /// Nil for a setting that is something else, or cannot be read.
+    static func obligation(
+        name: String, value: [UInt8], now: Instant, wall: Int64
+    ) -> (obligation: Obligation, since: Instant)? {
+        guard name.hasPrefix(prefix), let content = try? JSONDecoder().decode(Content.self, from: Data(value)),
+            content.version <= version
+        else { return nil }
+        // A wall clock that went back says nothing about the age.
+        let age = wall.subtractingReportingOverflow(content.since)
+        let since = now - .milliseconds(age.overflow ? 0 : min(max(age.partialValue, 0), 7 * 86_400_000))
+        if let session = content.session, let run = content.run {
+            return (.abort(session: AgentSession(session), run: RunID(run)), since)
+        }
+        let subject = subjects.first { words($0) == content.subject }
+        guard let approval = content.approval, let subject else { return nil }
+        return (.deny(ApprovalID(approval), subject), since)
+    }
+}

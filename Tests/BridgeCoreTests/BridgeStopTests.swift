@@ -1,0 +1,241 @@
+import BridgeModel
+import Testing
+
+@testable import BridgeCore
+
+@Suite("Commands that wait for the disk, and what a stop owes")
+struct BridgeStopTests {
+    private static let message = UserMessage(
+        id: MessageID("m1"), session: SessionID("ses_1"), interaction: InteractionID("int_1"), text: "hello")
+    private static let opening = TurnOpening(
+        id: TurnID("int_1"), session: SessionID("ses_1"), interaction: InteractionID("int_1"),
+        agentSession: AgentSession("chat"), run: RunID("r1"), message: message, receivedAt: .zero,
+        windowEnds: .zero + .seconds(1_800))
+    private static let send = AgentCommand.send(
+        turn: TurnID("int_1"), session: AgentSession("chat"), run: RunID("r1"), message: message)
+    private static let abort = AgentCommand.abort(session: AgentSession("chat"), run: RunID("r1"))
+    private static let owed = Obligation.abort(session: AgentSession("chat"), run: RunID("r1"))
+    private static func resolve(_ decision: ApprovalDecision) -> AgentCommand {
+        .resolve(approval: ApprovalID("a1"), subject: .exec, decision: decision)
+    }
+
+    /// What a test looks at.
+    private struct Heard: Equatable {
+        var commands: [AgentCommand] = []
+        var owed: [Obligation] = []
+        var fulfilled: [Obligation] = []
+    }
+
+    private var numbers: [CommandNumber] = []
+
+    private mutating func hear(_ bridge: inout Bridge) -> Heard {
+        var heard = Heard()
+        for order in bridge.takeOrders() {
+            switch order {
+            case .command(let command): heard.commands.append(command)
+            case .commandToKeep(let number, _): numbers.append(number)
+            case .owe(let obligation, _): heard.owed.append(obligation)
+            case .fulfilled(let obligation): heard.fulfilled.append(obligation)
+            default: break
+            }
+        }
+        return heard
+    }
+
+    /// Its message waits for its record, as `numbers.last`.
+    private mutating func begun() -> Bridge {
+        var bridge = Bridge(isJournaled: true)
+        bridge.turnBegins(Self.opening, at: .zero)
+        _ = hear(&bridge)
+        return bridge
+    }
+
+    private mutating func running() -> Bridge {
+        var bridge = begun()
+        bridge.commandKept(numbers[0], at: .zero)
+        bridge.sendAnswered(.accepted(run: RunID("r1")), run: RunID("r1"), at: .zero)
+        _ = hear(&bridge)
+        return bridge
+    }
+
+    private mutating func asking() -> Bridge {
+        var bridge = running()
+        bridge.agentSays(
+            RunSignal(
+                run: RunID("r1"), session: nil,
+                event: .approvalRequested(
+                    ApprovalRequest(id: ApprovalID("a1"), subject: .exec, title: "Run", command: "ls"))), at: .zero)
+        _ = hear(&bridge)
+        return bridge
+    }
+
+    private func stop(_ bridge: inout Bridge, at now: Instant = .zero + .seconds(1)) {
+        bridge.stopped(session: SessionID("ses_1"), interaction: InteractionID("int_1"), at: now)
+    }
+
+    @Test("a message leaves when its record is written")
+    mutating func leaves() {
+        var bridge = begun()
+        #expect(numbers.count == 1)
+        bridge.commandKept(numbers[0], at: .zero)
+        #expect(hear(&bridge) == Heard(commands: [Self.send]))
+        bridge.commandKept(numbers[0], at: .zero)
+        #expect(hear(&bridge) == Heard())
+    }
+
+    @Test("a stop takes back a message whose record is not written yet, and nothing is owed")
+    mutating func takenBack() {
+        var bridge = begun()
+        stop(&bridge)
+        #expect(hear(&bridge) == Heard())
+        #expect(bridge.turn(TurnID("int_1"))?.outcome == .aborted)
+        bridge.commandKept(numbers[0], at: .at(2))
+        #expect(hear(&bridge) == Heard())
+    }
+
+    @Test("a message whose record could not be written ends its turn with the reason")
+    mutating func notWritten() {
+        var bridge = begun()
+        bridge.commandNotKept(numbers[0], sentence: "The disk is full.", at: .zero)
+        #expect(hear(&bridge) == Heard())
+        #expect(bridge.turn(TurnID("int_1"))?.outcome == .failed)
+    }
+
+    @Test("a stop is said at once, and owed until the agent has answered it")
+    mutating func owes() {
+        var bridge = running()
+        stop(&bridge)
+        #expect(hear(&bridge) == Heard(commands: [Self.abort], owed: [Self.owed]))
+        bridge.agentLost(at: .at(2))
+        bridge.agentBack(at: .at(9))
+        #expect(hear(&bridge) == Heard(commands: [Self.abort]))
+        bridge.abortAnswered(RunID("r1"), at: .at(10))
+        bridge.abortAnswered(RunID("r1"), at: .at(11))
+        #expect(hear(&bridge) == Heard(fulfilled: [Self.owed]))
+        bridge.agentBack(at: .at(12))
+        #expect(hear(&bridge).commands.contains(Self.abort) == false)
+    }
+
+    @Test("the end of the run is an answer, too", arguments: [true, false])
+    mutating func runEnds(_ isLookedUp: Bool) {
+        var bridge = running()
+        stop(&bridge)
+        _ = hear(&bridge)
+        if isLookedUp {
+            bridge.lookedUp(.unknown, of: RunID("r1"), at: .at(2))
+            #expect(hear(&bridge).fulfilled == [])
+            bridge.lookedUp(.ended(RunEnd(text: "x")), of: RunID("r1"), at: .at(2))
+        } else {
+            let end = RunEvent.finished(RunEnd(text: "x", reason: .aborted))
+            bridge.agentSays(RunSignal(run: RunID("r1"), session: nil, event: end), at: .at(2))
+        }
+        #expect(hear(&bridge).fulfilled == [Self.owed])
+    }
+
+    @Test("an obligation that could not be written is written with the next chance")
+    mutating func writtenLater() {
+        var bridge = running()
+        stop(&bridge)
+        _ = hear(&bridge)
+        bridge.wasNotKept(Self.owed)
+        bridge.timePassed(at: .at(2))
+        #expect(hear(&bridge).owed == [Self.owed])
+    }
+
+    @Test("what an earlier process owed is said when the agent is there, for 24 hours")
+    mutating func restored() {
+        var bridge = Bridge(agentPresent: false, isJournaled: true)
+        bridge.restore(Self.owed, since: .zero)
+        #expect(bridge.nextWake == .zero + .seconds(86_400))
+        bridge.agentBack(at: .at(86_399))
+        #expect(hear(&bridge) == Heard(commands: [Self.abort]))
+        bridge.timePassed(at: .at(86_400))
+        #expect(hear(&bridge) == Heard(fulfilled: [Self.owed]))
+        bridge.agentBack(at: .at(86_401))
+        #expect(hear(&bridge) == Heard())
+    }
+
+    @Test("a run of another name takes the obligation over, also when its turn is closed")
+    mutating func foreignRun() {
+        var bridge = Bridge(isJournaled: true)
+        bridge.restore(Self.owed, since: .zero)
+        bridge.sendAnswered(.accepted(run: RunID("theirs")), run: RunID("r1"), at: .at(1))
+        let theirs = Obligation.abort(session: AgentSession("chat"), run: RunID("theirs"))
+        #expect(hear(&bridge) == Heard(commands: [theirs.command], owed: [theirs], fulfilled: [Self.owed]))
+    }
+
+    @Test("a message that never became a run owes nothing", arguments: [SendAnswer.noRun, .refused(message: "no")])
+    mutating func neverRan(_ answer: SendAnswer) {
+        var bridge = begun()
+        bridge.commandKept(numbers[0], at: .zero)
+        stop(&bridge)
+        _ = hear(&bridge)
+        bridge.sendAnswered(answer, run: RunID("r1"), at: .at(2))
+        #expect(hear(&bridge).fulfilled == [Self.owed])
+    }
+
+    @Test("a yes whose record waits is taken back by a stop, and a no takes its place at once")
+    mutating func yesTakenBack() {
+        var bridge = asking()
+        bridge.decided(ApprovalID("a1"), .approve, reason: nil, at: .at(1))
+        #expect(hear(&bridge) == Heard())
+        stop(&bridge, at: .at(2))
+        let denial = Obligation.deny(ApprovalID("a1"), .exec)
+        #expect(hear(&bridge) == Heard(commands: [Self.abort, Self.resolve(.deny)], owed: [Self.owed, denial]))
+        bridge.commandKept(numbers[1], at: .at(3))
+        #expect(hear(&bridge) == Heard())
+        let settled = RunEvent.approvalSettled(ApprovalSettlement(id: ApprovalID("a1"), outcome: .decided(.deny)))
+        bridge.agentSays(RunSignal(run: nil, session: nil, event: settled), at: .at(4))
+        #expect(hear(&bridge).fulfilled == [denial])
+    }
+
+    @Test("a yes that has left and is not confirmed is denied by a stop")
+    mutating func yesInFlight() {
+        var bridge = asking()
+        bridge.decided(ApprovalID("a1"), .approve, reason: nil, at: .at(1))
+        _ = hear(&bridge)
+        bridge.commandKept(numbers[1], at: .at(1))
+        #expect(hear(&bridge) == Heard(commands: [Self.resolve(.approve)]))
+        stop(&bridge, at: .at(2))
+        #expect(hear(&bridge).commands == [Self.abort, Self.resolve(.deny)])
+    }
+
+    @Test("a person's no leaves although its turn is over by then")
+    mutating func lateNo() {
+        var bridge = asking()
+        bridge.decided(ApprovalID("a1"), .deny, reason: nil, at: .at(1))
+        _ = hear(&bridge)
+        bridge.agentSays(
+            RunSignal(run: RunID("r1"), session: nil, event: .finished(RunEnd(text: "Done."))), at: .at(2))
+        _ = hear(&bridge)
+        bridge.commandKept(numbers[1], at: .at(3))
+        #expect(hear(&bridge) == Heard(commands: [Self.resolve(.deny)]))
+    }
+
+    @Test("a stop that names a message by its own name is remembered until that message begins")
+    mutating func named() {
+        var bridge = Bridge(isJournaled: true)
+        let name = InteractionID(StableHash.text(of: "m1"))
+        bridge.stopped(session: SessionID("ses_1"), interaction: name, at: .zero)
+        bridge.turnBegins(Self.opening, at: .at(1))
+        #expect(hear(&bridge) == Heard())
+        #expect(numbers.isEmpty)
+        #expect(bridge.turn(TurnID("int_1"))?.outcome == .aborted)
+    }
+
+    @Test("there are only so many obligations, and each has its name")
+    func limit() {
+        var obligations = Obligations()
+        for number in 0..<2 * Obligations.limit {
+            obligations.add(.abort(session: AgentSession("s"), run: RunID("r\(number)")), since: .zero)
+        }
+        #expect(obligations.all.count == Obligations.limit)
+        #expect(obligations.takeUnwritten().count == Obligations.limit)
+        #expect(!obligations.hasUnwritten)
+        #expect(obligations.fulfil("abort:r1") == .abort(session: AgentSession("s"), run: RunID("r1")))
+        #expect(obligations.fulfil("abort:r1") == nil)
+        #expect(obligations.takeExpired(at: .at(86_400)).count == Obligations.limit - 1)
+        #expect(obligations.isEmpty)
+        #expect(obligations.nextExpiry == nil)
+    }
+}
