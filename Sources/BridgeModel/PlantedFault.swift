@@ -19,6 +19,19 @@
         /// Whoever waits shortest goes first, so that somebody waits for ever.
         case laneStarves
 
+        /// An update is acknowledged before what it changed is durable.
+        case acknowledgedEarly
+        /// A call that the relay has forgotten is sent again as if it were new.
+        case staleKeySent
+        /// A number in a frame is taken as it comes, whatever it is.
+        case sequenceUnbounded
+        /// Payloads of cards wait without a bound.
+        case bytesUnbounded
+        /// A gateway that asks for pairing is not asked again.
+        case pairingGivenUp
+        /// A stopped connection that gets a new token opens its socket alone.
+        case newTokenWithoutLanes
+
         /// The one that is planted for the task that runs; one at a time.
         @TaskLocal package static var planted: PlantedFault?
 

@@ -14,6 +14,9 @@ extension Delivery {
 
     /// Over the bound the fullest lane gives way, until seven eighths are reached or nothing is left that may be cut.
     mutating func makeRoom() {
+        #if PLANTED_FAULTS
+            if PlantedFault.bytesUnbounded.isPlanted { return }
+        #endif
         guard heldBytes > settings.heldBytes else { return }
         var slotsLeft = Set(slots.values)
         while heldBytes > settings.heldBytes / 8 * 7 {

@@ -10,6 +10,9 @@ extension LaneBounds {
 extension Lane {
     /// The call that would be sent next was tried a day ago, and may have landed then.
     func hasForgottenCall(at now: Instant) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.staleKeySent.isPlanted { return false }
+        #endif
         guard let tried = nextTried else { return false }
         return now - tried >= LaneBounds.keyLife
     }

@@ -83,8 +83,11 @@ extension LiveConnection {
             if !entries.isEmpty { journal.submit(entries, .written, done: nil) }
         }
         runner?.use(token: new)
-        runner?.tell { bridge, now in bridge.relayResumes(at: now) }
         relay?.tell { link, now in link.use(new, at: now) }
+        #if PLANTED_FAULTS
+            if PlantedFault.newTokenWithoutLanes.isPlanted { return }
+        #endif
+        runner?.tell { bridge, now in bridge.relayResumes(at: now) }
         if wasStopped { tell(.mended(name)) }
     }
 

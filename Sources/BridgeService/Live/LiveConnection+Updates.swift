@@ -53,6 +53,9 @@ extension LiveConnection {
             message: message.id, update: update.id, turn: opening.id, session: opening.session,
             interaction: opening.interaction,
             opening: RecordEnvelope.bytes(of: opening, now: clock.now, wall: wall), wall: wall)
+        #if PLANTED_FAULTS
+            if PlantedFault.acknowledgedEarly.isPlanted { acknowledge(update) }
+        #endif
         journal.accept(accepted) { [weak self, opening] result in
             guard let self else { return }
             if case .success(.turnIsTaken) = result, let isTaken { return isTaken() }

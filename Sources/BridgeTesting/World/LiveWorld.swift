@@ -99,7 +99,8 @@ package final class LiveWorld: @unchecked Sendable {
 
     private func keepTime() {
         keepsTime = true
-        time.after(.milliseconds(500)) { [self] in
+        // While nobody runs, the relay's clock alone goes on.
+        time.after(isRunning ? .milliseconds(500) : .seconds(20)) { [self] in
             for side in sides { side.keepTime() }
             keepTime()
         }

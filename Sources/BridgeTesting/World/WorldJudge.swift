@@ -23,6 +23,7 @@ struct WorldJudge {
     // MARK: While it runs
 
     mutating func step(_ run: WorldRun) {
+        judgeBytes(run)
         guard run.world.life != lastLife else { return }
         lastLife = run.world.life
         // A Stop that was not acknowledged comes again to the next process.
@@ -32,6 +33,15 @@ struct WorldJudge {
                     stopped["\(index) \(message.interaction)"] = nil
                 }
             }
+        }
+    }
+
+    /// What is never cut may go beyond the bound: here that is the ends and approvals of a few turns, and the call under way.
+    private mutating func judgeBytes(_ run: WorldRun) {
+        guard let bound = plan.heldBytes else { return }
+        for (index, side) in run.world.sides.enumerated() {
+            let held = side.heldBytes.lanes
+            if held > bound + 50_000 { violation("side \(index) holds more than \(bound) bytes in its lanes", run) }
         }
     }
 
@@ -121,6 +131,8 @@ struct WorldJudge {
         switch breach.code {
         case .revokedToken, .badToken: run.revoked.contains(index)
         case .rateLimited: run.world.life > 0
+        // What was never tried may be tried once, a day later.
+        case .interactionExpired: plan.themes.contains(.sleep)
         default: false
         }
     }
@@ -145,7 +157,7 @@ struct WorldJudge {
     }
 
     private mutating func judgeTasks(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
-        guard !plan.themes.contains(.refusals) else { return }
+        guard !plan.themes.contains(.refusals), !plan.themes.contains(.sleep) else { return }
         for session in side.relay.sessions where !session.isDeleted {
             let open = session.tasks.filter { $0.status == nil }
             if let first = open.first { violation("task \(first.id) was never finished", run) }
@@ -183,11 +195,17 @@ struct WorldJudge {
         let said = chat.flatMap { WorldScript.words(of: script.name, in: $0.text) }
         if Set(said).count != said.count { violation("\(name) was said twice: \(said)", run) }
         let places = said.compactMap { expected.firstIndex(of: $0) }
-        if script.kind != .retry, places != places.sorted() { violation("\(name) is out of order: \(said)", run) }
+        // A day later what was left to say comes beside the bubble, in the order of the answers.
+        if script.kind != .retry, !plan.themes.contains(.sleep), places != places.sorted() {
+            violation("\(name) is out of order: \(said)", run)
+        }
         let mayBeRefused = plan.themes.contains(.refusals)
-        if answers.count != 1, !(mayBeRefused && answers.isEmpty) {
+        let isLate = plan.themes.contains(.sleep)
+        if answers.count != 1, !(mayBeRefused && answers.isEmpty), !(isLate && answers.isEmpty) {
             violation("\(name) has \(answers.count) bubbles", run)
         }
+        // A day later nothing can be written under its interaction any more.
+        if isLate { return }
         for answer in answers where !answer.isFinal { violation("\(name) was never ended", run) }
         guard let answer = answers.first, answer.isFinal else { return judgeWhole(name, expected, said, run) }
         if answer.text.isEmpty { violation("\(name) ended empty", run) }

@@ -21,10 +21,12 @@ extension WorldPlan {
 
     private mutating func drawMessages(using random: inout SeededGenerator) {
         let hasStops = themes.contains(.stops)
+        if themes.contains(.plenty) { heldBytes = 60_000 }
         let kinds =
             hasStops ? [.text, .tools, .approval, .approval, .detached, .long, .long] : WorldScript.Kind.allCases
         for number in 0..<Int.random(in: 1...6, using: &random) {
-            let script = WorldScript(random.pick(kinds), name: "m\(seed)x\(number)", using: &random)
+            var script = WorldScript(random.pick(kinds), name: "m\(seed)x\(number)", using: &random)
+            if themes.contains(.plenty) { script.addPlenty(using: &random) }
             var message = Message(
                 at: .milliseconds(Int64.random(in: 100...9_000, using: &random)),
                 side: Int.random(in: 0..<eras.count, using: &random), chat: Int.random(in: 0...2, using: &random),
@@ -89,6 +91,9 @@ extension WorldPlan {
             case .foreign: drawForeign(using: &random)
             case .tokens: add(.revokes(reloadAfter: moment(100...4_000, &random)), using: &random)
             case .numbers: add(.distortsNumbers(moment(500...6_000, &random)), using: &random)
+            case .pairing: drawPairing(using: &random)
+            case .plenty: add(.relayAway(moment(1_000...12_000, &random)), using: &random)
+            case .sleep: drawSleep(using: &random)
             }
         }
     }
@@ -101,6 +106,30 @@ extension WorldPlan {
         case 2: add(.cutGateway(away: .milliseconds(Int64.random(in: 0...5_000, using: &random))), using: &random)
         default: break
         }
+    }
+
+    private mutating func drawPairing(using random: inout SeededGenerator) {
+        let side = Int.random(in: 0..<eras.count, using: &random)
+        let time = Duration.milliseconds(Int64.random(in: 500...40_000, using: &random))
+        if random.happens(0.5) { add(.cutGateway(away: .zero), side: side, using: &random) }
+        let at = random.happens(0.5) ? Duration.zero : .milliseconds(Int64.random(in: 0...9_000, using: &random))
+        troubles.append(Trouble(at: at, side: side, misfortune: .pairing(time)))
+        quietAt = max(quietAt, .seconds(50))
+    }
+
+    /// Answers are lost, and then the process is gone for a day and more.
+    private mutating func drawSleep(using random: inout SeededGenerator) {
+        guard quietAt < .seconds(3_600) else { return }
+        let at = Int64.random(in: 300...12_000, using: &random)
+        for side in eras.indices {
+            troubles.append(
+                Trouble(
+                    at: .milliseconds(max(0, at - 700)), side: side,
+                    misfortune: .lossyCalls(rate: 0.6, .seconds(3))))
+        }
+        let down = Duration.seconds(25 * 3_600)
+        troubles.append(Trouble(at: .milliseconds(at), side: 0, misfortune: .kill(down: down)))
+        quietAt = down + .seconds(60)
     }
 
     private mutating func drawForeign(using random: inout SeededGenerator) {

@@ -6,7 +6,10 @@ package import RelayRules
 package struct WorldPlan: Sendable {
     /// What a seed is about. Several of them meet in one world.
     package enum Theme: String, Sendable, Hashable, CaseIterable {
-        case kills, agentLink, relayLink, answers, pages, refusals, disk, stops, foreign, tokens, numbers
+        case kills, agentLink, relayLink, answers, pages, refusals, disk, stops, foreign, tokens, numbers, pairing,
+            plenty
+        /// Nobody runs for longer than the relay remembers keys.
+        case sleep
     }
 
     package struct Message: Sendable {
@@ -50,6 +53,8 @@ package struct WorldPlan: Sendable {
         case job(name: String)
         /// The token is revoked; a new one is there after a while.
         case revokes(reloadAfter: Duration)
+        /// The agent turns the bridge away until its owner has approved it.
+        case pairing(Duration)
         /// Numbers in frames are replaced by those at the ends of what a number can be.
         case distortsNumbers(Duration)
     }
@@ -68,6 +73,8 @@ package struct WorldPlan: Sendable {
     package var troubles: [Trouble] = []
     /// From then on nothing goes wrong any more.
     package var quietAt = Duration.seconds(20)
+    /// What payloads of cards may hold in memory, where that is to be little.
+    package var heldBytes: Int?
 
     package init(seed: UInt64) { self.seed = seed }
 }

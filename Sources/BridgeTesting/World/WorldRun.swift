@@ -72,6 +72,7 @@ package final class WorldRun {
     private func prepare() {
         for (index, side) in world.sides.enumerated() {
             side.mirror = plan.mirrors[index]
+            if let bytes = plan.heldBytes { side.bridge.delivery.heldBytes = bytes }
             side.decide = { [plan] approval in
                 let message = plan.messages.first { approval.id.hasSuffix($0.script.approval) }
                 return message?.decision.map { ($0.tap, $0.after) } ?? ("deny", .seconds(1))
@@ -126,6 +127,7 @@ package final class WorldRun {
     private func becomesQuiet() {
         for (index, side) in world.sides.enumerated() {
             side.network = WorldNetwork()
+            side.gateway.refusal = nil
             side.relay.forgetFaults()
             side.relay.forgetSocketFaults()
             side.gateway.scripts[Self.fresh(index)] = GatewayScript((20, .says("Fresh \(index).")), (30, .finishes))
@@ -168,6 +170,9 @@ package final class WorldRun {
             foreign(name, in: session, side)
         case .job(let name): foreign(name, in: "agent:main:cron:backup", side)
         case .revokes(let wait): revoke(trouble.side, wait)
+        case .pairing(let time):
+            side.gateway.refusal = .pairing
+            world.time.after(time) { [weak side] in side?.gateway.refusal = nil }
         case .distortsNumbers(let time):
             side.network.distort = Self.distort
             world.time.after(time) { [weak side] in side?.network.distort = nil }
@@ -206,28 +211,13 @@ package final class WorldRun {
         }
     }
 
-    static let extremes = [
-        "9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615", "-1", "0",
-        "4611686018427387904", "9007199254740993", "2147483648", "-2147483649", "1e308", "-0.0",
-    ]
-
     /// One number of the frame, in a few of the frames.
     private static func distort(_ frame: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
-        guard random.happens(0.15) else { return frame }
-        var numbers: [Range<Int>] = []
-        var index = 1
-        while index < frame.count {
-            defer { index += 1 }
-            guard frame[index - 1] == UInt8(ascii: ":"), isDigit(frame[index]) else { continue }
-            let start = index
-            while index < frame.count, isDigit(frame[index]) { index += 1 }
-            numbers.append(start..<index)
-        }
+        guard random.happens(0.35) else { return frame }
+        let numbers = HostileNumbers.numbers(in: frame)
         guard !numbers.isEmpty else { return frame }
         var distorted = frame
-        distorted.replaceSubrange(random.pick(numbers), with: Array(random.pick(extremes).utf8))
+        distorted.replaceSubrange(random.pick(numbers), with: Array(random.pick(HostileNumbers.all).utf8))
         return distorted
     }
-
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

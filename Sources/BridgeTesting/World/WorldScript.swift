@@ -86,6 +86,18 @@ package struct WorldScript: Sendable {
         segments.append("")
     }
 
+    /// Calls of tools with much to say, before all else.
+    mutating func addPlenty(using random: inout SeededGenerator) {
+        var steps: [GatewayScript.Timed] = []
+        for number in 0..<Int.random(in: 1...8, using: &random) {
+            let id = "\(name)p\(number)"
+            let output = String(repeating: "0123456789", count: Int.random(in: 100...4_000, using: &random))
+            steps.append(.init(after: .milliseconds(40), step: .callsTool(id: id, command: "cat")))
+            steps.append(.init(after: .milliseconds(60), step: .toolReturns(id: id, output: output)))
+        }
+        script.steps = steps + script.steps
+    }
+
     // MARK: What must come of it
 
     /// An early gateway tells one message of a run at a time (OpenClaw sheet 6.2, E1); a detached approval ends a run, and what

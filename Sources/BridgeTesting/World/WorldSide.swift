@@ -1,5 +1,5 @@
 package import AgentProtocols
-import BridgeCore
+package import BridgeCore
 package import BridgeModel
 package import BridgeService
 import RelayProtocol
@@ -58,6 +58,7 @@ package final class WorldSide: @unchecked Sendable {
     /// The authorization of the newest call of each method.
     package internal(set) var authorizations: [String: String] = [:]
     private var tellAsAgent: ((AgentLinkEvent) -> Void)?
+    package var bridge = BridgeSettings()
     /// Which of the agent's own runs are shown.
     package var mirror = Configuration.Mirror.none
     /// Without one, early gateways give no rights.
@@ -227,7 +228,7 @@ package final class WorldSide: @unchecked Sendable {
         let agentEdges = links()
         let device = hasDevice ? OpenClawDevice(id: "d1", signer: MirrorSigner()) : nil
         var parts = LiveConnection.Parts(
-            name: name, bridge: BridgeSettings(),
+            name: name, bridge: bridge,
             relay: RelayLinkSettings(relay: WebAddress(.http, "127.0.0.1", 8_787), token: Secret(token)),
             relayAddress: RelayAddress(baseURL: VirtualSockets.relay, token: token),
             runner: BridgeRunner.Edges(

@@ -131,7 +131,12 @@ extension OpenClawSession {
     /// dropped for a slow socket like deltas (sheet 5). E1 has one counter for all
     /// its clients, where holes mean nothing (sheet 5).
     mutating func noticeSequence(_ root: FrameNode, at now: Instant) {
-        guard isLive, let sequence = root["seq"]?.integer(in: .counts) else { return }
+        #if PLANTED_FAULTS
+            let range = PlantedFault.sequenceUnbounded.isPlanted ? Int.min...Int.max : .counts
+        #else
+            let range = ClosedRange<Int>.counts
+        #endif
+        guard isLive, let sequence = root["seq"]?.integer(in: range) else { return }
         defer { lastOuterSequence = max(sequence, lastOuterSequence ?? 0) }
         guard !decoder.tellsNewestSegment, let last = lastOuterSequence, sequence > last + 1 else { return }
         orders.append(.note(.framesLost(sequence - last - 1)))
