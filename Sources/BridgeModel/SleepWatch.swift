@@ -20,11 +20,11 @@ package struct SleepWatch: Sendable {
         return wall - (now - last.moment) > Self.tooLate
     }
 
-    /// The sleep was told from elsewhere, or noticed here: one of the two is enough. False: it is known already.
-    package mutating func notices(at now: Instant) -> Bool {
-        if let noticedAt, now - noticedAt < Self.tooLate { return false }
-        noticedAt = now
-        return true
+    package mutating func notices(at now: Instant) { noticedAt = now }
+
+    /// A sleep that is told from elsewhere is likely the one that was noticed here a moment ago.
+    package func hasJustNoticed(at now: Instant) -> Bool {
+        noticedAt.map { now - $0 < Self.tooLate } ?? false
     }
 }
 

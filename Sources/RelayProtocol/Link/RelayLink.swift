@@ -187,13 +187,17 @@ package struct RelayLink: ~Copyable {
 
     /// The machine has slept.
     package mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator) {
+        guard !sleepWatch.hasJustNoticed(at: now) else { return }
         noticesSleep(at: now)
         settle(at: now, using: &random)
     }
 
     // MARK: Within
 
-    private mutating func noticesSleep(at now: Instant) { if sleepWatch.notices(at: now) { wokeUp(at: now) } }
+    private mutating func noticesSleep(at now: Instant) {
+        sleepWatch.notices(at: now)
+        wokeUp(at: now)
+    }
 
     private var isOpen: Bool {
         switch state {

@@ -61,7 +61,8 @@ struct DeliveryTests {
             open.call, with: RelayAnswer(.refused(refusal)), at: lane.now, using: &lane.random)
         let limited = RelayRefusal(status: 429, code: .rateLimited, retryAfter: .seconds(600))
         lane.delivery.openLane(
-            LaneAddress(turn: TurnID("int_2"), session: SessionID("ses_1"), interaction: nil), windowEnds: .at(1_800))
+            LaneAddress(turn: TurnID("int_2"), session: SessionID("ses_1"), interaction: InteractionID("int_2")),
+            windowEnds: .at(1_800))
         lane.delivery.resume(at: lane.now)
         let again = try lane.nextCall()
         #expect(again.call == open.call)
@@ -70,9 +71,16 @@ struct DeliveryTests {
         _ = lane.delivery.answered(
             again.call, with: RelayAnswer(.refused(limited)), at: lane.now, using: &lane.random)
         lane.delivery.post(.open, on: TurnID("int_2"), at: lane.now)
-        #expect(lane.call() == nil)
+        guard case .idle = lane.step() else {
+            Issue.record("the bucket does not sleep")
+            return
+        }
         lane.delivery.resume(at: lane.now)
-        #expect(lane.call() != nil)
+        guard case .attempt(let other) = lane.step() else {
+            Issue.record("the bucket sleeps on")
+            return
+        }
+        #expect(other.turn == TurnID("int_2"))
     }
 
     @Test("a call that the old token's last chance cannot save is a dead letter, and stops nothing")
