@@ -4,16 +4,21 @@ package struct RelayAnswer: Hashable, Sendable {
         case delivered(RelayReceipt)
         /// The relay understood and said no.
         case refused(RelayRefusal)
-        /// Nobody knows whether it was applied: time-out, network error, 5xx, or a 2xx without the expected JSON.
+        /// Whether it was applied is not known: timeout, network error, or an answer that is not the relay's word.
         case unknown(reason: String)
     }
 
     package var outcome: Outcome
+    /// Something between us and the relay answered in its place.
+    package var foreign: ForeignAnswer?
     package var rate: RateReading?
     package var request: RequestID?
 
-    package init(_ outcome: Outcome, rate: RateReading? = nil, request: RequestID? = nil) {
+    package init(
+        _ outcome: Outcome, rate: RateReading? = nil, request: RequestID? = nil, foreign: ForeignAnswer? = nil
+    ) {
         self.outcome = outcome
+        self.foreign = foreign
         self.rate = rate
         self.request = request
     }
@@ -41,7 +46,7 @@ package struct RelayRefusal: Hashable, Sendable {
     package var message: String
     /// How long it asked us to wait: `retry_after_ms`, else `Retry-After` (relay sheet 11.2).
     package var retryAfter: Duration?
-    /// The paths of `errors[]`, for the log.
+    /// The paths of `errors[]` (relay sheet 10.1).
     package var fields: [String]
 
     package init(
@@ -53,6 +58,52 @@ package struct RelayRefusal: Hashable, Sendable {
         self.retryAfter = retryAfter
         self.fields = fields
     }
+
+    /// The text itself is at fault, so that a shorter one may be taken.
+    package var concernsText: Bool {
+        switch code {
+        case .payloadTooLarge: true
+        case .invalidRequest: namesText
+        case .other: status == 413 || status == 400 && namesText
+        case .invalidTokenLocation, .invalidToken, .permissionDenied, .installationRevoked, .sessionNotFound,
+            .agentNotFound, .interactionNotFound, .idempotencyConflict, .messageFinalized, .sessionDeleted,
+            .interactionExpired, .rateLimited, .contentBlocked, .internalError, .upstreamError,
+            .temporarilyUnavailable, .agentDegraded:
+            false
+        }
+    }
+
+    private var namesText: Bool { fields.contains { $0 == "text" || $0.hasPrefix("text.") } }
+}
+
+/// An answer that is not in the relay's envelope (relay sheet 1.4): by a proxy, a sign-in portal or a wrong server. It says nothing
+/// about the call.
+package struct ForeignAnswer: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Content: String, Hashable, Sendable {
+        case nothing = "an empty body"
+        case webPage = "a web page"
+        case otherJSON = "JSON that is not the relay's"
+        case text = "text that is not the relay's"
+    }
+
+    package var status: Int
+    package var content: Content
+    /// What the server calls itself.
+    package var server: String?
+
+    package init(status: Int, content: Content, server: String? = nil) {
+        self.status = status
+        self.content = content
+        self.server = server
+    }
+
+    package var description: String {
+        let name = server.map { " from \($0)" } ?? ""
+        return "something between here and the relay answers: HTTP \(status) with \(content.rawValue)\(name)"
+    }
+
+    package static let remedy =
+        "check SOPHON_BASE_URL, and any proxy, firewall or sign-in page between this machine and the relay"
 }
 
 /// The codes of the relay sheet, 10.2, that a bridge can meet.

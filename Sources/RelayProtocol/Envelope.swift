@@ -1,43 +1,64 @@
+import BridgeModel
 import JSONReading
 import Locking
 
-/// The envelope of a reply (relay sheet 1.4), read with simdjson: with `JSONDecoder` the reply cost more than all the rest of a
-/// call.
+/// The relay's envelope (relay sheet 1.4), read with simdjson: with `JSONDecoder` the reply cost more than all the rest of a call.
+///
+/// Only an answer in it is the relay's word: `ok` is a boolean and, where it is false, `error.code` is text. A proxy can have any
+/// status and may answer in JSON, so nothing less tells the two apart.
 struct Envelope {
+    enum Word: Hashable {
+        case taken
+        case refused(code: String)
+    }
+
     private static let parsers = ParserShelf()
-    private(set) var ok: Bool?
+    private(set) var word: Word
     private(set) var message: String?
     private(set) var session: String?
     private(set) var isRepeat = false
-    private(set) var code: String?
     private(set) var words: String?
     private(set) var retryAfterMilliseconds: Int64?
     private(set) var fields: [String] = []
 
-    /// Nil when it is no JSON object.
+    /// Nil when it is not the relay's word.
     init?(_ body: [UInt8]) {
         guard !body.isEmpty else { return nil }
         let parser = Self.parsers.take()
         defer { Self.parsers.giveBack(parser) }
-        let isObject = body.withUnsafeBytes { bytes -> Bool in
-            guard let root = parser.parse(bytes, capacity: bytes.count), root.isObject else { return false }
-            read(root)
-            return true
+        let read = body.withUnsafeBytes { bytes -> Envelope? in
+            guard let root = parser.parse(bytes, capacity: bytes.count), root.isObject else { return nil }
+            return Envelope(root)
         }
-        guard isObject else { return nil }
+        guard let read else { return nil }
+        self = read
     }
 
-    private mutating func read(_ root: FrameNode) {
-        ok = root["ok"]?.flag
-        let result = root["result"]
-        message = (result?["message_id"] ?? result?["id"])?.string
-        session = result?["session_id"]?.string
-        isRepeat = result?["idempotent"]?.flag ?? false
-        guard let error = root["error"] else { return }
-        code = error["code"]?.string
+    private init?(_ root: FrameNode) {
+        guard let ok = root["ok"]?.flag else { return nil }
+        if ok {
+            word = .taken
+            let result = root["result"]
+            message = (result?["message_id"] ?? result?["id"])?.string
+            session = result?["session_id"]?.string
+            isRepeat = result?["idempotent"]?.flag ?? false
+            return
+        }
+        guard let error = root["error"], let code = error["code"]?.string else { return nil }
+        word = .refused(code: code)
         words = error["message"]?.string
         retryAfterMilliseconds = (error["retry_after_ms"]?.integer(in: .wallMilliseconds)).map(Int64.init)
         fields = (error["errors"]?.elements ?? []).prefix(20).compactMap { $0["path"]?.string }
+    }
+
+    /// Of a refusal.
+    var code: RelayErrorCode? { if case .refused(let code) = word { RelayErrorCode(name: code) } else { nil } }
+
+    /// What the relay asks us to wait: believed up to the life of a key (relay sheet 7.1).
+    var retryAfter: Duration? {
+        retryAfterMilliseconds.flatMap {
+            $0 < 0 ? nil : min(.milliseconds(min($0, Int64.max / 1_000_000)), RetryAfter.longest)
+        }
     }
 }
 

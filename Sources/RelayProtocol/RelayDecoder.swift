@@ -2,8 +2,9 @@ package import BridgeModel
 
 /// Reads what the relay answered (relay sheet 1.4, 1.5, 10, 11.2).
 ///
-/// A call is delivered only if the status is 2xx, `ok` is true and the expected member is there. A 2xx that is anything else
-/// (HTML of a proxy, half a reply) is an unknown outcome: the call may have been applied.
+/// A call is delivered only if the status is 2xx, `ok` is true and the expected member is there, and refused only in the relay's
+/// own envelope. Anything else, whatever its status (HTML of a proxy, half a reply), is an unknown outcome: the call may have
+/// been applied.
 package enum RelayDecoder {
     /// What a delivered call must bring.
     package enum Expected: Hashable, Sendable { case nothing, message, session }
@@ -26,21 +27,34 @@ package enum RelayDecoder {
     }
 
     private static func answer(to response: HTTPResponse, expecting expected: Expected, wall: Int64) -> RelayAnswer {
+        guard let envelope = Envelope(response.body) else { return foreign(response) }
         let headers = RelayHeaders(response)
         func made(_ outcome: RelayAnswer.Outcome) -> RelayAnswer {
             RelayAnswer(outcome, rate: headers.rate, request: headers.request)
         }
-        guard let envelope = Envelope(response.body) else {
-            return made(withoutEnvelope(response, headers, wall: wall))
-        }
-        if (200..<300).contains(response.status), envelope.ok == true {
+        switch envelope.word {
+        case .taken:
+            guard (200..<300).contains(response.status) else {
+                return made(.unknown(reason: "the relay answered HTTP \(response.status) and that all is well"))
+            }
             return made(delivered(envelope, expecting: expected))
-        }
-        guard response.status >= 400 || envelope.ok == false else {
+        case .refused(let name):
+            let wait =
+                envelope.retryAfter
+                ?? headers.retryAfter.flatMap { RetryAfter.parse($0, nowWallMilliseconds: wall) }
             return made(
-                .unknown(reason: "the relay answered \(response.status) without saying whether it took the call"))
+                .refused(
+                    RelayRefusal(
+                        status: response.status, code: RelayErrorCode(name: name),
+                        message: String((envelope.words ?? "").prefix(400)), retryAfter: wait,
+                        fields: envelope.fields)))
         }
-        return made(refused(response, envelope, headers, wall: wall))
+    }
+
+    /// Its headers are no more the relay's than its body is.
+    private static func foreign(_ response: HTTPResponse) -> RelayAnswer {
+        let answer = ForeignAnswer(status: response.status, body: response.body, server: response.header("Server"))
+        return RelayAnswer(.unknown(reason: answer.description), foreign: answer)
     }
 
     private static func delivered(_ envelope: Envelope, expecting expected: Expected) -> RelayAnswer.Outcome {
@@ -51,35 +65,6 @@ package enum RelayDecoder {
         case .message where receipt.message == nil: return .unknown(reason: "the relay's answer has no message_id")
         case .session where receipt.session == nil: return .unknown(reason: "the relay's answer has no session_id")
         case .message, .session, .nothing: return .delivered(receipt)
-        }
-    }
-
-    private static func refused(
-        _ response: HTTPResponse, _ envelope: Envelope?, _ headers: RelayHeaders, wall: Int64
-    ) -> RelayAnswer.Outcome {
-        let hint = envelope?.retryAfterMilliseconds.flatMap { milliseconds -> Duration? in
-            (0...3_600_000).contains(milliseconds) ? .milliseconds(milliseconds) : nil
-        }
-        let wait = hint ?? headers.retryAfter.flatMap { RetryAfter.parse($0, nowWallMilliseconds: wall) }
-        let code = envelope?.code.map(RelayErrorCode.init(name:)) ?? RelayErrorCode(status: response.status)
-        return .refused(
-            RelayRefusal(
-                status: response.status, code: code, message: String((envelope?.words ?? "").prefix(400)),
-                retryAfter: wait, fields: envelope?.fields ?? []))
-    }
-
-    /// Something between us and the relay answered, or the reply was cut: only the status is left to go by.
-    private static func withoutEnvelope(
-        _ response: HTTPResponse, _ headers: RelayHeaders, wall: Int64
-    ) -> RelayAnswer.Outcome {
-        let looksLikeHTML = response.body.first { !($0 == 32 || (9...13).contains($0)) } == UInt8(ascii: "<")
-        let what = looksLikeHTML ? "a web page" : response.body.isEmpty ? "nothing" : "no JSON"
-        let reason =
-            "the relay's address answered \(response.status) with \(what); check that base_url is the relay's and no proxy stands in between"
-        switch response.status {
-        case 429, 503: return refused(response, nil, headers, wall: wall)
-        case 400..<500: return refused(response, nil, headers, wall: wall)
-        default: return .unknown(reason: reason)
         }
     }
 }
@@ -108,23 +93,6 @@ extension RelayErrorCode {
             case "temporarily_unavailable": .temporarilyUnavailable
             case "agent_degraded": .agentDegraded
             default: .other(String(name.prefix(64)))
-            }
-    }
-
-    /// What a status means when no code came with it. A 403 or 404 without an envelope is a proxy's rather than the relay's
-    /// and says nothing about the session: it stays unnamed.
-    package init(status: Int) {
-        self =
-            switch status {
-            case 400: .invalidRequest
-            case 401: .invalidToken
-            case 413: .payloadTooLarge
-            case 429: .rateLimited
-            case 451: .contentBlocked
-            case 500: .internalError
-            case 502, 504: .upstreamError
-            case 503: .temporarilyUnavailable
-            default: .other("http_\(status)")
             }
     }
 }

@@ -1,7 +1,7 @@
 /// `Retry-After` in both its forms: seconds, and an HTTP date (RFC 9110, 10.2.3 and 5.6.7).
 package enum RetryAfter {
-    /// Nobody is made to wait longer than this by a header; what asks for more is tried again after it.
-    package static let longest = Duration.seconds(3600)
+    /// The life of an idempotency key (relay sheet 7.1). A request to wait longer is cut to it.
+    package static let longest = Duration.seconds(86_400)
 
     /// Nil for anything that is neither, such as `soon`: the caller has its own back-off.
     package static func parse(_ text: String, nowWallMilliseconds: Int64) -> Duration? {

@@ -39,38 +39,99 @@ struct RelayDecoderTests {
     }
 
     @Test(
-        "codes are told apart, and the status decides where there is none",
+        "codes are told apart",
         arguments: [
-            (409, #"{"ok":false,"error":{"code":"message_finalized","message":"m"}}"#, RelayErrorCode.messageFinalized),
-            (400, #"{"ok":false,"error":{"code":"validation_failed","message":"m"}}"#, .invalidRequest),
-            (410, #"{"ok":false,"error":{"code":"interaction_expired"}}"#, .interactionExpired),
-            (418, #"{"ok":false,"error":{"code":"teapot"}}"#, .other("teapot")),
-            (401, "<html>", .invalidToken), (429, "", .rateLimited), (503, "busy", .temporarilyUnavailable),
-            (404, "<html>", .other("http_404")), (302, #"{"ok":false,"error":{}}"#, .other("http_302")),
+            (409, "message_finalized", RelayErrorCode.messageFinalized), (400, "validation_failed", .invalidRequest),
+            (410, "interaction_expired", .interactionExpired), (418, "teapot", .other("teapot")),
+            (302, "moved", .other("moved")), (200, "permission_denied", .permissionDenied),
         ])
-    func codes(status: Int, body: String, code: RelayErrorCode) {
-        guard case .refused(let refusal) = answer(status, body).outcome else {
-            Issue.record("\(status) \(body) is not refused")
+    func codes(status: Int, code: String, expected: RelayErrorCode) {
+        guard case .refused(let refusal) = answer(status, #"{"ok":false,"error":{"code":"\#(code)"}}"#).outcome else {
+            Issue.record("\(status) \(code) is not refused")
             return
         }
-        #expect(refusal.code == code)
+        #expect(refusal.code == expected)
         #expect(refusal.status == status)
     }
 
-    @Test("the finer hint of how long to wait wins, and nonsense is none")
+    @Test(
+        "what is not in the relay's envelope is not its word, whatever the status",
+        arguments: [200, 302, 400, 401, 403, 404, 408, 409, 410, 413, 429, 451, 500, 502, 503],
+        [
+            "", " ", "<html>", "busy", "{}", "[]", "null", #"{"ok":"false","error":{"code":"invalid_token"}}"#,
+            #"{"ok":0,"error":{"code":"invalid_token"}}"#, #"{"ok":false}"#, #"{"ok":false,"error":{}}"#,
+            #"{"ok":false,"error":"invalid_token"}"#, #"{"ok":false,"error":{"code":401}}"#,
+            #"{"error":{"code":"session_deleted"}}"#, #"[{"ok":false,"error":{"code":"session_deleted"}}]"#,
+            #"{"ok":false,"error":{"code":"session_del"#,
+        ])
+    func foreign(status: Int, body: String) {
+        let headers = [HTTPHeader("X-RateLimit-Remaining", "0"), HTTPHeader("Retry-After", "3600")]
+        let read = answer(status, body, headers: headers)
+        guard case .unknown = read.outcome else {
+            Issue.record("\(status) \(body) was taken for the relay's word")
+            return
+        }
+        #expect(read.foreign?.status == status)
+        #expect(read.rate == nil, "its headers are not the relay's either")
+    }
+
+    @Test("what answers in the relay's place is told by its kind, and none of what it says is")
+    func foreignWords() {
+        let page = answer(
+            403, "<html>your message was: secret</html>", headers: [HTTPHeader("Server", "squid/6.1 <b>\u{1B}[2J")])
+        #expect(
+            page.foreign?.description
+                == "something between here and the relay answers: HTTP 403 with a web page from squid/6.1b2J")
+        #expect(answer(404, "").foreign?.content == .nothing)
+        #expect(answer(200, #"{"secret":1}"#).foreign?.content == .otherJSON)
+        #expect(answer(502, "secret").foreign?.content == .text)
+        #expect(answer(500, #"{"ok":true}"#).foreign == nil)
+    }
+
+    @Test("a relay that says in one answer that it is well and that it is not leaves the outcome unknown")
+    func contradiction() {
+        guard case .unknown = answer(500, #"{"ok":true}"#).outcome else {
+            Issue.record("it was taken for an answer")
+            return
+        }
+    }
+
+    @Test(
+        "the paths of errors tell whether a shorter text may do",
+        arguments: [
+            (400, "invalid_request", "text", true), (400, "invalid_request", "text.length", true),
+            (400, "invalid_request", "usage", false), (400, "invalid_request", "context", false),
+            (413, "payload_too_large", "x", true), (413, "new_rule", "x", true), (400, "new_rule", "text", true),
+            (403, "permission_denied", "text", false), (422, "new_rule", "text", false),
+        ])
+    func concernsText(status: Int, code: String, path: String, expected: Bool) {
+        let body = #"{"ok":false,"error":{"code":"\#(code)","errors":[{"path":"a"},{"path":"\#(path)"}]}}"#
+        guard case .refused(let refusal) = answer(status, body).outcome else {
+            Issue.record("\(body) is not refused")
+            return
+        }
+        #expect(refusal.concernsText == expected)
+    }
+
+    @Test("the finer hint of how long to wait wins, is believed up to a day, and nonsense is none")
     func hints() {
-        func wait(_ body: String, _ header: String) -> Duration? {
+        func wait(_ hint: String, _ header: String) -> Duration? {
+            let body = #"{"ok":false,"error":{"code":"rate_limited"\#(hint)}}"#
             guard case .refused(let refusal) = answer(429, body, headers: [HTTPHeader("retry-after", header)]).outcome
             else {
                 return .seconds(-1)
             }
             return refusal.retryAfter
         }
-        #expect(
-            wait(#"{"ok":false,"error":{"code":"rate_limited","retry_after_ms":1500}}"#, "2") == .milliseconds(1500))
-        #expect(wait(#"{"ok":false,"error":{"code":"rate_limited"}}"#, "2") == .seconds(2))
+        #expect(wait(#","retry_after_ms":1500"#, "2") == .milliseconds(1500))
+        #expect(wait("", "2") == .seconds(2))
         #expect(wait("", "soon") == nil)
-        #expect(wait(#"{"ok":false,"error":{"code":"rate_limited","retry_after_ms":-5}}"#, "soon") == nil)
+        #expect(wait(#","retry_after_ms":-5"#, "soon") == nil)
+        #expect(wait(#","retry_after_ms":3600001"#, "2") == .milliseconds(3_600_001))
+        #expect(wait(#","retry_after_ms":86400000"#, "2") == .seconds(86_400))
+        #expect(wait(#","retry_after_ms":172800000"#, "2") == .seconds(86_400))
+        #expect(wait("", "7200") == .seconds(7_200))
+        #expect(wait("", "9223372036854775807") == .seconds(86_400))
     }
 
     @Test("rate headers and the request id are read, and odd ones ignored")

@@ -11,6 +11,11 @@ extension DoctorFinding {
     ) -> DoctorFinding {
         switch answer {
         // Relay sheet 1.1: "`GET /healthz` answers 2xx when the API is up".
+        case .success(let response) where Self.isPage(response):
+            DoctorFinding(
+                .relay, .failed,
+                "\(address)/healthz: \(ForeignAnswer(status: response.status, body: response.body, server: response.header("Server")))",
+                remedy: ForeignAnswer.remedy, connection: connection, exitCode: 20)
         case .success(let response) where (200..<300).contains(response.status):
             DoctorFinding(.relay, .ok, "the relay at \(address) answers", connection: connection)
         case .success(let response):
@@ -23,6 +28,11 @@ extension DoctorFinding {
                 .relay, .failed, "the relay at \(address) cannot be reached: \(failure.message)",
                 remedy: "check the network and SOPHON_BASE_URL", connection: connection, exitCode: 20)
         }
+    }
+
+    /// What a healthy relay says is not documented beyond its status, but it is no web page (relay sheet 1.1).
+    private static func isPage(_ response: HTTPResponse) -> Bool {
+        ForeignAnswer(status: response.status, body: response.body).content == .webPage
     }
 
     /// Nil when the relay did not tell the time.

@@ -61,6 +61,8 @@ package final class LiveConnection: Sendable {
         var accepting: [TurnID: UserMessage] = [:]
         /// Which chats know that messages are not taken.
         var toldWhy: [SessionID: Instant] = [:]
+        /// What answered the last call in the relay's place.
+        var interference: ForeignAnswer?
     }
 
     package let name: ConnectionName
@@ -92,7 +94,12 @@ package final class LiveConnection: Sendable {
         mirroring = Locked(Mirroring(parts.mirror))
         self.tell = tell
         let links = links
-        loose = LooseCalls(parts.runner) { links.withLock { $0.runner }?.relayAddress }
+        let heard = Locked<(@Sendable (RelayAnswer) -> Void)?>(nil)
+        loose = LooseCalls(parts.runner) {
+            links.withLock { $0.runner }?.relayAddress
+        } answered: { answer in
+            heard.withLock { $0 }?(answer)
+        }
         let runner = BridgeRunner(
             settings: parts.bridge, relay: parts.relayAddress, edges: parts.runner, agentPresent: false,
             observe: { [weak self] in self?.obey($0) },
@@ -101,6 +108,7 @@ package final class LiveConnection: Sendable {
         let relay = LinkRunner(RelayLink(parts.relay), edges: parts.relayLink) { [weak self] in self?.relaySays($0) }
         let agent = parts.agent { [weak self] in self?.agentSays($0) }
         links.withLock { $0 = Links(runner: runner, relay: relay, agent: agent) }
+        heard.withLock { $0 = { [weak self] in self?.judge($0) } }
     }
 
     var runner: BridgeRunner? { links.withLock { $0.runner } }
@@ -344,8 +352,20 @@ package final class LiveConnection: Sendable {
     }
 
     private func answered(_ attempt: CallAttempt, _ answer: RelayAnswer) {
+        judge(answer)
         if gate.withLock({ $0.isClosed }) { heedMemory() }
         guard case .refused(let refusal) = answer.outcome else { return }
         tell(.callFailed(name, attempt.turn, attempt.name, refusal, answer.request))
+    }
+
+    /// Told when it begins, when it changes and when the relay itself has answered again. A call that was not answered at all
+    /// says nothing about it.
+    private func judge(_ answer: RelayAnswer) {
+        if answer.foreign == nil, case .unknown = answer.outcome, answer.request == nil { return }
+        let isNews = condition.withLock { state in
+            defer { state.interference = answer.foreign }
+            return state.interference != answer.foreign
+        }
+        if isNews { tell(.interference(name, answer.foreign)) }
     }
 }

@@ -18,6 +18,8 @@ package enum LiveEvent: Sendable {
     case unknownFrames(ConnectionName, link: String, UnknownTally)
     /// What a person can do, while nothing is lost. No link: it concerns the whole connection.
     case remedy(ConnectionName, LinkName?, String)
+    /// Calls are answered by something that is not the relay; nil: the relay answers them again.
+    case interference(ConnectionName, ForeignAnswer?)
     case note(ConnectionName, String)
     case journalFailed(ConnectionName, JournalFailure)
     case journalWorks(ConnectionName)

@@ -7,10 +7,15 @@ struct LooseCalls: Sendable {
     private let edges: BridgeRunner.Edges
     /// Asked at each call: the token may be another one by then.
     private let relay: @Sendable () -> RelayAddress?
+    private let answered: @Sendable (RelayAnswer) -> Void
 
-    init(_ edges: BridgeRunner.Edges, relay: @escaping @Sendable () -> RelayAddress?) {
+    init(
+        _ edges: BridgeRunner.Edges, relay: @escaping @Sendable () -> RelayAddress?,
+        answered: @escaping @Sendable (RelayAnswer) -> Void
+    ) {
         self.edges = edges
         self.relay = relay
+        self.answered = answered
     }
 
     /// A chat for runs that no phone message began (relay sheet 6.6).
@@ -31,9 +36,10 @@ struct LooseCalls: Sendable {
             method: "POST", url: relay.baseURL + RelayEncoder.path(of: call), headers: relay.headers,
             body: RelayEncoder.body(of: call), timeout: edges.callLimit)
         edges.http.send(request) { result in
-            done(
-                RelayDecoder.answer(
-                    to: result, expecting: RelayDecoder.expected(of: call), wall: edges.clock.wallMilliseconds))
+            let answer = RelayDecoder.answer(
+                to: result, expecting: RelayDecoder.expected(of: call), wall: edges.clock.wallMilliseconds)
+            answered(answer)
+            done(answer)
         }
     }
 }

@@ -74,6 +74,8 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var work = Work()
         /// Frames and updates that nobody here understood, by link and name.
         package var unknown: [String: Int] = [:]
+        /// What answers our calls in the relay's place; nil: the relay does.
+        package var interference: String?
         package var lastError: Trouble?
 
         package init(name: String, relayAddress: String, agentKind: String, since: Int64) {

@@ -51,7 +51,8 @@ extension LiveEvent {
         case .agentConnected(let name, _, _, _), .agentLost(let name, _, _, _), .relayConnected(let name, _, _),
             .relayLost(let name, _, _, _), .ready(let name), .turnBegan(let name, _, _), .turnEnded(let name, _, _),
             .callFailed(let name, _, _, _, _), .deliveryNote(let name, _, _, _), .turnNote(let name, _, _),
-            .unknownFrames(let name, _, _), .remedy(let name, _, _), .note(let name, _), .journalFailed(let name, _),
+            .unknownFrames(let name, _, _), .remedy(let name, _, _), .note(let name, _), .interference(let name, _),
+            .journalFailed(let name, _),
             .journalWorks(let name),
             .stopped(let name, _, _, _), .restored(let name, _), .mended(let name),
             .memory(let name, _, _):
@@ -78,6 +79,7 @@ extension BridgeStatus.Connection {
         case .remedy(_, .relay, let words): relay.remedy = words
         case .remedy(_, .agent, let words): agent.link.remedy = words
         case .remedy(_, nil, let words): lastError = BridgeStatus.Trouble(at: wall, message: words)
+        case .interference(_, let answer): interference = answer.map { "\($0)" }
         case .callFailed(_, _, let post, let refusal, _):
             lastError = BridgeStatus.Trouble(
                 at: wall, message: "the relay refused \(post): \(refusal.status) \(refusal.code)")

@@ -1,3 +1,5 @@
+import BridgeModel
+
 /// A status in plain words.
 package enum StatusText {
     package static func lines(_ status: BridgeStatus, isRunning: Bool, wallMilliseconds now: Int64) -> [String] {
@@ -25,6 +27,9 @@ package enum StatusText {
         let installation = connection.installation.map { " as \($0)" } ?? ""
         lines.append("  relay   \(words(connection.relay, of: "the relay", wallMilliseconds: now))")
         lines.append("          \(connection.relayAddress)\(installation)")
+        if let interference = connection.interference {
+            lines.append("          \(interference); what to do: \(ForeignAnswer.remedy)")
+        }
         let version = agent.version.map { " \($0)" } ?? ""
         lines.append("  agent   \(words(agent.link, of: "\(agent.kind)\(version)", wallMilliseconds: now))")
         if let scopes = agent.scopes { lines.append("          may: \(scopes.joined(separator: ", "))") }

@@ -6,7 +6,6 @@ extension RelayLink {
     static var readyLimit: Duration { .seconds(15) }
     /// The relay pings every 25 to 30 s and waits 10 s for the answer (relay sheet 3.3, D4).
     private static var silenceLimit: Duration { .seconds(45) }
-    private static var longestHint: Duration { .seconds(600) }
     static var pairAgain: String { "Pair it again with `sophon-bridge pair`, or set SOPHON_BOT_TOKEN." }
 
     /// When `timePassed` is due, if nothing else comes.
@@ -54,7 +53,8 @@ extension RelayLink {
             orders.append(.lost(reason: reason, retryAt: now))
             return dial(at: now)
         case .byBackOff: delay = backOff.next(using: &random)
-        case .notBefore(let told): delay = max(min(told, Self.longestHint), backOff.next(using: &random))
+        case .byLongBackOff: delay = backOff.next(needsPerson: true, using: &random)
+        case .notBefore(let told): delay = max(told, backOff.next(using: &random))
         }
         state = .waiting(until: now + delay)
         orders.append(.lost(reason: reason, retryAt: now + delay))
@@ -93,10 +93,13 @@ extension RelayLink {
 
     // MARK: Refusal
 
-    /// What a status means here: relay sheet 3.5 and 10.2.
-    mutating func upgradeRefused(_ status: Int, _ envelope: Envelope?, at now: Instant) {
-        let code = envelope?.code.map(RelayErrorCode.init(name:))
-        let words = (envelope?.words).map { ": \($0.prefix(400))" } ?? ""
+    /// Only the relay's own word is final: 401 and 403 in its envelope, whatever the code, and the codes that mean the same
+    /// (relay sheet 3.5, 10.2).
+    mutating func upgradeRefused(_ status: Int, _ body: [UInt8], at now: Instant) {
+        guard let envelope = Envelope(body), let code = envelope.code else {
+            return upgradeAnsweredBetween(ForeignAnswer(status: status, body: body), at: now)
+        }
+        let words = envelope.words.map { ": \($0.prefix(400))" } ?? ""
         let reason = "the relay refused the connection (HTTP \(status))\(words)"
         switch (status, code) {
         case (_, .installationRevoked):
@@ -123,8 +126,15 @@ extension RelayLink {
                     )))
             lose(reason, .byBackOff, at: now)
         default:
-            let told = envelope?.retryAfterMilliseconds.map { Duration.milliseconds(max($0, 0)) }
-            lose(reason, told.map { .notBefore($0) } ?? .byBackOff, at: now)
+            lose(reason, envelope.retryAfter.map { .notBefore($0) } ?? .byBackOff, at: now)
         }
+    }
+
+    /// A proxy of the relay's that has lost the relay for a moment answers with 5xx, 408, 425 or 429; what else a page says will
+    /// not pass by itself.
+    private mutating func upgradeAnsweredBetween(_ answer: ForeignAnswer, at now: Instant) {
+        orders.append(.note(.remedy("\(answer); \(ForeignAnswer.remedy)")))
+        let mayPass = (500...599).contains(answer.status) || [408, 425, 429].contains(answer.status)
+        lose("\(answer)", mayPass ? .byBackOff : .byLongBackOff, at: now)
     }
 }

@@ -37,6 +37,8 @@ package struct RelayLink: ~Copyable {
     enum Retry {
         case atOnce
         case byBackOff
+        /// Something between us and the relay says no, so that only a person can mend it: by a back-off that grows longer.
+        case byLongBackOff
         /// Not before the relay asked for, and not before our own back-off.
         case notBefore(Duration)
     }
@@ -139,7 +141,7 @@ package struct RelayLink: ~Copyable {
         status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator
     ) {
         guard case .dialling = state else { return }
-        upgradeRefused(status, Envelope(body), at: now)
+        upgradeRefused(status, body, at: now)
         settle(at: now, using: &random)
     }
 

@@ -39,6 +39,8 @@ package struct Pairing: ~Copyable {
     private var expires = Instant.zero
     private var nextTick = Instant.zero
     private var failures = 0
+    /// Why the last poll brought nothing.
+    private var pollTrouble: Trouble?
 
     package init(_ settings: Settings) { self.settings = settings }
 
@@ -84,6 +86,8 @@ package struct Pairing: ~Copyable {
         case .starting(let askAt?) where askAt <= now: askForCode(at: now)
         case .polling(let askAt):
             if now >= expires + Self.grace {
+                // A person may well have confirmed, had the relay been heard.
+                if let pollTrouble { return fail(.unreachable, unreachable(pollTrouble)) }
                 return fail(.timedOut, "nobody confirmed the pairing in time; run `sophon-bridge pair` once more")
             }
             if let askAt, askAt <= now { poll(at: now) }
@@ -118,12 +122,9 @@ package struct Pairing: ~Copyable {
         failures += 1
         let trouble = Trouble(result)
         if trouble.isFinal { return fail(.refused, "the relay will not pair: \(trouble.words)") }
-        guard failures < Self.startLimit else {
-            return fail(
-                .unreachable,
-                "the relay \(settings.relay) cannot be reached: \(trouble.words); check the network and SOPHON_BASE_URL"
-            )
-        }
+        // A person waits at the terminal, so a long wait that the relay asks for is theirs to decide on.
+        let isPatient = (trouble.retryAfter ?? .zero) <= Self.longestPause
+        guard failures < Self.startLimit, isPatient else { return fail(.unreachable, unreachable(trouble)) }
         state = .starting(askAt: now + pause(trouble))
     }
 
@@ -184,7 +185,7 @@ package struct Pairing: ~Copyable {
         guard case .success(let response) = result, let answer = PairingAnswer(response) else {
             return pollFailed(Trouble(result), at: now)
         }
-        failures = 0
+        (failures, pollTrouble) = (0, nil)
         switch answer.status {
         case .claimed:
             guard let token = answer.token, !token.isEmpty else {
@@ -202,6 +203,7 @@ package struct Pairing: ~Copyable {
         if trouble.isGone { return expired() }
         if trouble.isFinal { return fail(.refused, "the relay will not pair: \(trouble.words)") }
         failures += 1
+        pollTrouble = trouble
         state = .polling(askAt: now + pause(trouble))
     }
 
@@ -221,9 +223,15 @@ package struct Pairing: ~Copyable {
         orders.append(.failed(Failure(kind: kind, message: message)))
     }
 
+    /// A poll that is told to wait longer than its code lives ends with the code.
     private func pause(_ trouble: Trouble) -> Duration {
         let own = min(Duration.milliseconds(500) * (1 << min(failures - 1, 4)), .seconds(5))
-        return max(own, min(trouble.retryAfter ?? .zero, Self.longestPause))
+        return max(own, trouble.retryAfter ?? .zero)
+    }
+
+    private func unreachable(_ trouble: Trouble) -> String {
+        let remedy = trouble.isForeign ? ForeignAnswer.remedy : "check the network and SOPHON_BASE_URL"
+        return "the relay \(settings.relay) cannot be reached: \(trouble.words); \(remedy)"
     }
 
     private mutating func post(_ path: String, _ body: [UInt8], timeout: Duration) {
@@ -242,6 +250,8 @@ private struct Trouble {
     var isFinal = false
     /// The relay does not know the code (any more).
     var isGone = false
+    /// Not the relay answered.
+    var isForeign = false
     var retryAfter: Duration?
 
     init(_ result: Result<HTTPResponse, HTTPFailure>) {
@@ -250,14 +260,20 @@ private struct Trouble {
             words = failure.message
             isFinal = failure.code == .badURL
         case .success(let response):
-            let envelope = Envelope(response.body)
-            let said = (envelope?.words).map { ", \($0.prefix(400))" } ?? ""
+            // Without the relay's envelope something else answered, which may mend itself.
+            guard let envelope = Envelope(response.body) else {
+                let foreign = ForeignAnswer(
+                    status: response.status, body: response.body, server: response.header("Server"))
+                words = foreign.description
+                isForeign = true
+                return
+            }
+            let said = envelope.words.map { ", \($0.prefix(400))" } ?? ""
             words = "it answered with HTTP \(response.status)\(said)"
-            // Without the relay's envelope it was a proxy that answered, which may mend itself.
-            let isRefusal = envelope?.ok == false && (400..<500).contains(response.status)
+            let isRefusal = envelope.code != nil && (400..<500).contains(response.status)
             isGone = isRefusal && [404, 410].contains(response.status)
             isFinal = isRefusal && ![408, 425, 429].contains(response.status)
-            retryAfter = (envelope?.retryAfterMilliseconds).map { .milliseconds(max($0, 0)) }
+            retryAfter = envelope.retryAfter
         }
     }
 }

@@ -157,7 +157,7 @@ extension LiveEvent {
     fileprivate var changesStatus: Bool {
         switch self {
         case .agentConnected, .agentLost, .relayConnected, .relayLost, .ready, .journalFailed, .journalWorks, .stopped,
-            .mended, .memory:
+            .mended, .memory, .interference:
             true
         case .turnBegan, .turnEnded, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .restored:
             false

@@ -68,6 +68,12 @@ final class RunReport: Sendable {
                 "turn", [("connection", .text(name.text)), ("turn", .text(turn.text)), ("note", .text(note.rawValue))])
         case .remedy(let name, _, let words):
             log.warning("something to do", [("connection", .text(name.text)), ("remedy", .text(words))])
+        case .interference(let name, let answer?):
+            log.warning(
+                "something between here and the relay answers",
+                Self.fields(name, "\(answer)") + [("remedy", .text(ForeignAnswer.remedy))])
+        case .interference(let name, nil):
+            log.info("the relay itself answers again", [("connection", .text(name.text))])
         case .note(let name, let words): log.warning("note", Self.fields(name, words))
         case .callFailed, .deliveryNote, .unknownFrames, .journalFailed, .journalWorks, .memory: tellTroubles(event)
         case .stopped(let name, let message, let remedy, let exitCode):
@@ -154,8 +160,8 @@ final class RunReport: Sendable {
                 ])
         case .stopped(let name, let message, let remedy, let exitCode):
             error(name, message, remedy, exitCode)
-        case .turnBegan, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .journalFailed,
-            .journalWorks, .restored, .mended, .memory:
+        case .turnBegan, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .interference,
+            .journalFailed, .journalWorks, .restored, .mended, .memory:
             break
         }
     }

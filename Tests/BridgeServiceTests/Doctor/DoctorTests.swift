@@ -91,9 +91,22 @@ struct LinkProbeTests {
         probe.stop()
     }
 
+    @Test("a page in the relay's place is never a refused token", arguments: [401, 403, 404])
+    func page(status: Int) throws {
+        let sockets = ScriptedSockets([.refused(status: status, headers: [], body: Array("<html>".utf8))])
+        let probe = try probe(sockets)
+        sockets.speak()
+        let verdict = try #require(verdicts.withLock { $0 }.first)
+        let finding = DoctorFinding.relayToken(verdict, connection: "home")
+        #expect(finding.exitCode == 20)
+        #expect(finding.remedy?.contains("something between here and the relay answers: HTTP \(status)") == true)
+        probe.stop()
+    }
+
     @Test("a refused token is told with its remedy")
     func refused() throws {
-        let sockets = ScriptedSockets([.refused(status: 401, headers: [], body: [])])
+        let body = Array(#"{"ok":false,"error":{"code":"invalid_token","message":"no"}}"#.utf8)
+        let sockets = ScriptedSockets([.refused(status: 401, headers: [], body: body)])
         let probe = try probe(sockets)
         sockets.speak()
         let verdict = try #require(verdicts.withLock { $0 }.first)

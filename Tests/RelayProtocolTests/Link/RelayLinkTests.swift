@@ -195,6 +195,60 @@ struct RelayLinkTests {
             ])
     }
 
+    @Test(
+        "a wait of hours is believed, up to a day",
+        arguments: [(Int64(7_200_000), Int64(7_200)), (172_800_000, Int64(86_400))])
+    func longHint(milliseconds: Int64, seconds: Int64) {
+        let talk = LinkConversation()
+        talk.start()
+        _ = talk.orders
+        talk.refuse(
+            503, #"{"ok":false,"error":{"code":"temporarily_unavailable","retry_after_ms":\#(milliseconds)}}"#)
+        #expect(talk.link.nextDeadline == talk.now + .seconds(seconds))
+    }
+
+    // MARK: Pages of something in between
+
+    @Test(
+        "a page is never the end of the link, whatever its status",
+        arguments: [200, 401, 403, 404, 410, 502],
+        ["", "<html>no</html>", #"{"error":"forbidden"}"#, #"{"ok":false,"error":{"code":401}}"#])
+    func page(status: Int, body: String) {
+        let talk = LinkConversation()
+        talk.start()
+        _ = talk.orders
+        for _ in 0..<20 {
+            talk.refuse(status, body)
+            let orders = talk.orders
+            let remedies = orders.compactMap { if case .note(.remedy(let words)) = $0 { words } else { nil } }
+            #expect(remedies.first?.hasPrefix("something between here and the relay answers: HTTP \(status)") == true)
+            #expect(!orders.contains { if case .stop = $0 { true } else { false } })
+            guard let deadline = talk.link.nextDeadline else { return #expect(Bool(false), "it dials no more") }
+            #expect(deadline - talk.now <= .seconds(300))
+            talk.pass((deadline - talk.now).seconds)
+            #expect(talk.orders.contains(LinkConversation.dial))
+        }
+    }
+
+    @Test("what only a person can mend is tried every 5 minutes in the end, what may pass every half minute")
+    func pageBackOff() {
+        func wait(_ status: Int) -> Duration {
+            let talk = LinkConversation()
+            talk.start()
+            var wait = Duration.zero
+            for _ in 0..<12 {
+                _ = talk.orders
+                talk.refuse(status, "<html>")
+                guard let deadline = talk.link.nextDeadline else { return .zero }
+                wait = deadline - talk.now
+                talk.pass(wait.seconds)
+            }
+            return wait
+        }
+        #expect(wait(403) >= .seconds(225))
+        #expect(wait(502) <= .seconds(38))
+    }
+
     // MARK: Giving up
 
     private static let otherDial = RelayLink.Order.dial(
@@ -242,6 +296,15 @@ struct RelayLinkTests {
         let other = LinkConversation.live()
         other.slept()
         #expect(other.orders.contains(LinkConversation.dial))
+    }
+
+    @Test("401 and 403 in the relay's envelope are final whatever their code", arguments: [401, 403])
+    func unknownCode(status: Int) {
+        let talk = LinkConversation()
+        talk.start()
+        _ = talk.orders
+        talk.refuse(status, #"{"ok":false,"error":{"code":"new_rule"}}"#)
+        #expect(talk.orders.contains { if case .stop = $0 { true } else { false } })
     }
 
     @Test("a refused token is final", arguments: [401, 403])
