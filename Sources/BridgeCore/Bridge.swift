@@ -305,7 +305,9 @@ package struct Bridge: ~Copyable {
         for order in turnOrders {
             switch order {
             case .post(let post): delivery.post(renamed(post, of: id), on: id, at: now)
-            case .replace(let post): delivery.replace(renamed(post, of: id), on: id, at: now)
+            case .replace(let post, let more):
+                delivery.replace(
+                    renamed(post, of: id), followedBy: more.map { renamed($0, of: id) }, on: id, at: now)
             case .skip: delivery.skip(on: id)
             case .stopPreview: delivery.stopPreview(of: id)
             case .closeWindow: delivery.closeWindow(of: id)
@@ -368,9 +370,21 @@ package struct Bridge: ~Copyable {
         }
     }
 
+    /// A turn knows its cards by the names that it gave them.
+    private func withOwnNames(_ report: PostReport, of id: TurnID) -> PostReport {
+        func own(_ task: TaskID) -> TaskID { entries[id]?.renamed.first { $0.value == task }?.key ?? task }
+        return switch report {
+        case .dropped(.taskStarted(let task), let code): .dropped(.taskStarted(own(task)), code)
+        case .deadLetter(.taskStarted(let task)): .deadLetter(.taskStarted(own(task)))
+        case .delivered, .refused, .dropped, .deadLetter, .destinationGone, .windowClosed: report
+        }
+    }
+
     private mutating func told(_ report: DeliveryReport, at now: Instant) {
         switch report {
-        case .post(let turn, let report): change(turn, at: now) { $0.reported(report, at: now) }
+        case .post(let turn, let report):
+            let report = withOwnNames(report, of: turn)
+            change(turn, at: now) { $0.reported(report, at: now) }
         case .connectionStopped(let code): orders.append(.connectionStopped(code))
         case .note(let note, let turn, let name): orders.append(.deliveryNote(note, turn, name))
         }

@@ -95,6 +95,24 @@ package struct ApprovalCard: Hashable, Sendable {
     }
 }
 
+extension ApprovalCard {
+    /// The least that a request must have (relay sheet 6.5), so that nothing else can be what the relay refuses. The command
+    /// moves into the message, since a person must see what is asked; the severity stays, since it guards the answer.
+    func least(atMost limit: Int) -> ApprovalCard {
+        ApprovalCard(
+            approval: approval, action: action, title: title, message: TextCut.marked(wholeQuestion, atMost: limit),
+            severity: severity)
+    }
+
+    /// Title and all of what is asked.
+    var question: String { message.contains(title) ? wholeQuestion : "\(title): \(wholeQuestion)" }
+
+    private var wholeQuestion: String {
+        let parts = [message] + [command, host].compactMap(\.self).filter { !message.contains($0) }
+        return parts.joined(separator: "\n")
+    }
+}
+
 package struct EndOfTurn: Hashable, Sendable {
     package var text: String
     package var usage: Usage?
@@ -151,9 +169,9 @@ package enum PostReport: Hashable, Sendable {
     /// The relay has it (or had it before).
     case delivered(PostName, message: MessageID?)
     /// The relay will not have it, and the turn must say what goes in its place; the lane waits for
-    /// `TurnOrder.replace` or `TurnOrder.skip`. Only for opens, ends and whole messages.
-    case refused(PostName, RelayErrorCode)
-    /// It was dropped, and the lane went on: a task, a progress, an approval or a delta that the relay refused.
+    /// `TurnOrder.replace` or `TurnOrder.skip`. Only for opens, approvals, ends and whole messages.
+    case refused(PostName, PostRefusal)
+    /// It was dropped, and the lane went on: a task, a progress or a delta that the relay refused.
     case dropped(PostName, RelayErrorCode)
     /// It was tried for as long as it makes sense, and given up.
     case deadLetter(PostName)
@@ -161,6 +179,23 @@ package enum PostReport: Hashable, Sendable {
     case destinationGone(RelayErrorCode)
     /// 410 `interaction_expired`: nothing may carry this interaction any more. The lane dropped what did.
     case windowClosed
+}
+
+/// Why the relay will not have a post, as far as its turn can make use of it.
+package struct PostRefusal: Hashable, Sendable {
+    package var code: RelayErrorCode
+    /// A shorter text may be taken.
+    package var concernsText: Bool
+    /// What a whole message said; nil for other posts, and for a message of an earlier process.
+    package var text: String?
+
+    package init(_ code: RelayErrorCode, concernsText: Bool = false, text: String? = nil) {
+        self.code = code
+        self.concernsText = concernsText
+        self.text = text
+    }
+
+    init(_ refusal: RelayRefusal) { self.init(refusal.code, concernsText: refusal.concernsText) }
 }
 
 /// Where a lane's calls belong.

@@ -3,8 +3,8 @@ package import BridgeModel
 /// What a turn wants done. Orders are carried out in the order given.
 package enum TurnOrder: Hashable, Sendable {
     case post(Post)
-    /// In the place of the post that was refused, ahead of everything that waits in the lane.
-    case replace(Post)
+    /// In the place of the post that was refused, ahead of everything that waits in the lane; the others right behind it.
+    case replace(Post, followedBy: [Post] = [])
     /// Nothing takes the place of the refused post: the lane goes on.
     case skip
     /// Text that was never tried is dropped, and none is sent any more: the preview is over.

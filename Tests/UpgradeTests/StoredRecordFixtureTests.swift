@@ -91,7 +91,8 @@ struct StoredRecordFixtureTests {
         #expect(opened.now - streaming.opening.receivedAt < .seconds(60))
         let tool = try opened["tool"].turn.tools
         #expect(tool.open.count == 1 && tool.calls.count == 1)
-        #expect(try opened["asking"].turn.approvals.openCards.map(\.command) == ["systemctl restart asking"])
+        #expect(
+            try opened["asking"].turn.approvals.approvals.values.map(\.card.command) == ["systemctl restart asking"])
         #expect(try opened["asking"].turn.approvals.nextExpiry != nil)
         #expect(try opened["allowed"].forwarded.decisions.map(\.decision) == [.approveAlways])
         #expect(try opened["detached"].turn.approvals.hasDetachedOpen)

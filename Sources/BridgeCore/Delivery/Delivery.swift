@@ -104,15 +104,17 @@ package struct Delivery: Sendable {
         makeRoom()
     }
 
-    package mutating func replace(_ post: Post, on turn: TurnID, at instant: Instant) {
+    package mutating func replace(
+        _ post: Post, followedBy more: [Post] = [], on turn: TurnID, at instant: Instant
+    ) {
         let now = time.read(instant)
-        change(turn, at: now) { lane, reports in
-            lane.replace(post, at: now, into: &reports)
-        }
+        change(turn, at: now) { lane, _ in lane.replace(post, followedBy: more, at: now) }
     }
 
+    /// What nothing takes the place of is a dead letter; but for an open, whose text goes out as messages.
     package mutating func skip(on turn: TurnID) {
-        change(turn, at: time.latest) { lane, reports in lane.skip(into: &reports) }
+        if let slot = slots[turn], let refused = lanes[slot].refusedName, refused != .open { tally.deadLetters += 1 }
+        change(turn, at: time.latest) { lane, _ in lane.skip() }
     }
 
     package mutating func stopPreview(of turn: TurnID) {

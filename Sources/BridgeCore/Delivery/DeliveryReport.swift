@@ -28,9 +28,9 @@ extension RetryDecision {
         switch self {
         case .stopConnection(let code):
             return .connectionStopped(code)
-        case .drop(let code), .done(let code), .again(let code), .askTurn(let code):
+        case .drop, .done, .again, .askTurn:
             guard case .refused(let refusal) = answer.outcome else { return nil }
-            return .note(DeliveryNote(code: code, fields: refusal.fields, request: answer.request), turn, name)
+            return .note(DeliveryNote(code: refusal.code, fields: refusal.fields, request: answer.request), turn, name)
         case .delivered, .retry, .deadLetter, .destinationGone, .windowClosed:
             return nil
         }
@@ -67,9 +67,9 @@ package struct DeliveryTally: Hashable, Sendable {
 extension DeliveryTally {
     mutating func count(_ decision: RetryDecision, wasTold: Bool) {
         switch decision {
-        case .done(.idempotencyConflict), .drop(.idempotencyConflict), .again(.idempotencyConflict),
-            .askTurn(.idempotencyConflict):
+        case .done(.idempotencyConflict), .drop(.idempotencyConflict), .again(.idempotencyConflict):
             conflicts += 1
+        case .askTurn(let refusal) where refusal.code == .idempotencyConflict: conflicts += 1
         case .delivered, .retry, .done, .drop, .again, .askTurn, .deadLetter, .destinationGone, .windowClosed,
             .stopConnection:
             break

@@ -111,9 +111,10 @@ extension Lane {
             state = .resting(until: now)
             return
         }
-        if case .askTurn(let code) = decision {
+        if case .askTurn(var refusal) = decision {
             state = .refused
-            reports.append(.refused(call.name, code))
+            refusal.text = call.wholeText
+            reports.append(.refused(call.name, refusal))
             return
         }
         frozen = nil
@@ -126,6 +127,7 @@ extension Lane {
             reports.append(.delivered(call.name, message: nil))
         case .drop(let code):
             if call.tried.kind == .text { stopPreview() }
+            if case .taskStarted(let task) = call.name { queue.removeTask(task) }
             reports.append(.dropped(call.name, code))
         case .again:
             queue.insertFirst(
@@ -283,13 +285,15 @@ extension Lane {
     }
 
     /// Nothing may carry the interaction any more. An approval that was refused for it goes once more without, under
-    /// another key, because its body is another one. One that carried none, or that cannot be made anew after a restart, nobody
-    /// will ever see: the turn must hear of it, or the agent waits for an answer that cannot come.
+    /// another key, because its body is another one. One that carried none, or that cannot be made anew after a restart, is the
+    /// turn's to ask again: it knows what the approval was about.
     private mutating func interactionExpired(_ call: Frozen, at now: Instant) -> [PostReport] {
         let left = leaveInteraction()
         guard case .approval = call.name else { return left }
         guard case .fresh(.requestApproval(let request)) = call.payload, request.interaction != nil else {
-            return [.dropped(call.name, .interactionExpired)] + left
+            frozen = call
+            state = .refused
+            return left + [.refused(call.name, PostRefusal(.interactionExpired))]
         }
         let card = ApprovalCard(
             approval: request.approval, action: request.action, title: request.title, message: request.message,
@@ -320,4 +324,12 @@ extension Lane {
             frozen.payload = .fresh(.sendMessageDelta(delta))
         }
     #endif
+}
+
+extension Lane.Frozen {
+    /// Of a whole message of this process.
+    fileprivate var wholeText: String? {
+        guard case .message = name, case .fresh(.sendMessage(let message)) = payload else { return nil }
+        return message.text
+    }
 }

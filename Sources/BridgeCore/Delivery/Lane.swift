@@ -174,25 +174,31 @@ struct Lane: Sendable {
         return .queued
     }
 
+    /// The post that waits for the turn's word.
+    var refusedName: PostName? { state == .refused ? frozen?.name : nil }
+
     /// In the place of the refused post, ahead of all that waits.
-    mutating func replace(_ post: Post, at now: Instant, into reports: inout [PostReport]) {
+    mutating func replace(_ post: Post, followedBy more: [Post] = [], at now: Instant) {
         guard state == .refused, let refused = frozen else { return }
         frozen = nil
         state = .idle
+        if refused.name == .open && post.kind != .open { loseBubble() }
+        if post.kind == .end { endPosted(at: now) }
+        for post in more.reversed() { queue.insertFirst(entry(post, at: refused.since)) }
         var entry = entry(post, at: refused.since)
         // The same post with another body needs another key; an end counts its forms itself.
         if post.kind != .end && post.name == refused.name { entry.form = refused.tried.form + 1 }
-        if post.kind == .end { endPosted(at: now) }
-        if refused.name == .open && post.kind != .open { loseBubble(into: &reports) }
+        // An approval is asked again with the least that a request must have, and an interaction is not part of that.
+        if post.kind == .approval { entry.withoutInteraction = true }
         queue.insertFirst(entry)
     }
 
     /// Nothing takes the place of the refused post.
-    mutating func skip(into reports: inout [PostReport]) {
+    mutating func skip() {
         guard state == .refused, let refused = frozen else { return }
         frozen = nil
         state = .idle
-        if refused.name == .open { loseBubble(into: &reports) }
+        if refused.name == .open { loseBubble() }
     }
 
     mutating func stopPreview() {
@@ -218,16 +224,14 @@ struct Lane: Sendable {
 
     // MARK: -
 
-    /// The open is given up, and with it all that needs its bubble.
-    mutating func loseBubble(into reports: inout [PostReport]) {
+    /// The open is given up. What needs its bubble goes away, as the turn knows that gave it up; approvals and messages go out
+    /// without the interaction.
+    private mutating func loseBubble() {
         bubble = .lost
         isPreviewOver = true
+        isWindowOpen = false
         endSince = nil
-        let waiting = queue
-        queue.removeAll { $0.needsBubble }
-        waiting.forEach { entry in
-            if case .post(let post) = entry.content, post.needsBubble { reportImpossible(post, into: &reports) }
-        }
+        queue.leaveInteraction()
     }
 
     private mutating func take(_ text: String, at now: Instant, into reports: inout [PostReport]) -> Taken {

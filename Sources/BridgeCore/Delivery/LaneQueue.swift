@@ -163,6 +163,18 @@ struct LaneQueue: Hashable, Sendable {
         }
     }
 
+    /// All that follows a card that was not made.
+    mutating func removeTask(_ task: TaskID) {
+        removeAll { entry in
+            switch entry.content {
+            case .post(.taskProgress(let progress)): progress.task == task
+            case .post(.taskEnded(let end)): end.task == task
+            case .stored(let call): call.name == .taskEnded(task)
+            case .post, .text: false
+            }
+        }
+    }
+
     mutating func removeTexts() {
         guard waiting(.text) > 0 else { return }
         removeAll { $0.content == .text }

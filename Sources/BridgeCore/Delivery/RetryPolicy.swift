@@ -7,8 +7,8 @@ package enum PostKind: Hashable, Sendable, CaseIterable {
     /// Something must be seen in its place: the turn is asked, and nothing is dropped without its word.
     package var mustBeSeen: Bool {
         switch self {
-        case .open, .end, .message: true
-        case .text, .taskStarted, .taskProgress, .taskEnded, .approval: false
+        case .open, .approval, .end, .message: true
+        case .text, .taskStarted, .taskProgress, .taskEnded: false
         }
     }
 }
@@ -23,7 +23,7 @@ package enum RetryDecision: Hashable, Sendable {
     case drop(RelayErrorCode)
     /// The same post once more under the next key: the first key is taken by another body.
     case again(RelayErrorCode)
-    case askTurn(RelayErrorCode)
+    case askTurn(PostRefusal)
     case deadLetter
     case destinationGone(RelayErrorCode)
     case windowClosed
@@ -125,16 +125,14 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// A code that nobody knows: the status decides. Any 410 means that no more may be sent (relay sheet 10.2).
+    /// A code that the relay sheet does not list: the status decides, and refuses this one call at most. What a later relay means
+    /// by a 401 or 410 of its own is not known, so that it must end no turn, session or connection.
     private static func meaning(ofStatus status: Int) -> Meaning {
         switch status {
-        case 400, 413: .badCall
-        case 401: .connectionLost
-        case 410: .destinationGone
         case 429: .rateLimited
-        case 451: .blocked
         case 503: .overloaded
-        case 402...499: .notAllowed
+        case 408, 425: .unknown
+        case 400...499: .notAllowed
         default: .unknown
         }
     }
@@ -145,14 +143,14 @@ package struct RetryPolicy: Sendable {
         let code = refusal.code
         switch Self.meaning(of: refusal) {
         case .badCall, .notAllowed, .blocked:
-            return tried.kind.mustBeSeen ? .askTurn(code) : .drop(code)
+            return tried.kind.mustBeSeen ? .askTurn(PostRefusal(refusal)) : .drop(code)
         case .connectionLost:
             return .stopConnection(code)
         case .destinationGone:
             return .destinationGone(code)
         case .windowClosed:
             // A whole message carries no interaction that could expire.
-            return tried.kind == .message ? .askTurn(code) : .windowClosed
+            return tried.kind == .message ? .askTurn(PostRefusal(refusal)) : .windowClosed
         case .conflict:
             return afterConflict(code, tried: tried)
         case .finalized:
@@ -167,7 +165,7 @@ package struct RetryPolicy: Sendable {
     /// The key carries another body: our bug, or a second bridge.
     private func afterConflict(_ code: RelayErrorCode, tried: Tried) -> RetryDecision {
         switch tried.kind {
-        case .open: tried.form == 1 ? .again(code) : .askTurn(code)
+        case .open: tried.form == 1 ? .again(code) : .askTurn(PostRefusal(code))
         case .text: .drop(code)
         case .end, .message, .taskStarted, .taskProgress, .taskEnded, .approval: .done(code)
         }
@@ -179,9 +177,10 @@ package struct RetryPolicy: Sendable {
         guard now < tried.deadline else { return .deadLetter }
         guard keyIsTaken else { return nil }
         return switch tried.kind {
-        case .open, .message: tried.form == 1 ? .again(.idempotencyConflict) : .askTurn(.idempotencyConflict)
-        case .end: .askTurn(.idempotencyConflict)
-        case .text, .taskStarted, .taskProgress, .taskEnded, .approval: .drop(.idempotencyConflict)
+        case .open, .message:
+            tried.form == 1 ? .again(.idempotencyConflict) : .askTurn(PostRefusal(.idempotencyConflict))
+        case .end, .approval: .askTurn(PostRefusal(.idempotencyConflict))
+        case .text, .taskStarted, .taskProgress, .taskEnded: .drop(.idempotencyConflict)
         }
     }
 
@@ -189,8 +188,8 @@ package struct RetryPolicy: Sendable {
     private func afterFinalized(_ code: RelayErrorCode, tried: Tried) -> RetryDecision {
         switch tried.kind {
         case .text where tried.mayHaveLanded, .end where tried.mayHaveLanded: .done(code)
-        case .open, .end, .message: .askTurn(code)
-        case .text, .taskStarted, .taskProgress, .taskEnded, .approval: .drop(code)
+        case .open, .approval, .end, .message: .askTurn(PostRefusal(code))
+        case .text, .taskStarted, .taskProgress, .taskEnded: .drop(code)
         }
     }
 
@@ -201,7 +200,9 @@ package struct RetryPolicy: Sendable {
         _ wait: Duration, tried: Tried, at now: Instant, using random: inout some RandomNumberGenerator
     ) -> RetryDecision {
         let jitter = min(max(wait / 10, .milliseconds(50)), .seconds(5)) * Self.fraction(&random)
-        guard now + wait <= tried.deadline else { return .deadLetter }
+        // A whole message that was never taken left no key behind that the relay could forget meanwhile.
+        let patience: Duration = tried.kind == .message && !tried.mayHaveLanded ? Self.longestWait : .zero
+        guard now + wait <= tried.deadline + patience else { return .deadLetter }
         return .retry(after: wait + jitter)
     }
 

@@ -24,6 +24,7 @@ struct StoredApprovals: StoredForm {
         var decidedAt: Instant?
         var scope: String?
         var scopeValue: String?
+        var askedWithLeast: Bool?
 
         enum CodingKeys: String, CodingKey {
             case id = "approval"
@@ -40,6 +41,7 @@ struct StoredApprovals: StoredForm {
             case decidedAt = "decided_at"
             case scope = "scope"
             case scopeValue = "scope_value"
+            case askedWithLeast = "asked_with_least"
         }
     }
 
@@ -65,6 +67,7 @@ extension StoredApprovals.Approval {
         carry(&approval.decidedAt, &decidedAt)
         carry(&approval.scope.name, &scope)
         carry(&approval.scope.value, &scopeValue)
+        carry(&approval.askedWithLeast, &askedWithLeast, absent: false)
     }
 
     init(_ id: ApprovalID, _ approval: ApprovalLedger.Approval) {

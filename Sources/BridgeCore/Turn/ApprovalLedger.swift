@@ -29,6 +29,8 @@ struct ApprovalLedger: Sendable, Hashable {
         var owed = false
         /// A person said so, here or elsewhere: something is to come of it.
         var decidedByPerson = false
+        /// Asked once more with the least that a request must have.
+        var askedWithLeast = false
         /// How far an `approveAlways` reaches.
         var scope = DecisionScope.unscoped
         /// Nil: not yet, or a record of an earlier version does not say.
@@ -90,8 +92,6 @@ struct ApprovalLedger: Sendable, Hashable {
     private(set) var nextExpiry: Instant?
 
     var all: [ApprovalID] { order }
-    /// The cards that wait for a decision.
-    var openCards: [ApprovalCard] { open.compactMap { approvals[$0]?.card } }
     /// A detached approval that is undecided.
     var hasDetachedOpen: Bool { approvals.values.contains { $0.detached && $0.state == .open } }
     /// Something is to come after the run: a decided one whose follow-up has not begun, or one of which only the pause is known.
@@ -248,12 +248,29 @@ struct ApprovalLedger: Sendable, Hashable {
         return open.filter { approvals[$0]?.expiresAt.map { $0 <= now } ?? false }
     }
 
-    /// The card could not be shown: nobody can say yes.
-    mutating func refuse(_ id: ApprovalID, at now: Instant) -> Decision? {
+    struct Refused: Hashable {
+        var card: ApprovalCard
+        var isDetached: Bool
+        /// Nil: the agent is away, and hears it when it is back.
+        var decision: Decision?
+    }
+
+    /// The relay refused the card: what to ask once more. Nil: that was done, or there is nothing left to decide.
+    mutating func askWithLeast(_ id: ApprovalID, isTooLarge: Bool) -> ApprovalCard? {
+        guard let approval = approvals[id], approval.state == .open, !approval.askedWithLeast else { return nil }
+        approvals[id]?.askedWithLeast = true
+        return approval.card.least(atMost: isTooLarge ? 4_000 : 16_000)
+    }
+
+    /// The card could not be shown, so that no person can say yes.
+    mutating func refuse(_ id: ApprovalID, agentAway: Bool, at now: Instant) -> Refused? {
         guard let approval = approvals[id], approval.state == .open else { return nil }
+        approvals[id]?.owed = agentAway
         approvals[id]?.decidedAt = now
         set(id, .decided(.deny))
-        return approvals[id].map { Self.decision(.deny, of: id, $0) }
+        let decision = approvals[id].map { Self.decision(.deny, of: id, $0) }
+        return Refused(
+            card: approval.card, isDetached: approval.detached, decision: agentAway ? nil : decision)
     }
 
     /// The turn is being stopped: all that the agent has not confirmed is denied, whatever was decided.

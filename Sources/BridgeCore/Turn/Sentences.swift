@@ -22,6 +22,7 @@ enum Sentences {
     static let blocked = "The relay refused to show this answer."
     static let tooLong =
         "The answer could not be shown here: the relay refused its text. Please look at it on the agent's machine."
+    static let followsAsMessage = "The relay did not take the answer here. It follows as a message."
     static let joined = "The agent answers this together with the message before it."
     static let followUpMissing = "The agent did not say what came after the approval. Please ask it."
     static let approvalExpired = "The approval was not answered in time."
@@ -29,8 +30,6 @@ enum Sentences {
     static let approvalCancelled = "The approval was withdrawn by the agent."
     static let approvalImpossible =
         "The agent asked for a decision that cannot be given on the phone, so it was refused."
-    static let approvalNotShown =
-        "The agent asked for an approval that the relay would not show, so it was refused. Please ask again in other words."
     static let decisionNotAllowed =
         "The agent does not take this decision for this approval, so it was refused. Please ask again."
     static let narrowedToOnce =
@@ -45,6 +44,10 @@ enum Sentences {
         let away = "The agent could not be reached, so this message was not delivered."
         guard let remedy else { return "\(away) Please check that it is running, and send it again." }
         return "\(away)\n\(words(remedy))\nThen send it again."
+    }
+
+    static func approvalNotShown(_ question: String) -> String {
+        "The agent asked for an approval that could not be shown on the phone, so it was refused: \(words(question))"
     }
 
     static func approvalDenied(reason: String) -> String { "The approval was denied: \(words(reason))." }

@@ -104,6 +104,11 @@ struct ToolLedger: Sendable, Hashable {
         return Self.end(call, result)
     }
 
+    /// Its card could not be made: nothing more is said of it.
+    mutating func drop(_ task: TaskID) {
+        for (id, call) in calls where call.task == task { close(id) }
+    }
+
     func knows(_ call: ToolCallID) -> Bool { calls[call] != nil }
 
     mutating func paused(_ call: ToolCallID, for approval: ApprovalID) {

@@ -79,10 +79,22 @@ extension Turn {
         .filter { _ in !bubbleIsOver }.map { .post($0) }
     }
 
-    /// The relay would not show the card: a question that nobody sees must not hold the run for ever.
+    /// The relay refused the card: it is asked once more with the least that a request must have.
+    mutating func approvalRefused(
+        _ approval: ApprovalID, _ refusal: PostRefusal, at now: Instant
+    ) -> [TurnOrder] {
+        let isTooLarge = refusal.code == .payloadTooLarge
+        if let least = approvals.askWithLeast(approval, isTooLarge: isTooLarge) { return [.replace(.approval(least))] }
+        return [.skip] + approvalNotShown(approval, at: now)
+    }
+
+    /// A question that nobody sees must not hold the run for ever: the chat says what was asked, and only then is it denied.
     mutating func approvalNotShown(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
-        guard let refused = approvals.refuse(approval, at: now) else { return [] }
-        return [resolve(refused), .note(.approvalRefused)] + say(Sentences.approvalNotShown)
+        guard let refused = approvals.refuse(approval, agentAway: agentAway, at: now) else { return [] }
+        let said = say(Sentences.approvalNotShown(refused.card.question))
+        let denied = refused.decision.map { [resolve($0)] } ?? []
+        let finished = refused.isDetached ? finishPaused(approval, .deny, followUp: true, at: now) : []
+        return said + [.note(.approvalRefused)] + denied + finished
     }
 
     private func deny(_ approval: ApprovalID, _ subject: ApprovalRequest.Subject) -> TurnOrder {

@@ -79,7 +79,9 @@ extension Turn {
         if let line, !stopping { closingLines.append(line) }
         var orders: [TurnOrder] = []
         if bubbleIsOver {
-            orders += messages(of: textAfterBubble())
+            // Where nothing was ever shown, an empty answer has its sentence as in a bubble.
+            let isFirstWord = heldAtWindowClose == nil
+            orders += messages(of: isFirstWord ? finalText(or: outcome) : textAfterBubble())
         } else {
             orders += tools.finishAll(status: Self.taskStatus(at: outcome)).map { .post($0) }
             orders += endBubble(with: finalText(or: outcome), reason: stopping ? nil : reason)

@@ -15,59 +15,82 @@ extension Turn {
     package mutating func reported(_ report: PostReport, at now: Instant) -> [TurnOrder] {
         guard !isClosed else { return [] }
         switch report {
-        case .delivered(let name, _), .deadLetter(let name):
-            unconfirmed.remove(name)
-            return closeIfConfirmed()
-        case .dropped(.approval(let approval), _): return approvalNotShown(approval, at: now)
-        case .dropped(let name, _):
-            unconfirmed.remove(name)
-            return [.note(.taskDropped)] + closeIfConfirmed()
-        case .refused(let name, let code): return refused(name, code, at: now)
+        case .delivered(let name, _): return settled(name)
+        case .deadLetter(.approval(let approval)), .dropped(.approval(let approval), _):
+            return approvalNotShown(approval, at: now)
+        case .deadLetter(.taskStarted(let task)), .dropped(.taskStarted(let task), _):
+            tools.drop(task)
+            return [.note(.taskDropped)]
+        case .deadLetter(let name): return settled(name)
+        case .dropped(let name, _): return [.note(.taskDropped)] + settled(name)
+        case .refused(let name, let refusal): return refused(name, refusal, at: now)
         case .destinationGone: return giveUp(at: now)
         case .windowClosed: return windowClosedAtRelay(at: now)
         }
     }
 
-    private mutating func refused(_ name: PostName, _ code: RelayErrorCode, at now: Instant) -> [TurnOrder] {
+    private mutating func settled(_ name: PostName) -> [TurnOrder] {
+        unconfirmed.remove(name)
+        return closeIfConfirmed()
+    }
+
+    private mutating func refused(_ name: PostName, _ refusal: PostRefusal, at now: Instant) -> [TurnOrder] {
         switch name {
         case .open: return goOnWithoutBubble(at: now)
-        case .end: return endRefused(code)
-        case .message(let part): return messageRefused(part, code)
-        case .text, .taskStarted, .taskProgress, .taskEnded, .approval: return [.skip]
+        case .approval(let approval): return approvalRefused(approval, refusal, at: now)
+        case .end: return endRefused(refusal)
+        case .message(let part): return messageRefused(part, refusal)
+        case .text, .taskStarted, .taskProgress, .taskEnded: return [.skip]
         }
     }
 
     // MARK: Ends
 
-    /// First shorter, then a fixed sentence in the bubble, then that sentence as a message: never nothing.
-    private mutating func endRefused(_ code: RelayErrorCode) -> [TurnOrder] {
+    /// A text that is too much is shortened, and the rest follows as messages. What else is refused gives its place to a fixed
+    /// sentence, and the whole text follows as a message, whatever becomes of the sentence: never nothing.
+    private mutating func endRefused(_ refusal: PostRefusal) -> [TurnOrder] {
         guard let end = sentEnd else { return skip(.end) }
-        switch code {
-        case .messageFinalized:
+        switch refusal.code {
+        case .messageFinalized where end.text != Sentences.followsAsMessage:
             // Somebody else ended the bubble; our text is not in it.
             return replaceEnd(withMessage: end.text, part: names.nextLate(), usage: end.usage)
         case .idempotencyConflict where end.form == 1:
             // Nothing is wrong with the text: it goes under the next key.
             return replaceEnd(with: end.text)
-        case .contentBlocked where end.text != Sentences.blocked: return replaceEnd(with: Sentences.blocked)
+        case .contentBlocked where end.text != Sentences.blocked && end.text != Sentences.followsAsMessage:
+            // The filter would refuse the same text as a message too.
+            return replaceEnd(with: Sentences.blocked)
         default: break
         }
-        let isShortened = end.form > 1 || end.text.utf8.count <= Sentences.tooLong.utf8.count
-        if !isShortened {
-            return [.note(.textCut)]
-                + replaceEnd(with: TextCut.marked(end.text, atMost: min(16_000, end.text.utf8.count / 2)))
+        if end.text == Sentences.followsAsMessage { return skip(.end) }
+        if end.text == Sentences.blocked {
+            guard let line = names.nextLine() else { return skip(.end) }
+            return replaceEnd(withMessage: end.text, part: line, usage: nil)
         }
-        if end.text != Sentences.tooLong, end.text != Sentences.blocked { return replaceEnd(with: Sentences.tooLong) }
-        guard let line = names.nextLine() else { return skip(.end) }
-        return replaceEnd(withMessage: end.text, part: line, usage: nil)
+        let mayBeShortened = end.form == 1 || end.text.utf8.count > Self.shortLength
+        if refusal.concernsText, mayBeShortened, let pieces = Self.shortened(end.text) {
+            return [.note(.textCut)] + replaceEnd(with: pieces[0], followedBy: pieces.dropFirst())
+        }
+        return replaceEnd(with: Sentences.followsAsMessage, followedBy: [end.text])
     }
 
-    private mutating func replaceEnd(with text: String) -> [TurnOrder] {
+    private static var shortLength: Int { 16_000 }
+
+    /// Nil: it is so short already that its length cannot be what the relay has against it.
+    private static func shortened(_ text: String) -> [String]? {
+        let length = text.utf8.count
+        guard length > 1_000 else { return nil }
+        let pieces = TextCut.pieces(text[...], atMost: min(shortLength, length / 2))
+        return pieces.count > 1 ? pieces : nil
+    }
+
+    private mutating func replaceEnd(with text: String, followedBy rest: some Sequence<String> = []) -> [TurnOrder] {
         let end = EndOfTurn(text: text, usage: sentEnd?.usage, form: (sentEnd?.form ?? 0) + 1)
         sentEnd = end
-        // The window's end may have promised more than the bubble holds now: then all of it comes later.
-        if heldAtWindowClose != nil, outcome == nil { heldAtWindowClose = nil }
-        return [.replace(.end(end))]
+        let messages = rest.filter { !$0.allSatisfy(\.isWhitespace) }.map { follow($0) }
+        // The window's end may have promised more than is shown now: then all of it comes later.
+        if messages.isEmpty, heldAtWindowClose != nil, outcome == nil { heldAtWindowClose = nil }
+        return [.replace(.end(end), followedBy: messages)]
     }
 
     private mutating func replaceEnd(withMessage text: String, part: WholeMessage.Part, usage: Usage?) -> [TurnOrder] {
@@ -76,16 +99,29 @@ extension Turn {
         return [.replace(.message(WholeMessage(part: part, text: text, usage: usage)))]
     }
 
+    /// One more message, to go out where the caller puts it.
+    private mutating func follow(_ text: String, usage: Usage? = nil) -> Post {
+        let part = names.nextPart()
+        unconfirmed.insert(.message(part))
+        return .message(WholeMessage(part: part, text: text, usage: usage))
+    }
+
     // MARK: Messages
 
-    /// One sentence takes the place of a refused message; a refused sentence is skipped.
-    private mutating func messageRefused(_ part: WholeMessage.Part, _ code: RelayErrorCode) -> [TurnOrder] {
+    /// What is too long goes out in smaller pieces. Else one sentence takes the place of a refused message; a refused sentence is
+    /// skipped.
+    private mutating func messageRefused(_ part: WholeMessage.Part, _ refusal: PostRefusal) -> [TurnOrder] {
         let name = PostName.message(part)
+        if refusal.concernsText, let pieces = refusal.text.flatMap(Self.shortened) {
+            unconfirmed.remove(name)
+            let posts = pieces.filter { !$0.allSatisfy(\.isWhitespace) }.map { follow($0) }
+            if let first = posts.first { return [.replace(first, followedBy: Array(posts.dropFirst()))] }
+        }
         if case .line = part { return skip(name) }
         guard let line = names.nextLine() else { return skip(name) }
         unconfirmed.remove(name)
         unconfirmed.insert(.message(line))
-        let text = code == .contentBlocked ? Sentences.blocked : Sentences.tooLong
+        let text = refusal.code == .contentBlocked ? Sentences.blocked : Sentences.tooLong
         return [.replace(.message(WholeMessage(part: line, text: text)))]
     }
 
@@ -96,13 +132,18 @@ extension Turn {
 
     // MARK: The bubble is not to be had
 
-    /// The placeholder was refused: what was to go into the bubble goes out as messages.
+    /// The placeholder was refused: what was to go into the bubble goes out as messages. An end that waits behind it is the
+    /// first of them.
     private mutating func goOnWithoutBubble(at now: Instant) -> [TurnOrder] {
-        let orders: [TurnOrder] =
-            [.abandonLane] + leaveBubble(at: now) + approvals.openCards.map { .post(.approval($0)) }
-        unconfirmed = []
-        guard let outcome else { return orders }
-        return orders + messages(of: finalText(or: outcome)) + closeIfConfirmed()
+        let lost = unconfirmed.contains(.end) ? sentEnd : nil
+        unconfirmed.remove(.open)
+        unconfirmed.remove(.end)
+        if lost != nil || !bubbleIsOver { heldAtWindowClose = nil }
+        let orders = leaveBubble(at: now)
+        guard outcome != nil, let lost, !lost.text.allSatisfy(\.isWhitespace) else {
+            return orders + [.skip] + closeIfConfirmed()
+        }
+        return orders + [.replace(follow(lost.text, usage: lost.usage))]
     }
 
     /// The lane dropped everything that carries the interaction. An end among it is lost with the bubble.

@@ -199,62 +199,6 @@ struct LaneTests {
         #expect(lane.call() == nil)
     }
 
-    @Test("a refused end waits for the turn, and its replacement goes first under a key of its own")
-    func replace() throws {
-        var lane = LaneConversation.opened()
-        lane.post(.ending())
-        lane.post(.message(WholeMessage(part: .more(1), text: "more")))
-        let end = try lane.nextCall()
-        #expect(lane.refuse(end, 413, .payloadTooLarge) == [.refused(.end, .payloadTooLarge)])
-        #expect(lane.call() == nil)
-        lane.delivery.replace(.ending("short", form: 2), on: LaneConversation.turn, at: lane.now)
-        let shorter = try lane.nextCall()
-        #expect(shorter.name == .end)
-        #expect(shorter.key == "int_1-end-2")
-        lane.refuse(shorter, 400, .invalidRequest)
-        lane.delivery.skip(on: LaneConversation.turn)
-        #expect(lane.call()?.key == "int_1-more-1")
-    }
-
-    @Test("a whole message that is replaced gets another key too")
-    func replaceMessage() throws {
-        var lane = LaneConversation.opened()
-        lane.post(.late())
-        lane.refuse(try lane.nextCall(), 413, .payloadTooLarge)
-        lane.delivery.replace(.late("short"), on: LaneConversation.turn, at: lane.now)
-        #expect(lane.call()?.key == "int_1-late-2")
-    }
-
-    @Test("an open whose key is taken goes once more under the next, then the turn is asked")
-    func openConflict() throws {
-        var lane = LaneConversation()
-        lane.post(.open)
-        #expect(lane.refuse(try lane.nextCall(), 409, .idempotencyConflict) == [])
-        let again = try lane.nextCall()
-        #expect(again.key == "int_1-open-2")
-        #expect(again.durability == .synced)
-        #expect(lane.refuse(again, 409, .idempotencyConflict) == [.refused(.open, .idempotencyConflict)])
-        #expect(lane.delivery.tally.conflicts == 2)
-    }
-
-    @Test("without a bubble what needs it is reported, and approvals and messages go on")
-    func lostBubble() throws {
-        var lane = LaneConversation()
-        for post in [.open, .text("x"), .start("t"), .card("a"), .finish("t"), .ending(), .late()] as [Post] {
-            lane.post(post)
-        }
-        lane.refuse(try lane.nextCall(), 400, .invalidRequest)
-        lane.delivery.skip(on: LaneConversation.turn)
-        var reports: [PostReport] = []
-        for _ in 0..<3 { if case .report(.post(_, let report)) = lane.step() { reports.append(report) } }
-        #expect(
-            reports == [
-                .deadLetter(.taskStarted(TaskID("t"))), .deadLetter(.taskEnded(TaskID("t"))), .deadLetter(.end),
-            ])
-        #expect(lane.deliver()?.name == .approval(ApprovalID("a")))
-        #expect(lane.deliver()?.name == .message(.late))
-    }
-
     @Test("what comes after the window closed goes without the interaction")
     func closeWindow() {
         var lane = LaneConversation.opened()
@@ -290,7 +234,7 @@ struct LaneTests {
         #expect(again.interaction == nil)
         #expect(
             lane.refuse(again, 410, .interactionExpired)
-                == [.dropped(.approval(ApprovalID("a")), .interactionExpired), .windowClosed])
+                == [.windowClosed, .refused(.approval(ApprovalID("a")), PostRefusal(.interactionExpired))])
         #expect(lane.call() == nil)
     }
 

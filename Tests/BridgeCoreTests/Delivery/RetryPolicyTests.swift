@@ -24,23 +24,27 @@ struct RetryPolicyTests {
     }
 
     static let byCode: [Row] = [
-        Row(400, .invalidRequest, .ask, .drop, .drop, .drop, .drop, .drop, .ask, .ask),
-        Row(413, .payloadTooLarge, .ask, .drop, .drop, .drop, .drop, .drop, .ask, .ask),
+        Row(400, .invalidRequest, .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
+        Row(413, .payloadTooLarge, .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
         Row(400, .invalidTokenLocation, .stop), Row(401, .invalidToken, .stop), Row(403, .installationRevoked, .stop),
         Row(410, .installationRevoked, .stop), Row(404, .agentNotFound, .stop),
-        Row(403, .permissionDenied, .ask, .drop, .drop, .drop, .drop, .drop, .ask, .ask),
-        Row(403, .other("memory_access_denied"), .ask, .drop, .drop, .drop, .drop, .drop, .ask, .ask),
-        Row(422, .other("tool_not_declared"), .ask, .drop, .drop, .drop, .drop, .drop, .ask, .ask),
+        Row(403, .permissionDenied, .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
+        Row(403, .other("memory_access_denied"), .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
+        Row(422, .other("tool_not_declared"), .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
         Row(404, .sessionNotFound, .gone), Row(404, .interactionNotFound, .gone), Row(410, .sessionDeleted, .gone),
-        Row(410, .other("something_gone"), .gone),
+        Row(410, .other("something_gone"), .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
+        Row(404, .other("something_else"), .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
+        Row(499, .other("something_new"), .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
         Row(410, .interactionExpired, .window, .window, .window, .window, .window, .window, .window, .ask),
         Row(409, .idempotencyConflict, .again, .drop, .done, .done, .done, .done, .done, .done),
-        Row(409, .messageFinalized, .ask, .drop, .drop, .drop, .drop, .drop, .ask, .ask),
-        Row(451, .contentBlocked, .ask, .drop, .drop, .drop, .drop, .drop, .ask, .ask),
+        Row(409, .messageFinalized, .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
+        Row(451, .contentBlocked, .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
         Row(429, .rateLimited, .retry), Row(429, .other("slow_down"), .retry),
         Row(503, .temporarilyUnavailable, .retry), Row(503, .agentDegraded, .retry),
         Row(500, .internalError, .retry), Row(502, .upstreamError, .retry), Row(504, .other("gateway"), .retry),
-        Row(401, .other("who"), .stop), Row(302, .other("moved"), .retry),
+        Row(401, .other("who"), .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
+        Row(302, .other("moved"), .retry), Row(408, .other("slow"), .retry), Row(425, .other("early"), .retry),
+        Row(503, .other("full"), .retry), Row(500, .other("oops"), .retry),
     ]
 
     private let now = Instant(nanoseconds: 1_000_000_000)
@@ -124,6 +128,20 @@ struct RetryPolicyTests {
         var random = SeededGenerator(seed: 1)
         let refusal = RelayRefusal(status: 503, code: .agentDegraded, retryAfter: .seconds(seconds))
         #expect(policy.decide(.refused(refusal), tried: tried(.end), at: now, using: &random) == .deadLetter)
+    }
+
+    @Test(
+        "a whole message that was never taken waits for a day where the relay asks for it, and another is a dead letter"
+    )
+    func toldADay() {
+        var policy = RetryPolicy()
+        var random = SeededGenerator(seed: 1)
+        let day = Duration.seconds(86_400)
+        let refusal = RelayRefusal(status: 429, code: .rateLimited, retryAfter: day)
+        var tried = RetryPolicy.Tried(kind: .message, deadline: now + day)
+        #expect(word(policy.decide(.refused(refusal), tried: tried, at: now, using: &random)) == .retry)
+        tried.mayHaveLanded = true
+        #expect(policy.decide(.refused(refusal), tried: tried, at: now + .seconds(1), using: &random) == .deadLetter)
     }
 
     @Test(

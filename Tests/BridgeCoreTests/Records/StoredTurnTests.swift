@@ -148,6 +148,7 @@ enum Full {
         approval.decidedByPerson = true
         approval.scope = DecisionScope(name: "tool", value: "exec")
         approval.decidedAt = .at(7)
+        approval.askedWithLeast = true
         return approval
     }()
 

@@ -43,6 +43,8 @@ struct Disorder {
     private var approvals: Set<ApprovalID> = []
     private var messages: Set<WholeMessage.Part> = []
     private var abandoned = false
+    /// Approvals that were refused once and asked again.
+    private var askedAgain: Set<ApprovalID> = []
     private var freed = 0
     private var closed = 0
     private var stoppedAt: Instant?
@@ -188,12 +190,12 @@ struct Disorder {
             // The lane drops what carries the interaction.
             waiting.removeAll { if case .message = $0 { false } else if case .approval = $0 { false } else { true } }
             report(.windowClosed)
-        case (2...6, .open), (2...6, .end), (2...6, .message):
+        case (2...6, .open), (2...6, .end), (2...6, .message), (2...6, .approval):
             held = name
-            report(.refused(name, random.pick(codes)))
+            report(.refused(name, PostRefusal(random.pick(codes), concernsText: random.happens(0.5))))
             if held != nil, !turn.isClosed { faults.append("a refusal of \(name) was left without an answer") }
         case (2...6, _): report(.dropped(name, .invalidRequest))
-        case (7, .message): report(.deadLetter(name))
+        case (7, .message), (7, .approval): report(.deadLetter(name))
         default: report(.delivered(name, message: nil))
         }
     }
@@ -236,18 +238,24 @@ struct Disorder {
     private mutating func judge(_ order: TurnOrder) {
         switch order {
         case .post(let post): judge(post)
-        case .replace(let post):
-            guard held != nil else { return faults.append("replaced what was not refused") }
+        case .replace(let post, let more):
+            guard let refused = held else { return faults.append("replaced what was not refused") }
             held = nil
-            if case .end = post {
-                waiting.insert(.end, at: 0)
-            } else if case .message(let message) = post {
-                judge(message)
-                waiting.insert(.message(message.part), at: 0)
-            } else {
-                faults.append("replaced by \(post)")
+            if refused == .open { loseBubble() }
+            for post in ([post] + more).reversed() {
+                if case .message(let message) = post { judge(message) }
+                if case .approval(let card) = post, !askedAgain.insert(card.approval).inserted {
+                    faults.append("asked a third time")
+                }
+                switch post {
+                case .end, .message, .approval: waiting.insert(post.name, at: 0)
+                case .open, .text, .taskStarted, .taskProgress, .taskEnded: faults.append("replaced by \(post)")
+                }
             }
-        case .skip: held = nil
+        case .skip:
+            guard let refused = held else { return faults.append("skipped what was not refused") }
+            held = nil
+            if refused == .open { loseBubble() }
         case .abandonLane:
             held = nil
             waiting = []
@@ -262,13 +270,19 @@ struct Disorder {
         }
     }
 
+    /// What the lane does when its open is given up.
+    private mutating func loseBubble() {
+        waiting.removeAll { if case .message = $0 { false } else if case .approval = $0 { false } else { true } }
+        openTasks = []
+    }
+
     private mutating func judge(_ post: Post) {
         if case .message(let message) = post {
             judge(message)
             return waiting.append(.message(message.part))
         }
         if case .approval(let card) = post {
-            if !approvals.insert(card.approval).inserted, !abandoned { faults.append("asked twice") }
+            if !approvals.insert(card.approval).inserted { faults.append("asked twice") }
             return waiting.append(.approval(card.approval))
         }
         if post == .open {

@@ -79,14 +79,78 @@ struct TurnApprovalsTests {
         #expect(turn.closingLines == [Sentences.decisionNotAllowed])
     }
 
-    @Test("a card that the relay refused is a visible refusal, not a hang")
-    func notShown() {
+    @Test("a card that the relay refused is asked once more with the least that a request must have")
+    func askedWithLeast() throws {
+        var turn = Make.asking(detached: false)
+        let orders = turn.reported(.refused(.approval(id), PostRefusal(.invalidRequest)), at: .at(1))
+        guard case .replace(.approval(let card), []) = try #require(orders.first) else {
+            Issue.record("\(orders)")
+            return
+        }
+        #expect(card.approval == id)
+        #expect(card.message.contains("ls"), "the command is still told")
+        #expect(card.command == nil)
+        #expect(card.host == nil)
+        #expect(card.slug == nil)
+        #expect(card.toolCall == nil)
+        #expect(turn.closingLines == [])
+        #expect(turn.decided(id, .approve, reason: nil, at: .at(2)) == [Make.resolve(.approve)])
+    }
+
+    @Test("refused again it is told in the bubble with what was asked, and only then denied")
+    func refusedTwice() {
+        var turn = Make.asking(detached: false)
+        _ = turn.reported(.refused(.approval(id), PostRefusal(.invalidRequest)), at: .at(1))
+        #expect(
+            turn.reported(.refused(.approval(id), PostRefusal(.invalidRequest)), at: .at(2)) == [
+                .skip, .note(.approvalRefused), Make.resolve(.deny),
+            ])
+        #expect(turn.closingLines.count == 1)
+        #expect(turn.closingLines.first?.contains("ls") == true)
+        #expect(turn.decided(id, .approve, reason: nil, at: .at(3)) == [.note(.decisionNotForwarded)])
+    }
+
+    @Test("a card that finds no room, or was tried for too long, is told and denied at once")
+    func neverShown() {
         var turn = Make.asking(detached: false)
         #expect(
-            turn.reported(.dropped(.approval(id), .invalidRequest), at: .at(1)) == [
-                Make.resolve(.deny), .note(.approvalRefused),
-            ])
-        #expect(turn.closingLines == [Sentences.approvalNotShown])
+            turn.reported(.deadLetter(.approval(id)), at: .at(1)) == [.note(.approvalRefused), Make.resolve(.deny)])
+        #expect(turn.closingLines.first?.contains("ls") == true)
+    }
+
+    @Test("after the bubble the words come as a message, before the denial")
+    func neverShownLate() {
+        var turn = Make.asking(detached: false)
+        _ = turn.deadlineHit(at: .at(1_740))
+        let orders = turn.reported(.deadLetter(.approval(id)), at: .at(1_741))
+        guard case .post(.message(let said))? = orders.first else {
+            Issue.record("\(orders)")
+            return
+        }
+        #expect(said.text.contains("ls"))
+        #expect(Array(orders.dropFirst()) == [.note(.approvalRefused), Make.resolve(.deny)])
+    }
+
+    @Test("an agent that is away hears the denial when it is back")
+    func neverShownWhileAway() {
+        var turn = Make.asking(detached: false)
+        _ = turn.agentLost(at: .at(1))
+        #expect(turn.reported(.deadLetter(.approval(id)), at: .at(2)) == [.note(.approvalRefused)])
+        #expect(turn.agentBack(at: .at(3)) == [Make.resolve(.deny)])
+    }
+
+    @Test("a run that ended for a question which cannot be shown does not wait for ever for what follows")
+    func neverShownWhileHolding() {
+        var turn = Make.holding()
+        _ = turn.reported(.deadLetter(.approval(id)), at: .at(1))
+        #expect(turn.nextDeadline.map { $0 <= .at(62) } == true)
+    }
+
+    @Test("a refusal that comes after the turn is over holds nothing up")
+    func refusedAfterTheEnd() {
+        var turn = Make.asking(detached: false)
+        _ = turn.on(.finished(RunEnd(text: "done")))
+        #expect(turn.reported(.refused(.approval(id), PostRefusal(.invalidRequest)), at: .at(1)) == [.skip])
     }
 
     @Test("a decision made while the agent is away goes to it when it is back")
