@@ -229,6 +229,8 @@ package struct RunEnd: Hashable, Sendable {
     package var truncated: Bool
     /// From the history only: the text goes beyond the run and holds its follow-up's answer as well.
     package var includesFollowUp: Bool
+    /// From the history only: what `text` was put together of, for whoever knows what was streamed (`joined`).
+    package internal(set) var rows: [Row] = []
 
     package init(
         text: String? = nil, scope: Scope = .run, usage: Usage? = nil, reason: Reason = .stop, truncated: Bool = false,

@@ -147,12 +147,9 @@ package struct OpenClawDecoder: AgentDecoder {
         open.filter { $0.value == session }.keys.sorted().map { run in
             let finding = OpenClawHistory.finding(of: .init(run: run), in: payload)
             if case .running(let text) = finding.course { return .lookedUp(run, .running(text: text)) }
-            return .lookedUp(run, finding.hasText ? .ended(finding.end(joinedBy: separator)) : .unknown)
+            return .lookedUp(run, finding.hasText ? .ended(finding.end(inParagraphs: tellsNewestSegment)) : .unknown)
         }
     }
-
-    /// Between the rows of one run: what the live `final` has there (sheet 7.3), or a blank line between E1's segments.
-    var separator: String { tellsNewestSegment ? "\n\n" : "" }
 
     // MARK: Events
 

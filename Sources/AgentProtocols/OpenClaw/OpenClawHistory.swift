@@ -36,19 +36,19 @@ enum OpenClawHistory {
 
         var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
 
-        func end(joinedBy separator: String) -> RunEnd {
-            var text = ""
+        /// `inParagraphs`: a row is a segment of its own (E1), and no piece of one text.
+        func end(inParagraphs: Bool) -> RunEnd {
+            var rows: [RunEnd.Row] = []
             var followsUp = false
             for piece in pieces {
                 followsUp = followsUp || piece.beginsFollowUp
                 if piece.text.isEmpty { continue }
-                if !text.isEmpty { text += followsUp ? "\n\n" : separator }
-                text += piece.text
+                rows.append(RunEnd.Row(piece.text, beginsParagraph: inParagraphs || followsUp))
                 followsUp = false
             }
             return RunEnd(
-                text: text.isEmpty ? nil : text, reason: isAborted ? .aborted : .stop,
-                truncated: pieces.contains(where: \.isTruncated), includesFollowUp: includesFollowUp)
+                rows: rows, reason: isAborted ? .aborted : .stop, truncated: pieces.contains(where: \.isTruncated),
+                includesFollowUp: includesFollowUp)
         }
     }
 

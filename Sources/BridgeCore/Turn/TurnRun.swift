@@ -21,7 +21,7 @@ extension Turn {
             retrying = true
             if !agentAway { deadlines.retry = now + settings.retryPatience }
             return []
-        case .finished(let end): return settle(end, of: run, at: now, mayAsk: true)
+        case .finished(let end): return settle(end.joined(along: text.whole), of: run, at: now, mayAsk: true)
         case .failed(let failure): return fail(failure, at: now)
         }
     }
@@ -91,7 +91,8 @@ extension Turn {
             deadlines.ask = nil
             guard let known, text.base.isEmpty else { return [] }
             return moved(text.caughtUp(with: known))
-        case .ended(let end):
+        case .ended(let found):
+            let end = found.joined(along: text.whole)
             // Of the first run alone, while its follow-up is the one that is missing.
             guard text.base.isEmpty || coversFollowUp(end) else { return isUnknown(at: now) }
             deadlines.look = nil
@@ -107,8 +108,9 @@ extension Turn {
     }
 
     private mutating func lookedUpWhileHolding(_ lookup: RunLookup, at now: Instant) -> [TurnOrder] {
-        if case .ended(let end) = lookup, coversFollowUp(end) {
-            return settle(end, of: opening.run, at: now, mayAsk: false)
+        if case .ended(let found) = lookup {
+            let end = found.joined(along: text.whole)
+            if coversFollowUp(end) { return settle(end, of: opening.run, at: now, mayAsk: false) }
         }
         return deadlines.ask == nil ? [] : concludeWithoutFollowUp(at: now)
     }

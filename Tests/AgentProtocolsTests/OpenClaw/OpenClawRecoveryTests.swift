@@ -80,8 +80,9 @@ struct OpenClawRecoveryTests {
         over.answer(
             "chat.history",
             Talk.history([Self.question, Talk.row("assistant", "Let me look."), Talk.row("assistant", "It is full.")]))
-        let text = era == .e1 ? "Let me look.\n\nIt is full." : "Let me look.It is full."
-        #expect(over.observations == [.lookedUp(RunID("r1"), .ended(RunEnd(text: text)))])
+        let rows = ["Let me look.", "It is full."].map { RunEnd.Row($0, beginsParagraph: era == .e1) }
+        #expect(RunEnd(rows: rows).text == "Let me look.\n\nIt is full.")
+        #expect(over.observations == [.lookedUp(RunID("r1"), .ended(RunEnd(rows: rows)))])
     }
 
     @Test("a row that says it stopped is the end, without waiting")
@@ -237,7 +238,9 @@ struct OpenClawRecoveryTests {
                 Self.question, Talk.row("assistant", "May", more: #","stopReason":"toolUse""#),
                 Talk.row("assistant", " I?", more: end), Talk.row("assistant", "Done.", more: end),
             ]))
-        let whole = RunEnd(text: "May I?\n\nDone.", includesFollowUp: true)
+        let rows = [RunEnd.Row("May"), RunEnd.Row(" I?"), RunEnd.Row("Done.", beginsParagraph: true)]
+        let whole = RunEnd(rows: rows, includesFollowUp: true)
+        #expect(whole.text == "May I?\n\nDone.")
         #expect(talk.observations.last == .lookedUp(RunID("r1"), .ended(whole)))
     }
 
@@ -251,7 +254,8 @@ struct OpenClawRecoveryTests {
         #expect(talk.observations == [])
         #expect(talk.methods == ["chat.history"])
         talk.answer("chat.history", Talk.history([Talk.row("user", "Hello?"), Talk.row("assistant", "One.")]))
-        #expect(talk.observations == [.said("r1", .finished(RunEnd(text: "One.\n\nTwo.")))])
+        let rows = ["One.", "Two."].map { RunEnd.Row($0, beginsParagraph: true) }
+        #expect(talk.observations == [.said("r1", .finished(RunEnd(rows: rows)))])
     }
 
     @Test("where the history cannot be had, an early gateway's end stands as it was told", arguments: [true, false])
@@ -283,7 +287,8 @@ struct OpenClawRecoveryTests {
                     Self.question, Talk.row("assistant", "May I?"),
                     Talk.row("assistant", "Done.", mark: #""runId":"exec-approval-followup:ap-1""#),
                 ], more: #","sessionInfo":{"hasActiveRun":false}"#))
-        let end = RunEnd(text: "May I?\n\nDone.", includesFollowUp: true)
+        let rows = [RunEnd.Row("May I?"), RunEnd.Row("Done.", beginsParagraph: true)]
+        let end = RunEnd(rows: rows, includesFollowUp: true)
         #expect(talk.observations.last == .lookedUp(RunID("r1"), .ended(end)))
     }
 }

@@ -98,7 +98,7 @@ extension OpenClawSession {
         switch payload?["status"]?.string {
         case "ok": askHistory(of: known.session, for: [run], .lastHistory, at: now)
         case "error":
-            let text = finding.end(joinedBy: decoder.separator).text
+            let text = finding.end(inParagraphs: decoder.tellsNewestSegment).text
             finish(
                 run, .failed(RunFailure(message: payload?["error"]?.string ?? "the agent gave no reason", text: text)),
                 at: now)
@@ -148,7 +148,7 @@ extension OpenClawSession {
     private mutating func conclude(_ run: RunID, wasLast: Bool, at now: Instant) {
         guard let finding = lookUps[run]?.finding else { return }
         let isAnswer = finding.hasText || (wasLast && finding.isQuestionThere)
-        finish(run, isAnswer ? .ended(finding.end(joinedBy: decoder.separator)) : .unknown, at: now)
+        finish(run, isAnswer ? .ended(finding.end(inParagraphs: decoder.tellsNewestSegment)) : .unknown, at: now)
     }
 
     /// An inline approval holds its run. Where the run is over and its session's question is open, it is a detached one, and the
@@ -202,7 +202,7 @@ extension OpenClawSession {
             if let text = held.text, finding.pieces.last?.text.trimmed != text.trimmed {
                 finding.pieces.append(.init(text: text, messageID: nil, isTruncated: false))
             }
-            end = finding.end(joinedBy: decoder.separator)
+            end = finding.end(inParagraphs: decoder.tellsNewestSegment)
             end.usage = held.usage
             end.reason = held.reason
         }

@@ -1,0 +1,123 @@
+extension RunEnd {
+    /// One row of a history. Histories give rows with or without the white space that stood at their ends (OpenClaw sheet 7.3).
+    package struct Row: Hashable, Sendable {
+        package var text: String
+        /// Not a piece of the text before it: a segment or a run of its own.
+        package var beginsParagraph: Bool
+
+        package init(_ text: String, beginsParagraph: Bool = false) {
+            self.text = text
+            self.beginsParagraph = beginsParagraph
+        }
+    }
+
+    /// An end that a history tells, row by row.
+    package init(
+        rows: [Row], reason: Reason = .stop, truncated: Bool = false, includesFollowUp: Bool = false
+    ) {
+        let text = RowJoining.text(of: rows, along: "")
+        self.init(
+            text: text.isEmpty ? nil : text, reason: reason, truncated: truncated, includesFollowUp: includesFollowUp)
+        // One row has no joint.
+        if rows.count > 1 { self.rows = rows }
+    }
+
+    /// The same end with its rows joined as the stream had them.
+    package func joined(along stream: String) -> RunEnd {
+        guard rows.count > 1, !stream.isEmpty else { return self }
+        var end = self
+        end.text = RowJoining.text(of: rows, along: stream)
+        return end
+    }
+}
+
+/// Puts the rows of a history together again.
+///
+/// Between two rows stands, in this order:
+/// - the white space that the stream had there, if the stream covers the joint. A joint that the stream had without any white
+///   space keeps none, unless the two rows would become one word;
+/// - the white space with which the stream ended there: what was streamed stays a beginning of the whole;
+/// - the rows' own white space;
+/// - a blank line.
+/// Where a paragraph begins there is a blank line in any case, unless the stream covers the joint.
+struct RowJoining {
+    private static let blankLine = Array("\n\n".utf8)
+
+    /// What the stream has before a row.
+    private enum Gap {
+        case covered(ArraySlice<UInt8>)
+        /// It ends here.
+        case begun(ArraySlice<UInt8>)
+        /// It says something else, or is over.
+        case unknown
+    }
+
+    private let stream: [UInt8]
+    /// Where the next row begins in the stream; nil once the two have parted.
+    private var place: Int?
+    private var text: [UInt8] = []
+    /// The white space at the end of the row before.
+    private var trailing: ArraySlice<UInt8> = []
+
+    static func text(of rows: [RunEnd.Row], along stream: String) -> String {
+        var joining = RowJoining(stream)
+        for row in rows { joining.add(row) }
+        return String(decoding: joining.text + joining.trailing, as: UTF8.self)
+    }
+
+    private init(_ stream: String) {
+        self.stream = Array(stream.utf8)
+        place = 0
+    }
+
+    private mutating func add(_ row: RunEnd.Row) {
+        let bytes = Array(row.text.utf8)
+        guard let first = bytes.firstIndex(where: { !Self.isSpace($0) }),
+            let last = bytes.lastIndex(where: { !Self.isSpace($0) })
+        else { return }
+        let core = bytes[first...last]
+        let gap = gap(before: core)
+        text += text.isEmpty ? Array(bytes[..<first]) : joint(gap, row, bytes[..<first], core)
+        text += core
+        trailing = bytes[(last + 1)...]
+    }
+
+    private func joint(
+        _ gap: Gap, _ row: RunEnd.Row, _ leading: ArraySlice<UInt8>, _ core: ArraySlice<UInt8>
+    ) -> [UInt8] {
+        var (before, after) = (trailing, leading)
+        switch gap {
+        case .covered(let streamed):
+            let isOneWord = text.last.map(Self.isWord) == true && core.first.map(Self.isWord) == true
+            if !streamed.isEmpty || !(row.beginsParagraph || isOneWord) { return Array(streamed) }
+        case .begun(let streamed): if !(trailing + leading).starts(with: streamed) { (before, after) = (streamed, []) }
+        case .unknown: break
+        }
+        let own = Array(before + after)
+        if own.isEmpty { return Self.blankLine }
+        return row.beginsParagraph && !Self.hasBlankLine(own) ? before + Self.blankLine + after : own
+    }
+
+    /// The stream's white space before the row, if what follows it is the row, or as much of it as was streamed.
+    private mutating func gap(before core: ArraySlice<UInt8>) -> Gap {
+        guard let place else { return .unknown }
+        self.place = nil
+        let rest = stream[place...]
+        guard let begins = rest.firstIndex(where: { !Self.isSpace($0) }) else {
+            return rest.isEmpty ? .unknown : .begun(rest)
+        }
+        let count = min(stream.count - begins, core.count)
+        guard stream[begins...].prefix(count).elementsEqual(core.prefix(count)) else { return .unknown }
+        if begins + core.count <= stream.count { self.place = begins + core.count }
+        return .covered(rest[..<begins])
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+    private static func hasBlankLine(_ space: [UInt8]) -> Bool { space.count { $0 == 0x0A } > 1 }
+
+    /// Letters and digits that are told apart by white space. Scripts beyond ASCII may do without.
+    private static func isWord(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+}
