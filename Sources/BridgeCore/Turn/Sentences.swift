@@ -30,6 +30,8 @@ enum Sentences {
     static let approvalCancelled = "The approval was withdrawn by the agent."
     static let approvalImpossible =
         "The agent asked for a decision that cannot be given on the phone, so it was refused."
+    static let approvalLeftUnshown =
+        "The agent asked for an approval that could not be shown here. Please decide it on the agent's machine."
     static let decisionNotAllowed =
         "The agent does not take this decision for this approval, so it was refused. Please ask again."
     static let narrowedToOnce =
@@ -48,6 +50,11 @@ enum Sentences {
 
     static func approvalNotShown(_ question: String) -> String {
         "The agent asked for an approval that could not be shown on the phone, so it was refused: \(words(question))"
+    }
+
+    /// Of a run that the bridge did not start: the relay's own answer is not a person's.
+    static func approvalLeft(reason: String) -> String {
+        "The approval was closed here (\(words(reason))) and is still open at the agent. Please decide it on the agent's machine."
     }
 
     static func approvalDenied(reason: String) -> String { "The approval was denied: \(words(reason))." }

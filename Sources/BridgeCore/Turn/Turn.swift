@@ -128,6 +128,8 @@ package struct Turn: Sendable {
     // MARK: The way to the agent
 
     package mutating func begin(at now: Instant) -> [TurnOrder] {
+        // There is nothing to hand over: it runs already.
+        if opening.isMirrored { phase = .handedOver }
         guard now < opening.windowEnds - settings.windowMargin else {
             // Too late for a bubble: the answer goes out by itself.
             bubbleIsOver = true
@@ -136,6 +138,15 @@ package struct Turn: Sendable {
         }
         deadlines.window = opening.windowEnds - settings.windowMargin
         return [post(.open)]
+    }
+
+    /// A mirrored run of which an earlier process heard, and this one nothing yet: it may be over.
+    package mutating func beganUnseen(at now: Instant) -> [TurnOrder] {
+        guard phase == .handedOver else { return [] }
+        text.missed()
+        phase = .searching(since: now)
+        if !agentAway { deadlines.look = now + settings.firstLook }
+        return []
     }
 
     /// Its place in the session's queue has come, and the agent is there.

@@ -21,6 +21,10 @@ extension Turn {
         at now: Instant
     ) -> [TurnOrder] {
         guard approvals.knows(approval) else { return [.note(.unknownApproval)] }
+        if let reason, opening.isMirrored {
+            // The relay closed the card by itself: no person has decided, and the question stays open at the agent.
+            return [.note(.decisionNotForwarded)] + sayOnce(Sentences.approvalLeft(reason: reason))
+        }
         var orders: [TurnOrder] = []
         let taken: ApprovalGrant
         let detached: Bool
@@ -90,6 +94,7 @@ extension Turn {
 
     /// A question that nobody sees must not hold the run for ever: the chat says what was asked, and only then is it denied.
     mutating func approvalNotShown(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
+        if opening.isMirrored { return sayOnce(Sentences.approvalLeftUnshown) }
         guard let refused = approvals.refuse(approval, agentAway: agentAway, at: now) else { return [] }
         let said = say(Sentences.approvalNotShown(refused.card.question))
         let denied = refused.decision.map { [resolve($0)] } ?? []
@@ -101,6 +106,10 @@ extension Turn {
         .command(.resolve(approval: approval, subject: subject, decision: .deny))
     }
 
+    private mutating func sayOnce(_ line: String) -> [TurnOrder] {
+        closingLines.contains(line) ? [] : say(line)
+    }
+
     /// A line of ours: with the end while the bubble is open, else as a short message.
     mutating func say(_ line: String) -> [TurnOrder] {
         if !bubbleIsOver, outcome == nil {
@@ -109,6 +118,12 @@ extension Turn {
         }
         guard !isClosed, let part = names.nextLine() else { return [] }
         return [post(.message(WholeMessage(part: part, text: line)))]
+    }
+
+    /// The person deleted or archived the chat. A mirrored run goes on unseen; one of our own is stopped.
+    package mutating func chatDeleted(at now: Instant) -> [TurnOrder] {
+        guard opening.isMirrored, !isClosed else { return stopRequested(at: now) }
+        return giveUp(at: now)
     }
 
     package mutating func stopRequested(at now: Instant) -> [TurnOrder] {

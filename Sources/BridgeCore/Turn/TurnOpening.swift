@@ -33,6 +33,10 @@ package struct TurnOpening: Sendable, Hashable {
         self.interaction == interaction || id.text == interaction.text
             || message.map { StableHash.text(of: $0.id.text) == interaction.text } ?? false
     }
+
+    /// A run that the scheduler or another client began, and that the bridge only shows. Nothing that the relay says may abort
+    /// it or answer its approvals: whoever began it never asked the relay.
+    package var isMirrored: Bool { message == nil }
 }
 
 package struct TurnSettings: Sendable, Hashable {

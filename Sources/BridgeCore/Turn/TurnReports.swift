@@ -169,10 +169,11 @@ extension Turn {
         return [.closeWindow, .note(.windowClosed)]
     }
 
-    /// The session or the interaction is gone at the relay: the run is aborted, nothing more is shown.
+    /// The session or the interaction is gone at the relay: nothing more is shown. A run of our own is aborted; a mirrored one
+    /// goes on unseen, and its approvals stay with whoever can answer them.
     mutating func giveUp(at now: Instant) -> [TurnOrder] {
         var orders: [TurnOrder] = [.abandonLane]
-        if occupiesAgent, !stopping {
+        if occupiesAgent, !stopping, !opening.isMirrored {
             orders += abortRuns()
             orders += approvals.denyOpen(at: now).map(resolve)
         }

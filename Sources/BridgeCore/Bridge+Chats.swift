@@ -1,0 +1,20 @@
+package import BridgeModel
+
+// What a chat knows beyond its turns, and turns of runs that the bridge did not begin.
+extension Bridge {
+    /// A mirrored run that began before this process did; `turnBegins` came before.
+    package mutating func beganUnseen(_ turn: TurnID, at now: Instant) {
+        change(turn, at: now) { $0.beganUnseen(at: now) }
+    }
+
+    /// The person deleted or archived the chat.
+    package mutating func deleted(session: SessionID, at now: Instant) {
+        let known = entries.values.filter { $0.turn.opening.session == session }.map(\.turn.opening)
+        // The youngest first, so that stopping the active one does not hand a waiting one over.
+        for opening in known.sorted(by: { $0.receivedAt > $1.receivedAt }) {
+            change(opening.id, at: now) { $0.chatDeleted(at: now) }
+        }
+        deliver(at: now)
+        keepChanged(.synced)
+    }
+}

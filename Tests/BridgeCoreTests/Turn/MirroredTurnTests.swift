@@ -1,0 +1,96 @@
+import BridgeModel
+import Testing
+
+@testable import BridgeCore
+
+@Suite("A run that the bridge did not begin")
+struct MirroredTurnTests {
+    private static func turn() -> Turn {
+        var opening = Make.opening
+        (opening.interaction, opening.message) = (nil, nil)
+        var turn = Turn(opening)
+        _ = turn.begin(at: .zero)
+        _ = turn.reported(.delivered(.open, message: MessageID("b1")), at: .zero)
+        _ = turn.on(.started)
+        _ = turn.on(.text(.append("Let me look.")))
+        return turn
+    }
+
+    private static func asking() -> Turn {
+        var turn = turn()
+        _ = turn.on(.approvalRequested(Make.request()))
+        return turn
+    }
+
+    @Test("a chat that is gone at the relay ends what is shown, and neither the run nor its approvals")
+    func gone() {
+        var mirrored = Self.asking()
+        #expect(mirrored.reported(.destinationGone(.sessionDeleted), at: .zero) == [.abandonLane, .agentFree, .closed])
+        var own = Make.asking(detached: false)
+        #expect(
+            own.reported(.destinationGone(.sessionDeleted), at: .zero)
+                == [.abandonLane, Make.abort, Make.resolve(.deny), .agentFree, .closed])
+    }
+
+    @Test("so does a chat that the person deletes; a run of our own is stopped")
+    func deleted() {
+        var mirrored = Self.asking()
+        #expect(mirrored.chatDeleted(at: .zero) == [.abandonLane, .agentFree, .closed])
+        #expect(mirrored.outcome == .gone)
+        var own = Make.speaking("Let me look.")
+        #expect(own.chatDeleted(at: .zero) == [.note(.stopRequested), Make.abort])
+    }
+
+    @Test("an approval that the relay will not show is left to others, and the bubble says so once")
+    func unshown() {
+        var turn = Self.asking()
+        #expect(turn.approvalNotShown(ApprovalID("a1"), at: .zero) == [])
+        #expect(turn.approvalNotShown(ApprovalID("a1"), at: .zero) == [])
+        let end = turn.on(.finished(RunEnd(text: "Let me look.")))
+        #expect(end == [Make.end("Let me look.\n\n\(Sentences.approvalLeftUnshown)", .stop), .agentFree])
+    }
+
+    @Test("an answer that the relay gives by itself is not passed on; a person's is")
+    func automatic() {
+        var turn = Self.asking()
+        #expect(
+            turn.decided(ApprovalID("a1"), .deny, reason: "timeout", at: .zero) == [.note(.decisionNotForwarded)])
+        let line = Sentences.approvalLeft(reason: "timeout")
+        #expect(
+            turn.on(.finished(RunEnd(text: "Let me look.")))
+                == [Make.end("Let me look.\n\n\(line)", .stop), .agentFree])
+        var decided = Self.asking()
+        #expect(decided.decided(ApprovalID("a1"), .approve, reason: nil, at: .zero) == [Make.resolve(.approve)])
+    }
+
+    @Test("a person's stop reaches it all the same")
+    func stopped() {
+        var turn = Self.turn()
+        #expect(turn.stopRequested(at: .zero) == [.note(.stopRequested), Make.abort])
+    }
+
+    @Test("it is never explained as a message that was not delivered")
+    func away() {
+        var opening = Make.opening
+        (opening.interaction, opening.message) = (nil, nil)
+        var turn = Turn(opening)
+        _ = turn.begin(at: .zero)
+        _ = turn.agentLost(at: .zero)
+        #expect(turn.deadlineHit(at: .at(300)) == [])
+        #expect(turn.outcome == nil)
+        _ = turn.agentBack(at: .at(301))
+        #expect(turn.deadlineHit(at: .at(302)) == [Make.lookUp])
+    }
+
+    @Test("one that began before this process did is looked for")
+    func unseen() {
+        var opening = Make.opening
+        (opening.interaction, opening.message) = (nil, nil)
+        var turn = Turn(opening)
+        _ = turn.begin(at: .zero)
+        #expect(turn.beganUnseen(at: .zero) == [])
+        #expect(turn.deadlineHit(at: .at(1)) == [Make.lookUp])
+        #expect(
+            turn.lookedUp(.ended(RunEnd(text: "Done.")), at: .at(1)) == [Make.end("Done.", .stop), .agentFree])
+    }
+}
