@@ -17,4 +17,12 @@ extension Bridge {
         deliver(at: now)
         keepChanged(.synced)
     }
+
+    mutating func tellsModel(of id: TurnID) -> Bool {
+        guard let message = entries[id]?.turn.opening.message else { return false }
+        if toldModels.count >= 1_000, toldModels[message.session] == nil { toldModels = [:] }
+        let isNews = toldModels[message.session] != message.model
+        toldModels[message.session] = message.model
+        return isNews
+    }
 }

@@ -11,7 +11,10 @@ extension Bridge {
     }
 
     mutating func handOverNext(of session: AgentSession, at now: Instant) {
-        while let id = nextToHandOver(of: session) { change(id, at: now) { $0.handOver(at: now) } }
+        while let id = nextToHandOver(of: session) {
+            let tellsModel = tellsModel(of: id)
+            change(id, at: now) { $0.handOver(at: now, tellsModel: tellsModel) }
+        }
     }
 
     mutating func nextToHandOver(of session: AgentSession) -> TurnID? {

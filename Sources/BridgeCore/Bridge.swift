@@ -58,6 +58,8 @@ package struct Bridge: ~Copyable {
     private var rememberedStops: [InteractionID: Instant] = [:]
     var gate = CommandGate()
     var obligations = Obligations()
+    /// The chosen model that a chat was told of last: it comes with every message, and the line about it comes once.
+    var toldModels: [SessionID: String] = [:]
     var orders: [BridgeOrder] = []
     private var deliveryWake: Instant?
     var agentPresent: Bool

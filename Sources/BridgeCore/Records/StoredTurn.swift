@@ -14,6 +14,7 @@ package struct StoredTurn: StoredForm {
     var runs: [RunID]?
     var endedRuns: [RunID]?
     var closingLines: [String]?
+    var notice: String?
     var usage: StoredUsage?
     var usageOfEarlierRuns: StoredUsage?
     var heldAtWindowClose: String?
@@ -39,6 +40,7 @@ package struct StoredTurn: StoredForm {
         case runs = "runs"
         case endedRuns = "ended_runs"
         case closingLines = "closing_lines"
+        case notice = "notice"
         case usage = "usage"
         case usageOfEarlierRuns = "usage_of_earlier_runs"
         case heldAtWindowClose = "held_at_window_close"
@@ -64,6 +66,7 @@ extension StoredTurn {
         carry(&turn.runs, as: &runs)
         carry(&turn.endedRuns, as: &endedRuns)
         carry(&turn.closingLines, &closingLines, absent: [])
+        carry(&turn.notice, &notice)
         carry(&turn.usage, as: &usage)
         carry(&turn.usageOfEarlierRuns, as: &usageOfEarlierRuns)
         carry(&turn.heldAtWindowClose, &heldAtWindowClose)

@@ -38,6 +38,9 @@ enum Sentences {
         "\u{201C}Always\u{201D} could not be granted to the agent as you chose it, so this was allowed once. It will ask again."
     static let narrowedToSession =
         "\u{201C}Always\u{201D} could not be granted to the agent as you chose it, so this was allowed for this session."
+    static let onlyAttachments =
+        "This message holds files alone, and the bridge cannot pass files on to the agent yet. Please write what you need as text."
+    static let emptyMessage = "This message was empty, so there was nothing to pass on to the agent."
     static let continues = "continues"
     static let denied = "denied"
 
@@ -67,6 +70,19 @@ enum Sentences {
         switch decision {
         case .approve, .approveAlways: "The approval was given elsewhere."
         case .deny: "The approval was denied elsewhere."
+        }
+    }
+
+    /// What of a message the agent never got, as one line; nil: all of it went.
+    static func leftBehind(attachments: Int, model: String?) -> String? {
+        let files = attachments == 1 ? "The attached file was" : "The \(attachments) attached files were"
+        let chosen = model.map { "model \(TextCut.marked(words($0), atMost: 100))" }
+        switch (attachments, chosen) {
+        case (0, nil): return nil
+        case (0, .some(let chosen)): return "The \(chosen) could not be set for the agent yet; its own model answered."
+        case (_, nil): return "\(files) not passed on: the bridge cannot carry files yet."
+        case (_, .some(let chosen)):
+            return "\(files) not passed on, and the \(chosen) could not be set: the bridge cannot carry them yet."
         }
     }
 

@@ -48,6 +48,8 @@ package struct Turn: Sendable {
     var endedRuns: Set<RunID> = []
     /// Sentences that the end carries after the text.
     var closingLines: [String] = []
+    /// What of the message could not be carried to the agent: one line, told once, after everything else in the end.
+    var notice: String?
     var usage: Usage?
     /// The next run's usage comes on top.
     var usageOfEarlierRuns: Usage?
@@ -130,6 +132,10 @@ package struct Turn: Sendable {
     package mutating func begin(at now: Instant) -> [TurnOrder] {
         // There is nothing to hand over: it runs already.
         if opening.isMirrored { phase = .handedOver }
+        return openBubble(at: now) + nothingToHandOver(at: now)
+    }
+
+    private mutating func openBubble(at now: Instant) -> [TurnOrder] {
         guard now < opening.windowEnds - settings.windowMargin else {
             // Too late for a bubble: the answer goes out by itself.
             bubbleIsOver = true
@@ -138,6 +144,13 @@ package struct Turn: Sendable {
         }
         deadlines.window = opening.windowEnds - settings.windowMargin
         return [post(.open)]
+    }
+
+    /// A message without text would be refused by the agent, or answered without the files it is about.
+    private mutating func nothingToHandOver(at now: Instant) -> [TurnOrder] {
+        guard let message = opening.message, message.text.allSatisfy(\.isWhitespace) else { return [] }
+        let line = message.attachments.isEmpty ? Sentences.emptyMessage : Sentences.onlyAttachments
+        return conclude(.neverSent, line: line, at: now)
     }
 
     /// A mirrored run of which an earlier process heard, and this one nothing yet: it may be over.
@@ -149,12 +162,14 @@ package struct Turn: Sendable {
         return []
     }
 
-    /// Its place in the session's queue has come, and the agent is there.
-    package mutating func handOver(at now: Instant) -> [TurnOrder] {
+    /// Its place in the session's queue has come, and the agent is there. `tellsModel`: the chat's model has not been told of.
+    package mutating func handOver(at now: Instant, tellsModel: Bool = true) -> [TurnOrder] {
         guard phase == .waiting else { return [] }
         deadlines.agent = nil
         phase = .handedOver
         guard let message = opening.message else { return [] }
+        notice = Sentences.leftBehind(
+            attachments: message.attachments.count, model: tellsModel ? message.model : nil)
         return [
             .command(.send(turn: opening.id, session: opening.agentSession, run: opening.run, message: message))
         ]

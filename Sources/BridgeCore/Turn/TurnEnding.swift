@@ -105,9 +105,9 @@ extension Turn {
     }
 
     func finalText(or outcome: TurnOutcome) -> String {
-        let text = joined(text.whole, closingLines)
-        guard text.isEmpty else { return text }
-        return outcome == .aborted ? Sentences.stopped : Sentences.emptyAnswer
+        let said = joined(text.whole, closingLines)
+        let text = said.isEmpty ? (outcome == .aborted ? Sentences.stopped : Sentences.emptyAnswer) : said
+        return joined(text, notice.map { [$0] } ?? [])
     }
 
     private func joined(_ text: String, _ lines: [String]) -> String {
@@ -144,7 +144,7 @@ extension Turn {
             late = String(whole.utf8[whole.utf8.index(whole.startIndex, offsetBy: held.utf8.count)...]) ?? whole
             if !held.isEmpty, let first = late.firstIndex(where: { !$0.isNewline }) { late = String(late[first...]) }
         }
-        return joined(late, closingLines)
+        return joined(late, closingLines + (notice.map { [$0] } ?? []))
     }
 
     /// Whole messages without the interaction. The usage stands with the first.
@@ -161,8 +161,9 @@ extension Turn {
         var orders: [TurnOrder] = [.note(.windowClosed)]
         orders += tools.finishAll(status: .completed, label: Sentences.continues).map { .post($0) }
         heldAtWindowClose = text.whole
-        let held = joined(text.whole, closingLines + [line])
+        let held = joined(text.whole, closingLines + [line] + (notice.map { [$0] } ?? []))
         closingLines = []
+        notice = nil
         return orders + endBubble(with: held, reason: nil) + [.closeWindow]
     }
 

@@ -185,6 +185,7 @@ enum Full {
         turn.runs = [RunID("r2"), RunID("r3")]
         turn.endedRuns = [RunID("r3")]
         turn.closingLines = ["line"]
+        turn.notice = "notice"
         turn.usage = usage
         turn.usageOfEarlierRuns = usage
         turn.heldAtWindowClose = "held"
