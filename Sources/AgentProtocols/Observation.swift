@@ -12,10 +12,24 @@ package enum Observation: Hashable, Sendable {
     /// The run that was to be stopped is stopped, was over, or never began.
     case abortAnswered(RunID)
     case lookedUp(RunID, RunLookup)
-    /// The agent's scheduler began a run: in this session, of this name, where it says so.
-    case jobStarted(session: AgentSession?, run: RunID?)
+    /// The agent's scheduler began or ended a job.
+    case jobStarted(AgentJob)
+    case jobFinished(AgentJob)
     case linkLost
     case linkBack
+}
+
+/// What the scheduler says of a job; what it does not say is nil.
+package struct AgentJob: Hashable, Sendable {
+    package var name: String?
+    package var session: AgentSession?
+    package var run: RunID?
+
+    package init(name: String?, session: AgentSession? = nil, run: RunID? = nil) {
+        self.name = name
+        self.session = session
+        self.run = run
+    }
 }
 
 package struct AgentPrompt: Hashable, Sendable {

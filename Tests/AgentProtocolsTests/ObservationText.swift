@@ -21,7 +21,8 @@ enum ObservationText {
         case .lookedUp(let run, .ended(let end)): "looked up \(run) \(self.end(end))"
         case .lookedUp(let run, .failed(let failure)): "looked up \(run) \(self.failure(failure))"
         case .lookedUp(let run, .unknown): "looked up \(run) unknown"
-        case .jobStarted(let session, let run): "job started in \(session?.text ?? "?") \(run?.text ?? "")"
+        case .jobStarted(let job): "job started in \(job.session?.text ?? "?") \(job.run?.text ?? "")"
+        case .jobFinished(let job): "job finished in \(job.session?.text ?? "?") \(job.run?.text ?? "")"
         case .linkLost: "link lost"
         case .linkBack: "link back"
         }

@@ -82,12 +82,14 @@ struct MirrorTroubleTests {
         }
         world.run(seconds: 30)
         #expect(world.authorizations["createSession"] == "Bearer \(RelayOptions().bridgeToken)")
-        #expect(Self.texts(world) == ["Hello."])
+        // The words of the refused one are shown with those of the next.
+        #expect(Self.texts(world) == ["Hello.", "Hello."])
+        #expect(world.relay.sessions.count == 1)
         let note = try #require(Self.notes(world).first { $0.contains("made no chat") })
         #expect(note.contains("401") && note.contains("sophon-bridge pair"))
     }
 
-    @Test("a chat that could not be written down is used all the same, and is the session's chat after a restart")
+    @Test("a full disk puts the chat off, and the session has one chat after a restart")
     func unwritten() {
         let world = Self.world(["Hello?", "Again?"])
         world.start()
@@ -103,5 +105,192 @@ struct MirrorTroubleTests {
         #expect(world.relay.sessions.count == 1)
         #expect(Self.texts(world).last == "Hello.")
         #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
+    }
+
+    // MARK: Chats that are not to be had
+
+    @Test(
+        "a chat of unknown outcome is asked for three times at most, and the next run begins anew",
+        arguments: [Fault.Kind.status(500, retryAfterMilliseconds: nil), .reset, .replyLost, .truncated])
+    func unknown(fault: Fault.Kind) {
+        let world = Self.world(["Hello?", "Again?"])
+        world.relay.plan(Fault(fault, method: "createSession", count: 3))
+        world.start()
+        world.otherClientSends("Hello?", in: "agent:main:terminal", as: "run-1", after: .milliseconds(200))
+        world.time.after(.seconds(60)) {
+            #expect(world.relay.tally.calls["createSession"] == 3)
+            #expect(Self.texts(world).isEmpty)
+            #expect(Self.notes(world).filter { $0.contains("made no chat") }.count == 1)
+        }
+        world.otherClientSends("Again?", in: "agent:main:terminal", as: "run-2", after: .seconds(70))
+        world.run(seconds: 90)
+        #expect(world.relay.tally.calls["createSession"] == 4)
+        #expect(Self.texts(world) == ["Hello.", "Hello."])
+        // Those whose answers were lost stay empty.
+        #expect(world.relay.sessions.filter { $0.messages.isEmpty }.count <= 3)
+        #expect(world.openTurns == 0)
+    }
+
+    @Test("a process that dies over and over while the chat's outcome is unknown asks three times in all")
+    func dying() {
+        let world = Self.world()
+        world.relay.plan(Fault(.slow(milliseconds: 60_000), method: "createSession", count: 10))
+        world.start()
+        world.otherClientSends("Hello?", in: "agent:main:terminal", as: "run-1", after: .milliseconds(200))
+        for number in 1...6 {
+            world.time.after(.seconds(Int64(number) * 12)) {
+                world.kill()
+                world.start()
+            }
+        }
+        world.run(seconds: 100)
+        #expect(world.callsMade["createSession"] == 3)
+    }
+
+    @Test("being told to wait is no try: after five of them the chat is made, at the moment that was named")
+    func waits() {
+        let world = Self.world()
+        world.relay.plan(
+            Fault(.status(503, retryAfterMilliseconds: 4_000), method: "createSession", count: 5))
+        world.start()
+        world.otherClientSends("Hello?", in: "agent:main:terminal", as: "run-1", after: .milliseconds(200))
+        world.time.after(.seconds(19)) { #expect(world.relay.tally.calls["createSession"] == 5) }
+        world.run(seconds: 60)
+        #expect(world.relay.tally.calls["createSession"] == 6)
+        #expect(Self.texts(world) == ["Hello."])
+    }
+
+    @Test("a run whose process died before its chat was made is shown by the next one", arguments: GatewayEra.allCases)
+    func interrupted(era: GatewayEra) {
+        let slow = GatewayScript((20, .says("Slowly ")), (9_000, .says("done.")), (30, .finishes))
+        let world = LiveWorld(era, scripts: ["Hello?": slow])
+        world.mirror = .cron
+        world.relay.plan(Fault(.status(503, retryAfterMilliseconds: 4_000), method: "createSession", count: 1))
+        world.start()
+        world.schedulerRuns("Hello?", job: "j", in: "agent:main:cron:j", as: "run-1", after: .milliseconds(200))
+        world.time.after(.seconds(2)) {
+            world.kill()
+            world.start()
+        }
+        world.run(seconds: 60)
+        #expect(Self.texts(world) == ["Slowly done."])
+        #expect(world.openTurns == 0)
+    }
+
+    // MARK: Deleted chats
+
+    @Test(
+        "a deleted or archived chat is forgotten: the next run gets another, also after a restart",
+        arguments: [true, false])
+    func deleted(archives: Bool) {
+        let world = Self.world(["Hello?", "Again?", "More?"])
+        world.start()
+        let session = "agent:main:terminal"
+        world.otherClientSends("Hello?", in: session, as: "run-1", after: .milliseconds(200))
+        if archives { world.archivesChat(0, after: .seconds(3)) } else { world.deletesChat(0, after: .seconds(3)) }
+        world.otherClientSends("Again?", in: session, as: "run-2", after: .seconds(5))
+        world.time.after(.seconds(8)) {
+            world.kill()
+            world.start()
+        }
+        world.otherClientSends("More?", in: session, as: "run-3", after: .seconds(12))
+        world.run(seconds: 30)
+        #expect(world.relay.tally.calls["createSession"] == 2)
+        let chats = world.relay.sessions
+        #expect(chats.last?.messages.map(\.text) == ["Hello.", "Hello."])
+        #expect(world.relay.tally.refusals.isEmpty, "\(world.relay.tally.refusals)")
+    }
+
+    @Test("with mute no run of that session is shown any more, also after a restart, until the configuration says new")
+    func muted() {
+        let world = Self.world(["Hello?", "Again?", "More?", "News?"])
+        world.deletedChats = .mute
+        world.start()
+        let session = "agent:main:terminal"
+        world.otherClientSends("Hello?", in: session, as: "run-1", after: .milliseconds(200))
+        world.deletesChat(0, after: .seconds(3))
+        world.otherClientSends("Again?", in: session, as: "run-2", after: .seconds(5))
+        world.time.after(.seconds(8)) {
+            world.kill()
+            world.start()
+        }
+        world.otherClientSends("More?", in: session, as: "run-3", after: .seconds(12))
+        world.time.after(.seconds(20)) {
+            #expect(world.relay.tally.calls["createSession"] == 1)
+            world.kill()
+            world.deletedChats = .new
+            world.start()
+        }
+        world.otherClientSends("News?", in: session, as: "run-4", after: .seconds(24))
+        world.run(seconds: 40)
+        #expect(world.relay.tally.calls["createSession"] == 2)
+        #expect(world.relay.sessions.last?.messages.map(\.text) == ["Hello."])
+    }
+
+    @Test("the relay's word on a call that the chat is gone does the same", arguments: [true, false])
+    func goneByCall(mutes: Bool) {
+        let world = Self.world(["Hello?", "Again?", "More?"])
+        world.deletedChats = mutes ? .mute : .new
+        world.start()
+        let session = "agent:main:terminal"
+        world.otherClientSends("Hello?", in: session, as: "run-1", after: .milliseconds(200))
+        world.time.after(.seconds(3)) {
+            world.relay.plan(Fault(.refused(status: 404, code: "session_not_found"), method: "sendMessage"))
+        }
+        world.otherClientSends("Again?", in: session, as: "run-2", after: .seconds(4))
+        world.otherClientSends("More?", in: session, as: "run-3", after: .seconds(8))
+        world.run(seconds: 30)
+        #expect(world.relay.tally.calls["createSession"] == (mutes ? 1 : 2))
+        #expect(Self.texts(world).count == (mutes ? 1 : 2))
+        #expect(world.openTurns == 0)
+    }
+
+    // MARK: What the relay may not do to them
+
+    @Test(
+        "a run of others goes on and its approval stays open, whatever the relay refuses or the person deletes",
+        arguments: [GatewayEra.e3, .e4], [true, false])
+    func untouched(era: GatewayEra, deletes: Bool) {
+        let script = GatewayScript(
+            (20, .says("May I? ")), (60, .asksApproval(id: "a1", command: "reboot")), (100, .says("Done.")),
+            (50, .finishes))
+        let world = LiveWorld(era, scripts: ["Hello?": script])
+        world.mirror = .all
+        world.decision = nil
+        if !deletes {
+            let refusal = Fault(.refused(status: 410, code: "session_deleted"), method: "requestApproval", count: 9)
+            world.relay.plan(refusal)
+        }
+        world.start()
+        world.otherClientSends("Hello?", in: "agent:main:terminal", as: "run-1", after: .milliseconds(200))
+        if deletes { world.deletesChat(0, after: .seconds(3)) }
+        world.run(seconds: 20)
+        #expect(world.gateway.isActive("run-1"))
+        #expect(
+            !world.gateway.calls.contains { $0.contains("resolve") || $0 == "chat.abort" }, "\(world.gateway.calls)")
+        #expect(world.openTurns == 0)
+    }
+
+    @Test(
+        "an approval whose card the relay refuses is left to others, and the bubble says so",
+        arguments: [GatewayEra.e3, .e4])
+    func refusedCard(era: GatewayEra) {
+        let script = GatewayScript(
+            (20, .says("May I? ")), (60, .asksApproval(id: "a1", command: "reboot")),
+            (100, .toolReturns(id: "t", output: "")), (100, .says("Done.")), (50, .finishes))
+        let world = LiveWorld(era, scripts: ["Hello?": script])
+        world.mirror = .all
+        world.relay.plan(Fault(.refused(status: 400, code: "invalid_request"), method: "requestApproval", count: 9))
+        world.start()
+        world.otherClientSends("Hello?", in: "agent:main:terminal", as: "run-1", after: .milliseconds(200))
+        world.time.after(.seconds(5)) {
+            #expect(world.gateway.isActive("run-1"))
+            world.gateway.otherClientDecides("a1", "allow-once", at: world.time.now)
+        }
+        world.run(seconds: 30)
+        #expect(!world.gateway.calls.contains { $0.contains("resolve") }, "\(world.gateway.calls)")
+        let text = Self.texts(world).first ?? ""
+        #expect(text.hasPrefix("May I? Done."))
+        #expect(text.contains("could not be shown here"))
     }
 }

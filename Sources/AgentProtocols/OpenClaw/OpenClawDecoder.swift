@@ -176,13 +176,12 @@ package struct OpenClawDecoder: AgentDecoder {
                 id: ApprovalID(id), outcome: .decided(decision), by: payload["resolvedBy"]?.string)
             return [signal(nil, payload["request"] ?? payload, .approvalSettled(settlement))]
         case "cron":
-            // No state, and in older builds no run: bound by its session (sheet 6.1).
-            guard payload["action"]?.holds("started") == true else { return [] }
-            return [
-                .jobStarted(
-                    session: payload["sessionKey"]?.string.map { AgentSession($0) },
-                    run: payload["runId"]?.string.map { RunID($0) })
-            ]
+            // No state, and in older builds no run: bound by its session or by its name (sheet 6.1).
+            let job = AgentJob(
+                name: payload["jobId"]?.string, session: payload["sessionKey"]?.string.map { AgentSession($0) },
+                run: payload["runId"]?.string.map { RunID($0) })
+            if payload["action"]?.holds("started") == true { return [.jobStarted(job)] }
+            return payload["action"]?.holds("finished") == true ? [.jobFinished(job)] : []
         case "tick", "health", "presence", "heartbeat", "shutdown", "sessions.changed", "session.message",
             "session.operation", "session.approval", "chat.side_result", "update.available",
             "device.pair.requested", "device.pair.resolved":

@@ -32,6 +32,7 @@ package struct Configuration: Hashable, Sendable {
         package var agent = Agent.openClaw(Agent.OpenClaw())
         package var whenBusy = WhenBusy.wait
         package var mirror = Mirror.cron
+        package var deletedChats = DeletedChats.new
 
         package init() {}
     }
@@ -84,6 +85,9 @@ package struct Configuration: Hashable, Sendable {
 
     /// Which of the runs that no phone message began are shown on the phone.
     package enum Mirror: String, Hashable, Sendable, CaseIterable { case all, cron, none }
+
+    /// What becomes of the runs of a session whose chat the person has deleted: another chat, or none.
+    package enum DeletedChats: String, Hashable, Sendable, CaseIterable { case new, mute }
 
     /// What becomes of running turns when the bridge is stopped.
     package enum OnStop: String, Hashable, Sendable, CaseIterable { case resume, close }

@@ -37,7 +37,9 @@ package enum ConfigurationExample {
               "// when_busy": "A message that comes during a run: wait for its end, or steer the run where the agent can.",
               "when_busy": "wait",
               "// mirror": "Runs that no phone message began: show all, those of cron, or none.",
-              "mirror": "cron"
+              "mirror": "cron",
+              "// deleted_job_chats": "The chat of such runs was deleted or archived: new makes another for the next run, mute shows none of its session any more.",
+              "deleted_job_chats": "new"
             }
           ],
           "// state_dir": "$XDG_STATE_HOME/sophon or ~/.local/state/sophon when null. SOPHON_STATE_DIR, --state-dir",

@@ -158,13 +158,16 @@ package struct ConfigurationLoader {
     ) -> Configuration.Connection {
         var connection = Configuration.Connection()
         let section = reader.section(
-            value, at: "connections[\(index)]", keys: ["name", "relay", "agent", "when_busy", "mirror"])
+            value, at: "connections[\(index)]",
+            keys: ["name", "relay", "agent", "when_busy", "mirror", "deleted_job_chats"])
         connection.name = ConnectionName(
             reader.value("name", of: section, as: .connectionName, else: connection.name.text))
         connection.relay = relay(section, isOnly: isOnly)
         connection.agent = agent(section, isOnly: isOnly)
         connection.whenBusy = reader.value("when_busy", of: section, as: .choice, else: connection.whenBusy)
         connection.mirror = reader.value("mirror", of: section, as: .choice, else: connection.mirror)
+        connection.deletedChats = reader.value(
+            "deleted_job_chats", of: section, as: .choice, else: connection.deletedChats)
         return connection
     }
 

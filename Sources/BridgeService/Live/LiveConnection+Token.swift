@@ -78,8 +78,7 @@ extension LiveConnection {
         }
         if isOther {
             // Chats of the old installation are not there in the new one.
-            let chats = mirroring.withLock { $0.forgetChats() }
-            let entries = chats.map { JournalEntry.setting(name: Self.chatSetting + $0.text, value: nil) }
+            let entries = mirroring.withLock { $0.forgetChats() }.flatMap { Self.forgetting($0) }
             if !entries.isEmpty { journal.submit(entries, .written, done: nil) }
         }
         runner?.use(token: new)

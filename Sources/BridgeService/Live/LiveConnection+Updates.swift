@@ -8,14 +8,12 @@ extension LiveConnection {
     func take(_ update: RelayUpdate) {
         switch update.payload {
         case .message(let message, let sealedText): accept(message, isSealed: sealedText != nil, update)
+        case .stop(.sessionDeleted), .sessionEnded: chatDeleted(update)
         case .stop: stop(update)
         case .approval(let approval, let decision, let details):
             change(update) {
                 $0.decided(approval, decision, scope: details.scope, reason: details.reason, at: $1)
             }
-        case .sessionEnded:
-            guard let session = update.session else { return acknowledge(update) }
-            change(update) { $0.stopped(session: session, interaction: nil, at: $1) }
         case .installationRevoked, .model, .sessionStarted, .taskStopped, .deviceAdded, .deviceRevoked,
             .sessionKeyGranted, .other:
             acknowledge(update)
@@ -98,6 +96,12 @@ extension LiveConnection {
 
     private static let sealedSentence =
         "This message is encrypted, and this bridge has no key for it. Start an unencrypted chat."
+
+    private func chatDeleted(_ update: RelayUpdate) {
+        guard let session = update.session else { return acknowledge(update) }
+        forgetChat(session)
+        change(update) { $0.deleted(session: session, at: $1) }
+    }
 
     private func stop(_ update: RelayUpdate) {
         guard let session = update.session else { return acknowledge(update) }

@@ -21,6 +21,7 @@ package final class LiveConnection: Sendable {
         package var mirror = Configuration.Mirror.none
         /// Bytes that may wait in memory before nothing more is read from the agent.
         package var memoryLimit = 64 << 20
+        package var deletedChats = Configuration.DeletedChats.new
         package var journal: any TurnJournal
         /// Makes the agent's link, which tells what happens on it.
         package var agent: @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink
@@ -59,6 +60,8 @@ package final class LiveConnection: Sendable {
         var sleep = SuspendWatch()
         /// Messages that are being written down, by the names of their own.
         var accepting: [TurnID: UserMessage] = [:]
+        /// What the journal does not have yet of the chats that this bridge makes.
+        var unkeptChats: [String: [UInt8]?] = [:]
         /// Which chats know that messages are not taken.
         var toldWhy: [SessionID: Instant] = [:]
         /// What answered the last call in the relay's place.
@@ -91,7 +94,7 @@ package final class LiveConnection: Sendable {
         gate = Locked(MemoryGate(limit: parts.memoryLimit))
         missingToken = parts.missingToken
         token = Locked(TokenState(token: parts.missingToken == nil ? parts.relay.token : nil))
-        mirroring = Locked(Mirroring(parts.mirror))
+        mirroring = Locked(Mirroring(parts.mirror, deletedChats: parts.deletedChats))
         self.tell = tell
         let links = links
         let heard = Locked<(@Sendable (RelayAnswer) -> Void)?>(nil)
@@ -150,10 +153,7 @@ package final class LiveConnection: Sendable {
         let contents = try journal.load()
         let restoring = JournalRestoring(contents, clock: clock)
         for fault in restoring.faults { tell(.note(name, fault)) }
-        for (setting, value) in contents.settings where setting.hasPrefix(Self.chatSetting) {
-            let session = AgentSession(String(setting.dropFirst(Self.chatSetting.count)))
-            mirroring.withLock { $0.learn(SessionID(String(decoding: value, as: UTF8.self)), of: session) }
-        }
+        restoreChats(contents.settings)
         runner.remember(restoring.storedCalls)
         for turn in restoring.turns { agent?.adopt(turn.record) }
         runner.tell { bridge, now in
@@ -310,8 +310,11 @@ package final class LiveConnection: Sendable {
                     bridge.sendAnswered(answer, run: run, at: now)
                 case .abortAnswered(let run): bridge.abortAnswered(run, at: now)
                 case .lookedUp(let run, let found): bridge.lookedUp(found, of: run, at: now)
-                case .jobStarted(let session, let run): mirroring.withLock { $0.jobStarted(in: session, run: run) }
-                case .linkLost: bridge.agentLost(at: now)
+                case .jobStarted(let job): mirroring.withLock { $0.jobStarted(job, at: now) }
+                case .jobFinished(let job): mirroring.withLock { $0.jobFinished(job) }
+                case .linkLost:
+                    mirroring.withLock { $0.linkLost() }
+                    bridge.agentLost(at: now)
                 case .linkBack: bridge.agentBack(at: now)
                 case .prompt, .stopSent, .decisionSent: break
                 }
@@ -356,6 +359,7 @@ package final class LiveConnection: Sendable {
         if gate.withLock({ $0.isClosed }) { heedMemory() }
         guard case .refused(let refusal) = answer.outcome else { return }
         tell(.callFailed(name, attempt.turn, attempt.name, refusal, answer.request))
+        forgetChat(of: attempt.turn, after: refusal)
     }
 
     /// Told when it begins, when it changes and when the relay itself has answered again. A call that was not answered at all

@@ -113,7 +113,7 @@ package final class Replay {
             }
         case .lookedUp(let run, let lookup): runner.tell { bridge, now in bridge.lookedUp(lookup, of: run, at: now) }
         case .abortAnswered(let run): runner.tell { bridge, now in bridge.abortAnswered(run, at: now) }
-        case .jobStarted: break
+        case .jobStarted, .jobFinished: break
         case .linkLost: runner.tell { bridge, now in bridge.agentLost(at: now) }
         case .linkBack: runner.tell { bridge, now in bridge.agentBack(at: now) }
         }

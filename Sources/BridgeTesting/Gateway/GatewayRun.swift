@@ -33,6 +33,8 @@ struct GatewayRun {
     /// When a delta left last: they are paced (sheet 6.2).
     var sentAt: Instant?
     var startedAtMilliseconds = 0
+    /// The scheduler's job, which ends with it.
+    var job: String?
 
     var whole: String { earlier + segment }
     var isOver: Bool {

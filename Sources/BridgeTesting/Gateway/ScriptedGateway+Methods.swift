@@ -144,6 +144,35 @@ extension ScriptedGateway {
         admit(run, session, text, script, owner: nil, at: now)
     }
 
+    /// The scheduler's run.
+    package mutating func schedulerRuns(
+        _ text: String, job: String, in session: String, as run: String, at now: Instant
+    ) {
+        tellOfJob(job, "started", in: session, run)
+        otherClientSends(text, in: session, as: run, at: now)
+        runs[run]?.job = job
+    }
+
+    /// A job that was begun and whose run has not come yet, or comes never.
+    package mutating func schedulerStarts(_ job: String, in session: String, at now: Instant) {
+        tellOfJob(job, "started", in: session, nil)
+    }
+
+    package mutating func schedulerFinishes(_ job: String, in session: String, at now: Instant) {
+        tellOfJob(job, "finished", in: session, nil)
+    }
+
+    /// No state. The session is told from E2 on, the run in E4 alone (sheet 6.1).
+    func jobEvent(_ job: String, _ action: String, in session: String, _ run: String?) -> GatewayValue {
+        (["jobId": "\(job)", "action": "\(action)"] as GatewayValue)
+            .with("sessionKey", era == .e1 ? nil : .text(session))
+            .with("runId", era == .e4 ? run.map { .text($0) } : nil)
+    }
+
+    mutating func tellOfJob(_ job: String, _ action: String, in session: String, _ run: String?) {
+        broadcast("cron", jobEvent(job, action, in: session, run))
+    }
+
     private mutating func admit(
         _ key: String, _ session: String, _ text: String, _ script: GatewayScript, owner: Int?, at now: Instant
     ) {

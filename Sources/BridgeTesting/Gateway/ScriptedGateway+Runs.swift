@@ -212,6 +212,7 @@ extension ScriptedGateway {
         ]
         for name in more.names { payload = payload.with(name, more[name]) }
         broadcast("chat", payload)
+        if let job = run.job { tellOfJob(job, "finished", in: run.session, id) }
     }
 
     // MARK: Frames of a run

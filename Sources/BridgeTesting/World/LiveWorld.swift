@@ -124,6 +124,11 @@ package final class LiveWorld: @unchecked Sendable {
     package func otherClientSends(_ text: String, in session: String, as run: String, after: Duration) {
         sides[0].otherClientSends(text, in: session, as: run, after: after)
     }
+    package func schedulerRuns(_ text: String, job: String, in session: String, as run: String, after: Duration) {
+        sides[0].schedulerRuns(text, job: job, in: session, as: run, after: after)
+    }
+    package func deletesChat(_ index: Int, after: Duration) { sides[0].deletesChat(index, after: after) }
+    package func archivesChat(_ index: Int, after: Duration) { sides[0].archivesChat(index, after: after) }
     package func agentSays(_ signals: [RunSignal], after: Duration) { sides[0].agentSays(signals, after: after) }
     package func use(_ token: Secret, after: Duration) { sides[0].use(token, after: after) }
     package func stops(_ index: Int, wholeChat: Bool = false, after: Duration) {

@@ -249,6 +249,7 @@ extension WorldSide {
     ) {
         callLimits.insert(request.timeout)
         let method = request.url.split(separator: "/").last.map(String.init) ?? ""
+        callsMade[method, default: 0] += 1
         authorizations[method] = request.headers.first { $0.name == "Authorization" }?.value
         let begun = now
         func end(_ result: Result<HTTPResponse, HTTPFailure>, after: Duration) {

@@ -57,10 +57,13 @@ package final class WorldSide: @unchecked Sendable {
     package internal(set) var callLimits: Set<Duration> = []
     /// The authorization of the newest call of each method.
     package internal(set) var authorizations: [String: String] = [:]
+    /// How many of each method have left.
+    package internal(set) var callsMade: [String: Int] = [:]
     private var tellAsAgent: ((AgentLinkEvent) -> Void)?
     package var bridge = BridgeSettings()
     /// Which of the agent's own runs are shown.
     package var mirror = Configuration.Mirror.none
+    package var deletedChats = Configuration.DeletedChats.new
     /// Without one, early gateways give no rights.
     package var hasDevice = true
     package var token = RelayOptions().bridgeToken
@@ -152,6 +155,23 @@ package final class WorldSide: @unchecked Sendable {
         pump()
     }
 
+    /// The person deletes a chat, by its place among those of the relay.
+    package func deletesChat(_ index: Int, after: Duration) { changesChat(index, "DELETE", "", after: after) }
+    package func archivesChat(_ index: Int, after: Duration) { changesChat(index, "POST", "/archive", after: after) }
+
+    private func changesChat(_ index: Int, _ method: String, _ path: String, after: Duration) {
+        time.after(after) { [self] in
+            let chats = relay.sessions
+            guard chats.indices.contains(index) else { return }
+            let exchange = relay.respond(
+                to: RawRequest(
+                    method: method, target: "/v1/me/sessions/\(chats[index].id)\(path)",
+                    headers: [RawHeader("Authorization", "Bearer \(RelayOptions().userToken)")]), at: moment)
+            precondition(exchange.response.status < 300, "the relay would not: \(exchange.response.status)")
+            pump()
+        }
+    }
+
     private func decideLater() {
         for approval in relay.pendingApprovals where !decided.contains(approval.id) {
             let usual = decision.map { (tap: $0, after: decisionTime) }
@@ -181,6 +201,14 @@ package final class WorldSide: @unchecked Sendable {
     package func otherClientSends(_ text: String, in session: String, as run: String, after: Duration) {
         time.after(after) { [self] in
             gateway.otherClientSends(text, in: session, as: run, at: now)
+            pump()
+        }
+    }
+
+    /// The agent's scheduler.
+    package func schedulerRuns(_ text: String, job: String, in session: String, as run: String, after: Duration) {
+        time.after(after) { [self] in
+            gateway.schedulerRuns(text, job: job, in: session, as: run, at: now)
             pump()
         }
     }
@@ -248,6 +276,7 @@ package final class WorldSide: @unchecked Sendable {
                 edges: agentEdges, save: { _ in }, tell: listening)
         }
         parts.mirror = mirror
+        parts.deletedChats = deletedChats
         return parts
     }
 

@@ -99,6 +99,7 @@ final class RunEdges {
         parts.mirror = connection.mirror
         parts.memoryLimit = limits.memory(of: connections)
         if case .failure(let error) = known { parts.missingToken = "\(error)" }
+        parts.deletedChats = connection.deletedChats
         return parts
     }
 

@@ -80,9 +80,9 @@ struct OpenClawRecoveryTests {
         over.answer(
             "chat.history",
             Talk.history([Self.question, Talk.row("assistant", "Let me look."), Talk.row("assistant", "It is full.")]))
-        let rows = ["Let me look.", "It is full."].map { RunEnd.Row($0, beginsParagraph: era == .e1) }
-        #expect(RunEnd(rows: rows).text == "Let me look.\n\nIt is full.")
-        #expect(over.observations == [.lookedUp(RunID("r1"), .ended(RunEnd(rows: rows)))])
+        let ended = ["Let me look.", "It is full."].map { RunEnd.Row($0, beginsParagraph: era == .e1) }
+        #expect(RunEnd(rows: ended).text == "Let me look.\n\nIt is full.")
+        #expect(over.observations == [.lookedUp(RunID("r1"), .ended(RunEnd(rows: ended)))])
     }
 
     @Test("a row that says it stopped is the end, without waiting")

@@ -258,10 +258,19 @@ package struct OpenClawSession: ~Copyable {
                 if holdsEnd(signal, at: now) { continue }
                 notice(signal, at: now)
                 told.append(.signal(signal))
-            case .sendAnswered, .abortAnswered, .lookedUp, .jobStarted, .linkLost, .linkBack: told.append(observation)
+            case .jobStarted(let job): told.append(.jobStarted(spelt(job)))
+            case .jobFinished(let job): told.append(.jobFinished(spelt(job)))
+            case .sendAnswered, .abortAnswered, .lookedUp, .linkLost, .linkBack: told.append(observation)
             }
         }
         observed(told)
+    }
+
+    /// In the canonical form, as the frames of its run are: each may have another (sheet 7.5).
+    private func spelt(_ job: AgentJob) -> AgentJob {
+        var job = job
+        job.session = job.session.map { sessionNames.ours(for: $0) }
+        return job
     }
 
     mutating func observed(_ observations: [Observation]) {

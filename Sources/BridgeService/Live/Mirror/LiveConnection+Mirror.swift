@@ -1,0 +1,166 @@
+import BridgeCore
+import BridgeModel
+import Locking
+
+// Runs that no phone message began: their chats, and the turns that show them.
+extension LiveConnection {
+    /// Called while the bridge is ours, so that no event of the run can come between this one and the turn that it begins. What
+    /// comes back are the chats to be made when the bridge is let go.
+    func mirror(_ signal: RunSignal, on bridge: inout Bridge, at now: Instant) -> AgentSession? {
+        // What begins now would have its chat in the installation that is left.
+        guard token.withLock({ $0.farewell == nil }) else { return nil }
+        let wall = clock.wallMilliseconds
+        switch mirroring.withLock({ $0.heard(signal, at: now, wall: wall) }) {
+        case .none: return nil
+        case .begin(let beginning):
+            begin(beginning, on: &bridge, at: now)
+            return nil
+        case .makeChat(let session): return session
+        }
+    }
+
+    /// The intent is written down before the call leaves, the chat's id before any other call names it.
+    func makeChat(for session: AgentSession) {
+        guard let intent = mirroring.withLock({ $0.chatIsAsked(for: session) }) else { return }
+        let entry = JournalEntry.setting(name: Self.recordName(session), value: intent.bytes)
+        journal.submit([entry], .synced) { [weak self] failure in
+            guard let self else { return }
+            if let failure {
+                journalFails(failure)
+                return chatAnswered(.unwritten, "the intent could not be written down", for: session)
+            }
+            loose.makeChat { [weak self] answer in
+                let (verdict, reason) = RunChat.Answer.judge(answer.outcome)
+                self?.chatAnswered(verdict, reason, for: session)
+            }
+        }
+    }
+
+    private func chatAnswered(_ answer: RunChat.Answer, _ reason: String, for session: AgentSession) {
+        guard case .made(let chat) = answer else { return noChat(answer, reason, for: session) }
+        keep([Self.chatName(session): Array(chat.text.utf8), Self.recordName(session): nil]) { [weak self] in
+            guard let self else { return }
+            runner?.tell { bridge, now in
+                let asked = mirroring.withLock { $0.chatAnswered(answer, for: session, at: now) }
+                guard case .begins(let beginnings) = asked else { return }
+                for beginning in beginnings { begin(beginning, on: &bridge, at: now) }
+            }
+        }
+    }
+
+    private func noChat(_ answer: RunChat.Answer, _ reason: String, for session: AgentSession) {
+        let now = clock.now
+        let (asked, record) = mirroring.withLock {
+            ($0.chatAnswered(answer, for: session, at: now), $0.record(of: session))
+        }
+        guard case .kept(let runs) = asked else { return }
+        keep([Self.recordName(session): record.bytes]) {}
+        tell(
+            .note(
+                name,
+                "the relay made no chat for \(runs) runs of the agent's own, whose words are kept for the chat of the next "
+                    + "one: \(reason)"))
+    }
+
+    /// What could not be written holds all the same, and is written when there is room: until then a restart would make the
+    /// session another chat.
+    private func keep(_ settings: [String: [UInt8]?], done: @escaping @Sendable () -> Void) {
+        journal.submit(settings.map { .setting(name: $0.key, value: $0.value) }, .synced) { [weak self] failure in
+            if let self, let failure {
+                condition.withLock { $0.unkeptChats.merge(settings) { _, new in new } }
+                journalFails(failure)
+            }
+            done()
+        }
+    }
+
+    /// Called when the journal can be written again.
+    func keepChats() {
+        let settings = condition.withLock { state in
+            defer { state.unkeptChats = [:] }
+            return state.unkeptChats
+        }
+        if !settings.isEmpty { keep(settings) {} }
+    }
+
+    // MARK: The chat is gone
+
+    /// The relay says of a call that the chat is not there any more (relay sheet 10.2).
+    func forgetChat(of turn: TurnID, after refusal: RelayRefusal) {
+        guard refusal.code == .sessionNotFound || refusal.code == .sessionDeleted,
+            let chat = ask({ $0.turn(turn)?.opening.session }) ?? nil
+        else { return }
+        forgetChat(chat)
+    }
+
+    /// The person deleted or archived it: the next run gets another, or none.
+    func forgetChat(_ chat: SessionID) {
+        guard let gone = mirroring.withLock({ $0.chatDeleted(chat) }) else { return }
+        keep([Self.chatName(gone.session): nil, Self.recordName(gone.session): gone.record?.bytes]) {}
+    }
+
+    // MARK: Settings
+
+    /// The ids first: an intent whose chat was made is over.
+    func restoreChats(_ settings: [String: [UInt8]]) {
+        let wall = clock.wallMilliseconds
+        var useless: [JournalEntry] = []
+        mirroring.withLock { mirroring in
+            for (setting, value) in settings where setting.hasPrefix(Self.chatSetting) {
+                let session = AgentSession(String(setting.dropFirst(Self.chatSetting.count)))
+                mirroring.learn(SessionID(String(decoding: value, as: UTF8.self)), of: session)
+            }
+            for (setting, value) in settings.sorted(by: { $0.key < $1.key })
+            where setting.hasPrefix(RunChatRecord.settingPrefix) {
+                let session = AgentSession(String(setting.dropFirst(RunChatRecord.settingPrefix.count)))
+                let isOfUse = RunChatRecord(value).map { mirroring.learn($0, of: session, wall: wall) } ?? false
+                if !isOfUse { useless.append(.setting(name: setting, value: nil)) }
+            }
+        }
+        if !useless.isEmpty { journal.submit(useless, .written, done: nil) }
+    }
+
+    private static let chatSetting = "chat:"
+
+    /// Neither its chat nor that it has none is known any more.
+    static func forgetting(_ session: AgentSession) -> [JournalEntry] {
+        [.setting(name: chatName(session), value: nil), .setting(name: recordName(session), value: nil)]
+    }
+
+    private static func chatName(_ session: AgentSession) -> String { chatSetting + session.text }
+    private static func recordName(_ session: AgentSession) -> String { RunChatRecord.settingPrefix + session.text }
+
+    // MARK: Turns
+
+    private func begin(_ beginning: Mirroring.Beginning, on bridge: inout Bridge, at now: Instant) {
+        let turn = TurnID(StableHash.text(of: "\(name) \(beginning.session) \(beginning.run)"))
+        bridge.turnBegins(
+            TurnOpening(
+                id: turn, session: beginning.chat, interaction: nil, agentSession: beginning.session,
+                run: beginning.run, message: nil, receivedAt: now, windowEnds: now + UpdateIntake.window), at: now)
+        if beginning.isUnseen { bridge.beganUnseen(turn, at: now) }
+        for signal in beginning.said { bridge.agentSays(signal, at: now) }
+    }
+}
+
+extension RunChat.Answer {
+    /// By the relay's code, else by the status (relay sheet 10.2); and why there is no chat.
+    static func judge(_ outcome: RelayAnswer.Outcome) -> (RunChat.Answer, reason: String) {
+        switch outcome {
+        case .delivered(let receipt):
+            receipt.session.map { (.made($0), "") } ?? (.unknown, "its answer named no chat")
+        case .unknown(let reason): (.unknown, reason)
+        case .refused(let refusal): judge(refusal)
+        }
+    }
+
+    private static func judge(_ refusal: RelayRefusal) -> (RunChat.Answer, reason: String) {
+        let remedy = refusal.status == 401 ? "; pair again: sophon-bridge pair" : ""
+        let reason = "\(refusal.status) \(refusal.code) \(refusal.message)\(remedy)"
+        switch refusal.status {
+        case 429, 503: return (.wait(refusal.retryAfter ?? .seconds(5)), reason)
+        case 408, 425, 500...: return (.unknown, reason)
+        default: return (refusal.code == .rateLimited ? .wait(refusal.retryAfter ?? .seconds(5)) : .refused, reason)
+        }
+    }
+}
