@@ -1,11 +1,13 @@
 """Runs that no message of the phone began: the agent's scheduler, another client."""
 
+import asyncio
 import unittest
 
 from harness import Stage, until
-from peers.steps import Hold, Say
+from peers.scheduler import scheduler_runs
+from peers.steps import Approval, Hold, Say
 from scheduling import Scenarios, scenario
-from stories import ERAS
+from stories import ERAS, INLINE_ERAS
 
 JOB, TERMINAL = "agent:main:cron:backup", "agent:main:terminal"
 
@@ -16,20 +18,34 @@ def finals(stage, session=None):
             if bubble.interaction is None and session in (None, bubble.session)]
 
 
+def configuration(**connection):
+    return {"connections": [connection]}
+
+
+def asked(stage):
+    """How often the relay was asked for a chat."""
+    return [call.method for call in stage.relay.calls].count("createSession")
+
+
+def runs(stage, text, run_id, said):
+    stage.gateway.plan(text, Say([said]))
+    scheduler_runs(stage.gateway, text, JOB, run_id, "backup")
+
+
 def in_era(era):
     @scenario(90)
     async def test(self):
         async with Stage(era) as stage:
             stage.gateway.plan("Back up.", Say(["The backup ", "is ", "done."]))
             stage.gateway.other_client_sends("Hello?", TERMINAL, "terminal-1")
-            stage.gateway.other_client_sends("Back up.", JOB, "job-1")
+            scheduler_runs(stage.gateway, "Back up.", JOB, "job-1", "backup")
             await until(lambda: finals(stage) == ["The backup is done."], 30, "the job's answer")
             chat, = {bubble.session for bubble in stage.phone.bubbles.values()}
 
             # The next morning, and the bridge was killed meanwhile: the same chat, and the answer that was on its way is whole.
             await stage.bridge.restart_after_kill()
             stage.gateway.plan("And again.", Say(["Half of it "]), Hold("night"), Say(["and the rest."]))
-            stage.gateway.other_client_sends("And again.", JOB, "job-2")
+            scheduler_runs(stage.gateway, "And again.", JOB, "job-2", "backup")
             half = lambda: any("Half" in bubble.streamed for bubble in stage.phone.bubbles.values())
             await until(half, 30, "the beginning of the second answer")
             await stage.bridge.restart_after_kill()
@@ -42,8 +58,86 @@ def in_era(era):
             await stage.ended(turn)
             stage.expect(turn, "I made a backup.")
             self.assertEqual([send["session"] for send in stage.gateway.sends], [JOB])
-            self.assertEqual([call.method for call in stage.relay.calls].count("createSession"), 1)
+            self.assertEqual(asked(stage), 1)
             stage.check(turn)
+
+    return test
+
+
+def private_in_era(era):
+    @scenario(60)
+    async def test(self):
+        async with Stage(era) as stage:
+            stage.gateway.plan("Privately?", Say(["A secret."]))
+            stage.gateway.other_client_sends("Privately?", JOB, "before")
+            await asyncio.sleep(1)
+            runs(stage, "Back up.", "job-1", "Done.")
+            await until(lambda: finals(stage) == ["Done."], 30, "the job's answer")
+            stage.gateway.other_client_sends("Privately?", JOB, "after-1")
+            await stage.bridge.restart_after_kill()
+            stage.gateway.other_client_sends("Privately?", JOB, "after-2")
+            await asyncio.sleep(1)
+            runs(stage, "Once more.", "job-2", "Done again.")
+            await until(lambda: len(finals(stage)) == 2 and finals(stage)[1], 30, "the job's second answer")
+            self.assertEqual(finals(stage), ["Done.", "Done again."])
+            self.assertEqual(asked(stage), 1)
+
+    return test
+
+
+def deleted_with(choice, archives=False):
+    @scenario(60)
+    async def test(self):
+        options = {} if choice is None else {"configuration": configuration(deleted_job_chats=choice)}
+        async with Stage("E3", **options) as stage:
+            runs(stage, "Back up.", "job-1", "Done.")
+            await until(lambda: finals(stage) == ["Done."], 30, "the job's answer")
+            first, = {bubble.session for bubble in stage.phone.bubbles.values()}
+            stage.relay.delete_session(first, archives)
+            await until(lambda: not stage.relay.updates, 20, "the deletion is acknowledged")
+            await stage.bridge.restart_after_kill()
+            runs(stage, "Again.", "job-2", "Done again.")
+            if choice == "mute":
+                await asyncio.sleep(3)
+                self.assertEqual(asked(stage), 1)
+                self.assertEqual(finals(stage), ["Done."])
+                # Another job is another chat.
+                stage.gateway.plan("Mail.", Say(["No mail."]))
+                scheduler_runs(stage.gateway, "Mail.", "agent:main:cron:mail", "mail-1", "mail")
+                await until(lambda: finals(stage)[-1] == "No mail.", 30, "the other job's answer")
+                return
+            await until(lambda: len(finals(stage)) == 2 and finals(stage)[1], 30, "the next answer")
+            self.assertEqual(finals(stage), ["Done.", "Done again."])
+            self.assertNotEqual(list(stage.phone.bubbles.values())[1].session, first)
+            self.assertEqual(asked(stage), 2)
+
+    return test
+
+
+def untouched_in_era(era):
+    """Approval and run of somebody else, and a relay that refuses the card, then lets the chat go."""
+    @scenario(60)
+    async def test(self):
+        async with Stage(era, configuration=configuration(mirror="all")) as stage:
+            stage.relay.planned["requestApproval"] = [(400, "invalid_request")] * 3
+            stage.gateway.plan("Reboot.", Say(["May I? "]), Approval("reboot", detached=False), Say(["Done."]))
+            run = stage.gateway.other_client_sends("Reboot.", TERMINAL, "terminal-1")
+            await until(lambda: "requestApproval" in [call.method for call in stage.relay.calls], 30, "the refused card")
+            await asyncio.sleep(2)
+            self.assertEqual((run.state, stage.gateway.resolve_calls, stage.gateway.aborts), ("running", [], []))
+            next(iter(stage.gateway.approvals.values())).decide("allow-once", "Somebody else")
+            await until(lambda: finals(stage) and finals(stage)[0], 30, "the answer")
+            self.assertTrue(finals(stage)[0].startswith("May I? Done."), finals(stage))
+            self.assertIn("could not be shown here", finals(stage)[0])
+
+            # The same run once more, and its chat is deleted while the question is open.
+            stage.relay.planned.clear()
+            again = stage.gateway.other_client_sends("Reboot.", TERMINAL, "terminal-2")
+            await until(lambda: stage.phone.approvals, 30, "the card")
+            stage.relay.delete_session(next(iter(stage.phone.bubbles.values())).session)
+            await until(lambda: not stage.relay.updates, 20, "the deletion is acknowledged")
+            await asyncio.sleep(2)
+            self.assertEqual((again.state, stage.gateway.resolve_calls, stage.gateway.aborts), ("running", [], []))
 
     return test
 
@@ -51,6 +145,102 @@ def in_era(era):
 class MirrorTests(Scenarios):
     for era in ERAS:
         locals()[f"test_{era}_a_job_has_one_chat_and_a_terminal_has_none"] = in_era(era)
+        locals()[f"test_{era}_a_private_run_in_a_job_s_session_stays_private"] = private_in_era(era)
+    for era in INLINE_ERAS:
+        locals()[f"test_{era}_a_run_of_others_is_neither_aborted_nor_answered"] = untouched_in_era(era)
+    test_a_deleted_chat_is_followed_by_another = deleted_with(None)
+    test_an_archived_chat_is_followed_by_another = deleted_with("new", archives=True)
+    test_a_deleted_chat_is_followed_by_none_with_mute = deleted_with("mute")
+
+
+class NoChatTests(Scenarios):
+    """`createSession` fails."""
+
+    @scenario(60)
+    async def test_told_to_wait_it_waits_as_told(self):
+        async with Stage("E3") as stage:
+            stage.relay.planned["createSession"] = [(429, "rate_limited", 3.0), (503, "temporarily_unavailable", 4.0)] * 2
+            runs(stage, "Back up.", "job-1", "Done.")
+            await until(lambda: finals(stage) == ["Done."], 60, "the job's answer")
+            calls = [call for call in stage.relay.calls if call.method == "createSession"]
+            self.assertEqual(len(calls), 5)
+            waits = [after.at - before.at for before, after in zip(calls, calls[1:])]
+            for wait, least in zip(waits, [3.0, 4.0, 3.0, 4.0]):
+                self.assertGreaterEqual(wait, least)
+
+    @scenario(90)
+    async def test_unknown_outcomes_are_three_tries_and_the_words_are_kept(self):
+        async with Stage("E2") as stage:
+            stage.relay.planned["createSession"] = ["applied-but-lost", "500", "applied-but-lost"]
+            runs(stage, "Back up.", "job-1", "Done.")
+            await until(lambda: asked(stage) == 3, 40, "three tries")
+            await asyncio.sleep(15)
+            self.assertEqual((asked(stage), finals(stage)), (3, []))
+            runs(stage, "Again.", "job-2", "Done again.")
+            await until(lambda: len(finals(stage)) == 2 and all(finals(stage)), 30, "both answers")
+            self.assertEqual(finals(stage), ["Done.", "Done again."])
+            self.assertEqual(asked(stage), 4)
+
+    @scenario(60)
+    async def test_after_a_final_refusal_the_words_go_into_the_next_run_s_chat(self):
+        async with Stage("E4") as stage:
+            stage.relay.planned["createSession"] = [(400, "invalid_request")]
+            runs(stage, "Back up.", "job-1", "Done.")
+            await until(lambda: asked(stage) == 1, 30, "the refusal")
+            await asyncio.sleep(2)
+            # The words outlive the process: this era's history knows whose they are.
+            await stage.bridge.restart_after_kill()
+            runs(stage, "Again.", "job-2", "Done again.")
+            await until(lambda: len(finals(stage)) == 2 and all(finals(stage)), 40, "both answers")
+            self.assertEqual(sorted(finals(stage)), ["Done again.", "Done."])
+            self.assertEqual(asked(stage), 2)
+
+    @scenario(60)
+    async def test_an_intent_outlives_the_process(self):
+        async with Stage("E3") as stage:
+            stage.relay.planned["createSession"] = [(503, "temporarily_unavailable", 5.0)]
+            stage.gateway.plan("Back up.", Say(["Slowly "]), Hold("night"), Say(["done."]))
+            scheduler_runs(stage.gateway, "Back up.", JOB, "job-1", "backup")
+            await until(lambda: asked(stage) == 1, 30, "the first try")
+            await stage.bridge.restart_after_kill()
+            await until(lambda: asked(stage) == 2, 30, "the next process asks")
+            stage.gateway.release("night")
+            await until(lambda: finals(stage) == ["Slowly done."], 40, "the job's answer")
+
+
+class LeftBehindTests(Scenarios):
+    """What the bridge cannot carry yet."""
+
+    @scenario(60)
+    async def test_files_and_a_model_are_told_of_in_the_bubble(self):
+        async with Stage("E3") as stage:
+            file = {"key": "u/1", "url": "https://relay.example/u/1", "mime": "image/png", "name": "a.png"}
+            stage.gateway.plan("Look at this.", Say(["I see "]), Hold("look"), Say(["nothing."]))
+            turn = stage.relay.ask("Look at this.", attachments=[file], model="big-1")
+            await stage.streaming(turn)
+            await stage.bridge.restart_after_kill()
+            stage.gateway.release("look")
+            await stage.ended(turn)
+            stage.expect(turn, "I see nothing.\n\nThe attached file was not passed on, and the model big-1 could not be set: "
+                               "the bridge cannot carry them yet.")
+            plain = stage.ask("And now?", Say(["Nothing."]), session=turn.session)
+            await stage.ended(plain)
+            stage.expect(plain, "Nothing.")
+            stage.check(turn, plain)
+
+    @scenario(60)
+    async def test_files_alone_are_answered(self):
+        async with Stage("E1") as stage:
+            file = {"key": "u/1", "url": "https://relay.example/u/1", "mime": "image/png", "name": "a.png"}
+            turn = stage.relay.ask("", attachments=[file])
+            await stage.ended(turn)
+            self.assertIn("files alone", stage.phone.final(turn.interaction))
+            self.assertEqual(stage.gateway.sends, [])
+            after = stage.ask("Hello?", Say(["Hi."]), session=turn.session)
+            await stage.ended(after)
+            stage.expect(after, "Hi.")
+            stage.check(turn, after)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -75,6 +75,7 @@ class Relay:
         self.updates = {}             # Unacknowledged: update id -> update.
         self.sockets = []
         self.sockets_made = 0
+        self.planned = {}             # method -> faults of its next calls: "applied-but-lost", or (status, code[, seconds]).
         self.hold = {}                # method -> asyncio.Event: the call waits, already applied, before its answer.
         self._numbers = itertools.count(1000)
         self._recording = recording
@@ -104,13 +105,14 @@ class Relay:
         self.rules.sessions.add(session)
         return session
 
-    def ask(self, text, session=None, update_id=None, message_id=None, interaction=None, created_at=None, **message):
+    def ask(self, text, session=None, update_id=None, message_id=None, interaction=None, created_at=None, model=None,
+            **message):
         """The user writes. Names given by the test make duplicates and coincidences."""
         session = session or self.new_session()
         interaction, message_id = interaction or base62("int_"), message_id or base62("msg_")
         self.rules.interactions.setdefault(interaction, self.clock.now())
         self.phone.asked.setdefault(interaction, (session, text, time.monotonic()))
-        payload = {"session": {"id": session, "model": None}, "message": {"id": message_id, "text": text, **message}}
+        payload = {"session": {"id": session, "model": model}, "message": {"id": message_id, "text": text, **message}}
         update_id = self.push("session.message", payload, session, interaction, update_id, created_at)
         return Asked(session, interaction, message_id, update_id, time.monotonic())
 
@@ -125,6 +127,16 @@ class Relay:
         body = self.rules.approvals.get(approval_id, {})
         payload = {"approval_id": approval_id, "decision": decision, **fields}
         return self.push("approval.resolved", payload, body.get("session_id"), body.get("interaction_id"))
+
+    def delete_session(self, session, archives=False):
+        """The person deletes the chat: what is asked there is denied, what runs is cancelled (sheet 4.3, 4.4)."""
+        if not archives:
+            self.rules.sessions.discard(session)
+            for approval_id, body in self.rules.approvals.items():
+                if body["session_id"] == session and approval_id not in self.phone.decisions:
+                    self.decide(approval_id, "deny", reason="session_deleted")
+            self.stop(session, reason="session_deleted")
+        self.push("session.ended", {"session": {"id": session}}, session)
 
     def push(self, kind, payload, session=None, interaction=None, update_id=None, created_at=None):
         update_id = update_id or str(next(self._numbers))
@@ -261,7 +273,8 @@ class Relay:
         request_id = request.headers.get("x-request-id") or "req_" + secrets.token_hex(8)
         if not request.path.startswith("/v1/bridge/") or method not in FIELDS or request.method != "POST":
             return self._failure(404, "not_found", request_id=request_id)
-        fault = self.faults.next() if self.faults else None
+        planned = self.planned.get(method)
+        fault = planned.pop(0) if planned else self.faults.next() if self.faults else None
         call = Call(time.monotonic(), method, None, None, None, fault, request_id, request.bearer)
         if self._recording:
             self.calls.append(call)
@@ -282,6 +295,8 @@ class Relay:
             return self._failure(429, "rate_limited", wait, bucket.headers(bucket_name), call.request_id)
         headers = bucket.headers(bucket_name)
         match call.fault:
+            case (status, code, *wait):
+                return self._failure(status, code, *wait, headers=headers, request_id=call.request_id)
             case "reset":
                 return DROP
             case "500":
