@@ -50,6 +50,9 @@ extension Bridge {
     /// The record that the command waited for is written, or could not be and need not be.
     package mutating func commandKept(_ number: CommandNumber, at now: Instant) {
         guard let (command, id) = gate.leave(number) else { return }
+        #if PLANTED_FAULTS
+            if PlantedFault.sendAfterStop.isPlanted { return orders.append(.command(command)) }
+        #endif
         let isRefusal = if case .resolve(_, _, .deny, _) = command { true } else { false }
         // A refusal leaves whatever became of its turn.
         guard isRefusal || entries[id]?.turn.maySend(command) == true else { return }
@@ -66,11 +69,17 @@ extension Bridge {
 
     /// From an earlier process. The agent is told when it is back.
     package mutating func restore(_ obligation: Obligation, since: Instant) {
+        #if PLANTED_FAULTS
+            if PlantedFault.abortForgotten.isPlanted { return }
+        #endif
         obligations.add(obligation, since: since, isWritten: true)
     }
 
     /// A turn of an earlier process that was being stopped: its obligations may not have been written.
     mutating func oweAgain(_ turn: Turn, at now: Instant) {
+        #if PLANTED_FAULTS
+            if PlantedFault.abortForgotten.isPlanted { return }
+        #endif
         guard turn.stopping, turn.occupiesAgent else { return }
         for run in turn.runsToAbort {
             obligations.add(.abort(session: turn.opening.agentSession, run: run), since: now)

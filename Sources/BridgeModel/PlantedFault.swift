@@ -31,6 +31,16 @@
         case pairingGivenUp
         /// A stopped connection that gets a new token opens its socket alone.
         case newTokenWithoutLanes
+        /// What a Stop owes is not known to the next process.
+        case abortForgotten
+        /// A Stop lets stand what was approved and not confirmed, and a new link says it again.
+        case allowRepeated
+        /// A Stop does not take back the message that waits for the disk.
+        case sendAfterStop
+        /// Another message of a turn is acknowledged, and nothing more.
+        case secondMessageLost
+        /// "Always" is granted without the limit that the person set.
+        case scopeWidened
 
         /// The one that is planted for the task that runs; one at a time.
         @TaskLocal package static var planted: PlantedFault?

@@ -277,6 +277,10 @@ struct ApprovalLedger: Sendable, Hashable {
     mutating func denyOpen(at now: Instant) -> [Decision] {
         order.compactMap { id in
             guard let approval = approvals[id], approval.mayBeApproved else { return nil }
+            #if PLANTED_FAULTS
+                let isTold = if case .decided = approval.state { !approval.owed } else { false }
+                if PlantedFault.allowRepeated.isPlanted, isTold { return nil }
+            #endif
             approvals[id]?.owed = false
             approvals[id]?.decidedAt = now
             set(id, .decided(.deny))

@@ -56,6 +56,11 @@ extension LiveConnection {
         #endif
         journal.accept(accepted) { [weak self, opening] result in
             guard let self else { return }
+            #if PLANTED_FAULTS
+                if PlantedFault.secondMessageLost.isPlanted, case .success(.turnIsTaken) = result {
+                    return acknowledge(update)
+                }
+            #endif
             if case .success(.turnIsTaken) = result, let isTaken { return isTaken() }
             defer { condition.withLock { $0.accepting[UpdateIntake.ownTurn(of: message)] = nil } }
             switch result {

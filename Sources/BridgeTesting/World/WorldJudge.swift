@@ -101,7 +101,9 @@ struct WorldJudge {
             }
             for breach in side.gateway.breaches.prefix(3) { violation("asked against the sheet: \(breach)", run) }
             for message in plan.messages where message.side == index { judge(message, index, side, run) }
+            for message in plan.messages where message.side == index { judgeSecond(message, side, run) }
             judgePrivacy(index, side, run)
+            judgeScopes(index, side, run)
             judgeTasks(index, side, run)
             if cameToRest, !violations.isEmpty || !freshIsExact(index, side) {
                 if !freshIsExact(index, side) { violation("a fresh message on side \(index) was not answered", run) }
@@ -152,6 +154,29 @@ struct WorldJudge {
         for heard in side.gateway.heard where heard.method == "chat.abort" {
             if heard.name.hasPrefix("private") || heard.name.hasPrefix("job") {
                 violation("the run \(heard.name), which the bridge did not start, was aborted", run)
+            }
+        }
+    }
+
+    /// It is answered beside the bubble of the first.
+    private mutating func judgeSecond(_ message: WorldPlan.Message, _ side: WorldSide, _ run: WorldRun) {
+        let lenient: Set<WorldPlan.Theme> = [.refusals, .disk, .sleep, .numbers, .stops]
+        guard let second = message.second, plan.themes.isDisjoint(with: lenient) else { return }
+        guard let sent = side.sent.first(where: { $0.text == message.text }),
+            run.deleted["\(message.side) \(sent.session)"] == nil
+        else { return }
+        let chat = side.relay.sessions.first { $0.id == sent.session }?.messages.filter { $0.role == .agent } ?? []
+        let said = chat.flatMap { WorldScript.words(of: second.name, in: $0.text) }
+        let expected = second.words(plan.eras[message.side])
+        if said != expected { violation("the second message \(second.name) was answered with \(said)", run) }
+    }
+
+    private mutating func judgeScopes(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        for heard in side.gateway.heard where heard.decision == "allow-always" {
+            let message = plan.messages.first { $0.side == index && $0.script.approval == heard.name }
+            guard let decision = message?.decision else { continue }
+            if decision.tap != "approve_always" || decision.isNarrow {
+                violation("\(heard.name) was granted for ever, and the person said \(decision)", run)
             }
         }
     }
@@ -231,7 +256,10 @@ struct WorldJudge {
         if plan.themes.contains(.refusals) { return judgeWhole(name, expected, said, run) }
         guard isExact(message) else { return }
         let text = message.script.text(plan.eras[message.side])
-        if answer.text != text {
+        // What was narrowed is said once in the chat.
+        let wasNarrowed =
+            message.decision?.isNarrow == true && answer.text.hasPrefix(text + "\n\n“Always” could not be granted")
+        if answer.text != text, !wasNarrowed {
             violation("\(name) ended with \(answer.text.debugDescription) instead of \(text.debugDescription)", run)
         }
     }

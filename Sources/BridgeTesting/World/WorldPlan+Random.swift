@@ -31,9 +31,15 @@ extension WorldPlan {
                 at: .milliseconds(Int64.random(in: 100...9_000, using: &random)),
                 side: Int.random(in: 0..<eras.count, using: &random), chat: Int.random(in: 0...2, using: &random),
                 script: script)
-            let tap = random.pick(["approve", "approve", "deny"])
+            let tap = random.pick(["approve", "approve", "approve_always", "deny"])
+            let scope = tap == "approve_always" ? random.pick([nil, "all", "session", "host", "planet"]) : nil
             message.decision = Decision(
-                tap: tap, after: .milliseconds(Int64.random(in: 50...6_000, using: &random)))
+                tap: tap, scope: ApprovalScope(kind: scope, value: scope == "host" ? "gateway" : nil),
+                after: .milliseconds(Int64.random(in: 50...6_000, using: &random)))
+            if random.happens(0.15) {
+                message.second = WorldScript(.text, name: "m\(seed)y\(number)", using: &random)
+                message.secondAfter = .milliseconds(Int64.random(in: 1...4_000, using: &random))
+            }
             if hasStops, random.happens(0.6) {
                 message.stopsAfter = .milliseconds(Int64.random(in: 0...7_000, using: &random))
             }

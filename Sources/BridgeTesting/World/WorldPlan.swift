@@ -20,12 +20,18 @@ package struct WorldPlan: Sendable {
         /// What the person taps when asked, and after how long; nil: nothing.
         package var decision: Decision?
         package var stopsAfter: Duration?
+        /// Another message under its interaction, and how long after it.
+        package var second: WorldScript?
+        package var secondAfter = Duration.zero
 
         package var text: String { "Question \(script.name)?" }
     }
 
     package struct Decision: Sendable {
         package var tap: String
+        package var scope = ApprovalScope()
+        /// "Always", and not everywhere.
+        var isNarrow: Bool { ![ApprovalScope(), ApprovalScope(kind: "all")].contains(scope) }
         package var after: Duration
     }
 

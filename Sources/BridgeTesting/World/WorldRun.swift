@@ -45,7 +45,10 @@ package final class WorldRun {
         self.plan = plan
         random = SeededGenerator(seed: plan.seed &* 31 &+ 7)
         var scripts: [String: GatewayScript] = [:]
-        for message in plan.messages { scripts[message.text] = message.script.script }
+        for message in plan.messages {
+            scripts[message.text] = message.script.script
+            if let second = message.second { scripts[Self.question(second)] = second.script }
+        }
         world = LiveWorld(plan.eras, scripts: scripts, seed: plan.seed)
         judge = WorldJudge(plan)
     }
@@ -75,7 +78,7 @@ package final class WorldRun {
             if let bytes = plan.heldBytes { side.bridge.delivery.heldBytes = bytes }
             side.decide = { [plan] approval in
                 let message = plan.messages.first { approval.id.hasSuffix($0.script.approval) }
-                return message?.decision.map { ($0.tap, $0.after) } ?? ("deny", .seconds(1))
+                return message?.decision.map { ($0.tap, $0.scope, $0.after) } ?? ("deny", ApprovalScope(), .seconds(1))
             }
             side.onFrameToAgent = { [weak self] frame in
                 guard let self else { return }
@@ -92,6 +95,10 @@ package final class WorldRun {
         }
         for message in plan.messages {
             world.sides[message.side].writes(message.text, chat: message.chat, after: message.at)
+            if let second = message.second {
+                world.sides[message.side].writesAgain(
+                    Self.question(second), under: message.text, after: message.at + message.secondAfter)
+            }
             guard let after = message.stopsAfter else { continue }
             world.sides[message.side].stops(message.text, after: message.at + after)
         }
@@ -120,6 +127,7 @@ package final class WorldRun {
         }
     }
 
+    static func question(_ script: WorldScript) -> String { "Question \(script.name)?" }
     static func fresh(_ side: Int) -> String { "Fresh \(side)?" }
 
     // MARK: What goes wrong

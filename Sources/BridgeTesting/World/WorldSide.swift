@@ -47,7 +47,7 @@ package final class WorldSide: @unchecked Sendable {
     package var decision: String? = "approve"
     package var decisionTime = Duration.milliseconds(800)
     /// Which tap answers an approval, and after how long, where not all are answered alike; nil: none.
-    package var decide: ((PhoneApproval) -> (tap: String, after: Duration)?)?
+    package var decide: ((PhoneApproval) -> (tap: String, scope: ApprovalScope, after: Duration)?)?
     package var decisionScope = ApprovalScope()
     private var hasStopped = false
     /// How often the gateway heard a yes after the bridge had acknowledged a stop.
@@ -113,6 +113,14 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
+    package func writesAgain(_ text: String, under first: String, after: Duration) {
+        time.after(after) { [self] in
+            guard let message = sent.first(where: { $0.text == first }) else { return }
+            relay.userSends(text: text, session: message.session, under: message.interaction, at: moment)
+            pump()
+        }
+    }
+
     /// Another message under the interaction of one that was written.
     package func writesAgain(_ text: String, under index: Int, after: Duration) {
         time.after(after) { [self] in
@@ -174,11 +182,11 @@ package final class WorldSide: @unchecked Sendable {
 
     private func decideLater() {
         for approval in relay.pendingApprovals where !decided.contains(approval.id) {
-            let usual = decision.map { (tap: $0, after: decisionTime) }
+            let usual = decision.map { (tap: $0, scope: decisionScope, after: decisionTime) }
             guard let answer = decide.map({ $0(approval) }) ?? usual else { continue }
             decided.insert(approval.id)
             time.after(answer.after) { [self] in
-                _ = relay.userDecides(approval: approval.id, answer.tap, scope: decisionScope, at: moment)
+                _ = relay.userDecides(approval: approval.id, answer.tap, scope: answer.scope, at: moment)
                 pump()
             }
         }
