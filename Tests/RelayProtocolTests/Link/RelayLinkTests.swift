@@ -197,7 +197,7 @@ struct RelayLinkTests {
 
     @Test(
         "a wait of hours is believed, up to a day",
-        arguments: [(Int64(7_200_000), Int64(7_200)), (172_800_000, Int64(86_400))])
+        arguments: [(7_200_000, 7_200), (172_800_000, 86_400)] as [(Int64, Int64)])
     func longHint(milliseconds: Int64, seconds: Int64) {
         let talk = LinkConversation()
         talk.start()
