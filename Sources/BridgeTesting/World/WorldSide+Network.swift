@@ -155,12 +155,24 @@ extension WorldSide {
 
     // MARK: The gateway's socket
 
-    private func passToBridge(_ frame: [UInt8], _ peer: WorldPeer) {
+    /// In the order of sending, whatever keeps the line waiting.
+    private func pass(
+        along line: ReferenceWritableKeyPath<WorldSide, [() -> Void]>, _ arrival: @escaping () -> Void
+    ) {
+        self[keyPath: line].append(arrival)
+        carryNext(along: line)
+    }
+
+    private func carryNext(along line: ReferenceWritableKeyPath<WorldSide, [() -> Void]>) {
         time.at(max(now + .milliseconds(1), network.gatewayDeafUntil)) { [self] in
-            guard gatewayPeer?.socket == peer.socket else { return }
-            if now < network.gatewayDeafUntil { return passToBridge(frame, peer) }
-            guard countGatewayFrame() else { return }
-            guard lives(peer.life) else { return }
+            if now < network.gatewayDeafUntil { return carryNext(along: line) }
+            if !self[keyPath: line].isEmpty { self[keyPath: line].removeFirst()() }
+        }
+    }
+
+    private func passToBridge(_ frame: [UInt8], _ peer: WorldPeer) {
+        pass(along: \.lineToBridge) { [self] in
+            guard gatewayPeer?.socket == peer.socket, countGatewayFrame(), lives(peer.life) else { return }
             note("bridge <- agent ", frame)
             peer.handler(.text(padded(frame)))
         }
@@ -168,18 +180,16 @@ extension WorldSide {
 
     /// Behind the frames that were sent before it: a refusal is read before the close that follows it.
     private func closeFromGateway(_ code: Int, _ reason: String, _ peer: WorldPeer) {
-        time.at(max(now + .milliseconds(1), network.gatewayDeafUntil)) { [self] in
+        pass(along: \.lineToBridge) { [self] in
             guard gatewayPeer?.socket == peer.socket else { return }
-            if now < network.gatewayDeafUntil { return closeFromGateway(code, reason, peer) }
             gatewayPeer = nil
             if lives(peer.life) { peer.handler(.closed(code: code, reason: reason, byPeer: true)) }
         }
     }
 
     private func passToGateway(_ frame: [UInt8], _ peer: WorldPeer) {
-        time.at(max(now + .milliseconds(1), network.gatewayDeafUntil)) { [self] in
+        pass(along: \.lineToGateway) { [self] in
             guard gatewayPeer?.socket == peer.socket else { return }
-            if now < network.gatewayDeafUntil { return passToGateway(frame, peer) }
             guard lives(peer.life) || lastFramesArrive, countGatewayFrame() else { return }
             note("bridge -> agent ", frame)
             let before = gateway.decisions.count

@@ -34,6 +34,9 @@ package final class WorldSide: @unchecked Sendable {
     /// Frames that have passed to or from the gateway.
     package internal(set) var gatewayFrames = 0
     package internal(set) var relayFrames = 0
+    /// Frames on their way, oldest first.
+    var lineToBridge: [() -> Void] = []
+    var lineToGateway: [() -> Void] = []
     /// Which socket to the gateway this is, counted from 1.
     var gatewaySocket = 0
     private var gatewayTimer: Instant?
