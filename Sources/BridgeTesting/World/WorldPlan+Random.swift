@@ -104,12 +104,39 @@ extension WorldPlan {
         }
     }
 
-    /// What a Stop meets where it is worst.
+    /// What a Stop meets where it is worst: while its message is written down, while the agent does not hear, and with a process
+    /// that dies right behind it.
     private mutating func drawStop(using random: inout SeededGenerator) {
+        let index = Int.random(in: messages.indices, using: &random)
+        let (side, at) = (messages[index].side, messages[index].at)
         switch Int.random(in: 0..<4, using: &random) {
-        case 0: add(.deafGateway(.milliseconds(Int64.random(in: 100...9_000, using: &random))), using: &random)
-        case 1: add(.slowDisk(sync: .milliseconds(500), .seconds(15)), using: &random)
-        case 2: add(.cutGateway(away: .milliseconds(Int64.random(in: 0...5_000, using: &random))), using: &random)
+        case 0:
+            troubles.append(Trouble(at: .zero, side: 0, misfortune: .slowDisk(sync: .milliseconds(500), .seconds(18))))
+            messages[index].stopsAfter = .milliseconds(Int64.random(in: 1...900, using: &random))
+        case 1:
+            let stop = messages[index].stopsAfter ?? .milliseconds(Int64.random(in: 500...5_000, using: &random))
+            messages[index].stopsAfter = stop
+            let before = Duration.milliseconds(Int64.random(in: 1...1_500, using: &random))
+            troubles.append(
+                Trouble(
+                    at: max(.zero, at + stop - before), side: side,
+                    misfortune: .deafGateway(.milliseconds(Int64.random(in: 500...9_000, using: &random)))))
+            guard random.happens(0.6) else { return }
+            let down = Duration.milliseconds(Int64.random(in: 1...2_000, using: &random))
+            let after = Duration.milliseconds(Int64.random(in: 5...800, using: &random))
+            troubles.append(Trouble(at: at + stop + after, side: 0, misfortune: .kill(down: down)))
+        case 2:
+            // What was allowed and not heard, and then a Stop, and then a new link.
+            guard let decision = messages[index].decision else { return }
+            messages[index].script = WorldScript(.approval, name: messages[index].script.name, using: &random)
+            messages[index].decision = Decision(tap: "approve", after: decision.after)
+            let asked = at + .milliseconds(Int64.random(in: 150...1_500, using: &random))
+            troubles.append(Trouble(at: asked, side: side, misfortune: .deafGateway(.seconds(14))))
+            messages[index].stopsAfter = asked - at + decision.after + .milliseconds(500)
+            troubles.append(
+                Trouble(
+                    at: asked + decision.after + .milliseconds(Int64.random(in: 900...2_500, using: &random)),
+                    side: side, misfortune: .cutGateway(away: .zero)))
         default: break
         }
     }
