@@ -105,13 +105,17 @@ extension LiveConnection {
     private func chatDeleted(_ update: RelayUpdate) {
         guard let session = update.session else { return acknowledge(update) }
         forgetChat(session)
-        change(update) { $0.deleted(session: session, at: $1) }
+        let names = stopsForMessagesBeingAccepted(in: session, nil)
+        change(update) { bridge, now in
+            for name in names { bridge.stopped(session: session, interaction: name, at: now) }
+            bridge.deleted(session: session, at: now)
+        }
     }
 
-    private func stop(_ update: RelayUpdate) {
-        guard let session = update.session else { return acknowledge(update) }
-        let interaction = update.interaction
-        // A message that is being written down has no turn yet, and the stop is for it, too: it is remembered by its own name.
+    /// A message that is being written down has no turn yet, and the stop is for it, too: it is remembered by its own name.
+    private func stopsForMessagesBeingAccepted(
+        in session: SessionID, _ interaction: InteractionID?
+    ) -> [InteractionID] {
         let accepting = condition.withLock { state in
             state.accepting.filter {
                 $0.value.session == session && (interaction == nil || $0.value.interaction == interaction)
@@ -122,6 +126,13 @@ extension LiveConnection {
             JournalEntry.stop(session, $0, wall: clock.wallMilliseconds)
         }
         if !stops.isEmpty { journal.submit(stops, .written, done: nil) }
+        return names
+    }
+
+    private func stop(_ update: RelayUpdate) {
+        guard let session = update.session else { return acknowledge(update) }
+        let interaction = update.interaction
+        let names = stopsForMessagesBeingAccepted(in: session, interaction)
         change(update) { bridge, now in
             for name in names { bridge.stopped(session: session, interaction: name, at: now) }
             bridge.stopped(session: session, interaction: interaction, at: now)
