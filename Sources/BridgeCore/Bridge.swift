@@ -354,34 +354,6 @@ package struct Bridge: ~Copyable {
         if rememberedStops.count < 1_000 { rememberedStops[interaction] = now }
     }
 
-    /// A provider's call id is unique in its session only: a card of another turn may have it already.
-    private mutating func renamed(_ post: Post, of id: TurnID) -> Post {
-        switch post {
-        case .taskStarted(var task):
-            let name = tasksInUse.name(of: task.task, in: id)
-            if name != task.task { entries[id]?.renamed[task.task] = name }
-            task.task = name
-            return .taskStarted(task)
-        case .taskProgress(var task):
-            task.task = entries[id]?.renamed[task.task] ?? task.task
-            return .taskProgress(task)
-        case .taskEnded(var task):
-            task.task = entries[id]?.renamed[task.task] ?? task.task
-            return .taskEnded(task)
-        case .open, .text, .approval, .end, .message: return post
-        }
-    }
-
-    /// A turn knows its cards by the names that it gave them.
-    private func withOwnNames(_ report: PostReport, of id: TurnID) -> PostReport {
-        func own(_ task: TaskID) -> TaskID { entries[id]?.renamed.first { $0.value == task }?.key ?? task }
-        return switch report {
-        case .dropped(.taskStarted(let task), let code): .dropped(.taskStarted(own(task)), code)
-        case .deadLetter(.taskStarted(let task)): .deadLetter(.taskStarted(own(task)))
-        case .delivered, .refused, .dropped, .deadLetter, .destinationGone, .windowClosed: report
-        }
-    }
-
     private mutating func told(_ report: DeliveryReport, at now: Instant) {
         switch report {
         case .post(let turn, let report):
