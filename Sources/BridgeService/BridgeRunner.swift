@@ -103,7 +103,6 @@ package final class BridgeRunner: Sendable {
         _ event: (inout Bridge, Instant) -> Void, whenKept: @escaping @Sendable (JournalFailure?) -> Void
     ) {
         let mayPerform = state.withLock { state in
-            // Read while the lock is held: between two threads time would go back, and what was counted by it be wrong.
             event(&state.bridge, edges.clock.now)
             let mayPerform = collect(&state)
             state.work.append(.whenKept(whenKept))
