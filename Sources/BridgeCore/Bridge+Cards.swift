@@ -21,7 +21,7 @@ extension Bridge {
     }
 
     /// A turn knows its cards by the names that it gave them.
-    private func withOwnNames(_ report: PostReport, of id: TurnID) -> PostReport {
+    func withOwnNames(_ report: PostReport, of id: TurnID) -> PostReport {
         func own(_ task: TaskID) -> TaskID { entries[id]?.renamed.first { $0.value == task }?.key ?? task }
         return switch report {
         case .dropped(.taskStarted(let task), let code): .dropped(.taskStarted(own(task)), code)
