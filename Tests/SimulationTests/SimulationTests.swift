@@ -20,11 +20,15 @@ struct SimulationTests {
         #expect(first.endWaits == second.endWaits)
     }
 
-    /// The seeds that were seen to catch each fault; `make sim` looks for them anew.
-    private static let catching: [(PlantedFault, ClosedRange<UInt64>)] = PlantedFault.allCases.map { ($0, 1...60) }
+    /// The faults that this simulation can see, which has no links and no disk; `make sim` plants the others in whole worlds.
+    private static let ofDecisions: [PlantedFault] = [
+        .retryRecoalesces, .endBeforeLastDelta, .keyWithoutEpoch, .bucketTrustsRemaining, .snapshotAppended,
+        .taskFinishedTwice, .placeholderNotAwaited, .laneStarves,
+    ]
 
-    @Test("every planted fault is caught", arguments: catching)
-    func planted(fault: PlantedFault, seeds: ClosedRange<UInt64>) {
+    @Test("every planted fault of the decisions is caught", arguments: ofDecisions)
+    func planted(fault: PlantedFault) {
+        let seeds = UInt64(1)...60
         let caught = seeds.first { seed in
             PlantedFault.$planted.withValue(fault) { !Simulation.run(.random(seed: seed)).violations.isEmpty }
         }
