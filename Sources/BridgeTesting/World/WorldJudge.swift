@@ -133,6 +133,8 @@ struct WorldJudge {
         switch breach.code {
         case .revokedToken, .badToken: run.revoked.contains(index)
         case .rateLimited: run.world.life > 0
+        // A card whose end the relay refused for good stays open, and the bubble ends all the same.
+        case .endWithOpenTasks, .unknownTask: plan.themes.contains(.refusals)
         // What was never tried may be tried once, a day later.
         case .interactionExpired: plan.themes.contains(.sleep)
         default: false
@@ -230,7 +232,7 @@ struct WorldJudge {
             violation("\(name) has \(answers.count) bubbles", run)
         }
         // A day later nothing can be written under its interaction any more.
-        if isLate { return }
+        if isLate || (mayBeRefused && mayLoseText) { return }
         for answer in answers where !answer.isFinal { violation("\(name) was never ended", run) }
         guard let answer = answers.first, answer.isFinal else { return judgeWhole(name, expected, said, run) }
         if answer.text.isEmpty { violation("\(name) ended empty", run) }

@@ -36,7 +36,8 @@ extension WorldPlan {
             message.decision = Decision(
                 tap: tap, scope: ApprovalScope(kind: scope, value: scope == "host" ? "gateway" : nil),
                 after: .milliseconds(Int64.random(in: 50...6_000, using: &random)))
-            if random.happens(0.15) {
+            // A full disk may take the second first; a follow-up's rows must not meet another message's.
+            if random.happens(0.15), !themes.contains(.disk), script.kind != .approval, script.kind != .detached {
                 message.second = WorldScript(.text, name: "m\(seed)y\(number)", using: &random)
                 message.secondAfter = .milliseconds(Int64.random(in: 1...4_000, using: &random))
             }
