@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-/// The dialogs of pi's extensions, which Oppi hands on (pi sheet 8, Oppi sheet 11), as far as a card can hold them.
+/// The dialogs of pi's extensions, which Oppi hands on (pi.md#extension-ui, oppi.md#extension-dialogs), as far as a card can hold them.
 enum DialogRequest {
     /// What only shows something and wants no answer.
     static let notices: Set<String> = ["notify", "setStatus", "setWidget", "setTitle", "set_editor_text"]

@@ -19,7 +19,7 @@ package struct AgentRecognition {
         return Self.piTypes.contains(type) && root["sessionId"] == nil ? .pi : nil
     }
 
-    /// Sheet 2: requests, responses and events.
+    /// openclaw.md#frames: requests, responses and events.
     private static func isOpenClaw(_ type: String, _ root: FrameNode) -> Bool {
         switch type {
         case "event": root["event"]?.string != nil

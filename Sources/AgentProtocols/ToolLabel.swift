@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-/// What a card says when the agent gives no title: the tool's name and its most telling argument (relay sheet 13.7).
+/// What a card says when the agent gives no title: the tool's name and its most telling argument.
 enum ToolLabel {
     private static let keys: [StaticString] = ["command", "cmd", "path", "file", "file_path", "url", "query", "input"]
 

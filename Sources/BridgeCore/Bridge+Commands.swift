@@ -1,6 +1,6 @@
 package import BridgeModel
 
-// Commands on their way to the agent: what is written down first, what a Stop takes back, and what it owes (DESIGN, section 7).
+// Commands on their way to the agent: what is written down first, what a Stop takes back, and what it owes (DESIGN.md#the-turn-machine).
 extension Bridge {
     /// True when the command took back a message that had not left: the agent never hears of it.
     mutating func give(_ command: AgentCommand, of id: TurnID, at now: Instant) -> Bool {

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-// What is kept of turns, and how they go on in another process (DESIGN, sections 8 and 9).
+// What is kept of turns, and how they go on in another process (DESIGN.md#lanes-buckets-pacing, DESIGN.md#journal-and-recovery).
 extension Bridge {
     /// What to keep of a turn now; nil when it is closed, or when a call of it could not be stored: then the record from
     /// before that call still says everything.

@@ -24,7 +24,7 @@ package enum BridgeOrder: Sendable, Hashable {
 package struct BridgeSettings: Sendable, Hashable {
     package var turn = TurnSettings()
     package var delivery = DeliverySettings()
-    /// How long a message may be answered under its interaction (relay sheet 4.2).
+    /// How long a message may be answered under its interaction (relay.md#sessionmessage-the-user-wrote).
     package var window = Duration.seconds(30 * 60)
     /// What becomes of a message that comes while its agent session is at work.
     package var whenBusy = WhenBusy.wait

@@ -96,7 +96,7 @@ package struct ApprovalCard: Hashable, Sendable {
 }
 
 extension ApprovalCard {
-    /// The least that a request must have (relay sheet 6.5), so that nothing else can be what the relay refuses. The command
+    /// The least that a request must have (relay.md#requestapproval), so that nothing else can be what the relay refuses. The command
     /// moves into the message, since a person must see what is asked; the severity stays, since it guards the answer.
     func least(atMost limit: Int) -> ApprovalCard {
         ApprovalCard(

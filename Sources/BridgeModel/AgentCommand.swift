@@ -51,7 +51,7 @@ package struct Attachment: Hashable, Sendable {
 
 /// The agent's answer to `AgentCommand.send`.
 package enum SendAnswer: Hashable, Sendable {
-    /// Taken. The run's id may be another than the one asked for: it is adopted (OpenClaw sheet 7.1).
+    /// Taken. The run's id may be another than the one asked for: it is adopted (openclaw.md#chatsend).
     case accepted(run: RunID)
     /// The input was a command that runs no agent (a stop phrase): there is nothing to wait for.
     case noRun

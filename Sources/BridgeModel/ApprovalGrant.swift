@@ -1,4 +1,4 @@
-/// How far an `approveAlways` reaches, in the relay's words (relay sheet 4.4): `session`, `domain`, `tool`, `all`, and its value.
+/// How far an `approveAlways` reaches, in the relay's words (relay.md#others): `session`, `domain`, `tool`, `all`, and its value.
 package struct DecisionScope: Hashable, Sendable {
     /// Nil: the person set no limit.
     package var name: String?

@@ -41,7 +41,7 @@ package typealias SessionID = Identifier<RelaySessionKind>
 package typealias InteractionID = Identifier<InteractionKind>
 /// A bubble, as the relay names it (`msg_…`).
 package typealias MessageID = Identifier<MessageKind>
-/// One turn of this bridge: the interaction, or a hash where there is none (DESIGN, section 6).
+/// One turn of this bridge: the interaction, or a hash where there is none (DESIGN.md#a-runs-journey).
 package typealias TurnID = Identifier<TurnKind>
 /// A tool card on the phone: the provider's tool-call id, made unique among the turns of the journal.
 package typealias TaskID = Identifier<TaskKind>
@@ -57,7 +57,7 @@ package typealias AgentSession = Identifier<AgentSessionKind>
 package typealias RequestID = Identifier<RequestKind>
 /// A named connection of the configuration: an installation token and an agent.
 package typealias ConnectionName = Identifier<ConnectionKind>
-/// What makes a repeated call recognisable: 1 to 64 characters of `[A-Za-z0-9_-]` (relay sheet, 7.1).
+/// What makes a repeated call recognisable: 1 to 64 characters of `[A-Za-z0-9_-]` (relay.md#rules).
 package typealias IdempotencyKey = Identifier<KeyKind>
-/// Something the relay told us, as it names it. Never compared across sockets: relay nodes count apart (relay sheet, D3).
+/// Something the relay told us, as it names it. Never compared across sockets: relay nodes count apart (relay.md#where-the-sources-disagree).
 package typealias UpdateID = Identifier<UpdateKind>

@@ -44,9 +44,9 @@ package struct RelayRefusal: Hashable, Sendable {
     package var code: RelayErrorCode
     /// The relay's own words, for the log.
     package var message: String
-    /// How long it asked us to wait: `retry_after_ms`, else `Retry-After` (relay sheet 11.2).
+    /// How long it asked us to wait: `retry_after_ms`, else `Retry-After` (relay.md#headers-on-every-bridge-response).
     package var retryAfter: Duration?
-    /// The paths of `errors[]` (relay sheet 10.1).
+    /// The paths of `errors[]` (relay.md#envelope-notes).
     package var fields: [String]
 
     package init(
@@ -76,7 +76,7 @@ package struct RelayRefusal: Hashable, Sendable {
     private var namesText: Bool { fields.contains { $0 == "text" || $0.hasPrefix("text.") } }
 }
 
-/// An answer that is not in the relay's envelope (relay sheet 1.4): by a proxy, a sign-in portal or a wrong server. It says nothing
+/// An answer that is not in the relay's envelope (relay.md#response-envelope): by a proxy, a sign-in portal or a wrong server. It says nothing
 /// about the call.
 package struct ForeignAnswer: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Content: String, Hashable, Sendable {
@@ -106,9 +106,9 @@ package struct ForeignAnswer: Error, Hashable, Sendable, CustomStringConvertible
         "check SOPHON_BASE_URL, and any proxy, firewall or sign-in page between this machine and the relay"
 }
 
-/// The codes of the relay sheet, 10.2, that a bridge can meet.
+/// The codes (relay.md#codes) that a bridge can meet.
 package enum RelayErrorCode: Hashable, Sendable {
-    /// `invalid_request` and `validation_failed` are one (sheet, D9).
+    /// `invalid_request` and `validation_failed` are one (relay.md#where-the-sources-disagree).
     case invalidRequest
     case invalidTokenLocation, invalidToken, permissionDenied, installationRevoked
     case sessionNotFound, agentNotFound, interactionNotFound
@@ -120,7 +120,7 @@ package enum RelayErrorCode: Hashable, Sendable {
     case other(String)
 }
 
-/// The rate headers of one response (relay sheet 11.2).
+/// The rate headers of one response (relay.md#headers-on-every-bridge-response).
 package struct RateReading: Hashable, Sendable {
     /// Nil: the response named no bucket.
     package var bucket: RelayBucket?

@@ -1,4 +1,4 @@
-/// One call of the relay's bridge API, as a value (relay sheet, section 6). The room RelayProtocol makes bytes of it.
+/// One call of the relay's bridge API, as a value (relay.md#bridge-rest-methods). The room RelayProtocol makes bytes of it.
 package enum RelayCall: Hashable, Sendable {
     case sendMessage(SendMessage)
     case sendMessageDelta(SendMessageDelta)
@@ -34,7 +34,7 @@ package enum RelayCall: Hashable, Sendable {
     }
 }
 
-/// The relay's token buckets that this bridge draws from (relay sheet 11.1).
+/// The relay's token buckets that this bridge draws from (relay.md#buckets).
 package enum RelayBucket: String, Hashable, Sendable, CaseIterable {
     case msg, delta, task, approval
     case `default`
@@ -80,7 +80,7 @@ package struct SendMessageEnd: Hashable, Sendable {
     package var message: MessageID
     package var text: String
     package var usage: Usage?
-    /// Left out on error and abort (relay sheet, D20).
+    /// Left out on error and abort (relay.md#where-the-sources-disagree).
     package var finishReason: FinishReason?
     package var key: IdempotencyKey
 
@@ -173,7 +173,7 @@ package struct RequestApproval: Hashable, Sendable {
     package var interaction: InteractionID?
     package var approval: ApprovalID
     package var slug: String?
-    /// `shell.exec` or `plugin.invoke` (relay sheet 6.5).
+    /// `shell.exec` or `plugin.invoke` (relay.md#requestapproval).
     package var action: String
     package var toolCall: ToolCallID?
     package var title: String

@@ -1,5 +1,5 @@
 extension RunEnd {
-    /// One row of a history. Histories give rows with or without the white space that stood at their ends (OpenClaw sheet 7.3).
+    /// One row of a history. Histories give rows with or without the white space that stood at their ends (openclaw.md#chathistory).
     package struct Row: Hashable, Sendable {
         package var text: String
         /// Not a piece of the text before it: a segment or a run of its own.

@@ -1,4 +1,4 @@
-/// What an agent's bus says about one run, in one vocabulary whatever the bus (DESIGN, section 6, step 5).
+/// What an agent's bus says about one run, in one vocabulary whatever the bus (DESIGN.md#a-runs-journey, step 5).
 package enum RunEvent: Hashable, Sendable {
     /// An attempt of the run began. After `retrying` it is a new attempt: nothing of the failed one may reach the final.
     case started
@@ -7,7 +7,7 @@ package enum RunEvent: Hashable, Sendable {
     case approvalRequested(ApprovalRequest)
     case approvalSettled(ApprovalSettlement)
     /// A tool call returned "waiting for approval": the run will end without its result, and the answer comes in a
-    /// follow-up run (OpenClaw sheet 6.4, shape 1).
+    /// follow-up run (openclaw.md#approvals, shape 1).
     case paused(PausedCall)
     /// The attempt failed and the agent may try again under the same run; a final verdict is still to come.
     case retrying(reason: String)
@@ -26,7 +26,7 @@ package enum TextChange: Hashable, Sendable {
     /// The text of the whole run is exactly this now; all segments are replaced by one.
     case snapshot(String)
     /// The newest segment is exactly this now. A text that neither extends nor trims the newest segment begins a new
-    /// one (OpenClaw sheet 6.2, "E1 only").
+    /// one (openclaw.md#chat, "E1 only").
     case segment(String)
     /// The newest segment is complete, and this is its canonical text (nil: what was collected); what follows begins a new
     /// one. An empty segment leaves no trace.
@@ -39,7 +39,7 @@ package enum ToolEvent: Hashable, Sendable {
     case finished(ToolResult)
 }
 
-/// The channels that tell of one call, richest first (OpenClaw sheet 6.3). Oppi and pi have `call` alone.
+/// The channels that tell of one call, richest first (openclaw.md#agent). Oppi and pi have `call` alone.
 package enum ToolChannel: Int, Hashable, Sendable, Comparable {
     /// `stream:"tool"`: arguments and results.
     case call = 0
@@ -105,7 +105,7 @@ package struct ToolResult: Hashable, Sendable {
     /// The result as compact JSON; a text result is a JSON string.
     package var result: JSONText?
     package var error: String?
-    /// The bus tells the output before the end and never in it: what was told belongs to the result (Oppi sheet 9.3).
+    /// The bus tells the output before the end and never in it: what was told belongs to the result (oppi.md#tool-calls).
     package var lacksOutput = false
 
     package init(
@@ -142,7 +142,7 @@ package struct ApprovalRequest: Hashable, Sendable {
     package var id: ApprovalID
     package var subject: Subject
     package var title: String
-    /// May be empty; the card then says what it can (relay sheet 6.5: an empty message was refused by the relay).
+    /// May be empty; the card then says what it can (relay.md#requestapproval: an empty message was refused by the relay).
     package var message: String
     package var command: String?
     package var host: String?
@@ -220,7 +220,7 @@ package struct RunEnd: Hashable, Sendable {
     }
 
     /// The canonical text, where the bus gives one. Nil never blanks a bubble: the input may have been queued into another
-    /// run, the reply may be silent, or the text stands in the history only (OpenClaw sheet 6.2, end).
+    /// run, the reply may be silent, or the text stands in the history only (openclaw.md#chat, end).
     package var text: String?
     package var scope: Scope
     package var usage: Usage?
@@ -264,7 +264,7 @@ package struct RunFailure: Hashable, Sendable {
     }
 }
 
-/// Tokens and cost of a run, as the relay wants them (relay sheet 6.1).
+/// Tokens and cost of a run, as the relay wants them (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one).
 package struct Usage: Hashable, Sendable {
     /// What a run may be said to have cost, in dollars. Anything else is no price.
     package static let costs: ClosedRange<Double> = 0...1e9

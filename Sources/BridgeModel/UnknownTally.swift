@@ -1,4 +1,4 @@
-/// What a decoder or a link met and did not understand: counted by name, never fatal (DESIGN, section 5: "count what is unknown").
+/// What a decoder or a link met and did not understand: counted by name, never fatal (DESIGN.md#what-others-learned-the-hard-way: "count what is unknown").
 package struct UnknownTally: Sendable, Hashable {
     private static let limit = 100
     package private(set) var counts: [String: Int] = [:]

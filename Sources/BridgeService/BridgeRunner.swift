@@ -268,7 +268,7 @@ package final class BridgeRunner: Sendable {
         return .turn(record.id, record: bytes, place: record.place)
     }
 
-    /// Written down before the first byte leaves (DESIGN, section 6.4); then asked again, for a Stop may have come meanwhile.
+    /// Written down before the first byte leaves (DESIGN.md#a-runs-journey); then asked again, for a Stop may have come meanwhile.
     private func pass(_ command: AgentCommand, _ number: CommandNumber, keeping record: TurnRecord? = nil) {
         let kept: @Sendable () -> Void = { [self] in tell { bridge, now in bridge.commandKept(number, at: now) } }
         guard let journal = edges.journal else { return kept() }

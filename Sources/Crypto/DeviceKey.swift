@@ -1,7 +1,7 @@
 import BridgeModel
 import COpenSSL
 
-/// The Ed25519 key that a device proves itself with to an OpenClaw gateway (OpenClaw sheet, 3.3).
+/// The Ed25519 key that a device proves itself with to an OpenClaw gateway (openclaw.md#device-identity-and-signature).
 ///
 /// The seed is the whole secret: who keeps it keeps the device. It never appears in `description`.
 package struct DeviceKey: Signer, CustomStringConvertible {

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// What pairing gave (relay sheet 2.5).
+/// What pairing gave (relay.md#credentials-on-disk).
 package struct RelayCredentials: Hashable, Sendable {
     package var token: Secret
     package var installation: String?

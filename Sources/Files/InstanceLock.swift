@@ -1,6 +1,6 @@
 import Glibc
 
-/// One bridge for a state directory (relay sheet 14, W40): a lock that the kernel lets go of when its process ends, however it
+/// One bridge for a state directory: a lock that the kernel lets go of when its process ends, however it
 /// ends. The file holds the process's number for people, and is never deleted: whoever locked a deleted file would lock
 /// something that nobody else can see.
 ///

@@ -1,7 +1,7 @@
 package import BridgeModel
 import FoundationEssentials
 
-/// Finds the gateway of an OpenClaw on this machine in OpenClaw's own files (OpenClaw sheet 1).
+/// Finds the gateway of an OpenClaw on this machine in OpenClaw's own files (openclaw.md#transport).
 ///
 /// What was set by flag, environment or configuration wins, each value for itself; then `openclaw.json`; then what an OpenClaw
 /// before 2026 left in `nodes/paired.json`, which later ones have put away.

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// The bridge's own device towards OpenClaw gateways: its key and the tokens that gateways gave it (OpenClaw sheet 3.3, 3.5).
+/// The bridge's own device towards OpenClaw gateways: its key and the tokens that gateways gave it (openclaw.md#device-identity-and-signature, openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 package struct OpenClawDeviceFiles: Sendable {
     private struct KeyForm: Codable {
         /// 64 hexadecimal digits.

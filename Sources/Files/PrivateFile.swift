@@ -1,7 +1,7 @@
 import Glibc
 
 /// Files with secrets: 0600 in directories of 0700, written so that a crash leaves the old content or the new, never a torn one
-/// (relay sheet 14, W18).
+///.
 package enum PrivateFile {
     package struct Content: Hashable, Sendable {
         package var bytes: [UInt8]

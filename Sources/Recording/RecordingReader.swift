@@ -1,12 +1,12 @@
 import CSimdjson
 import Glibc
 
-/// Reads a recording line by line (DESIGN, section 12), also those that have no header, link, connection and stream.
+/// Reads a recording line by line (DESIGN.md#recording), also those that have no header, link, connection and stream.
 ///
 /// Lines are found with `memchr` over new bytes only, and a frame is handed over where it lies: a line costs one copy from the
 /// system and one pass of the parser.
 package final class RecordingReader {
-    /// pi's lines may be very long (pi sheet 2); beyond this a file is no recording.
+    /// pi's lines may be very long (pi.md#framing); beyond this a file is no recording.
     package static let lineLimit = 64 << 20
     private static let readSize = 1 << 20
     /// Thirty years: more is no time since a beginning, and what reckons with nanoseconds could not hold much more.

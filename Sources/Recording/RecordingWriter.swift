@@ -1,6 +1,6 @@
 import Glibc
 
-/// Writes a recording (DESIGN, section 12): `RecordingFormatter` makes the lines, this puts them into a file that only its
+/// Writes a recording (DESIGN.md#recording): `RecordingFormatter` makes the lines, this puts them into a file that only its
 /// owner may read.
 ///
 /// - A line is in the file whole or not at all: where a write fails the file is cut back to its last whole line, and

@@ -2,7 +2,7 @@ import BridgeModel
 import JSONReading
 import Locking
 
-/// The relay's envelope (relay sheet 1.4), read with simdjson: with `JSONDecoder` the reply cost more than all the rest of a call.
+/// The relay's envelope (relay.md#response-envelope), read with simdjson: with `JSONDecoder` the reply cost more than all the rest of a call.
 ///
 /// Only an answer in it is the relay's word: `ok` is a boolean and, where it is false, `error.code` is text. A proxy can have any
 /// status and may answer in JSON, so nothing less tells the two apart.
@@ -54,7 +54,7 @@ struct Envelope {
     /// Of a refusal.
     var code: RelayErrorCode? { if case .refused(let code) = word { RelayErrorCode(name: code) } else { nil } }
 
-    /// What the relay asks us to wait: believed up to the life of a key (relay sheet 7.1).
+    /// What the relay asks us to wait: believed up to the life of a key (relay.md#rules).
     var retryAfter: Duration? {
         retryAfterMilliseconds.flatMap {
             $0 < 0 ? nil : min(.milliseconds(min($0, Int64.max / 1_000_000)), RetryAfter.longest)

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// Reads what the relay answered (relay sheet 1.4, 1.5, 10, 11.2).
+/// Reads what the relay answered (relay.md#response-envelope, relay.md#headers, relay.md#errors, relay.md#headers-on-every-bridge-response).
 ///
 /// A call is delivered only if the status is 2xx, `ok` is true and the expected member is there, and refused only in the relay's
 /// own envelope. Anything else, whatever its status (HTML of a proxy, half a reply), is an unknown outcome: the call may have

@@ -1,9 +1,9 @@
 package import BridgeModel
 
-/// Makes the bytes of relay calls (relay sheet, section 6, plain mode).
+/// Makes the bytes of relay calls (relay.md#bridge-rest-methods, plain mode).
 ///
 /// Bodies are compact JSON with the members in a fixed order, so that the same call always gives the same bytes: a retry
-/// under the same key must not differ (sheet 7.1). Absent members are left out, never null (sheet 1.3).
+/// under the same key must not differ (relay.md#rules). Absent members are left out, never null (relay.md#json-rules).
 package enum RelayEncoder {
     package static func path(of call: RelayCall) -> String {
         switch call {

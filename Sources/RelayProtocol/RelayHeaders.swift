@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// What a bridge wants to know of a response's headers (relay sheet 1.5, 11.2), read in one pass.
+/// What a bridge wants to know of a response's headers (relay.md#headers, relay.md#headers-on-every-bridge-response), read in one pass.
 struct RelayHeaders {
     private(set) var request: RequestID?
     private(set) var retryAfter: String?

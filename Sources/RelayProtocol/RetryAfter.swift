@@ -1,6 +1,6 @@
 /// `Retry-After` in both its forms: seconds, and an HTTP date (RFC 9110, 10.2.3 and 5.6.7).
 package enum RetryAfter {
-    /// The life of an idempotency key (relay sheet 7.1). A request to wait longer is cut to it.
+    /// The life of an idempotency key (relay.md#rules). A request to wait longer is cut to it.
     package static let longest = Duration.seconds(86_400)
 
     /// Nil for anything that is neither, such as `soon`: the caller has its own back-off.

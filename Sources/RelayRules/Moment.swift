@@ -20,7 +20,7 @@ package struct Moment: Hashable, Sendable, Comparable {
         return overflow ? (self < earlier ? 0 : .max) : max(0, difference)
     }
 
-    /// ISO 8601 in UTC with milliseconds; `created_at` of an update is a string (relay sheet 4.1).
+    /// ISO 8601 in UTC with milliseconds; `created_at` of an update is a string (relay.md#wrapper).
     var iso8601: String {
         let millisecondsOfDay = ((milliseconds % 86_400_000) + 86_400_000) % 86_400_000
         let days = (milliseconds - millisecondsOfDay) / 86_400_000

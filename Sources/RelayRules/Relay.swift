@@ -1,4 +1,4 @@
-/// The relay as the sheet describes it, as a machine: a raw request and the time go in, a raw answer comes out.
+/// The relay as the documentation describes it, as a machine: a raw request and the time go in, a raw answer comes out.
 ///
 /// It is the simulator's brain and the judge of every test. Whatever breaks a rule is answered as the relay answers it and
 /// recorded as a breach; what a planned fault causes is no breach. It parses by itself and shares nothing with our own
@@ -113,7 +113,7 @@ package struct Relay: Sendable {
         return exchange
     }
 
-    /// By which an answer that is made elsewhere can be found again, as every answer under `/v1` can (relay sheet 1.5).
+    /// By which an answer that is made elsewhere can be found again, as every answer under `/v1` can (relay.md#headers).
     package mutating func traceHeaders(for headers: [RawHeader]) -> [RawHeader] {
         RequestTrace(headers, using: &identifiers).headers
     }
@@ -153,7 +153,7 @@ package struct Relay: Sendable {
         let method = target.segments[2]
         let bucket = Self.bucket(of: method)
         do throws(Refusal) { try checkBridgeToken(request, method, trace, at: now) } catch {
-            // Every answer to a bridge tells how its bucket stands (relay sheet 11.2), also to one that is revoked.
+            // Every answer to a bridge tells how its bucket stands (relay.md#headers-on-every-bridge-response), also to one that is revoked.
             if Self.bearer(request).flatMap({ tokens[$0] }) != nil {
                 headers += buckets[bucket]?.headers(at: now) ?? []
             }

@@ -10,10 +10,10 @@ package struct RelayOptions: Sendable, Hashable {
     }
 
     package struct Socket: Sendable, Hashable {
-        /// What a second connection does to the first. The sheet does not say; it only knows that both can be (3.4).
+        /// What a second connection does to the first. The documentation does not say; it only knows that both can be (relay.md#delivery-ack-replay).
         package enum Newcomer: Sendable, Hashable { case replaces, joins }
 
-        /// 25 s, because the reference bridge cannot live with the documented 30 s (relay sheet D4).
+        /// 25 s, because the reference bridge cannot live with the documented 30 s (relay.md#where-the-sources-disagree).
         package var pingMilliseconds: Int64 = 25_000
         package var pongMilliseconds: Int64 = 10_000
         package var missedPongLimit = 3
@@ -22,10 +22,10 @@ package struct RelayOptions: Sendable, Hashable {
         package var window = 256
         package var newcomer = Newcomer.replaces
         package var connectionLimit = 16
-        /// The sheet names 4001 only; these are ours.
+        /// The documentation names 4001 only; these are ours.
         package var replacedCode = 4000
         package var revokedCode = 4003
-        /// A file of 1.5 MiB is 2 MiB in base64 (relay sheet 1.6); a longer message ends the connection.
+        /// A file of 1.5 MiB is 2 MiB in base64 (relay.md#size-limits); a longer message ends the connection.
         package var messageLimit = 4 << 20
         /// The oldest requests to the bridge beyond these are forgotten.
         package var requestLimit = 1_000
@@ -35,7 +35,7 @@ package struct RelayOptions: Sendable, Hashable {
         package init() {}
     }
 
-    /// The two forms of pairing that the sources describe (relay sheet 2.2, 2.3, D1).
+    /// The two forms of pairing that the sources describe (relay.md#pairing-the-shipping-form, relay.md#pairing-the-documented-form, D1).
     package enum PairingForm: Sendable, Hashable { case shipping, documented }
 
     package var socket = Socket()
@@ -51,7 +51,7 @@ package struct RelayOptions: Sendable, Hashable {
     package var user = "usr_simulator"
     /// Ids are drawn from it, so that a run reads the same every time.
     package var seed: UInt64 = 1
-    /// Relay sheet 11.1.
+    /// relay.md#buckets.
     package var buckets: [String: BucketShape] = [
         "msg": BucketShape(capacity: 30, refillPerSecond: 10),
         "delta": BucketShape(capacity: 200, refillPerSecond: 100),
@@ -64,7 +64,7 @@ package struct RelayOptions: Sendable, Hashable {
     package var acceptsSamples = false
     package var followUpWindowMilliseconds: Int64 = 30 * 60_000
     package var approvalLifetimeMilliseconds: Int64 = 5 * 60_000
-    /// A deleted session is gone for good after this (relay sheet 9.1).
+    /// A deleted session is gone for good after this (relay.md#rest).
     package var deletionGraceMilliseconds: Int64 = 24 * 3_600_000
     package var ringEvents = 256
     package var ringMilliseconds: Int64 = 5 * 60_000
@@ -82,7 +82,7 @@ package struct RelayOptions: Sendable, Hashable {
     /// So many bridge calls are kept for whoever watches.
     package var callLogLimit = 0
     package var updateLimit = 10_000
-    /// Updates older than this are dropped while no bridge is connected; nil: kept (relay sheet D14).
+    /// Updates older than this are dropped while no bridge is connected; nil: kept (relay.md#where-the-sources-disagree).
     package var updateLifetimeMilliseconds: Int64?
 
     package init() {}

@@ -1,7 +1,7 @@
 /// How a bridge token stands.
 enum TokenStanding: Sendable { case good, revoked }
 
-// Who may call as the bridge (relay sheet 2.1).
+// Who may call as the bridge (relay.md#bridge-token).
 extension Relay {
     static func bearer(_ request: RawRequest) -> String? {
         guard let header = request.headers.value(of: "authorization"), header.hasPrefix("Bearer ") else { return nil }
@@ -31,7 +31,7 @@ extension Relay {
                 status: 401, code: "invalid_token", message: "The token is unknown, malformed or revoked.")
         }
         guard !isInstallationRevoked else {
-            // In the middle of things 410, at the door 403 (relay sheet 10.2).
+            // In the middle of things 410, at the door 403 (relay.md#codes).
             throw Refusal(
                 status: method == "ws" ? 403 : 410, code: "installation_revoked", message: "The installation is gone.")
         }
@@ -50,7 +50,7 @@ extension Relay {
         return true
     }
 
-    /// The user removes the installation: an update says so, and later writes get 410 (relay sheet 4.4). The socket stays
+    /// The user removes the installation: an update says so, and later writes get 410 (relay.md#others). The socket stays
     /// for the acknowledgement.
     package mutating func revokeInstallation(reason: String, at now: Moment) {
         let installation = options.installation

@@ -67,7 +67,7 @@ extension RelaySimulator {
                 url: "\(baseURL)/v1/files/\(key)"))
     }
 
-    /// `GET /v1/files/:key`: the link is its own permission (relay sheet 4.2).
+    /// `GET /v1/files/:key`: the link is its own permission (relay.md#sessionmessage-the-user-wrote).
     func file(_ request: LocalRequest) -> LocalResponse {
         let key = String(request.path.dropFirst("/v1/files/".count))
         guard let file = state.withLock({ $0.files[key] }) else {

@@ -3,7 +3,7 @@ import LocalServer
 import Locking
 import RelayRules
 
-// The bridge's socket (relay sheet, section 3): the rules decide, this carries.
+// The bridge's socket (relay.md#the-bridge-websocket): the rules decide, this carries.
 extension RelaySimulator {
     /// What may wait for a bridge that does not read; more cuts it.
     private static let sendLimit = 32 << 20

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import LocalServer
 
-/// Answers of the routes that are the simulator's own, in the relay's envelope (relay sheet 1.4).
+/// Answers of the routes that are the simulator's own, in the relay's envelope (relay.md#response-envelope).
 enum Envelope {
     private struct Success<Result: Encodable>: Encodable {
         let ok = true

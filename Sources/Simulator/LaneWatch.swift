@@ -1,4 +1,4 @@
-/// Notices two calls of one (session, interaction) in flight at the same time, which relay sheet 8.3 forbids: a fast delta
+/// Notices two calls of one (session, interaction) in flight at the same time, which relay.md#serialisation forbids: a fast delta
 /// could overtake the placeholder.
 ///
 /// A call is in flight from the moment it arrived until its answer goes out, so overlaps show when answers take time: with

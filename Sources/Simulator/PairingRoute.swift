@@ -1,7 +1,7 @@
 import LocalServer
 import RelayRules
 
-/// A poll for a pairing's news that is held back until there are some (relay sheet 2.2).
+/// A poll for a pairing's news that is held back until there are some (relay.md#pairing-the-shipping-form).
 struct WaitingPoll {
     let request: RawRequest
     let ticket: ResponseTicket

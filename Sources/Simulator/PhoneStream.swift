@@ -2,7 +2,7 @@ import LocalServer
 import Locking
 import RelayRules
 
-// The phone's event stream, relay sheet 9.3 and 16.1.
+// The phone's event stream, relay.md#resume, relay.md#gaps-and-what-the-emulator-should-do.
 extension RelaySimulator {
     func phoneStream(_ request: LocalRequest) -> LocalAnswer {
         guard Self.query("access_token", in: request.target) == nil, Self.query("token", in: request.target) == nil

@@ -28,7 +28,7 @@ extension RelaySimulator {
         }
     }
 
-    /// Every answer under `/v1` names its request (relay sheet 1.5); those of the rules do so by themselves.
+    /// Every answer under `/v1` names its request (relay.md#headers); those of the rules do so by themselves.
     private func traced(_ answer: LocalAnswer, _ request: LocalRequest) -> LocalAnswer {
         switch answer {
         case .whole(let response): .whole(traced(response, request))
@@ -48,7 +48,7 @@ extension RelaySimulator {
         return response
     }
 
-    /// What the server refuses before the rules see it, in the relay's envelope (relay sheet 1.4, 10.2).
+    /// What the server refuses before the rules see it, in the relay's envelope (relay.md#response-envelope, relay.md#codes).
     func refusal(status: Int, _ sentence: String) -> LocalResponse {
         let codes = [403: "permission_denied", 413: "payload_too_large", 421: "misdirected_request"]
         var response = Envelope.failure(status, codes[status] ?? "invalid_request", sentence)

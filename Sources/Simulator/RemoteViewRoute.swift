@@ -12,7 +12,7 @@ struct WaitingView {
 }
 
 extension RelaySimulator {
-    /// Ours: the sheet knows no time limit of the relay (section 5).
+    /// Ours: the documentation knows no time limit of the relay (relay.md#relay-to-bridge-rpcs-req_id-frames).
     private static let patienceMilliseconds: Int64 = 15_000
 
     private static let viewLimit = 256

@@ -1,6 +1,6 @@
 import RelayRules
 
-/// The form of the phone's event stream, relay sheet 16.1.
+/// The form of the phone's event stream, relay.md#gaps-and-what-the-emulator-should-do.
 enum ServerSentEvents {
     static let comment = Array(": still here\n\n".utf8)
 

@@ -38,7 +38,7 @@ struct SimulatorState {
         toldEvent = relay.lastPhoneEventID
     }
 
-    /// The lane of a message: deltas and ends name nothing else (relay sheet 6.2, 6.3).
+    /// The lane of a message: deltas and ends name nothing else (relay.md#sendmessagedelta, relay.md#sendmessageend).
     func lane(ofMessage id: String) -> LaneWatch.Lane? {
         for session in relay.sessions {
             guard let message = session.messages.first(where: { $0.id == id }) else { continue }

@@ -15,7 +15,7 @@ extension RelaySimulator {
     package func silenceSockets(halfOpen: Bool) { change { $0.relay.silenceSockets(halfOpen: halfOpen) } }
     package var sockets: [SocketReport] { state.withLock { $0.relay.socketReports } }
 
-    /// Any update of relay sheet 4; the payload is a JSON object. The id of the update.
+    /// Any update of relay.md#updates-relay-to-bridge; the payload is a JSON object. The id of the update.
     @discardableResult
     package func pushUpdate(type: String, session: String? = nil, interaction: String? = nil, payload: String) -> String
     {

@@ -197,7 +197,7 @@ final class HeaderLists {
     }
 
     private func make(for headers: [HTTPHeader]) -> UnsafeMutablePointer<curl_slist>? {
-        // libcurl asks for `100-continue` above 1 MB only, which is more than the relay takes (sheet 1.6).
+        // libcurl asks for `100-continue` above 1 MB only, which is more than the relay takes (relay.md#size-limits).
         // Whatever comes is read, so nothing need be asked for.
         var list = curl_slist_append(nil, "Accept:")
         for header in headers {

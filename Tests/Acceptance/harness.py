@@ -282,7 +282,7 @@ class Stage:
                                  f"{_short(text)}")
 
     def check(self, *asked, is_prefix=True, starts=1):
-        """The invariants of the relay's sheet, one run for each key, no conflict, no refused call, no 429 of ours."""
+        """The invariants of the relay's documentation, one run for each key, no conflict, no refused call, no 429 of ours."""
         problems = self.phone.problems([turn.interaction for turn in asked] or None, is_prefix)
         if starts is not None:
             problems += [f"{count} agent runs under the key {key}" for key, count in self.gateway.starts.items()

@@ -5,7 +5,7 @@ from peers.steps import Approval, Hold, Say, Tool, segments
 
 ERAS = ("E1", "E2", "E3", "E4")
 INLINE_ERAS = ("E3", "E4")
-"""Before them an exec approval always ends its run, and a follow-up run comes (gateway sheet 6.4)."""
+"""Before them an exec approval always ends its run, and a follow-up run comes (gateway relay.md#tool-calls)."""
 
 
 def words(name, count=12):

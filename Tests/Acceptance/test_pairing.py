@@ -1,4 +1,4 @@
-"""`pair` and `logout` against a relay that pairs in either documented form (relay sheet 2.2, 2.3)."""
+"""`pair` and `logout` against a relay that pairs in either documented form (relay.md#pairing-the-shipping-form, relay.md#pairing-the-documented-form)."""
 
 import asyncio
 import json

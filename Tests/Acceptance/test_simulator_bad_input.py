@@ -1,4 +1,4 @@
-"""What no client should send, on bare sockets to the real simulator: answered by the sheet or closed, memory bounded."""
+"""What no client should send, on bare sockets to the real simulator: answered by the documentation or closed, memory bounded."""
 
 import asyncio
 import json

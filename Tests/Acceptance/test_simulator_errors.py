@@ -1,4 +1,4 @@
-"""Every error code of relay sheet 10.2 that applies to bridges, asked for with bytes written by hand."""
+"""Every error code of relay.md#codes that applies to bridges, asked for with bytes written by hand."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from simulated import Simulator
 RATE_HEADERS = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Reset-After",
                 "X-RateLimit-Bucket", "X-RateLimit-Scope")
 BUCKETS = {"msg": (30, 10), "delta": (200, 100), "task": (60, 30), "approval": (10, 2), "memory": (60, 20), "default": (30, 10)}
-# Status, code, and whether a hint says when to come back: those for which the sheet gives no cause that a bridge could make.
+# Status, code, and whether a hint says when to come back: those for which the documentation gives no cause that a bridge could make.
 PLANTED = [(400, "validation_failed", False), (403, "permission_denied", False), (403, "memory_access_denied", False),
            (404, "agent_not_found", False), (410, "interaction_expired", False), (451, "content_blocked", False),
            (500, "internal_error", False), (502, "upstream_error", False), (503, "temporarily_unavailable", True),

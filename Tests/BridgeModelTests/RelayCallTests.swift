@@ -7,7 +7,7 @@ struct RelayCallTests {
     private static let key = IdempotencyKey("k")
 
     @Test(
-        "each call draws from the bucket of the relay sheet, 11.1, and carries its key",
+        "each call draws from the bucket of relay.md#buckets and carries its key",
         arguments: [
             (
                 RelayCall.sendMessage(SendMessage(session: session, interaction: nil, text: " ", key: key)),

@@ -15,7 +15,7 @@ struct GatewayErasTests {
     }
 
     @Test(
-        "the final text is exact, and nothing is asked against the sheet", arguments: GatewayEra.allCases,
+        "the final text is exact, and nothing is asked against the documentation", arguments: GatewayEra.allCases,
         Scenario.allCases)
     func answered(_ era: GatewayEra, _ scenario: Scenario) {
         let world = scenario.world(era)

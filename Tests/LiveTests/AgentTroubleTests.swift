@@ -7,7 +7,7 @@ import Testing
 /// What only a person can mend at the agent, on a live link: tried again by itself, said, and answered in the bubble.
 @Suite("Agents that a person has to mend")
 struct AgentTroubleTests {
-    /// The texts that are all an E1 gateway sends, and the codes that later ones send beside them (OpenClaw sheet 3.5).
+    /// The texts that are all an E1 gateway sends, and the codes that later ones send beside them (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
     private static let errors: [(text: String, code: String, wait: Int64)] = [
         ("device signature invalid", "DEVICE_AUTH_SIGNATURE_INVALID", 60),
         ("device signature expired", "DEVICE_AUTH_SIGNATURE_EXPIRED", 0),

@@ -1,6 +1,6 @@
 """A bridge that tests drive: `bridge_client.py URL TOKEN SCRIPT`. A line on standard output for each thing.
 
-It does what the relay's sheet asks of a bridge: hello, pong, and an ack for every update. The script `oversized` sends a
+It does what the relay's documentation asks of a bridge: hello, pong, and an ack for every update. The script `oversized` sends a
 message of 100 MB instead, `text` three frames that are none.
 """
 

@@ -64,7 +64,7 @@ struct RelayEncoderTests {
         (.createSession(CreateSession(source: nil)), "createSession", "{}"),
     ]
 
-    @Test("each call has the path and the body of the relay sheet, section 6", arguments: calls)
+    @Test("each call has the path and the body of relay.md#bridge-rest-methods", arguments: calls)
     func bodies(call: RelayCall, method: String, body: String) {
         #expect(RelayEncoder.path(of: call) == "/v1/bridge/\(method)")
         #expect(String(decoding: RelayEncoder.body(of: call), as: UTF8.self) == body)

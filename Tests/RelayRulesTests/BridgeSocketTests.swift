@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// The bridge's socket as conversations; relay sheet, section 3.
+/// The bridge's socket as conversations; relay.md#the-bridge-websocket.
 @Suite struct BridgeSocketTests {
     // MARK: Opening
 

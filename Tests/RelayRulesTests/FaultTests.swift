@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// Every misfortune of relay sheet 16, by name, by count, and at random.
+/// Every misfortune of relay.md#gaps-and-what-the-emulator-should-do, by name, by count, and at random.
 @Suite struct FaultTests {
     // MARK: The table
 

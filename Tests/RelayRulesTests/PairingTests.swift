@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// Relay sheet 2.2 to 2.4.
+/// relay.md#pairing-the-shipping-form, relay.md#claiming.
 @Suite struct PairingTests {
     private func start(_ desk: inout SocketDesk, _ body: String) throws -> (code: String, text: String) {
         let answer = desk.call("POST", "/v1/pairing/start", body)

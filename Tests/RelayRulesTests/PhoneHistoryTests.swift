@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// What stays when the moment is over: history, sessions, deletion (relay sheet 9.1, 9.2).
+/// What stays when the moment is over: history, sessions, deletion (relay.md#rest, relay.md#sse-events).
 @Suite struct PhoneHistoryTests {
     private func opened() throws -> (desk: SocketDesk, names: String, session: String, message: String) {
         var desk = SocketDesk()

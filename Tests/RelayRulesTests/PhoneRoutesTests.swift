@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// What the user does over the phone's routes, and what the bridge hears of it; relay sheet 4 and 9.1.
+/// What the user does over the phone's routes, and what the bridge hears of it; relay.md#updates-relay-to-bridge, relay.md#rest.
 @Suite struct PhoneRoutesTests {
     /// A desk with a session that was started by the phone, its updates acknowledged.
     private func started(_ body: String = "{}") throws -> (desk: SocketDesk, session: String) {

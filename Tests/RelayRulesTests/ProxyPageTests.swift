@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// Answers that are not the relay's, and codes that the relay sheet does not list.
+/// Answers that are not the relay's, and codes that relay.md#codes does not list.
 @Suite struct ProxyPageTests {
     @Test(arguments: ["proxy_html", "proxy_empty", "proxy_json"], [200, 204, 401, 403, 404, 410, 429, 502, 503])
     func aPageHasTheStatusThatWasAskedForAndTakesNoEffect(kind: String, status: Int) {

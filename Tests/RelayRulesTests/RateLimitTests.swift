@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// The buckets of relay sheet 11, call by call, to the token.
+/// The buckets of relay.md#rate-limits, call by call, to the token.
 @Suite struct RateLimitTests {
     struct Bucket: Sendable, CustomStringConvertible {
         var name: String

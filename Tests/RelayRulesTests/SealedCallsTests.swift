@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// Relay sheet 6.7 to 6.9, and the file view that leans on them.
+/// relay.md#devices, relay.md#notifytoolfile, and the file view that leans on them.
 @Suite struct SealedCallsTests {
     private static let index = "0123456789abcdefghijkl"
     private static let key = String(repeating: "0f", count: 32)

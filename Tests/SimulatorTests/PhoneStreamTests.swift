@@ -4,7 +4,7 @@ import Simulator
 import Testing
 import WireTesting
 
-/// The phone's event stream (relay sheet 9.2, 9.3, 16.1).
+/// The phone's event stream (relay.md#sse-events, relay.md#resume, relay.md#gaps-and-what-the-emulator-should-do).
 @Suite struct PhoneStreamTests {
     @Test func aTurnIsSeenAsItHappens() throws {
         let stage = try Stage()

@@ -27,7 +27,7 @@ def blocks(content):
 
 
 def openclaw(path):
-    """chat final is canonical (DESIGN 7, E2 to E4); a follow-up run is named after its approval (sheet 6.4)."""
+    """chat final is canonical (DESIGN.md#the-turn-machine, E2 to E4); a follow-up run is named after its approval (relay.md#tool-calls)."""
     order, runs, prompts = [], {}, {}
     for direction, frame in frames(path):
         if direction == "out" and frame.get("method") == "chat.send":
@@ -72,7 +72,7 @@ def joined(texts):
 
 
 def oppi(path):
-    """All assistant message_end of the run, joined by a blank line (DESIGN 7); the deltas are only a preview (sheet 9.2)."""
+    """All assistant message_end of the run, joined by a blank line (DESIGN.md#the-turn-machine); the deltas are only a preview (relay.md#sse-events)."""
     ends, prompt, texts, open_ = [], None, [], False
     for direction, frame in frames(path):
         kind = frame.get("type")
@@ -91,7 +91,7 @@ def oppi(path):
 
 
 def pi(path):
-    """message_end is authoritative (sheet 6.3); a retry drops the attempt; a killed process leaves what was streamed (10)."""
+    """message_end is authoritative (relay.md#sendmessageend); a retry drops the attempt; a killed process leaves what was streamed (10)."""
     ends, prompt, texts, preview, open_, exited = [], None, [], "", False, False
     for direction, frame in frames(path):
         kind = frame.get("type")

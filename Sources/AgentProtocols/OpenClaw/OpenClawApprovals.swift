@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-// Approvals as a gateway tells of them, in events and in lists (OpenClaw sheet 6.4).
+// Approvals as a gateway tells of them, in events and in lists (openclaw.md#approvals).
 extension OpenClawDecoder {
     static func decision(_ node: FrameNode?) -> ApprovalDecision? {
         switch node?.string {
@@ -42,7 +42,7 @@ extension OpenClawDecoder {
         ]
     }
 
-    /// Those that wait. What has expired by the gateway's clock is left out (sheet 9.5).
+    /// Those that wait. What has expired by the gateway's clock is left out (openclaw.md#disconnects).
     func approvals(_ list: FrameNode?, at now: Instant) -> [Observation] {
         (list?.elements ?? []).flatMap { entry -> [Observation] in
             if let expiry = expiry(entry, at: now), expiry <= now { return [] }

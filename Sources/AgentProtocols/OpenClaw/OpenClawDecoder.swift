@@ -1,11 +1,11 @@
 package import BridgeModel
 import JSONReading
 
-/// Frames of an OpenClaw gateway, all eras (OpenClaw sheet 0), to observations.
+/// Frames of an OpenClaw gateway, all eras (openclaw.md#eras), to observations.
 ///
 /// - Text comes from `chat` frames alone: using `agent` text as well doubles it unless every step is reconciled.
-/// - `lifecycle` end is not the end: `chat` final is (sheet 8.1). `lifecycle` error is not final for 15 s (8.2).
-/// - Era E1 tells the newest segment only: recognised by protocol 3 and a server of before April 2026 (sheet 0).
+/// - `lifecycle` end is not the end: `chat` final is (openclaw.md#order-of-frames-in-one-run). `lifecycle` error is not final for 15 s.
+/// - Era E1 tells the newest segment only: recognised by protocol 3 and a server of before April 2026 (openclaw.md#eras).
 /// - A second challenge is a new socket: all texts are forgotten, the next frame of a run carries its whole text. In a
 ///   recording it is told as a lost link; on a live link `OpenClawSession` knows better and calls `socketLost`.
 package struct OpenClawDecoder: AgentDecoder {
@@ -21,9 +21,9 @@ package struct OpenClawDecoder: AgentDecoder {
     private var asked: [String: Asked] = [:]
     private var hasSocket = false
     private let isRecorded: Bool
-    /// Era E1 (sheet 6.2): a text is that of the newest segment.
+    /// Era E1 (openclaw.md#chat): a text is that of the newest segment.
     private(set) var tellsNewestSegment = false
-    /// E1 and E2: a command that waits for approval ends its run, and early gateways say so nowhere else (sheet 6.4, 1).
+    /// E1 and E2: a command that waits for approval ends its run, and early gateways say so nowhere else (openclaw.md#approvals).
     private(set) var detachesApprovals = false
     private(set) var openCommands = OpenCommands()
     /// The gateway's wall clock, told by the challenge: what approvals expire by.
@@ -142,7 +142,7 @@ package struct OpenClawDecoder: AgentDecoder {
         return parts.count == 2 && (parts[0] < 2026 || (parts[0] == 2026 && parts[1] < 4))
     }
 
-    /// What became of the open runs of a session (sheet 9.2, 9.4).
+    /// What became of the open runs of a session (openclaw.md#disconnects).
     private mutating func history(_ payload: FrameNode?, _ session: AgentSession) -> [Observation] {
         open.filter { $0.value == session }.keys.sorted().map { run in
             let finding = OpenClawHistory.finding(of: .init(run: run), in: payload)
@@ -166,7 +166,7 @@ package struct OpenClawDecoder: AgentDecoder {
             lastSequence.removeAll()
             lastLifecycle.removeAll()
             return [.linkLost, .linkBack]
-        // The mirror of a tool frame, for runs that were begun on another socket (sheet 4.3).
+        // The mirror of a tool frame, for runs that were begun on another socket (openclaw.md#which-events-reach-whom).
         case "session.tool": return agent(payload)
         case "exec.approval.requested": return approvalRequested(payload, plugin: false, at: now)
         case "plugin.approval.requested": return approvalRequested(payload, plugin: true, at: now)
@@ -176,7 +176,7 @@ package struct OpenClawDecoder: AgentDecoder {
                 id: ApprovalID(id), outcome: .decided(decision), by: payload["resolvedBy"]?.string)
             return [signal(nil, payload["request"] ?? payload, .approvalSettled(settlement))]
         case "cron":
-            // No state, and in older builds no run: bound by its session or by its name (sheet 6.1).
+            // No state, and in older builds no run: bound by its session or by its name (openclaw.md#small-ones).
             let job = AgentJob(
                 name: payload["jobId"]?.string, session: payload["sessionKey"]?.string.map { AgentSession($0) },
                 run: payload["runId"]?.string.map { RunID($0) })
@@ -206,7 +206,7 @@ package struct OpenClawDecoder: AgentDecoder {
         }
         let run = RunID(id)
         if state.holds("delta") {
-            // Smaller numbers are stale; equal ones are not (sheet 5).
+            // Smaller numbers are stale; equal ones are not (openclaw.md#four-different-counters).
             if let sequence = payload["seq"]?.integer(in: .counts) {
                 guard sequence >= lastSequence[run] ?? 0 else { return [] }
                 if lastSequence.count > 1_000 { lastSequence.removeAll() }
@@ -240,7 +240,7 @@ package struct OpenClawDecoder: AgentDecoder {
         return [signal(run, payload, event)]
     }
 
-    /// The reducer of sheet 6.2: the message where there is one, else a replacement, else an addition.
+    /// The reducer of openclaw.md#chat: the message where there is one, else a replacement, else an addition.
     private mutating func delta(_ payload: FrameNode, _ run: RunID) -> TextChange? {
         if let block = soleTextBlock(payload["message"]?["content"]) {
             if tellsNewestSegment { return .segment(String(decoding: block, as: UTF8.self)) }
@@ -318,7 +318,7 @@ package struct OpenClawDecoder: AgentDecoder {
     }
 
     private mutating func lifecycle(_ payload: FrameNode, _ data: FrameNode, _ run: RunID) -> RunEvent? {
-        // The same frame again, or one that was overtaken: an old failure must not undo the attempt after it (sheet 5).
+        // The same frame again, or one that was overtaken: an old failure must not undo the attempt after it (openclaw.md#four-different-counters).
         if let sequence = payload["seq"]?.integer(in: .counts) {
             guard sequence > lastLifecycle[run] ?? -1 else { return nil }
             if lastLifecycle.count > 1_000 { lastLifecycle.removeAll() }
@@ -326,7 +326,7 @@ package struct OpenClawDecoder: AgentDecoder {
         }
         switch data["phase"]?.string {
         case "start":
-            // After a failed attempt the gateway forgets what it sent: the next text is whole (sheet 6.2, retry trap).
+            // After a failed attempt the gateway forgets what it sent: the next text is whole (openclaw.md#chat, retry trap).
             kept.forget(run)
             if isRecorded, let session = payload["sessionKey"]?.string { open[run] = AgentSession(session) }
             return .started

@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-/// What a `chat.history` answer says of one run (OpenClaw sheet 7.3, 9.2 and 9.4): is it over, and what is its text.
+/// What a `chat.history` answer says of one run (openclaw.md#chathistory, openclaw.md#disconnects): is it over, and what is its text.
 enum OpenClawHistory {
     /// What is known of the message that began the run.
     struct Question {
@@ -62,7 +62,7 @@ enum OpenClawHistory {
         var finding = Finding(course: course(of: question.run, in: payload))
         var isComplete = false
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
-            // No run says anything after its end: what stands there is a follow-up's (sheet 6.4, 1).
+            // No run says anything after its end: what stands there is a follow-up's (openclaw.md#approvals).
             let beginsFollowUp = isComplete && !finding.isAborted
             isComplete = false
             guard row["role"]?.holds("assistant") == true else { continue }

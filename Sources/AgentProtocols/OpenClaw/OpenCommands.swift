@@ -2,8 +2,8 @@ import BridgeModel
 import JSONReading
 
 /// The shell calls that have not returned, on gateways that detach approvals (E1, E2). There the frame of a call that returned
-/// "waiting for approval" is stripped of that (sheet 6.3), so the call is known by its command when the approval is asked for,
-/// which comes first (sheet 6.4, 1).
+/// "waiting for approval" is stripped of that (openclaw.md#agent), so the call is known by its command when the approval is asked for,
+/// which comes first (openclaw.md#approvals).
 struct OpenCommands {
     struct Command {
         var run: RunID

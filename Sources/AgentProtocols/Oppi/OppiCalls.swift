@@ -3,7 +3,7 @@ import BridgeModel
 /// The tool calls of one session that have begun and not ended.
 ///
 /// Head tells of a call again and again while the model still writes its arguments; it runs only after the message that asks
-/// for it has ended, or at its first output (Oppi sheet 9.3). Until then it is *written*: told, with its last arguments,
+/// for it has ended, or at its first output (oppi.md#tool-calls). Until then it is *written*: told, with its last arguments,
 /// when it runs, so that a card neither shows half a command nor stands before the text that led to it.
 struct OppiCalls {
     /// More calls than this at once are not held or remembered apart; they are told at once.
@@ -47,7 +47,7 @@ struct OppiCalls {
 
     mutating func ended(_ call: ToolCallID) { open.removeAll { $0.call == call } }
 
-    /// A permission names no call: it is the newest open one of the tool with equal input (sheet 10).
+    /// A permission names no call: it is the newest open one of the tool with equal input (oppi.md#permissions).
     func asked(tool: String, input: JSONText?) -> ToolCallID? {
         open.last { $0.name == tool && $0.arguments == input }?.call
     }

@@ -1,9 +1,9 @@
 package import BridgeModel
 import JSONReading
 
-/// Frames of an Oppi server, both dialects (Oppi sheet 0), to observations.
+/// Frames of an Oppi server, both dialects (oppi.md#dialects), to observations.
 ///
-/// - `message_end` is authoritative; deltas are a preview that may have holes (sheet 9.2). After a reconnect in mid-message
+/// - `message_end` is authoritative; deltas are a preview that may have holes (oppi.md#canonical-text). After a reconnect in mid-message
 ///   the additions have no place until the next live `message_end` (14.4).
 /// - Frames with a `seq` not above the last one seen of their session are repeats (14.4).
 /// - `agent_end` after an error or an empty message holds its verdict for 2 s, because a retry may follow (9.5).
@@ -125,7 +125,7 @@ package struct OppiDecoder: AgentDecoder {
         return []
     }
 
-    /// The whole history of a session: what became of the run that was open when the link went (sheet 14.4).
+    /// The whole history of a session: what became of the run that was open when the link went (oppi.md#recommended-connector-procedure).
     private mutating func trace(_ body: FrameNode?) -> [Observation] {
         guard let rows = body?["trace"]?.elements, !tracesAsked.isEmpty else { return [] }
         let id = tracesAsked.removeFirst()
@@ -203,7 +203,7 @@ package struct OppiDecoder: AgentDecoder {
             }
             return []
         case "connected":
-            // A smaller number than the last one seen is a new activation: the numbers begin anew (sheet 14.2).
+            // A smaller number than the last one seen is a new activation: the numbers begin anew (oppi.md#on-the-socket).
             let last = sessions[id]?.lastSequence ?? 0
             if let current = root["currentSeq"]?.integer(in: .counts), current < last {
                 sessions[id]?.lastSequence = current
@@ -255,11 +255,11 @@ package struct OppiDecoder: AgentDecoder {
 
     private mutating func failed(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
         let message = root["error"]?.string ?? ""
-        // Without a number it is about a frame of ours, not about the agent (sheet 5).
+        // Without a number it is about a frame of ours, not about the agent (oppi.md#server--client-frames).
         guard root["seq"] != nil else { return [] }
         sessions[id]?.lastError = message
         guard sessions[id]?.isRunning == false, sessions[id]?.prompted != nil else { return [] }
-        // Head refuses a prompt so, after it said success: no run follows (sheet 9.4).
+        // Head refuses a prompt so, after it said success: no run follows (oppi.md#errors).
         sessions[id]?.prompted = nil
         return [signal(id, .failed(RunFailure(message: message)))]
     }
@@ -296,7 +296,7 @@ package struct OppiDecoder: AgentDecoder {
             return [signal(id, .tool(.started(start)))]
         case "tool_output":
             let replaces = root["mode"]?.holds("replace") == true
-            // While a call is written its long arguments are mirrored as output (sheet 9.3).
+            // While a call is written its long arguments are mirrored as output (oppi.md#tool-calls).
             if replaces, sessions[id]?.calls.isWritten(call) == true { return [] }
             let begun = runs(call, id)
             let output = root["output"]?.string ?? ""
@@ -321,7 +321,7 @@ package struct OppiDecoder: AgentDecoder {
         sessions[id]?.calls.runs(call).map { [signal(id, .tool(.started($0)))] } ?? []
     }
 
-    /// Only head has dialogs that go anywhere (sheet 11); those a card cannot hold are counted.
+    /// Only head has dialogs that go anywhere (oppi.md#extension-dialogs); those a card cannot hold are counted.
     private mutating func dialog(_ root: FrameNode, _ id: AgentSession, at now: Instant) -> [Observation] {
         guard let request = DialogRequest.read(root, at: now) else {
             unknown.count("dialog", root["method"]?.string ?? "?")

@@ -1,12 +1,12 @@
 package import BridgeModel
 import JSONReading
 
-/// Lines of `pi --mode rpc` to observations, both protocol lines (pi sheet 0, 11).
+/// Lines of `pi --mode rpc` to observations, both protocol lines (pi.md#versions, pi.md#later-lines-l-what-changes).
 ///
 /// pi names no runs: they are counted. States of the run:
 /// - `idle`: Can transition to `running` (`agent_start`).
 /// - `running`: Can transition to `settling` (`agent_end`), `idle` (the process ended).
-/// - `settling`: the loop ended; 250 ms decide whether a retry or a compaction follows (sheet 6.2). Can transition to
+/// - `settling`: the loop ended; 250 ms decide whether a retry or a compaction follows (pi.md#end). Can transition to
 ///   `retrying`, `idle` (nothing followed, or anything else did).
 /// - `retrying`: Can transition to `running` (`agent_start`), `idle` (`auto_retry_end` without success).
 package struct PiDecoder: AgentDecoder {
@@ -30,7 +30,7 @@ package struct PiDecoder: AgentDecoder {
     private var said = ""
     private var lostRun = false
     private var dialogs: Set<String> = []
-    /// The process says itself when nothing more will happen (`agent_settled`, sheet 11).
+    /// The process says itself when nothing more will happen (`agent_settled`, pi.md#later-lines-l-what-changes).
     private var tellsSettled = false
     package private(set) var unknown = UnknownTally()
 
@@ -170,7 +170,7 @@ package struct PiDecoder: AgentDecoder {
         case .retrying: break
         case .idle, .settling, .running:
             if prompted == nil { runs += 1 }
-            // An answer to a prompt may be taken back until its run begins, not later (sheet 4).
+            // An answer to a prompt may be taken back until its run begins, not later (pi.md#responses-stdout).
             prompts = prompts.filter { $0.value != run }
             said = ""
         }
@@ -181,7 +181,7 @@ package struct PiDecoder: AgentDecoder {
         return [signal(.started)]
     }
 
-    /// Deltas alone: the snapshots beside them are of one protocol line only (sheet 11).
+    /// Deltas alone: the snapshots beside them are of one protocol line only (pi.md#later-lines-l-what-changes).
     private func preview(_ event: FrameNode?) -> [Observation] {
         guard event?["type"]?.holds("text_delta") == true, let delta = event?["delta"]?.string, !delta.isEmpty else {
             return []
@@ -208,7 +208,7 @@ package struct PiDecoder: AgentDecoder {
 
     private mutating func loopEnded(_ root: FrameNode, at now: Instant) -> [Observation] {
         let answers = (root["messages"]?.elements ?? []).filter { $0["role"]?.holds("assistant") == true }
-        // A loop that died by exception has no `message_end`: its one message stands here alone (sheet 6.3).
+        // A loop that died by exception has no `message_end`: its one message stands here alone (pi.md#final-text-and-usage).
         if lastStop.isEmpty, let last = answers.last { note(last) }
         if root["willRetry"]?.flag == true {
             state = .retrying
@@ -257,7 +257,7 @@ package struct PiDecoder: AgentDecoder {
     private mutating func response(_ root: FrameNode) -> [Observation] {
         guard let id = root["id"]?.string else { return [] }
         if let run = prompts[id], root["command"]?.holds("prompt") == true {
-            // A failure wins, in whatever order two answers come (sheet 4).
+            // A failure wins, in whatever order two answers come (pi.md#responses-stdout).
             guard root["success"]?.flag == false else { return [.sendAnswered(asked: run, .accepted(run: run))] }
             prompts[id] = nil
             return [.sendAnswered(asked: run, .refused(message: root["error"]?.string ?? ""))]
@@ -269,7 +269,7 @@ package struct PiDecoder: AgentDecoder {
         let texts = messages[question...].filter { $0["role"]?.holds("assistant") == true }
             .compactMap { $0["content"]?.contentText }.filter { !$0.isEmpty }
         let last = messages.last?["stopReason"]?.string
-        // An unfinished answer is not in the file (sheet 10): what is not there will not come.
+        // An unfinished answer is not in the file (pi.md#process-end): what is not there will not come.
         guard !texts.isEmpty, last == "stop" || last == "length" else {
             return [.lookedUp(run, .failed(RunFailure(kind: .agentGone, message: "its process ended")))]
         }

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// All lanes of one installation, its token buckets, and who goes next (DESIGN, section 8).
+/// All lanes of one installation, its token buckets, and who goes next (DESIGN.md#lanes-buckets-pacing).
 ///
 /// `next` gives one thing to do at a time; `answered` says what came of it. Both do bounded work: a lane stands in the
 /// line of the bucket its next call draws from, or among the timers, and is looked at again only when something about it

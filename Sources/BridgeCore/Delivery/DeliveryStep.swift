@@ -131,7 +131,7 @@ extension PostKind {
     /// The preview and its progress are free to be lost.
     var isDroppable: Bool { self == .text || self == .taskProgress }
 
-    /// How durable a call must be before its first try (DESIGN, section 8). Progress is not stored.
+    /// How durable a call must be before its first try (DESIGN.md#lanes-buckets-pacing). Progress is not stored.
     var durability: Durability? {
         switch self {
         case .open, .end, .message, .approval: .synced

@@ -3,7 +3,7 @@ package import BridgeModel
 /// How often one turn may send a delta.
 ///
 /// The first text goes at once. Then the phone redraws no faster than every 33 ms; and because the relay keeps only 256
-/// events for a phone that reconnects (relay sheet 9.3), a long turn spreads its deltas further: 66 ms from the
+/// events for a phone that reconnects (relay.md#resume), a long turn spreads its deltas further: 66 ms from the
 /// hundredth on, 120 ms from the two hundredth.
 package struct LanePace: Hashable, Sendable {
     package private(set) var count: Int

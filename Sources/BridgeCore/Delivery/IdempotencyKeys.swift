@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// The keys of one turn's relay calls: 1 to 64 characters of `[A-Za-z0-9_-]` (relay sheet 7.1).
+/// The keys of one turn's relay calls: 1 to 64 characters of `[A-Za-z0-9_-]` (relay.md#rules).
 ///
 /// A key is made of durable facts alone, so that a restarted bridge says the same thing under the same key. It begins
 /// with the turn's id; where that holds other characters, or the key would grow too long, with a hash of it.

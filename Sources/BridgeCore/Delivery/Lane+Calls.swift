@@ -241,7 +241,7 @@ extension Lane {
         let interaction = entry.withoutInteraction ? nil : address.interaction
         switch post {
         case .open:
-            // One space: the relay refused an empty placeholder (relay sheet 6.1).
+            // One space: the relay refused an empty placeholder (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one).
             return .sendMessage(
                 SendMessage(session: session, interaction: interaction, text: " ", key: keys.open(form: entry.form)))
         case .text(let text):

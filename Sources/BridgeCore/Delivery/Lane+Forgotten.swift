@@ -1,7 +1,7 @@
 import BridgeModel
 
 extension LaneBounds {
-    /// How long a call may be sent again under its key: the relay knows it for a day (relay sheet 7.1), by a clock of its own.
+    /// How long a call may be sent again under its key: the relay knows it for a day (relay.md#rules), by a clock of its own.
     static let keyLife = Duration.seconds(86_400 - 60)
 }
 

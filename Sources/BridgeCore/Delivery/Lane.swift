@@ -12,7 +12,7 @@ package enum LaneBounds {
     package static let lastDeltaHold = Duration.seconds(2)
     /// How long a whole message is tried: as long as the relay knows its key.
     package static let messageLife = Duration.seconds(86_400)
-    /// How long an approval without a window is tried: no request lives longer (relay sheet 6.5).
+    /// How long an approval without a window is tried: no request lives longer (relay.md#requestapproval).
     package static let approvalLife = Duration.seconds(1800)
 }
 

@@ -30,7 +30,7 @@ package enum RetryDecision: Hashable, Sendable {
     case stopConnection(RelayErrorCode)
 }
 
-/// The one place that decides what an answer means (DESIGN, section 8, "Retry" and "By code"; relay sheet 7.3, 10.2).
+/// The one place that decides what an answer means (DESIGN.md#lanes-buckets-pacing, "Retry" and "By code"; relay.md#retry-policy, relay.md#codes).
 package struct RetryPolicy: Sendable {
     /// What is known of the call that was answered.
     package struct Tried: Hashable, Sendable {
@@ -55,7 +55,7 @@ package struct RetryPolicy: Sendable {
     /// The first back-off lies between nothing and this; each further ceiling is twice the one before.
     static let firstBackOff = Duration.milliseconds(200)
     static let longestBackOff = Duration.seconds(30)
-    /// Keys are forgotten by the relay after a day (relay sheet 7.1): nobody is waited for longer.
+    /// Keys are forgotten by the relay after a day (relay.md#rules): nobody is waited for longer.
     static let longestWait = Duration.seconds(86_400)
     /// A delta that an end waits for is given up after as many unknown outcomes: the end carries its text.
     static let deltaTriesBeforeEnd = 8
@@ -125,7 +125,7 @@ package struct RetryPolicy: Sendable {
         }
     }
 
-    /// A code that the relay sheet does not list: the status decides, and refuses this one call at most. What a later relay means
+    /// A code that relay.md#codes does not list: the status decides, and refuses this one call at most. What a later relay means
     /// by a 401 or 410 of its own is not known, so that it must end no turn, session or connection.
     private static func meaning(ofStatus status: Int) -> Meaning {
         switch status {

@@ -11,7 +11,7 @@ package struct BucketFigures: Hashable, Sendable {
         self.refill = refill
     }
 
-    /// The relay sheet's table (11.1): in force until the relay's headers say something else.
+    /// The documented table (relay.md#buckets): in force until the relay's headers say something else.
     package static func ofSheet(_ bucket: RelayBucket) -> BucketFigures {
         switch bucket {
         case .msg, .default: BucketFigures(capacity: 30, refill: 10)
@@ -100,7 +100,7 @@ package struct TokenBucket: Sendable {
         guard let place = underWay.lastIndex(of: call) else { return }
         underWay.remove(at: place)
         if isLending && responded {
-            // Without a word about what is left, the sheet's table holds.
+            // Without a word about what is left, the documented table holds.
             isLending = false
             billionths = ceiling
         }

@@ -22,7 +22,7 @@ struct ApprovalLedger: Sendable, Hashable {
         var expiresAt: Instant?
         var allowed: Set<ApprovalDecision>?
         var state: State
-        /// The run ends without it and a follow-up run comes (OpenClaw sheet 6.4, shape 1).
+        /// The run ends without it and a follow-up run comes (openclaw.md#approvals, shape 1).
         var detached = false
         var followUpBegan = false
         /// Decided while the agent was away.
@@ -163,7 +163,7 @@ struct ApprovalLedger: Sendable, Hashable {
             || detachedEarly.contains { Self.isFollowUp(run, of: $0) }
     }
 
-    /// A follow-up's id begins with the approval's (OpenClaw sheet 6.4).
+    /// A follow-up's id begins with the approval's (openclaw.md#approvals).
     static func isFollowUp(_ run: RunID, of approval: ApprovalID) -> Bool {
         let stem = "exec-approval-followup:\(approval.text)"
         return run.text == stem || run.text.utf8.starts(with: "\(stem):".utf8)
@@ -242,7 +242,7 @@ struct ApprovalLedger: Sendable, Hashable {
         }
     }
 
-    /// Those whose time is over; the agent does not say so in older builds (OpenClaw sheet 6.4).
+    /// Those whose time is over; the agent does not say so in older builds (openclaw.md#approvals).
     func expired(at now: Instant) -> [ApprovalID] {
         guard let nextExpiry, nextExpiry <= now else { return [] }
         return open.filter { approvals[$0]?.expiresAt.map { $0 <= now } ?? false }
@@ -308,7 +308,7 @@ struct ApprovalLedger: Sendable, Hashable {
         let title = TextCut.marked(request.title.isEmpty ? "Approval needed" : request.title, atMost: 200)
         let command = request.command.map { TextCut.marked($0, atMost: 16_000) }
         let trimmed = request.message.allSatisfy(\.isWhitespace) ? "" : request.message
-        // Never empty: the relay refused such a request, and the run hung (relay sheet 6.5).
+        // Never empty: the relay refused such a request, and the run hung (relay.md#requestapproval).
         let message = trimmed.isEmpty ? command.map { "Run \($0)?" } ?? title : trimmed
         return ApprovalCard(
             approval: request.id, action: request.subject == .exec ? "shell.exec" : "plugin.invoke", title: title,

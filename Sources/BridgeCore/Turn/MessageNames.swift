@@ -1,7 +1,7 @@
 import BridgeModel
 
 /// The names of a turn's whole messages: each is used once, because a second body under a used key would be taken for a
-/// repetition and never be seen (relay sheet 7.1).
+/// repetition and never be seen (relay.md#rules).
 struct MessageNames: Sendable, Hashable {
     /// Short lines of our own beyond this are not worth a message.
     static let lineLimit = 20

@@ -13,7 +13,7 @@ import BridgeModel
 /// - No text is longer than `limit`; what goes beyond it is left out.
 struct RunText: Sendable, Hashable {
     static let joint = "\n\n"
-    /// UTF-8 bytes. Eight times what the most talkative gateway gives out (OpenClaw sheet 6.2).
+    /// UTF-8 bytes. Eight times what the most talkative gateway gives out (openclaw.md#chat).
     static let limit = 4_000_000
 
     /// How the text moved, for the preview: an addition at its end costs no comparison.

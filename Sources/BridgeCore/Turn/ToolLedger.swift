@@ -9,7 +9,7 @@ import BridgeModel
 /// - Progress of a call that is not open goes nowhere, nor does what was said before. An end without a start creates nothing: what it belongs to was
 ///   either seen and finished, or began out of sight.
 /// - `item` of kind tool that ends says only that the call returned: while a `command` item of the same call is open, that
-///   one decides (OpenClaw sheet 6.3).
+///   one decides (openclaw.md#agent).
 struct ToolLedger: Sendable, Hashable {
     static let payloadLimit = 100_000
     /// Of running output a card shows the end.
@@ -178,7 +178,7 @@ struct ToolLedger: Sendable, Hashable {
         return .string(TextCut.marked(json.text, atMost: payloadLimit / 2 - 16))
     }
 
-    /// A provider's id may be long (Oppi sheet 9.3); the relay takes 256 characters (relay sheet 1.6).
+    /// A provider's id may be long (oppi.md#tool-calls); the relay takes 256 characters (relay.md#size-limits).
     fileprivate static func shortened(_ id: String) -> String {
         guard id.unicodeScalars.count > taskLimit else { return id }
         return "\(StableHash.text(of: id))-\(String(String.UnicodeScalarView(id.unicodeScalars.suffix(200))))"

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// One turn: from the user's message to the confirmed end of its bubble (DESIGN, sections 6 and 7).
+/// One turn: from the user's message to the confirmed end of its bubble (DESIGN.md#a-runs-journey, DESIGN.md#the-turn-machine).
 ///
 /// States:
 /// - `waiting`: the bubble is open, the message is not with the agent. Can transition to `handedOver` (its place in the

@@ -15,7 +15,7 @@ extension Turn {
     /// A person can decide it still, or has decided it.
     package func isForPerson(_ approval: ApprovalID) -> Bool { approvals.isForPerson(approval) }
 
-    /// A person decided on the phone, or the relay did for them: then there is a reason (relay sheet 4.4).
+    /// A person decided on the phone, or the relay did for them: then there is a reason (relay.md#others).
     package mutating func decided(
         _ approval: ApprovalID, _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, reason: String?,
         at now: Instant

@@ -26,7 +26,7 @@ extension Turn {
         return text.hasGap && end.text == nil || text.isIncomplete && !tellsAll
     }
 
-    /// The run is over, and an approval is not: what comes of it follows in another run (OpenClaw sheet 6.4).
+    /// The run is over, and an approval is not: what comes of it follows in another run (openclaw.md#approvals).
     private mutating func hold(after run: RunID, at now: Instant) -> [TurnOrder] {
         endedRuns.formUnion(runs)
         endedRuns.insert(run)
@@ -154,7 +154,7 @@ extension Turn {
         }
     }
 
-    /// The relay takes no writes for the interaction after 30 minutes (relay sheet 4.2): the bubble ends while it can, and the
+    /// The relay takes no writes for the interaction after 30 minutes (relay.md#sessionmessage-the-user-wrote): the bubble ends while it can, and the
     /// turn goes on.
     private mutating func closeWindow(line: String, at now: Instant) -> [TurnOrder] {
         deadlines.abandon = now + settings.runPatience

@@ -40,7 +40,7 @@ package struct TurnOpening: Sendable, Hashable {
 }
 
 package struct TurnSettings: Sendable, Hashable {
-    /// UTF-8 bytes a bubble holds: under the relay's 64 KB a field (relay sheet 1.6).
+    /// UTF-8 bytes a bubble holds: under the relay's 64 KB a field (relay.md#size-limits).
     package var bubbleLimit = 60_000
     /// How long before the window's end the bubble is ended.
     package var windowMargin = Duration.seconds(60)
@@ -56,7 +56,7 @@ package struct TurnSettings: Sendable, Hashable {
     package var firstLook = Duration.seconds(1)
     package var lookInterval = Duration.seconds(3)
     package var lookPatience = Duration.seconds(30)
-    /// A failed attempt after which the agent says nothing: longer than the 15 s it holds errors back (OpenClaw sheet 8.2).
+    /// A failed attempt after which the agent says nothing: longer than the 15 s it holds errors back (openclaw.md#order-of-frames-in-one-run).
     package var retryPatience = Duration.seconds(45)
     /// How long a run that outlived its bubble may still bring a late answer.
     package var runPatience = Duration.seconds(24 * 3600)

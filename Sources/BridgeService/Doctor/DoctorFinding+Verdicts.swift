@@ -1,7 +1,7 @@
 package import BridgeModel
 import RelayProtocol
 
-// What was heard, as findings. The exit codes are those of DESIGN, section 2.
+// What was heard, as findings. The exit codes are those of DESIGN.md#what-the-user-sees.
 extension DoctorFinding {
     /// Beyond this, times on the phone look wrong.
     private static let skewLimit: Int64 = 30_000
@@ -10,7 +10,7 @@ extension DoctorFinding {
         _ answer: Result<HTTPResponse, HTTPFailure>, address: WebAddress, connection: String
     ) -> DoctorFinding {
         switch answer {
-        // Relay sheet 1.1: "`GET /healthz` answers 2xx when the API is up".
+        // relay.md#layers: "`GET /healthz` answers 2xx when the API is up".
         case .success(let response) where Self.isPage(response):
             DoctorFinding(
                 .relay, .failed,
@@ -30,7 +30,7 @@ extension DoctorFinding {
         }
     }
 
-    /// What a healthy relay says is not documented beyond its status, but it is no web page (relay sheet 1.1).
+    /// What a healthy relay says is not documented beyond its status, but it is no web page (relay.md#layers).
     private static func isPage(_ response: HTTPResponse) -> Bool {
         ForeignAnswer(status: response.status, body: response.body).content == .webPage
     }

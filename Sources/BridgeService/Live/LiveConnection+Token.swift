@@ -39,7 +39,7 @@ struct TokenState: Sendable {
 }
 
 extension Secret {
-    /// Before the colon of a relay's token (relay sheet 2.1).
+    /// Before the colon of a relay's token (relay.md#bridge-token).
     var installation: Substring { text.prefix { $0 != ":" } }
 }
 

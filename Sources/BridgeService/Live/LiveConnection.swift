@@ -7,7 +7,7 @@ package import RelayProtocol
 /// One connection: an installation at the relay, an agent, and the decisions between them.
 ///
 /// An update is acknowledged when what it changed is durable: a message when its turn stands in the journal, a stop and a
-/// decision when the turns they changed do (relay sheet 14, W1).
+/// decision when the turns they changed do (relay.md#delivery-ack-replay).
 package final class LiveConnection: Sendable {
     package struct Parts: Sendable {
         package var name: ConnectionName
@@ -197,7 +197,7 @@ package final class LiveConnection: Sendable {
         let now = clock.now
         for session in mirroring.withLock({ $0.chatsToMake(at: now) }) { makeChat(for: session) }
         let isDue = condition.withLock { state in
-            // Not before the relay has had time to send again what it still holds (DESIGN, section 6.1).
+            // Not before the relay has had time to send again what it still holds (DESIGN.md#a-runs-journey).
             guard let since = state.relayUpSince, now - since > .seconds(600) else { return false }
             if let last = state.purgedAt, now - last < .seconds(3_600) { return false }
             state.purgedAt = now

@@ -18,7 +18,7 @@ struct LooseCalls: Sendable {
         self.answered = answered
     }
 
-    /// A chat for runs that no phone message began (relay sheet 6.6).
+    /// A chat for runs that no phone message began (relay.md#createsession).
     func makeChat(_ done: @escaping @Sendable (RelayAnswer) -> Void) {
         post(.createSession(CreateSession(source: "cron")), done)
     }

@@ -5,7 +5,7 @@ import RelayProtocol
 /// What a message of the user becomes: the names of its turn, its run and its agent session, all made of durable facts, so
 /// that a restarted bridge gives the same.
 struct UpdateIntake {
-    /// How long the relay takes writes for an interaction (relay sheet 4.2).
+    /// How long the relay takes writes for an interaction (relay.md#sessionmessage-the-user-wrote).
     static let window = Duration.seconds(30 * 60)
 
     var agentSession: @Sendable (SessionID) -> AgentSession
@@ -34,7 +34,7 @@ struct UpdateIntake {
             receivedAt: now, windowEnds: windowEnds)
     }
 
-    /// OpenClaw's canonical form (OpenClaw sheet 7.5): lower case, so a hash keeps apart what case alone tells apart.
+    /// OpenClaw's canonical form (openclaw.md#session-keys): lower case, so a hash keeps apart what case alone tells apart.
     static func openClawSession(_ session: SessionID) -> AgentSession {
         let lower = session.text.lowercased()
         let tail = lower == session.text ? "" : "-" + StableHash.text(of: session.text, length: 8)

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Calls of a replay against a real relay, compared with a golden file of a replay on virtual time (DESIGN, section 12).
+/// Calls of a replay against a real relay, compared with a golden file of a replay on virtual time (DESIGN.md#recording).
 ///
 /// What depends on the relay or on how fast it answers is not compared: times, the names it gives, how text is cut into
 /// deltas (neighbours are joined), progress of tasks (it may be dropped), and the order among turns. What is
@@ -83,7 +83,7 @@ package struct CallComparison {
         return turns.map { $0.map(\.text) }
     }
 
-    /// A key is the turn's name and what it is within the turn (DESIGN, section 8). Names may hold what looks like an
+    /// A key is the turn's name and what it is within the turn (DESIGN.md#lanes-buckets-pacing). Names may hold what looks like an
     /// ending: the turns that were opened are known, and only for others the ending is looked for.
     private static func parts(of key: String, turns: some Collection<String>) -> (turn: String, name: String) {
         if let turn = turns.filter({ key.hasPrefix($0 + "-") }).max(by: { $0.count < $1.count }) {

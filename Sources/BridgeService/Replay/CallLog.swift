@@ -21,7 +21,7 @@ package final class CallLog: HTTPClient {
     ) {
         let method = request.url.split(separator: "/").last.map(String.init) ?? ""
         state.withLock { state in
-            // A retry has the same key and the same bytes (relay sheet 7.1): it is the same call.
+            // A retry has the same key and the same bytes (relay.md#rules): it is the same call.
             guard state.seen.insert(request.body).inserted else { return }
             state.lines.append("\(method) \(String(decoding: request.body, as: UTF8.self))")
         }

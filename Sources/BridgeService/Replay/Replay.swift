@@ -70,7 +70,7 @@ package final class Replay {
         )
     }
 
-    /// What happened to the socket or the child (DESIGN, section 12), which every agent has.
+    /// What happened to the socket or the child (DESIGN.md#recording), which every agent has.
     private static func isPseudoFrame(_ frame: UnsafeRawBufferPointer) -> Bool {
         let marks = frame.lazy.filter { $0 > 0x20 }.prefix(3)
         return marks.elementsEqual(#"{"_"#.utf8)

@@ -5,7 +5,7 @@ import Locking
 import Recording
 
 /// A recording played on virtual time against a relay that takes every call at once: the calls are the same every time, and
-/// can be compared with a golden file (DESIGN, section 12).
+/// can be compared with a golden file (DESIGN.md#recording).
 package enum VirtualReplay {
     package struct Result: Sendable {
         /// A line a call: the time in milliseconds, the method, the body.

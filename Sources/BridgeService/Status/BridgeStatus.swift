@@ -2,7 +2,7 @@ package import BridgeCore
 import BridgeModel
 
 /// What a running bridge leaves for `status` to read: where each link stands, in words for people, and what is on its way. Never
-/// what a user or an agent wrote. Times are milliseconds since 1970, like all times on the relay's wire (relay sheet 1.3).
+/// what a user or an agent wrote. Times are milliseconds since 1970, like all times on the relay's wire (relay.md#json-rules).
 ///
 /// In the file the names are these, in `snake_case`. A reader takes what it knows and lets the rest be.
 package struct BridgeStatus: Codable, Hashable, Sendable {

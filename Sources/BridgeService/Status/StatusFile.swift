@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// `status.json` in the state directory, beside the lock.
 package enum StatusFile {
-    /// An older one was left by a bridge that no longer works (DESIGN, section 9: it is written every 5 s).
+    /// An older one was left by a bridge that no longer works (DESIGN.md#journal-and-recovery: it is written every 5 s).
     package static let freshMilliseconds: Int64 = 15_000
 
     package static func path(in directory: String) -> String { directory + "/status.json" }

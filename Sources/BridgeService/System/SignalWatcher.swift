@@ -5,7 +5,7 @@ import Locking
 /// may do what it likes there, which no handler of a signal may.
 ///
 /// - `block` comes before any thread begins, which then inherits the mask; only the watcher's thread ever sees the signals.
-/// - The first SIGTERM or SIGINT is told; the second one ends the process at once with 1 (DESIGN, section 9), also while the
+/// - The first SIGTERM or SIGINT is told; the second one ends the process at once with 1 (DESIGN.md#journal-and-recovery), also while the
 ///   handler of the first is at work elsewhere. The handler must therefore not block.
 /// - A child inherits the mask too: whoever starts one gives it an empty mask (`POSIX_SPAWN_SETSIGMASK`).
 package final class SignalWatcher: Sendable {

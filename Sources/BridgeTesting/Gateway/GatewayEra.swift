@@ -1,4 +1,4 @@
-/// The four eras of OpenClaw gateways, and what differs between them (OpenClaw sheet 0 and 10).
+/// The four eras of OpenClaw gateways, and what differs between them (openclaw.md#eras, openclaw.md#version-drift-in-one-table).
 package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
     case e1, e2, e3, e4
 
@@ -15,7 +15,7 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// What `features.methods` tells; cautious, so that not all of it is there (sheet 3.4).
+    /// What `features.methods` tells; cautious, so that not all of it is there (openclaw.md#hello-ok).
     var methods: [String] {
         let common = [
             "chat.send", "chat.abort", "chat.history", "agent.wait", "sessions.subscribe",
@@ -33,20 +33,20 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Sheet 4.3 and 6.3: `item` and `approval` streams came with E2.
+    /// openclaw.md#which-events-reach-whom, openclaw.md#agent: `item` and `approval` streams came with E2.
     var hasItems: Bool { self != .e1 }
-    /// Sheet 6.3: stripped unless the session is verbose.
+    /// openclaw.md#agent: stripped unless the session is verbose.
     var showsToolResults: Bool { isNew }
-    /// Sheet 6.4: the run ends, and a follow-up brings the rest.
+    /// openclaw.md#approvals: the run ends, and a follow-up brings the rest.
     var detachesApprovals: Bool { !isNew }
     var approvalLifeMilliseconds: Int { self == .e1 ? 120_000 : 1_800_000 }
     var tickMilliseconds: Int { isNew ? 15_000 : 30_000 }
-    /// Sheet 9.4: the key stands with the row "where present".
+    /// openclaw.md#disconnects: the key stands with the row "where present".
     var keepsKeysWithRows: Bool { isNew }
-    /// Sheet 3.3: v2 is known everywhere, v3 since about E2.
+    /// openclaw.md#device-identity-and-signature: v2 is known everywhere, v3 since about E2.
     var knowsNewerProof: Bool { self != .e1 }
-    /// Sheet 7.1: the same text that runs already is not begun again.
+    /// openclaw.md#chatsend: the same text that runs already is not begun again.
     var joinsEqualTexts: Bool { isNew }
-    /// Sheet 6.2: what a delta's text covers.
+    /// openclaw.md#chat: what a delta's text covers.
     var tellsWholeRun: Bool { self != .e1 }
 }

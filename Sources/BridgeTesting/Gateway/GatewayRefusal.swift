@@ -1,4 +1,4 @@
-/// Why an introduction is turned away (OpenClaw sheet 3.5).
+/// Why an introduction is turned away (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 package struct GatewayRefusal: Sendable, Hashable {
     package var code: String
     package var message: String

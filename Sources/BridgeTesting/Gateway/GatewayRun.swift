@@ -18,7 +18,7 @@ struct GatewayRun {
     var steps: ArraySlice<GatewayScript.Timed>
     var detaches: Bool
     var saysWhenDetached = ""
-    /// The connection that asked for it: tool frames go there (sheet 4.3).
+    /// The connection that asked for it: tool frames go there (openclaw.md#which-events-reach-whom).
     var owner: Int?
     var state = State.active
     var hasBegun = false
@@ -30,7 +30,7 @@ struct GatewayRun {
     var earlier = ""
     /// What the last delta told, for the difference to the next (E3 on).
     var sentText = ""
-    /// When a delta left last: they are paced (sheet 6.2).
+    /// When a delta left last: they are paced (openclaw.md#chat).
     var sentAt: Instant?
     var startedAtMilliseconds = 0
     /// The scheduler's job, which ends with it.
@@ -45,7 +45,7 @@ struct GatewayRun {
     }
 }
 
-/// One row of a session's history (sheet 7.3).
+/// One row of a session's history (openclaw.md#chathistory).
 struct GatewayRow {
     var id: String
     var role: String

@@ -6,15 +6,15 @@ package struct GatewayScript: Sendable, Hashable {
         case callsTool(id: String, command: String)
         case toolReturns(id: String, output: String)
         case asksApproval(id: String, command: String)
-        /// This attempt fails and another one begins under the same run (sheet 6.2, retry trap).
+        /// This attempt fails and another one begins under the same run (openclaw.md#chat, retry trap).
         case attemptFails(String)
         case triesAgain
-        /// The run fails: the verdict comes 15 s after the lifecycle's (sheet 8.2), at once in E4.
+        /// The run fails: the verdict comes 15 s after the lifecycle's (openclaw.md#order-of-frames-in-one-run), at once in E4.
         case fails(String)
         case finishes
-        /// The end without a message: what was said is the text (sheet 6.2, end).
+        /// The end without a message: what was said is the text (openclaw.md#chat, end).
         case finishesEmpty
-        /// The next broadcasts that may be dropped for a slow reader are (sheet 5).
+        /// The next broadcasts that may be dropped for a slow reader are (openclaw.md#four-different-counters).
         case drops(Int)
         /// The gateway restarts, and its runs die with it.
         case restarts(downMilliseconds: Int)
@@ -35,7 +35,7 @@ package struct GatewayScript: Sendable, Hashable {
     package var answersAfter = Duration.milliseconds(9)
     /// At equal times, the run speaks before the answer.
     package var speaksFirst = false
-    /// Where the surface cannot wait, newer eras detach as well (sheet 6.4, 1).
+    /// Where the surface cannot wait, newer eras detach as well (openclaw.md#approvals).
     package var detaches = false
     /// What the agent says when its call returned "waiting for approval"; the run ends with it.
     package var saysWhenDetached = "I wait."

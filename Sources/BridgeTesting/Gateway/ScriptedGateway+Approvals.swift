@@ -1,6 +1,6 @@
 package import BridgeModel
 
-// Approvals in both shapes (OpenClaw sheet 6.4).
+// Approvals in both shapes (openclaw.md#approvals).
 extension ScriptedGateway {
     mutating func ask(_ run: String, _ id: String, _ command: String, at now: Instant) {
         guard let asking = runs[run] else { return }
@@ -111,7 +111,7 @@ extension ScriptedGateway {
         goOn(after: approval, denied: decision == "deny", at: now)
     }
 
-    /// Expiry tells nobody (sheet 6.4).
+    /// Expiry tells nobody (openclaw.md#approvals).
     mutating func expire(_ id: String, at now: Instant) {
         guard let approval = approvals[id], approval.decision == nil else { return }
         approvals[id] = nil
@@ -132,7 +132,7 @@ extension ScriptedGateway {
         scheduleNext(approval.run, at: now)
     }
 
-    /// Its key is its run id, so that nobody needs to guess (sheet 6.4, 1).
+    /// Its key is its run id, so that nobody needs to guess (openclaw.md#approvals).
     mutating func beginFollowUp(of id: String, at now: Instant) {
         guard let approval = approvals[id], let steps = approval.followUp else { return }
         let name = "exec-approval-followup:\(id)" + (era.isNew ? ":nonce:x4" : "")

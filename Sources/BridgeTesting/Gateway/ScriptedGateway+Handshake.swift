@@ -1,6 +1,6 @@
 import BridgeModel
 
-// The introduction, judged in the sheet's order (OpenClaw sheet 3.2 to 3.5).
+// The introduction, judged in the documented order (openclaw.md#connect-params, openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 extension ScriptedGateway {
     private static let clientIDs: Set = [
         "webchat-ui", "openclaw-control-ui", "webchat", "cli", "gateway-client", "openclaw-macos", "openclaw-ios",
@@ -29,7 +29,7 @@ extension ScriptedGateway {
         connection?.isGreeted = true
         connection?.capabilities = Set(params["caps"]?.elements.compactMap(\.string) ?? [])
         connection?.hasDevice = device != nil
-        // Early gateways take all scopes from a client without a device (sheet 3.5, 1).
+        // Early gateways take all scopes from a client without a device (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
         let keepsScopes = device != nil || era.isNew
         connection?.scopes = keepsScopes ? Set(params["scopes"]?.elements.compactMap(\.string) ?? []) : []
         answer(id, greeting(params, at: now))
@@ -60,7 +60,7 @@ extension ScriptedGateway {
         return hello.with("auth", era.isNew ? auth : nil)
     }
 
-    /// Params are a closed schema: whatever is not known here is refused (sheet 2, rule 5).
+    /// Params are a closed schema: whatever is not known here is refused (openclaw.md#frames).
     private func faultOfIntroduction(_ params: GatewayValue) -> String? {
         let known: Set = [
             "minProtocol", "maxProtocol", "client", "caps", "commands", "permissions", "pathEnv", "role", "scopes",
@@ -131,7 +131,7 @@ extension ScriptedGateway {
         close(1008, refusal.message, at: now)
     }
 
-    /// E1 sends no details (sheet 3.5).
+    /// E1 sends no details (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
     private mutating func turnAway(
         _ id: String, _ code: String, _ message: String, detail: String? = nil, at now: Instant
     ) {

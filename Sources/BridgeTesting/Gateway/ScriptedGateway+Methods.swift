@@ -1,6 +1,6 @@
 package import BridgeModel
 
-// The methods, their closed schemas and scopes (OpenClaw sheet 4.1 and 7).
+// The methods, their closed schemas and scopes (openclaw.md#scopes, openclaw.md#methods).
 extension ScriptedGateway {
     private struct Method {
         var fields: Set<String>
@@ -127,7 +127,7 @@ extension ScriptedGateway {
         }
     }
 
-    /// A key that failed is answered with payload and error (sheet 2, rule 3).
+    /// A key that failed is answered with payload and error (openclaw.md#frames).
     private mutating func answer(_ id: String, _ payload: GatewayValue, failure run: GatewayRun) {
         guard case .failed(let why) = run.state else { return answer(id, payload) }
         send([
@@ -136,7 +136,7 @@ extension ScriptedGateway {
         ])
     }
 
-    /// A client of another make: its runs are seen by everybody (sheet 4.3).
+    /// A client of another make: its runs are seen by everybody (openclaw.md#which-events-reach-whom).
     package mutating func otherClientSends(
         _ text: String, in session: String, as run: String, at now: Instant
     ) {
@@ -162,7 +162,7 @@ extension ScriptedGateway {
         tellOfJob(job, "finished", in: session, nil)
     }
 
-    /// No state. The session is told from E2 on, the run in E4 alone (sheet 6.1).
+    /// No state. The session is told from E2 on, the run in E4 alone (openclaw.md#small-ones).
     func jobEvent(_ job: String, _ action: String, in session: String, _ run: String?) -> GatewayValue {
         (["jobId": "\(job)", "action": "\(action)"] as GatewayValue)
             .with("sessionKey", era == .e1 ? nil : .text(session))
@@ -196,7 +196,7 @@ extension ScriptedGateway {
         }
         if known.contains(where: { !mayAbort($0) }) { return refuse(id, "INVALID_REQUEST", "unauthorized") }
         let ended = known.map(\.id).sorted()
-        // The frames come before the answer (sheet 7.2).
+        // The frames come before the answer (openclaw.md#chatabort).
         for run in ended { abortRun(run, at: now) }
         answer(id, ["ok": true, "aborted": .flag(!ended.isEmpty), "runIds": .array(ended.map { .text($0) })])
     }

@@ -1,6 +1,6 @@
 import BridgeModel
 
-// What a run says, in the order of sheet 8.
+// What a run says, in the order of openclaw.md#order-of-frames-in-one-run.
 extension ScriptedGateway {
     private static let pace = Duration.milliseconds(150)
 
@@ -77,7 +77,7 @@ extension ScriptedGateway {
             payload = payload.with("deltaText", .text(extends ? String(text.dropFirst(run.sentText.count)) : text))
                 .with("replace", extends ? nil : true)
         }
-        // The newest leave out what the client can put together itself (sheet 6.2).
+        // The newest leave out what the client can put together itself (openclaw.md#chat).
         let mayOmit = era == .e4 && extends && !isFirst && !run.sentText.isEmpty
         broadcast("chat", payload.with("message", mayOmit ? nil : message(text)), mayDrop: true)
     }
@@ -113,7 +113,7 @@ extension ScriptedGateway {
             more: ["title": "exec", "summary": "\(output)"])
     }
 
-    /// To the connection that began the run, else as a mirror to whoever follows the sessions (sheet 4.3).
+    /// To the connection that began the run, else as a mirror to whoever follows the sessions (openclaw.md#which-events-reach-whom).
     mutating func tool(_ id: String, _ data: GatewayValue) {
         runs[id]?.sequence += 1
         guard let run = runs[id], let connection else { return }
@@ -132,7 +132,7 @@ extension ScriptedGateway {
                 "itemId": "\(kind):\(call)", "phase": "\(phase)", "kind": "\(kind)", "name": "exec",
                 "toolCallId": "\(call)",
             ]
-            // The call itself has returned, only what it began is blocked (sheet 6.3).
+            // The call itself has returned, only what it began is blocked (openclaw.md#agent).
             data = data.with("status", .text(kind == "tool" && status == "blocked" ? "completed" : status))
             for name in more.names where kind == "command" || name == "title" { data = data.with(name, more[name]) }
             agent(id, "item", data)
@@ -141,7 +141,7 @@ extension ScriptedGateway {
 
     // MARK: The end
 
-    /// A segment is one row of the history (sheet 7.3).
+    /// A segment is one row of the history (openclaw.md#chathistory).
     mutating func endSegment(_ id: String, stopReason: String, at now: Instant) {
         guard let run = runs[id] else { return }
         let text = stopReason == "stop" ? Self.trimmed(run.segment) : run.segment
@@ -155,7 +155,7 @@ extension ScriptedGateway {
     mutating func finish(_ id: String, withMessage: Bool, at now: Instant) {
         guard let run = runs[id] else { return }
         lifecycle(id, ["phase": "end", "endedAt": wall(now), "stopReason": "stop"])
-        // What was paced goes out before the last word, whether or not that has a message (sheet 8).
+        // What was paced goes out before the last word, whether or not that has a message (openclaw.md#order-of-frames-in-one-run).
         tellText(id, trimmed: true, at: now)
         let text = Self.trimmed(era.tellsWholeRun ? run.whole : run.segment)
         endSegment(id, stopReason: "stop", at: now)
@@ -180,7 +180,7 @@ extension ScriptedGateway {
         terminal(id, "error", ["errorMessage": "\(why)", "errorKind": "unknown"])
     }
 
-    /// The gateway forgets what it sent: the new attempt's text begins without `replace` (sheet 6.2, retry trap).
+    /// The gateway forgets what it sent: the new attempt's text begins without `replace` (openclaw.md#chat, retry trap).
     private mutating func tryAgain(_ id: String, at now: Instant) {
         runs[id]?.segment = ""
         runs[id]?.earlier = ""

@@ -9,9 +9,9 @@ package struct GatewayHeard: Sendable, Hashable {
     package var at: Instant
 }
 
-/// An OpenClaw gateway of one of four eras, written from the sheet and sharing no code with the bridge's side: frames go in
+/// An OpenClaw gateway of one of four eras, written from the documentation and sharing no code with the bridge's side: frames go in
 /// with the time, frames with their connection come out. It has one client at a time, as many runs as are asked of it, and
-/// writes down whatever the client does against the sheet (`breaches`).
+/// writes down whatever the client does against the documentation (`breaches`).
 package struct ScriptedGateway {
     package enum Output: Sendable, Equatable {
         case frame([UInt8])
@@ -47,7 +47,7 @@ package struct ScriptedGateway {
         var hasDevice = false
         var followsSessions = false
         var followed: Set<String> = []
-        /// Runs of which it has had a text: the first one is whole (sheet 6.2).
+        /// Runs of which it has had a text: the first one is whole (openclaw.md#chat).
         var told: Set<String> = []
     }
 
@@ -86,7 +86,7 @@ package struct ScriptedGateway {
     var runs: [String: GatewayRun] = [:]
     var rows: [String: [GatewayRow]] = [:]
     var rowNumber = 0
-    /// Idempotency keys, known for five minutes and forgotten in a restart (sheet 7.1).
+    /// Idempotency keys, known for five minutes and forgotten in a restart (openclaw.md#chatsend).
     var keys: [String: Instant] = [:]
     var approvals: [String: GatewayApproval] = [:]
 
@@ -107,7 +107,7 @@ package struct ScriptedGateway {
         let nonce = "nonce-\(connections)"
         connection = Connection(number: connections, nonce: nonce)
         send(["type": "event", "event": "connect.challenge", "payload": ["nonce": "\(nonce)", "ts": wall(now)]])
-        // E1 has 10 s, later ones 15 (sheet 3.1).
+        // E1 has 10 s, later ones 15 (openclaw.md#challenge).
         schedule(.handshakeLimit(connection: connections), after: .seconds(era.isNew ? 15 : 10), at: now)
         return true
     }
@@ -224,7 +224,7 @@ package struct ScriptedGateway {
         send(["type": "res", "id": "\(id)", "ok": false, "error": error.with("details", details)])
     }
 
-    /// To everybody: numbered, also when it is dropped for a slow reader (sheet 5).
+    /// To everybody: numbered, also when it is dropped for a slow reader (openclaw.md#four-different-counters).
     mutating func broadcast(_ name: String, _ payload: GatewayValue, mayDrop: Bool = false) {
         guard connection?.isGreeted == true else { return }
         globalSequence += 1
@@ -244,7 +244,7 @@ package struct ScriptedGateway {
 
     // MARK: Misfortunes
 
-    /// An orderly restart: active runs, keys, open approvals and live text die with the process (sheet 9).
+    /// An orderly restart: active runs, keys, open approvals and live text die with the process (openclaw.md#disconnects).
     package mutating func restart(down: Duration, at now: Instant) {
         broadcast("shutdown", ["reason": "restart", "restartExpectedMs": .integer(Int(down.nanoseconds / 1_000_000))])
         close(1012, "service restart", at: now)

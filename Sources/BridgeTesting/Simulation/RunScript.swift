@@ -126,7 +126,7 @@ package struct RunScript: Sendable {
             wholeText += word
             switch style {
             case .snapshots:
-                // A flush trims, and the next snapshot has the white space again (OpenClaw sheet 6.2).
+                // A flush trims, and the next snapshot has the white space again (openclaw.md#chat).
                 if random.happens(0.1), let last = wholeText.last, last == " " {
                     add(.text(.snapshot(String(wholeText.dropLast()))), after: pause)
                 }

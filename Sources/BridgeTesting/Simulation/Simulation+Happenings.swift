@@ -94,7 +94,7 @@ extension Simulation {
     }
 
     /// After a gap the bus tells again what it keeps: ended messages, tools and open approvals, but neither the text as it grew
-    /// nor the end (Oppi sheet 14, OpenClaw sheet 9).
+    /// nor the end (oppi.md#catch-up, openclaw.md#disconnects).
     mutating func catchUp(_ index: Int, _ bridge: inout Bridge) {
         let steps = plan.messages[index].script.steps
         for step in progress[index]?.missedSteps ?? [] {

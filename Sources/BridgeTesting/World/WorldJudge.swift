@@ -99,7 +99,7 @@ struct WorldJudge {
             for breach in side.relay.breaches where !isExplained(breach, index, run) {
                 violation("breach \(breach.code) in \(breach.method): \(breach.sentence)", run)
             }
-            for breach in side.gateway.breaches.prefix(3) { violation("asked against the sheet: \(breach)", run) }
+            for breach in side.gateway.breaches.prefix(3) { violation("asked against its rules: \(breach)", run) }
             for message in plan.messages where message.side == index { judge(message, index, side, run) }
             for message in plan.messages where message.side == index { judgeSecond(message, side, run) }
             judgePrivacy(index, side, run)

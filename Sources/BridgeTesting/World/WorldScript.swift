@@ -100,7 +100,7 @@ package struct WorldScript: Sendable {
 
     // MARK: What must come of it
 
-    /// An early gateway tells one message of a run at a time (OpenClaw sheet 6.2, E1); a detached approval ends a run, and what
+    /// An early gateway tells one message of a run at a time (openclaw.md#chat, E1); a detached approval ends a run, and what
     /// follows is another one.
     package func text(_ era: GatewayEra) -> String {
         let joint = era == .e1 ? "\n\n" : ""

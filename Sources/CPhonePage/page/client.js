@@ -1,4 +1,4 @@
-// Calls of the phone to the relay. Every answer is the relay's envelope, or the bare result (relay sheet 9.1).
+// Calls of the phone to the relay. Every answer is the relay's envelope, or the bare result (relay.md#rest).
 
 export class Refusal extends Error {
   constructor(status, code, message) {

@@ -23,7 +23,7 @@ export class Phone {
     this.resume = new Resume((session) => this.loadHistory(session));
   }
 
-  /** Cold launch (relay sheet 9.3): who I am, what waits for me, and only then what happens. */
+  /** Cold launch (relay.md#resume): who I am, what waits for me, and only then what happens. */
   async start() {
     try {
       await this.refresh();
@@ -77,7 +77,7 @@ export class Phone {
     if (event.type === "session_created" && !this.state.chats.get(event.data.session_id)?.createdAt) this.refreshSoon();
   }
 
-  /** The ring did not reach back to where we were: the durable history has what was missed (relay sheet 9.3). */
+  /** The ring did not reach back to where we were: the durable history has what was missed (relay.md#resume). */
   gap(isAnotherRelay) {
     this.figures.gaps += 1;
     this.tell("page_gap", { isAnotherRelay });

@@ -1,5 +1,5 @@
 // Runs that were open when the page was closed or killed. Their names stay on the device; on the next launch the history is
-// asked every 3 s, for at most 24 s, until it has the final answer (relay sheet 9.4). The stream may be faster.
+// asked every 3 s, for at most 24 s, until it has the final answer (relay.md#pending-run-resume-in-the-app). The stream may be faster.
 
 import { openRuns } from "./state.js";
 import { read, write } from "./storage.js";

@@ -1,7 +1,7 @@
 // What the phone knows, as a value, and how an event changes it: `fold(state, event)` gives the next state and touches nothing.
 // What did not change is the same object in both, which tells the views what to leave alone.
 //
-// Events of the relay have its names (relay sheet 9.2); those that begin with `page_` are the page's own.
+// Events of the relay have its names (relay.md#sse-events); those that begin with `page_` are the page's own.
 
 export function emptyState() {
   return { account: null, isLoaded: false, link: { kind: "connecting" }, chats: new Map(), approvals: new Map(), selected: null };
@@ -258,7 +258,7 @@ function withTask(tasks, data) {
   return known ? tasks.map((other) => (other === known ? task : other)) : [...tasks, task];
 }
 
-/** From the stream and from the snapshot alike (relay sheet 9.3): folded by its id, so that it is asked once. */
+/** From the stream and from the snapshot alike (relay.md#resume): folded by its id, so that it is asked once. */
 function approvalRequested(state, data) {
   if (!data.approval_id || state.approvals.has(data.approval_id)) return state;
   const approvals = new Map(state.approvals);
@@ -287,7 +287,7 @@ export function openRuns(chat, now = Date.now()) {
   for (const message of chat.messages) {
     if (!message.interaction) continue;
     if (message.role === "agent") runs.set(message.interaction, !message.isFinal);
-    // After half an hour the relay takes no answer any more (relay sheet 4.2).
+    // After half an hour the relay takes no answer any more (relay.md#sessionmessage-the-user-wrote).
     else if (!runs.has(message.interaction) && now - message.at < 1_800_000) runs.set(message.interaction, true);
   }
   return [...runs].filter(([, isOpen]) => isOpen).map(([interaction]) => interaction);

@@ -7,9 +7,9 @@ struct EntryWriter {
     let connection: ConnectionName
     let now: Int64
 
-    /// How long message ids are kept (DESIGN, section 6, step 1).
+    /// How long message ids are kept (DESIGN.md#a-runs-journey, step 1).
     static let messageMilliseconds: Int64 = 30 * 24 * 60 * 60 * 1_000
-    /// How long a stop waits for its message (DESIGN, section 7).
+    /// How long a stop waits for its message (DESIGN.md#the-turn-machine).
     static let stopMilliseconds: Int64 = 30 * 60 * 1_000
 
     func write(_ entry: JournalEntry) throws(DatabaseError) {

@@ -1,7 +1,7 @@
 import BridgeModel
 import CSimdjson
 
-/// Entries to lines of a recording (DESIGN, section 12), without their secrets. Lives on one thread; does no I/O.
+/// Entries to lines of a recording (DESIGN.md#recording), without their secrets. Lives on one thread; does no I/O.
 package final class RecordingFormatter {
     private let redaction: Redaction
     private let json: OpaquePointer

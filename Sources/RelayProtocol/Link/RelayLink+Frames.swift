@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-// What the relay says (relay sheet 3.1, 4, 5).
+// What the relay says (relay.md#frames-relay-to-bridge, relay.md#updates-relay-to-bridge, relay.md#relay-to-bridge-rpcs-req_id-frames).
 extension RelayLink {
     mutating func read(_ root: FrameNode, size: Int, at now: Instant) {
         let type = root["type"]
@@ -71,7 +71,7 @@ extension RelayLink {
 
     // MARK: Requests
 
-    /// There is no request yet that this bridge serves; the phone learns so at once instead of waiting (sheet 5).
+    /// There is no request yet that this bridge serves; the phone learns so at once instead of waiting (relay.md#relay-to-bridge-rpcs-req_id-frames).
     private mutating func answer(_ request: String, _ type: FrameNode?) {
         let type = String((type?.string ?? "").prefix(256))
         unknown.count("request", type)

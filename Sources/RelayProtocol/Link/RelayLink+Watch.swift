@@ -1,10 +1,10 @@
 package import BridgeModel
 
-// Dialling, losing the link, waiting, and noticing that it is dead (DESIGN, section 10).
+// Dialling, losing the link, waiting, and noticing that it is dead (DESIGN.md#links-and-watchdogs).
 extension RelayLink {
     private static var dialLimit: Duration { .seconds(30) }
     static var readyLimit: Duration { .seconds(15) }
-    /// The relay pings every 25 to 30 s and waits 10 s for the answer (relay sheet 3.3, D4).
+    /// The relay pings every 25 to 30 s and waits 10 s for the answer (relay.md#heartbeat-and-liveness, D4).
     private static var silenceLimit: Duration { .seconds(45) }
     static var pairAgain: String { "Pair it again with `sophon-bridge pair`, or set SOPHON_BOT_TOKEN." }
 
@@ -94,7 +94,7 @@ extension RelayLink {
     // MARK: Refusal
 
     /// Only the relay's own word is final: 401 and 403 in its envelope, whatever the code, and the codes that mean the same
-    /// (relay sheet 3.5, 10.2).
+    /// (relay.md#reconnect, relay.md#codes).
     mutating func upgradeRefused(_ status: Int, _ body: [UInt8], at now: Instant) {
         guard let envelope = Envelope(body), let code = envelope.code else {
             return upgradeAnsweredBetween(ForeignAnswer(status: status, body: body), at: now)

@@ -1,15 +1,15 @@
 package import BridgeModel
 import JSONReading
 
-/// The socket to the relay on which it tells what the user does (relay sheet 3), for ever: what arrives goes in with the time,
+/// The socket to the relay on which it tells what the user does (relay.md#the-bridge-websocket), for ever: what arrives goes in with the time,
 /// what is to be done comes out as orders.
 ///
 /// - No I/O, no clock, no randomness: the runner owns the socket and one timer (`nextDeadline`), and calls `takeOrders` after
 ///   each event.
 /// - One socket at a time. After an order to close nothing of that socket is reported, so that a late event cannot be taken for
 ///   one of the next socket.
-/// - An update is acknowledged only when it, and everything that came before it, is durable (`acknowledge`; sheet 14, W1).
-/// - No update is taken before the relay's `ready` (sheet 3.1).
+/// - An update is acknowledged only when it, and everything that came before it, is durable (`acknowledge`).
+/// - No update is taken before the relay's `ready` (relay.md#frames-relay-to-bridge).
 /// - Whatever comes in a frame, the link goes on: what is unknown or malformed is counted. An update that cannot be read is
 ///   acknowledged all the same, or it would come every five seconds for ever.
 /// - The back-off begins anew only after a link that held for a minute (W36), and each step has its time limit (W37).
@@ -215,7 +215,7 @@ package struct RelayLink: ~Copyable {
 
     private static func words(_ code: Int, _ reason: String) -> String {
         switch code {
-        // The only code that is documented (sheet 3.3).
+        // The only code that is documented (relay.md#heartbeat-and-liveness).
         case 4001: "the relay missed our answers to its pings"
         case 1000, 1001: "the relay closed the connection"
         default:

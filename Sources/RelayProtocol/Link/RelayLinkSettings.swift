@@ -4,7 +4,7 @@ package import BridgeModel
 package struct RelayLinkSettings: Sendable {
     package var relay: WebAddress
     package var token: Secret
-    /// The feature level that the phone is to believe in (relay sheet 3.2); nil: nothing is said.
+    /// The feature level that the phone is to believe in (relay.md#frames-bridge-to-relay); nil: nothing is said.
     package var helloVersion: String?
     /// The most updates that wait to become durable.
     package var updateLimit: Int
@@ -18,7 +18,7 @@ package struct RelayLinkSettings: Sendable {
         self.updateLimit = updateLimit
     }
 
-    /// The token stands in a header and never in an address (sheet 2.1).
+    /// The token stands in a header and never in an address (relay.md#bridge-token).
     var url: String {
         let text = relay.description.drop { $0 != ":" }
         return (relay.scheme.isEncrypted ? "wss" : "ws") + text + "/v1/bridge/ws"

@@ -2,11 +2,11 @@ import BridgeModel
 
 /// What came on the present socket, and up to where it may be acknowledged.
 ///
-/// - An acknowledgement covers everything before it (relay sheet 3.4): it goes only as far as all that was received is durable.
+/// - An acknowledgement covers everything before it (relay.md#delivery-ack-replay): it goes only as far as all that was received is durable.
 /// - At most `limit` updates wait, and at most `byteLimit` bytes of them unless it is one alone. What comes then is left out, and everything that comes after it too, until it comes again:
 ///   otherwise a later acknowledgement would cover what was never taken.
 /// - An update is known by its id and by what it is: the counters of relay nodes differ, so the same id with another message is
-///   another update (DESIGN, section 6.1).
+///   another update (DESIGN.md#a-runs-journey).
 /// - One that could not be made durable is let go: it comes again, and is taken again; nothing after it is acknowledged before.
 /// - A new socket begins anew: what was not acknowledged on the old one comes again.
 struct UpdateLedger {
@@ -27,7 +27,7 @@ struct UpdateLedger {
     enum Verdict: Hashable { case take, isWaiting, isAcknowledged, noRoom }
 
     private static let recentLimit = 1_024
-    /// After this the relay has had six occasions to send the left-out update again (sheet 3.4); then a new socket is better.
+    /// After this the relay has had six occasions to send the left-out update again (relay.md#delivery-ack-replay); then a new socket is better.
     private static let gapLimit = Duration.seconds(30)
 
     private let limit: Int

@@ -1,13 +1,13 @@
 import BridgeModel
 import JSONReading
 
-/// Reads an update from its frame (relay sheet 4).
+/// Reads an update from its frame (relay.md#updates-relay-to-bridge).
 struct UpdateReader {
     /// Nothing that names or describes is longer than this; the rest is cut, since it may reach logs.
     private static let wordLimit = 400
     private static let attachmentLimit = 100
 
-    /// The members of the update: nested under `update`, or the frame itself (sheet 4.1, D2).
+    /// The members of the update: nested under `update`, or the frame itself (relay.md#wrapper, D2).
     private let update: FrameNode
     private let payload: FrameNode?
 
@@ -22,7 +22,7 @@ struct UpdateReader {
             || (frame["update_id"] != nil && frame["payload"] != nil)
     }
 
-    /// Opaque; a number is taken as it is written, and is acknowledged as a number (sheet, D3).
+    /// Opaque; a number is taken as it is written, and is acknowledged as a number (relay.md#where-the-sources-disagree).
     var id: (id: UpdateID, isNumber: Bool)? {
         guard let node = update["update_id"] else { return nil }
         let text = node.isNumber ? node.compact.text : node.string ?? ""
@@ -98,7 +98,7 @@ struct UpdateReader {
         return .message(
             UserMessage(
                 id: name(message["id"]).map { MessageID($0) } ?? unnamed, session: session, interaction: interaction,
-                // If both are there, the sealed one holds (sheet 4.2).
+                // If both are there, the sealed one holds (relay.md#sessionmessage-the-user-wrote).
                 text: sealed == nil ? message["text"]?.string ?? "" : "", attachments: Array(attachments),
                 model: word(payload?["session"]?["model"]), thoughtLevel: word(message["thought_level"])),
             sealedText: sealed)

@@ -2,9 +2,9 @@ import BridgeModel
 import FoundationEssentials
 import JSONReading
 
-/// Times of the relay: milliseconds or seconds since 1970, as a number or its digits, or ISO 8601 (relay sheet 1.3, 2.3, 4.1).
+/// Times of the relay: milliseconds or seconds since 1970, as a number or its digits, or ISO 8601 (relay.md#json-rules, relay.md#pairing-the-documented-form, relay.md#wrapper).
 enum WallTime {
-    /// Below this a number counts seconds (sheet 2.3).
+    /// Below this a number counts seconds (relay.md#pairing-the-documented-form).
     private static let leastMilliseconds = 1_000_000_000_000
     private static let longest = leastMilliseconds * 1_000 - 1
 

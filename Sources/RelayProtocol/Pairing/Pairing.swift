@@ -1,10 +1,10 @@
 package import BridgeModel
 
-/// Gets a token for this bridge from the relay, by a person who confirms it in a browser or on the phone (relay sheet 2.2 to 2.4):
+/// Gets a token for this bridge from the relay, by a person who confirms it in a browser or on the phone (relay.md#pairing-the-shipping-form, relay.md#claiming):
 /// what happened goes in with the time, what is to be done comes out as orders.
 ///
 /// - No I/O, no clock: the runner sends one request at a time and has one timer (`nextDeadline`).
-/// - The two forms of the documents are told apart by what the relay answers, never by asking the user (sheet 15, D1).
+/// - The two forms of the documents are told apart by what the relay answers, never by asking the user (relay.md#where-the-sources-disagree, D1).
 /// - It always ends: with `claimed` or `failed`, once.
 package struct Pairing: ~Copyable {
     enum State {
@@ -101,7 +101,7 @@ package struct Pairing: ~Copyable {
     private mutating func askForCode(at now: Instant) {
         state = .starting(askAt: nil)
         var body = JSONObjectWriter()
-        // Each of the two documented forms has its own name for it (sheet 2.3).
+        // Each of the two documented forms has its own name for it (relay.md#pairing-the-documented-form).
         body.string("connector_type_id", settings.connector)
         body.string("connector_type", settings.connector)
         body.string("host_label", settings.hostLabel)

@@ -66,7 +66,7 @@ extension Pairing {
     }
 }
 
-/// What the relay answered to `start` or `poll`, in either documented form (relay sheet 2.2, 2.3).
+/// What the relay answered to `start` or `poll`, in either documented form (relay.md#pairing-the-shipping-form, relay.md#pairing-the-documented-form).
 struct PairingAnswer {
     enum Status { case pending, expired, claimed, none }
 

@@ -1,4 +1,4 @@
-// The methods of `/v1/bridge` (relay sheet, section 6): which there are, their keys, and what their addresses must be. Each gives
+// The methods of `/v1/bridge` (relay.md#bridge-rest-methods): which there are, their keys, and what their addresses must be. Each gives
 // the JSON of `result`.
 extension Relay {
     /// The first part of their addresses.
@@ -60,7 +60,7 @@ extension Relay {
 
     // MARK: Idempotency
 
-    /// The remembered result of this key, or a conflict (relay sheet 7.1).
+    /// The remembered result of this key, or a conflict (relay.md#rules).
     mutating func replay(_ key: String?, _ method: String, _ body: [UInt8], at now: Moment) throws(Refusal)
         -> [UInt8]?
     {
@@ -81,7 +81,7 @@ extension Relay {
         keys.remember(Remembered(method: method, body: body, result: result, at: now), as: key)
     }
 
-    /// The result with `idempotent: true` beside its members (relay sheet 16.6).
+    /// The result with `idempotent: true` beside its members (relay.md#gaps-and-what-the-emulator-should-do).
     private static func marked(_ result: [UInt8]) -> [UInt8] {
         let comma = result.count > 2 ? "," : ""
         return Array(result.dropLast()) + Array("\(comma)\"idempotent\":true}".utf8)

@@ -59,7 +59,7 @@ struct Fields {
         return Nullable(text: member == .null ? nil : optional(name, atMost: limit))
     }
 
-    /// The plain member or its sealed twin; never both (relay sheet 6).
+    /// The plain member or its sealed twin; never both (relay.md#bridge-rest-methods).
     mutating func pair(_ name: String, required: Bool, atMost limit: Int = Fields.textLimit) -> Pair {
         let plain = optional(name, atMost: limit)
         let sealed = optional("\(name)_ct", atMost: limit)
@@ -114,7 +114,7 @@ struct Fields {
         return value
     }
 
-    /// What a bridge adds to a message: `[{key, mime, size, name}]` (relay sheet 6.1), as JSON.
+    /// What a bridge adds to a message: `[{key, mime, size, name}]` (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one), as JSON.
     mutating func attachments() -> String? {
         guard let member = member("attachments") else { return nil }
         guard case .array(let list) = member, list.count <= 32 else {
@@ -135,7 +135,7 @@ struct Fields {
         return list.isEmpty ? nil : member.text
     }
 
-    /// 1 to 64 characters of `[a-zA-Z0-9_-]` (relay sheet 7.1).
+    /// 1 to 64 characters of `[a-zA-Z0-9_-]` (relay.md#rules).
     mutating func key(required: Bool) -> String? {
         guard let member = root["idempotency_key"] else {
             if required {

@@ -1,7 +1,7 @@
-// `getMemory` and `setMemory`: the sheet knows the names and the bucket only (6.10, 11.1); the bodies are those of the RFC's
+// `getMemory` and `setMemory`: the documentation knows the names and the bucket only (relay.md#named-but-undocumented-for-bridges); the bodies are those of the RFC's
 // `memoryRead` and `memoryWrite`. One namespace for the installation.
 extension Relay {
-    /// Relay sheet 1.6.
+    /// relay.md#size-limits.
     private static let memoryValueLimit = 16_384
 
     /// `{keys: […]}` or `{key_pattern: "notes.*"}`, where a star at the end stands for anything; neither: all.

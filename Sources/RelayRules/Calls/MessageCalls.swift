@@ -1,4 +1,4 @@
-// The messages of `/v1/bridge` (relay sheet, 6.1 to 6.3).
+// The messages of `/v1/bridge` (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one, relay.md#sendmessageend).
 extension Relay {
     mutating func sendMessage(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal)
         -> [UInt8]

@@ -1,4 +1,4 @@
-/// One token bucket of an installation, exact to the millisecond (relay sheet 11.2).
+/// One token bucket of an installation, exact to the millisecond (relay.md#headers-on-every-bridge-response).
 struct RateBucket: Sendable {
     let name: String
     let shape: RelayOptions.BucketShape

@@ -1,4 +1,4 @@
-/// Answers kept for a repeat under the same key: for 24 hours (relay sheet 7.1), but never more than a number of them nor more
+/// Answers kept for a repeat under the same key: for 24 hours (relay.md#rules), but never more than a number of them nor more
 /// than a number of bytes, the newest. A bridge repeats a call that failed, not one of thousands of calls ago.
 struct RememberedKeys: Sendable {
     private var answers: [String: Relay.Remembered] = [:]

@@ -1,4 +1,4 @@
-/// A file that the bridge announced: only such a file may the phone ask for in sealed mode (relay sheet 5, 6.9).
+/// A file that the bridge announced: only such a file may the phone ask for in sealed mode (relay.md#relay-to-bridge-rpcs-req_id-frames, relay.md#notifytoolfile).
 struct AnnouncedFile: Hashable, Sendable {
     var session: String
     var blindIndex: String
@@ -6,7 +6,7 @@ struct AnnouncedFile: Hashable, Sendable {
     var path: String
 }
 
-// The methods by which keys and files of sealed sessions are announced (relay sheet 6.7 to 6.9).
+// The methods by which keys and files of sealed sessions are announced (relay.md#devices, relay.md#notifytoolfile).
 extension Relay {
     /// Idempotent; another key of the same bridge replaces the first.
     mutating func registerDevice(_ fields: inout Fields) throws(Refusal) -> [UInt8] {

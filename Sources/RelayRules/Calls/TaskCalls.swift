@@ -1,4 +1,4 @@
-// Tool calls and approvals of `/v1/bridge` (relay sheet, 6.4 and 6.5).
+// Tool calls and approvals of `/v1/bridge` (relay.md#tool-calls, relay.md#requestapproval).
 extension Relay {
     func hasOpenTasks(of interaction: String, in session: String) -> Bool {
         sessionStates[session]?.tasks.contains { $0.interaction == interaction && $0.status == nil } ?? false

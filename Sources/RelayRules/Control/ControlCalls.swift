@@ -52,7 +52,7 @@ extension Relay {
 
     // MARK: Updates and requests
 
-    /// Any update of relay sheet 4, with whatever payload.
+    /// Any update of relay.md#updates-relay-to-bridge, with whatever payload.
     private mutating func orderUpdate(_ order: Fields, at now: Moment) throws(Refusal) -> [UInt8] {
         var order = order
         let type = order.required("type", atMost: 64)

@@ -1,5 +1,5 @@
 /// Writes compact JSON straight into bytes, without a tree in between. Absent fields are left out, never `null`
-/// (relay sheet 1.3), unless null is asked for.
+/// (relay.md#json-rules), unless null is asked for.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
     private var needsComma = false

@@ -17,7 +17,7 @@ package struct Fault: Sendable, Hashable {
         case oddRetryAfter(String)
         case redirect
         case unauthorized
-        /// In the relay's envelope; `path` is that of the one entry of `errors[]` (relay sheet 10.1).
+        /// In the relay's envelope; `path` is that of the one entry of `errors[]` (relay.md#envelope-notes).
         case refused(status: Int, code: String, path: String? = nil)
         /// Something between the bridge and the relay answers, and nothing took effect.
         case page(ProxyPage, status: Int)
@@ -28,7 +28,7 @@ package struct Fault: Sendable, Hashable {
         case socketsCut
         case socketsSilent
         case socketsHalfOpen
-        /// The streams of the phones end and the ring is emptied: a phone that comes back finds a gap (relay sheet 9.3).
+        /// The streams of the phones end and the ring is emptied: a phone that comes back finds a gap (relay.md#resume).
         case phoneAway
         /// After the call took effect every connection ends, and nobody listens for so long.
         case restart(milliseconds: Int)

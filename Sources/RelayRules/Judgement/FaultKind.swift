@@ -39,7 +39,7 @@ package struct FaultKind: Sendable {
         FaultKind(name: name, target: .call, sentence: sentence, isBearable: bearable) { .call(kind($0)) }
     }
 
-    /// A refusal with a code of relay sheet 10.2.
+    /// A refusal with a code of relay.md#codes.
     private static func refusal(_ status: Int, _ code: String, _ sentence: String) -> FaultKind {
         call(code, "\(status): \(sentence)") { _ in .refused(status: status, code: code) }
     }

@@ -55,7 +55,7 @@ extension Relay {
         func retry(_ milliseconds: Int64) -> RawHeader {
             RawHeader("Retry-After", String((milliseconds + 999) / 1_000))
         }
-        // Every answer to a bridge tells how its bucket stands (relay sheet 11.2).
+        // Every answer to a bridge tells how its bucket stands (relay.md#headers-on-every-bridge-response).
         let rate = buckets[bucket]?.headers(at: now) ?? []
         switch fault {
         case .rateLimited(let wait, let namesBucket):
@@ -88,7 +88,7 @@ extension Relay {
                 delivery: .normal)
         case .unauthorized: return refused(Refusal(status: 401, code: "invalid_token", message: "As asked for."))
         case .refused(let status, let code, let path):
-            // 429 and 503 come with a hint (relay sheet 10.1).
+            // 429 and 503 come with a hint (relay.md#envelope-notes).
             let wait: Int64? = status == 503 || status == 429 ? 1_000 : nil
             let issues = path.map { [FieldIssue(path: $0, code: .tooBig, message: "As asked for.")] } ?? []
             return refused(

@@ -8,7 +8,7 @@ package enum ProxyPage: String, Hashable, Sendable, CaseIterable {
     case json
 
     /// Shapes that a careless reader takes for the relay's word. Several have `ok` or `error.code`, none has both as the relay has
-    /// them: `ok` a boolean and, where it is false, `error.code` a text (relay sheet 1.4).
+    /// them: `ok` a boolean and, where it is false, `error.code` a text (relay.md#response-envelope).
     static let foreignShapes = [
         #"{"error":"forbidden","message":"The request was blocked."}"#,
         #"{"error":{"code":"permission_denied","message":"The request was blocked."}}"#,

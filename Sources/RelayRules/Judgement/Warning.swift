@@ -1,5 +1,5 @@
 /// Something that the documented rules do not allow, and that the sample connectors of the relay's own repository do all the same
-/// (relay sheet D8, D11, D20). A strict relay refuses it; one that accepts samples does as it is told, and warns.
+/// (relay.md#where-the-sources-disagree). A strict relay refuses it; one that accepts samples does as it is told, and warns.
 ///
 /// A sample does the same with each of its calls: a warning is kept once for each method, with its count.
 package struct Warning: Sendable, Hashable {

@@ -8,7 +8,7 @@ struct Pairing: Sendable {
     var token: String?
 }
 
-// Pairing (relay sheet 2.2 to 2.4): no token is needed to start or to poll. A claimed code gives the token as often as it is
+// Pairing (relay.md#pairing-the-shipping-form, relay.md#claiming): no token is needed to start or to poll. A claimed code gives the token as often as it is
 // asked for, since the first answer may have been lost. All pairings lead to the one installation of this relay.
 extension Relay {
     mutating func pairingCall(_ target: RequestTarget, _ request: RawRequest, headers: [RawHeader], at now: Moment)
@@ -42,7 +42,7 @@ extension Relay {
         }
     }
 
-    /// How long a poll may be held back for news: its `timeout`, of which the relay takes 25 s (relay sheet 2.2). Nil when
+    /// How long a poll may be held back for news: its `timeout`, of which the relay takes 25 s (relay.md#pairing-the-shipping-form). Nil when
     /// there are news, or it did not ask to wait.
     package func pairingWait(_ request: RawRequest, at now: Moment) -> Int64? {
         let target = RequestTarget(request.target)
@@ -159,7 +159,7 @@ extension Relay {
         return JSONWriter.object { $0.field("installation_id", options.installation) }
     }
 
-    /// The code that the phone makes itself ("Custom Bridge"): the bridge only polls (relay sheet 2.3).
+    /// The code that the phone makes itself ("Custom Bridge"): the bridge only polls (relay.md#pairing-the-documented-form).
     mutating func makePairingOnPhone(_ body: Fields, at now: Moment) throws(Refusal) -> [UInt8] {
         var body = body
         let connector = body.optional("connector_type", atMost: 64)

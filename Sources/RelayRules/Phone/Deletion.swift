@@ -1,4 +1,4 @@
-// What becomes of a deleted session when its grace is over (relay sheet 9.1): nobody knows it any more.
+// What becomes of a deleted session when its grace is over (relay.md#rest): nobody knows it any more.
 extension Relay {
     mutating func forgetDeletedSessions(at now: Moment) {
         while let id = deletedSessions.first, let deletedAt = sessionStates[id]?.deletedAt,

@@ -1,8 +1,8 @@
-// What the phone sees and does (relay sheet, section 9).
+// What the phone sees and does (relay.md#what-the-phone-sees-v1me).
 extension Relay {
     // MARK: Events
 
-    /// The events of the ring after an id; nil, unknown or evicted: the whole ring (relay sheet 16.1).
+    /// The events of the ring after an id; nil, unknown or evicted: the whole ring (relay.md#gaps-and-what-the-emulator-should-do).
     package func phoneEvents(after id: UInt64?) -> [PhoneEvent] {
         guard let id, id < nextEvent, let first = ring.first, id + 1 >= first.id else {
             return id == lastPhoneEventID ? [] : ring
@@ -92,7 +92,7 @@ extension Relay {
         return (session, interaction, message)
     }
 
-    /// The session of a message names its model each time, null for the agent's own (relay sheet 4.2).
+    /// The session of a message names its model each time, null for the agent's own (relay.md#sessionmessage-the-user-wrote).
     static func write(_ session: String, _ model: String?, to writer: inout JSONWriter) {
         writer.field("id", session)
         if let model { writer.field("model", model) } else { writer.nullField("model") }

@@ -1,4 +1,4 @@
-// The phone's own routes (relay sheet 9.1). Stop, a new session and the choice of a model are used by the app, but their
+// The phone's own routes (relay.md#rest). Stop, a new session and the choice of a model are used by the app, but their
 // routes are not documented: those here are ours.
 extension Relay {
     mutating func phoneCall(_ target: RequestTarget, _ request: RawRequest, headers: [RawHeader], at now: Moment)
@@ -149,7 +149,7 @@ extension Relay {
         if isArchived { tellEnded(session, at: now) }
     }
 
-    /// What runs is cancelled, what is asked is denied, and later writes get 410 (relay sheet 4.3, 4.4, 10.2).
+    /// What runs is cancelled, what is asked is denied, and later writes get 410 (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went, relay.md#others, relay.md#codes).
     private mutating func delete(_ session: PhoneSession, at now: Moment) {
         sessionStates[session.id]?.deletedAt = now
         deletedSessions.append(session.id)
@@ -189,7 +189,7 @@ extension Relay {
             replyTo: replyTo, thoughtLevel: level)
     }
 
-    /// The phone names `key`, `mime`, `size` and `name`; the bridge gets a link instead of the size (relay sheet 4.2, D16).
+    /// The phone names `key`, `mime`, `size` and `name`; the bridge gets a link instead of the size (relay.md#sessionmessage-the-user-wrote, D16).
     /// A `url` in the call is ours: it lets a tester point at whatever serves the bytes.
     private static func attachments(_ body: inout Fields, host: String) -> String? {
         guard let member = body.member("attachments") else { return nil }
@@ -286,7 +286,7 @@ extension Relay {
         }
     }
 
-    /// A stored message (relay sheet 16.8). Plain text that is not final yet is what was streamed.
+    /// A stored message (relay.md#gaps-and-what-the-emulator-should-do). Plain text that is not final yet is what was streamed.
     private static func json(_ message: PhoneMessage, tasks: [PhoneTask]) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("message_id", message.id)
@@ -305,7 +305,7 @@ extension Relay {
         }
     }
     /// The fields of its events, as far as they have come; no `status` while it runs. Ours: the app keeps the tools in the bubble
-    /// (relay sheet 9.2), and how it gets them back is not documented.
+    /// (relay.md#sse-events), and how it gets them back is not documented.
     private static func json(_ task: PhoneTask) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("task_id", task.id)

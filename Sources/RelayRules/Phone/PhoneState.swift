@@ -8,7 +8,7 @@ package struct PhoneSession: Sendable, Hashable {
     /// Nil: the agent's own choice.
     package var model: String?
     package var isArchived = false
-    /// It is kept for a while after this, and refused (relay sheet 9.1, 10.2).
+    /// It is kept for a while after this, and refused (relay.md#rest, relay.md#codes).
     package var deletedAt: Moment?
     /// Its last message, or whatever else the phone lists it by.
     package var updatedAt: Moment
@@ -68,7 +68,7 @@ package struct PhoneApproval: Sendable, Hashable {
     package var command: String?
     package var askedAt: Moment
     package var decision: String?
-    /// The `data` of `approval_requested`: the snapshot's entry (relay sheet 16.3).
+    /// The `data` of `approval_requested`: the snapshot's entry (relay.md#gaps-and-what-the-emulator-should-do).
     var data: [UInt8]
 }
 

@@ -5,9 +5,9 @@ package enum RemoteView: Hashable, Sendable {
     case asked(String)
 }
 
-// What the relay passes on to the bridge as a request with a `req_id` (relay sheet 5):
+// What the relay passes on to the bridge as a request with a `req_id` (relay.md#relay-to-bridge-rpcs-req_id-frames):
 //
-// - `GET /v1/me/sessions/:id/file?path=` or `?blind_idx=` as `file.read.req` (relay sheet 9.1);
+// - `GET /v1/me/sessions/:id/file?path=` or `?blind_idx=` as `file.read.req` (relay.md#rest);
 // - `GET /v1/me/models` as `models.list.req`;
 // - `GET /v1/me/cron` as `cron.list.req`, and `POST /v1/me/cron/:verb` with the parameters as its body.
 //

@@ -1,14 +1,14 @@
-/// What the user sends, plain or sealed (relay sheet 9.1).
+/// What the user sends, plain or sealed (relay.md#rest).
 struct UserDraft {
     var text: String?
     var sealedText: String?
-    /// A JSON array in the form of updates: `key`, `url`, `mime`, `name` (relay sheet 4.2, D16).
+    /// A JSON array in the form of updates: `key`, `url`, `mime`, `name` (relay.md#sessionmessage-the-user-wrote, D16).
     var attachments: String?
     var replyTo: String?
     var thoughtLevel: String?
 }
 
-/// How far an `approve_always` reaches (relay sheet 4.4, D27).
+/// How far an `approve_always` reaches (relay.md#others, D27).
 package struct ApprovalScope: Sendable, Hashable {
     var kind: String?
     var value: String?

@@ -64,7 +64,7 @@ struct BridgeSocket: Sendable {
 
     // MARK: Heartbeat
 
-    /// A ping is due every so often; its pong is missed after a while, and the third in a row ends the socket (sheet 3.3).
+    /// A ping is due every so often; its pong is missed after a while, and the third in a row ends the socket (relay.md#heartbeat-and-liveness).
     mutating func beats(at now: Moment, _ options: RelayOptions.Socket) -> [Beat] {
         guard manner == .normal, !isClosing else { return [] }
         var beats: [Beat] = []

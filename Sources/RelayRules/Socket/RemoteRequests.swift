@@ -17,7 +17,7 @@ package struct RemoteRequest: Hashable, Sendable {
     var socket: SocketID
 }
 
-// Frames with a `req_id` (relay sheet, section 5): files, models, cron.
+// Frames with a `req_id` (relay.md#relay-to-bridge-rpcs-req_id-frames): files, models, cron.
 extension Relay {
     /// Sends a request on the newest socket; nil when there is none. `fields` is a JSON object, whose members go along.
     package mutating func ask(type: String?, fields: [UInt8]) -> String? {
@@ -83,10 +83,10 @@ extension Relay {
         return request.hasSuffix(".req") ? request.dropLast(4) + ".resp" : request + ".resp"
     }
 
-    /// 1.5 MiB in base64, and what sealing adds (relay sheet 1.6).
+    /// 1.5 MiB in base64, and what sealing adds (relay.md#size-limits).
     private static let fileLimit = (1_572_864 + 29 + 2) / 3 * 4
 
-    /// What an answer lacks (the table of relay sheet 5).
+    /// What an answer lacks (the table of relay.md#relay-to-bridge-rpcs-req_id-frames).
     private static func fault(of frame: JSONValue, answering type: String?) -> (code: BreachCode, sentence: String)? {
         if let error = frame["error"] {
             return error["code"]?.string == nil ? (.malformedFrame, "has an error without a code") : nil

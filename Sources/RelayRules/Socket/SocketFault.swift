@@ -1,4 +1,4 @@
-/// A misfortune of the bridge's socket that was asked for (relay sheet 16); it is no breach of anybody.
+/// A misfortune of the bridge's socket that was asked for (relay.md#gaps-and-what-the-emulator-should-do); it is no breach of anybody.
 package struct SocketFault: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         // The next connections.
@@ -13,14 +13,14 @@ package struct SocketFault: Hashable, Sendable {
         case acceptedThenClosed(code: Int)
         case acceptedThenCut
         case withoutPings
-        /// Does not replace the open ones (sheet 3.4: two bridge processes on one token).
+        /// Does not replace the open ones (relay.md#delivery-ack-replay: two bridge processes on one token).
         case joined
         // The next updates.
         /// Sent two times in a row.
         case doubled
-        /// A message of the user comes under a second update id, as from another node of the relay (sheet 3.4).
+        /// A message of the user comes under a second update id, as from another node of the relay (relay.md#delivery-ack-replay).
         case secondIdentifier
-        /// The flat form of the RFC (sheet 4.1).
+        /// The flat form of the RFC (relay.md#wrapper).
         case flat
         // The next messages of the user.
         /// The open sockets are cut before it goes out, so that it comes as backlog of the next connection.

@@ -1,4 +1,4 @@
-// Frames from the bridge (relay sheet 3.2). What does not fit is a breach and has no effect: the relay takes unknown frames
+// Frames from the bridge (relay.md#frames-bridge-to-relay). What does not fit is a breach and has no effect: the relay takes unknown frames
 // as nothing, and a judge must still see the misspelt one.
 extension Relay {
     package mutating func textReceived(_ text: [UInt8], on id: SocketID, at now: Moment) {
@@ -27,7 +27,7 @@ extension Relay {
         }
     }
 
-    /// All frames are JSON text (relay sheet 3).
+    /// All frames are JSON text (relay.md#the-bridge-websocket).
     package mutating func binaryReceived(on id: SocketID, at now: Moment) {
         socketBreach(.malformedFrame, "A frame was binary.", id, now)
     }
@@ -50,7 +50,7 @@ extension Relay {
 
     private mutating func acknowledgementReceived(_ frame: JSONValue, on id: SocketID, at now: Moment) {
         let update: String
-        // Ids are opaque strings; the flat form has whole numbers (relay sheet D3).
+        // Ids are opaque strings; the flat form has whole numbers (relay.md#where-the-sources-disagree).
         switch frame["up_to_update_id"] {
         case .string(let text): update = text
         case .number(let text): update = text

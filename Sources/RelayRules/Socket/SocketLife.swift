@@ -1,4 +1,4 @@
-// The bridge's socket from its upgrade to its end (relay sheet, section 3).
+// The bridge's socket from its upgrade to its end (relay.md#the-bridge-websocket).
 //
 // The machine knows connections by number. It is told what happened to them and leaves instructions, which whoever carries
 // them takes after every call. Closing is asked for once; the connection is forgotten when its end is reported.
@@ -62,7 +62,7 @@ extension Relay {
             }
             order(id, .send(ready))
             if fault == .halfOpen { order(id, .stopReading) }
-            // `since_update_id` asks for what came after it (sheet 3.4).
+            // `since_update_id` asks for what came after it (relay.md#delivery-ack-replay).
             if let since = RequestTarget(request.target).parameter("since_update_id") { acknowledge(upTo: since) }
             deliverUpdates(at: now)
         }

@@ -1,9 +1,9 @@
 // Updates wait here until they are acknowledged; each goes out when it arises, every 5 s while it is not acknowledged, and
-// first thing on a new connection (relay sheet 3.4, D14).
+// first thing on a new connection (relay.md#delivery-ack-replay, D14).
 extension Relay {
     package func pendingUpdates() -> [PendingUpdate] { updates }
 
-    /// Everything up to and including the id (relay sheet 3.2).
+    /// Everything up to and including the id (relay.md#frames-bridge-to-relay).
     package mutating func acknowledge(upTo id: String) {
         guard let index = updates.firstIndex(where: { $0.id == id }) else { return }
         for update in updates[...index] {
@@ -124,7 +124,7 @@ extension Relay {
         }
     }
 
-    /// Drops what nobody has fetched for too long, where that is asked for (relay sheet 3.4).
+    /// Drops what nobody has fetched for too long, where that is asked for (relay.md#delivery-ack-replay).
     mutating func expireUpdates(at now: Moment) {
         guard let lifetime = options.updateLifetimeMilliseconds, sockets.isEmpty else { return }
         updates.removeAll { now.milliseconds(since: $0.at) > lifetime }
@@ -144,7 +144,7 @@ package struct PendingUpdate: Sendable, Hashable {
     var isFlat = false
     var isDoubled = false
 
-    /// The whole frame, nested (relay sheet 3.1, D2).
+    /// The whole frame, nested (relay.md#frames-relay-to-bridge, D2).
     package var frame: [UInt8] {
         JSONWriter.object { frame in
             frame.field("type", "update")
@@ -160,7 +160,7 @@ package struct PendingUpdate: Sendable, Hashable {
         }
     }
 
-    /// The RFC's form: one level, a whole number as id, `ts` in milliseconds (relay sheet 4.1, D2, D3).
+    /// The RFC's form: one level, a whole number as id, `ts` in milliseconds (relay.md#wrapper, D2, D3).
     var flatFrame: [UInt8] {
         JSONWriter.object { frame in
             if let number = Int64(id) { frame.field("update_id", number) } else { frame.field("update_id", id) }

@@ -1,4 +1,4 @@
-/// How the bridge of the installation stands, as the phone shows it (relay sheet 9.5).
+/// How the bridge of the installation stands, as the phone shows it (relay.md#health).
 package struct BridgeStanding: Hashable, Sendable {
     package enum State: String, Hashable, Sendable {
         /// No bridge was ever there.
@@ -12,7 +12,7 @@ package struct BridgeStanding: Hashable, Sendable {
 
     package var state: State
     package var sockets: Int
-    /// The last `version` that a `hello` told (relay sheet 3.2).
+    /// The last `version` that a `hello` told (relay.md#frames-bridge-to-relay).
     package var version: String?
 
     package init(state: State, sockets: Int, version: String? = nil) {
@@ -44,7 +44,7 @@ extension Relay {
         publishInstallation(at: now)
     }
 
-    /// `installation_updated` has the state and the names that the user gave (relay sheet 9.2).
+    /// `installation_updated` has the state and the names that the user gave (relay.md#sse-events).
     mutating func publishInstallation(at now: Moment) {
         let (installation, state, names) = (options.installation, bridgeStanding.state, installationNames)
         publish("installation_updated", at: now) { data in

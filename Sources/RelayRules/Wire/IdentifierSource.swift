@@ -17,7 +17,7 @@ struct IdentifierSource {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A prefix and 16 characters of base62 (relay sheet 1.2).
+    /// A prefix and 16 characters of base62 (relay.md#identifiers).
     mutating func identifier(_ prefix: String) -> String {
         var bytes = Array(prefix.utf8)
         for _ in 0..<2 {

@@ -1,4 +1,4 @@
-/// A call that is answered with an error envelope (relay sheet 1.4 and 10).
+/// A call that is answered with an error envelope (relay.md#response-envelope, relay.md#errors).
 struct Refusal: Error {
     var status: Int
     var code: String
@@ -33,7 +33,7 @@ struct Refusal: Error {
     }
 }
 
-/// One field that does not fit the schema; the codes are those of zod (relay sheet 10.1).
+/// One field that does not fit the schema; the codes are those of zod (relay.md#envelope-notes).
 struct FieldIssue: Hashable, Sendable {
     enum Code: String, Hashable, Sendable {
         case invalidType = "invalid_type"

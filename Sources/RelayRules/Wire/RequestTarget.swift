@@ -19,7 +19,7 @@ struct RequestTarget {
     /// A parameter of the query; the last of a name counts.
     func parameter(_ name: String) -> String? { parameters[name] }
 
-    /// A token in path or query is refused (relay sheet 2.1): the ones we know, and whatever has a bridge token's shape.
+    /// A token in path or query is refused (relay.md#bridge-token): the ones we know, and whatever has a bridge token's shape.
     func carriesToken(_ options: RelayOptions) -> Bool {
         [path, query].contains { part in
             guard part.utf8.count > 8 else { return false }

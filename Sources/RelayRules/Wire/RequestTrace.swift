@@ -1,4 +1,4 @@
-/// The headers by which a call can be found again: `X-Request-ID`, `traceparent`, `tracestate` (relay sheet 1.5).
+/// The headers by which a call can be found again: `X-Request-ID`, `traceparent`, `tracestate` (relay.md#headers).
 struct RequestTrace {
     let requestID: String
     private let parent: String

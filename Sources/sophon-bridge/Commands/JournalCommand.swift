@@ -9,7 +9,7 @@ struct JournalCommand {
     private let command: ParsedCommand
     private let output: Output
 
-    /// How long closed turns are kept (DESIGN, section 6, step 7).
+    /// How long closed turns are kept (DESIGN.md#a-runs-journey, step 7).
     private static let keptMilliseconds: Int64 = 30 * 24 * 60 * 60 * 1_000
 
     init(_ command: ParsedCommand, _ output: Output) {

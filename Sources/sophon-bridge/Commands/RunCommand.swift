@@ -7,7 +7,7 @@ import Glibc
 
 /// `run`: the edges of the live bridge, its lock, its signals and its exit.
 struct RunCommand {
-    /// Also how soon a sleep of the machine is noticed: within 5 s (DESIGN, section 10).
+    /// Also how soon a sleep of the machine is noticed: within 5 s (DESIGN.md#links-and-watchdogs).
     private static let statusInterval = Duration.seconds(4)
 
     private let command: ParsedCommand

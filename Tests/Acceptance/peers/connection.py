@@ -1,4 +1,4 @@
-"""One client's socket on the scripted gateway: who it is, and which events it may see (sheet section 4)."""
+"""One client's socket on the scripted gateway: who it is, and which events it may see (relay.md#updates-relay-to-bridge)."""
 
 import uuid
 

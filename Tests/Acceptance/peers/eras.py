@@ -1,4 +1,4 @@
-"""What an OpenClaw gateway of each era does differently (sheet section 10)."""
+"""What an OpenClaw gateway of each era does differently (relay.md#errors)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Challenge, `connect` and hello-ok of the scripted gateway (sheet section 3)."""
+"""Challenge, `connect` and hello-ok of the scripted gateway (relay.md#the-bridge-websocket)."""
 
 import base64
 import hashlib
@@ -31,7 +31,7 @@ def signed_text(version, params, token):
 
 
 def check_device(gateway, params, nonce):
-    """In the sheet's order; raises with the code of the first thing that is wrong."""
+    """In the documented order; raises with the code of the first thing that is wrong."""
     era, device, auth = gateway.era, params["device"], params.get("auth", {})
 
     def refuse(code):

@@ -1,4 +1,4 @@
-"""What the phone would show, folded from the relay's events, and the invariants of sheet 16."""
+"""What the phone would show, folded from the relay's events, and the invariants of relay.md#gaps-and-what-the-emulator-should-do."""
 
 import time
 from dataclasses import dataclass, field

@@ -129,7 +129,7 @@ class Relay:
         return self.push("approval.resolved", payload, body.get("session_id"), body.get("interaction_id"))
 
     def delete_session(self, session, archives=False):
-        """The person deletes the chat: what is asked there is denied, what runs is cancelled (sheet 4.3, 4.4)."""
+        """The person deletes the chat: what is asked there is denied, what runs is cancelled (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went, relay.md#others)."""
         if not archives:
             self.rules.sessions.discard(session)
             for approval_id, body in self.rules.approvals.items():

@@ -1,4 +1,4 @@
-"""What the relay decides about one REST call: envelope, buckets, idempotency, life of messages and tasks (sheet 6, 7, 10, 11)."""
+"""What the relay decides about one REST call: envelope, buckets, idempotency, life of messages and tasks (relay.md#bridge-rest-methods, relay.md#idempotency-and-retry, relay.md#errors, relay.md#rate-limits)."""
 
 import json
 import re
@@ -68,7 +68,7 @@ class Rules:
         self.sessions, self.interactions, self.messages, self.tasks, self.approvals = set(), {}, {}, {}, {}
         self.answers = {}       # (scope, key): (body, result)
         self.conflicts = []     # Bodies that came again under the same key but different.
-        self.rewrites = []      # The same for tasks and approvals, where the sheet says nothing.
+        self.rewrites = []      # The same for tasks and approvals, where the documentation says nothing.
 
     def check(self, method, raw):
         """The parsed body, or `Refused`."""

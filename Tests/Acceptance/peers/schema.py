@@ -1,4 +1,4 @@
-"""Closed parameter schemas of the gateway: an unknown field is refused by name, as the real one does (sheet 2, rule 5)."""
+"""Closed parameter schemas of the gateway: an unknown field is refused by name, as the real one does (relay.md#tokens-pairing-credentials)."""
 
 CLIENT_IDS = {
     "webchat-ui", "openclaw-control-ui", "webchat", "cli", "gateway-client", "openclaw-macos", "openclaw-ios",

@@ -14,7 +14,7 @@ struct MirrorSigner: Signer {
     func sign(_ text: [UInt8]) -> [UInt8] { text.reversed() }
 }
 
-/// The gateways of four eras, as far as a session can tell them apart (sheet 0).
+/// The gateways of four eras, as far as a session can tell them apart (openclaw.md#eras).
 enum Era: CaseIterable {
     case e1, e2, e3, e4
 

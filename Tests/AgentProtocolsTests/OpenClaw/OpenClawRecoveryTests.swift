@@ -20,7 +20,7 @@ struct OpenClawRecoveryTests {
 
     private static let question = Talk.row("user", "Hello?", key: "r1")
 
-    @Test("what is missing is asked for in the sheet's order")
+    @Test("what is missing is asked for in the documented order")
     func order() {
         let talk = Self.back(.e3)
         #expect(

@@ -7,7 +7,7 @@ struct OppiDecoderTests {
     private var oppi = Conversation(.oppi)
     private var sequence = 0
 
-    /// A frame of the one session, sequenced if the sheet says so (3.1).
+    /// A frame of the one session, sequenced if oppi.md#classes says so.
     private mutating func hears(_ type: String, _ members: String = "") -> [String] {
         let durable = [
             "agent_start", "agent_end", "message_end", "tool_start", "tool_end", "stop_requested", "stop_confirmed",

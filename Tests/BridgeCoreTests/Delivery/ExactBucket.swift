@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// The relay's token bucket, written for the tests from the sheet alone (11): it shares nothing with ours.
+/// The relay's token bucket, written for the tests from relay.md#rate-limits alone: it shares nothing with ours.
 struct ExactBucket {
     let capacity: Double
     let refill: Double

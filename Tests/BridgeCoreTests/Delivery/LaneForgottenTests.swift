@@ -4,7 +4,7 @@ import Testing
 
 @testable import BridgeCore
 
-/// The relay knows a key for a day (relay sheet 7.1): what may have landed and is sent again after that would be seen twice.
+/// The relay knows a key for a day (relay.md#rules): what may have landed and is sent again after that would be seen twice.
 @Suite("A call that is older than the relay's memory of its key")
 struct LaneForgottenTests {
     private static let longAgo = Instant(nanoseconds: 1_000_000_000_000) - LaneBounds.keyLife

@@ -32,7 +32,7 @@ struct TokenBucketTests {
         #expect(bucket.level(at: start) == 7)
     }
 
-    @Test("after a first answer without headers the sheet's table holds")
+    @Test("after a first answer without headers the documented table holds")
     func withoutHeaders() {
         var bucket = TokenBucket(.ofSheet(.msg))
         let call = bucket.take(at: start)

@@ -43,7 +43,7 @@ struct ConnectRefusal {
         (node?.integer(clampedTo: 0...600_000)).map { .milliseconds($0) }
     }
 
-    /// A name that may stand in a command line a person copies (sheet 3.5).
+    /// A name that may stand in a command line a person copies (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
     private static func isRequestID(_ text: String) -> Bool {
         guard let first = text.utf8.first, text.utf8.count <= 128 else { return false }
         func isAlphanumeric(_ byte: UInt8) -> Bool {
@@ -52,7 +52,7 @@ struct ConnectRefusal {
         return isAlphanumeric(first) && text.utf8.allSatisfy { isAlphanumeric($0) || "._:-".utf8.contains($0) }
     }
 
-    /// Gateways of early 2026 send no details: there only the text helps (sheet 3.5). The longer phrases come first.
+    /// Gateways of early 2026 send no details: there only the text helps (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge). The longer phrases come first.
     private static func meaning(of message: String, code: String) -> String? {
         if code == "NOT_PAIRED" { return "PAIRING_REQUIRED" }
         let said = message.lowercased()

@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// What to do about a refused introduction (OpenClaw sheet 3.5).
+/// What to do about a refused introduction (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 enum ConnectVerdict: Hashable {
     case again(Retry, OpenClawSession.Trouble?)
     /// Gateways of early 2026 do not know the newer signed text.
@@ -124,7 +124,7 @@ enum ConnectVerdict: Hashable {
     private static let deviceRemedy =
         "Delete the bridge's device key, so that a new one is made, and approve it with `openclaw devices approve`."
 
-    /// Only a person can help; the rest of the sheet's list is handled above.
+    /// Only a person can help; the rest of the documented list is handled above.
     private static let mendable: [String: (kind: OpenClawSession.Trouble.Kind, remedy: String)] = [
         "AUTH_TOKEN_MISSING": (.credential, tokenRemedy),
         "AUTH_BOOTSTRAP_TOKEN_INVALID": (.credential, tokenRemedy),

@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// The text a device signs to prove itself (OpenClaw sheet 3.3).
+/// The text a device signs to prove itself (openclaw.md#device-identity-and-signature).
 struct DeviceProof {
     enum Version: String, Hashable, Sendable { case v2, v3 }
 

@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-/// What the gateway's greeting told (OpenClaw sheet 3.4).
+/// What the gateway's greeting told (openclaw.md#hello-ok).
 struct Gateway {
     var version: String
     var protocolVersion: Int
@@ -39,7 +39,7 @@ struct Gateway {
         }
     }
 
-    /// The list of methods is a cautious one: a method that is not in it may exist all the same (sheet 3.4).
+    /// The list of methods is a cautious one: a method that is not in it may exist all the same (openclaw.md#hello-ok).
     func offers(_ method: String) -> Bool { methods.contains(method) }
 
     /// Nil: nobody knows.

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-// Runs of an earlier process of this bridge, known from its journal (DESIGN, section 9).
+// Runs of an earlier process of this bridge, known from its journal (DESIGN.md#journal-and-recovery).
 extension OpenClawSession {
     package enum AdoptedStage: Hashable, Sendable {
         /// Written down as handed over: whether the gateway got it is not known.
@@ -12,7 +12,7 @@ extension OpenClawSession {
     /// To be called before `start`, for each run of an open turn, also for one that has ended while a follow-up is awaited: its
     /// history is found by what was asked. The run is then recovered as after a lost link: one that was accepted is looked up and told
     /// as `lookedUp`; one that was handed over is sent again under its key while the gateway must know that key, else the history
-    /// is asked first (sheet 9.3). One that was being stopped is not sent again. `text` is what was sent, nil for a run that no
+    /// is asked first (openclaw.md#disconnects). One that was being stopped is not sent again. `text` is what was sent, nil for a run that no
     /// message of ours began.
     package mutating func adopt(
         _ run: RunID, in session: AgentSession, text: String?, stage: AdoptedStage, isStopped: Bool = false,
@@ -36,7 +36,7 @@ extension OpenClawSession {
     }
 
     /// To be called before `start`, for a decision that was handed over and is not known to have been taken. It is sent again;
-    /// that the gateway calls it unknown then means that it had arrived (sheet 7.4).
+    /// that the gateway calls it unknown then means that it had arrived (openclaw.md#others).
     package mutating func adopt(
         _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, of approval: ApprovalID,
         subject: ApprovalRequest.Subject, sentAtMilliseconds: Int64, expiresAt: Instant? = nil, at now: Instant,

@@ -1,7 +1,7 @@
 package import BridgeModel
 import JSONReading
 
-// Decisions on their way to the gateway (OpenClaw sheet 6.4, 7.4).
+// Decisions on their way to the gateway (openclaw.md#approvals, openclaw.md#others).
 extension OpenClawSession {
     struct KeptDecision {
         var subject: ApprovalRequest.Subject
@@ -14,7 +14,7 @@ extension OpenClawSession {
         var resendAt: Instant?
     }
 
-    /// Where the gateway does not say when an approval expires: its longest life by default (sheet 6.4).
+    /// Where the gateway does not say when an approval expires: its longest life by default (openclaw.md#approvals).
     static var approvalLife: Duration { .seconds(1_800) }
 
     mutating func resolve(
@@ -72,7 +72,7 @@ extension OpenClawSession {
                 return
             }
             let outcome = Self.outcome(of: error, isLate: kept.expiresAt <= now)
-            // Gateways that know no repetition call it unknown once it is decided: the first try had arrived (sheet 7.4).
+            // Gateways that know no repetition call it unknown once it is decided: the first try had arrived (openclaw.md#others).
             if outcome == .unknown, kept.tries > 1, wasAskedOfThisProcess(kept) {
                 return settle(approval, .decided(kept.decision))
             }

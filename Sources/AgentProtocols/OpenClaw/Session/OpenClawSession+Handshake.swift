@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-// From the dial to the greeting (OpenClaw sheet 3).
+// From the dial to the greeting (openclaw.md#handshake).
 extension OpenClawSession {
     /// A gateway waits up to 15 s for us; we wait as long for each of its two steps.
     static var handshakeLimit: Duration { .seconds(15) }
@@ -73,7 +73,7 @@ extension OpenClawSession {
         return params.finish()
     }
 
-    /// `chat-only-assistant-text` spares the assistant text that the decoder would drop (sheet 4.2). It is new, so it is said
+    /// `chat-only-assistant-text` spares the assistant text that the decoder would drop (openclaw.md#client-caps-connectparamscaps). It is new, so it is said
     /// only to a gateway that has shown itself to be new enough.
     private var capabilities: [String] {
         (formerGateway?.protocolVersion ?? 0) >= 4 ? ["tool-events", "chat-only-assistant-text"] : ["tool-events"]
@@ -178,7 +178,7 @@ extension OpenClawSession {
                     kind: .passing, message: message,
                     remedy: "The gateway closed the connection (\(reason)). Look into its log with `openclaw logs`."),
                 at: now)
-        // A clean close is the gateway's own handshake timer (sheet 3.1).
+        // A clean close is the gateway's own handshake timer (openclaw.md#challenge).
         case 1000: lose("the gateway was not quick enough to greet", .byBackOff, at: now)
         default: closedWhileLive(code, reason, at: now)
         }

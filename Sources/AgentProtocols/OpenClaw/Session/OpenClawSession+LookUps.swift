@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-// What became of a run: history, and where that does not say it, a short wait (OpenClaw sheet 9.2, 9.4).
+// What became of a run: history, and where that does not say it, a short wait (openclaw.md#disconnects).
 extension OpenClawSession {
     struct LookUp {
         enum Step: Hashable {
@@ -92,7 +92,7 @@ extension OpenClawSession {
         ask(.wait(run), "agent.wait", params.finish(), at: now)
     }
 
-    /// A timeout means "still running, or unknown" (sheet 9.2): then the rows and the gateway's age decide.
+    /// A timeout means "still running, or unknown" (openclaw.md#disconnects): then the rows and the gateway's age decide.
     mutating func waitAnswered(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
         guard let known = lookUps[run], let finding = known.finding else { return }
         switch payload?["status"]?.string {
@@ -152,7 +152,7 @@ extension OpenClawSession {
     }
 
     /// An inline approval holds its run. Where the run is over and its session's question is open, it is a detached one, and the
-    /// frames that said so were lost (sheet 6.4).
+    /// frames that said so were lost (openclaw.md#approvals).
     private mutating func tellDetached(of run: RunID, in session: AgentSession) {
         for approval in listedApprovals.keys.sorted() where listedApprovals[approval] == session {
             let call = PausedCall(call: nil, approval: approval)
@@ -181,7 +181,7 @@ extension OpenClawSession {
 
     // MARK: Ends that tell too little
 
-    /// In E1 the end tells its last segment (sheet 6.2). Where others were missed it waits for the history's answer.
+    /// In E1 the end tells its last segment (openclaw.md#chat). Where others were missed it waits for the history's answer.
     mutating func holdsEnd(_ signal: RunSignal, at now: Instant) -> Bool {
         guard decoder.tellsNewestSegment, case .finished(let end) = signal.event, end.reason != .aborted,
             let run = signal.run, let known = runs[run], known.hasMissed, known.heldEnd == nil

@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-// After the greeting, in the order of sheet 9: first the events, then what is missing, then what was kept.
+// After the greeting, in the order of openclaw.md#disconnects: first the events, then what is missing, then what was kept.
 extension OpenClawSession {
     mutating func recover(at now: Instant) {
         ask(.subscribe, "sessions.subscribe", Array("{}".utf8), at: now)
@@ -66,7 +66,7 @@ extension OpenClawSession {
         }
     }
 
-    /// The process that was asked is the one that greeted us, and remembers the key (sheet 7.1, 9.3). One that does not say how
+    /// The process that was asked is the one that greeted us, and remembers the key (openclaw.md#chatsend, openclaw.md#disconnects). One that does not say how
     /// old it is counts as the same only where we saw it before.
     private func knowsKey(sentAt since: Instant, at now: Instant) -> Bool {
         guard now - since < Self.keyLife, let gateway else { return false }

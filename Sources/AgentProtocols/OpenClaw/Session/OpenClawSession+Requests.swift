@@ -106,7 +106,7 @@ extension OpenClawSession {
             isRetryable = error?["retryable"]?.flag ?? (code == "UNAVAILABLE")
             retryAfter = ConnectRefusal.delay(error?["retryAfterMs"] ?? details?["retryAfterMs"])
             missingScope = details?["missingScope"]?.string
-            // Early builds say it in words only (sheet 2, rule 6).
+            // Early builds say it in words only (openclaw.md#frames).
             let words = "missing scope: "
             if missingScope == nil, message.hasPrefix(words) { missingScope = String(message.dropFirst(words.count)) }
         }

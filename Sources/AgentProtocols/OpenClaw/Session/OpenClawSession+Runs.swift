@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-// Messages on their way, the runs they begin, and stops (OpenClaw sheet 7.1, 7.2, 9.3).
+// Messages on their way, the runs they begin, and stops (openclaw.md#chatsend, openclaw.md#chatabort, openclaw.md#disconnects).
 extension OpenClawSession {
     struct OpenRun {
         enum Stage: Hashable {
@@ -33,7 +33,7 @@ extension OpenClawSession {
         var isFollowed: Bool { stage == .accepted }
         var isHeld: Bool { if case .held = stage { true } else { false } }
 
-        /// The core explains a message that never left after 2 minutes (DESIGN, section 6.4), and closes a turn after 30.
+        /// The core explains a message that never left after 2 minutes (DESIGN.md#a-runs-journey), and closes a turn after 30.
         var givenUpAt: Instant? {
             switch stage {
             case .held(let since): since + .seconds(120)
@@ -62,7 +62,7 @@ extension OpenClawSession {
     static var runsLimit: Int { 256 }
     /// As long as the core owes it.
     private static var stopLife: Duration { .seconds(24 * 3_600) }
-    /// The gateway knows a key for 300 s (sheet 7.1); the rest is for the way there.
+    /// The gateway knows a key for 300 s (openclaw.md#chatsend); the rest is for the way there.
     static var keyLife: Duration { .seconds(285) }
     private static var missesLimit: Int { 30 }
     static var followUpPrefix: String { "exec-approval-followup:" }
@@ -135,7 +135,7 @@ extension OpenClawSession {
         }
         accept(run, as: taken, at: now)
         take(said, at: now)
-        // The same key had finished already: its terminal frames are over (sheet 7.1).
+        // The same key had finished already: its terminal frames are over (openclaw.md#chatsend).
         if status == "ok" || status == "timeout" { lookUp(taken, in: known.session, isAsked: false, at: now) }
     }
 
@@ -148,7 +148,7 @@ extension OpenClawSession {
             runs[run] = nil
             stops[run] = nil
             if runs[taken] == nil { runs[taken] = known }
-            // The same text runs there (sheet 7.1), under a key that is not ours: its rows are known by the text.
+            // The same text runs there (openclaw.md#chatsend), under a key that is not ours: its rows are known by the text.
             if questions[taken] == nil, let text = known.text {
                 questions[taken] = Asked(
                     question: .init(run: taken, text: text), at: questions[run]?.at ?? now)

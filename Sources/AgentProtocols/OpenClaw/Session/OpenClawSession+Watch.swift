@@ -1,7 +1,7 @@
 package import BridgeModel
 import JSONReading
 
-// Losing the link, waiting, and noticing that it is dead (DESIGN, section 10).
+// Losing the link, waiting, and noticing that it is dead (DESIGN.md#links-and-watchdogs).
 extension OpenClawSession {
     private static var quietLimit: Duration { .seconds(60) }
     private static var unknownInterval: Duration { .seconds(60) }
@@ -127,9 +127,9 @@ extension OpenClawSession {
 
     // MARK: Gaps
 
-    /// A hole in the numbers of broadcasts means lost frames: the runs are asked for (sheet 9.6), and the approvals, which are
-    /// dropped for a slow socket like deltas (sheet 5). E1 has one counter for all
-    /// its clients, where holes mean nothing (sheet 5).
+    /// A hole in the numbers of broadcasts means lost frames: the runs are asked for (openclaw.md#disconnects), and the approvals, which are
+    /// dropped for a slow socket like deltas (openclaw.md#four-different-counters). E1 has one counter for all
+    /// its clients, where holes mean nothing (openclaw.md#four-different-counters).
     mutating func noticeSequence(_ root: FrameNode, at now: Instant) {
         #if PLANTED_FAULTS
             let range = PlantedFault.sequenceUnbounded.isPlanted ? Int.min...Int.max : .counts

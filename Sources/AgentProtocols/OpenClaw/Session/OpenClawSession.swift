@@ -11,7 +11,7 @@ import JSONReading
 /// - Nothing that was asked for is forgotten with a socket: sends, stops and decisions are kept until the gateway answered, the
 ///   run ended or their time is over, and each of these is told to the core.
 /// - A message whose answer never came is sent again under the same key only while the gateway must still know that key;
-///   after that the history is asked first (sheet 9.3). So nothing runs twice.
+///   after that the history is asked first (openclaw.md#disconnects). So nothing runs twice.
 /// - No refusal is final: what only a person can mend is tried again by itself (`ConnectVerdict`).
 /// - A frame is parsed once. What it tells of runs the decoder says; here only what the link needs is read.
 package struct OpenClawSession: ~Copyable {
@@ -240,7 +240,7 @@ package struct OpenClawSession: ~Copyable {
         let said = decoder.read(root, type, at: now)
         if type.holds("res"), let id = root["id"]?.string {
             if case .introducing(let request, _) = state, id == request { return introduced(root, at: now) }
-            // Unknown ids are second answers, or too late: dropped in silence (sheet 2, rule 2).
+            // Unknown ids are second answers, or too late: dropped in silence (openclaw.md#frames).
             guard let request = pending.removeValue(forKey: id)?.request else { return }
             return answered(request, root, said, at: now)
         }
@@ -266,7 +266,7 @@ package struct OpenClawSession: ~Copyable {
         observed(told)
     }
 
-    /// In the canonical form, as the frames of its run are: each may have another (sheet 7.5).
+    /// In the canonical form, as the frames of its run are: each may have another (openclaw.md#session-keys).
     private func spelt(_ job: AgentJob) -> AgentJob {
         var job = job
         job.session = job.session.map { sessionNames.ours(for: $0) }

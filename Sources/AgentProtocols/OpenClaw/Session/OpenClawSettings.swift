@@ -9,12 +9,12 @@ package struct OpenClawSettings: Sendable {
     package var password: String?
     /// What the gateway gave this device earlier (`saveDeviceToken`).
     package var deviceToken: String?
-    /// Without one, gateways of early 2026 take every scope away (OpenClaw sheet 3.5, 1).
+    /// Without one, gateways of early 2026 take every scope away (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
     package var device: OpenClawDevice?
     package var client: OpenClawClient
     package var scopes = ["operator.read", "operator.write", "operator.approvals"]
-    /// Loopback, or TLS with a pinned certificate: there the device token may be shown after the shared one was refused (sheet
-    /// 3.5, 4).
+    /// Loopback, or TLS with a pinned certificate: there the device token may be shown after the shared one was refused
+    /// (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
     package var mayShowDeviceToken: Bool
 
     package init(

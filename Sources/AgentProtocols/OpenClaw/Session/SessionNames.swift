@@ -1,7 +1,7 @@
 import BridgeModel
 
 /// The core's own spelling of the sessions it has named. A gateway answers to a bare or a capital key, and speaks of the
-/// session in its canonical form (sheet 7.5); without this an approval would find no turn.
+/// session in its canonical form (openclaw.md#session-keys); without this an approval would find no turn.
 struct SessionNames {
     private static let limit = 1_000
     private var spelt: Set<AgentSession> = []

@@ -85,7 +85,7 @@ extension LiveConnection {
 
     // MARK: The chat is gone
 
-    /// The relay says of a call that the chat is not there any more (relay sheet 10.2).
+    /// The relay says of a call that the chat is not there any more (relay.md#codes).
     func forgetChat(of turn: TurnID, after refusal: RelayRefusal) {
         guard refusal.code == .sessionNotFound || refusal.code == .sessionDeleted,
             let chat = ask({ $0.turn(turn)?.opening.session }) ?? nil
@@ -144,7 +144,7 @@ extension LiveConnection {
 }
 
 extension RunChat.Answer {
-    /// By the relay's code, else by the status (relay sheet 10.2); and why there is no chat.
+    /// By the relay's code, else by the status (relay.md#codes); and why there is no chat.
     static func judge(_ outcome: RelayAnswer.Outcome) -> (RunChat.Answer, reason: String) {
         switch outcome {
         case .delivered(let receipt):

@@ -1,7 +1,7 @@
 package import AgentProtocols
 package import BridgeModel
 
-/// Runs that no phone message began: which of them are shown on the phone, and in which chat (DESIGN, section 6).
+/// Runs that no phone message began: which of them are shown on the phone, and in which chat (DESIGN.md#a-runs-journey).
 ///
 /// States of a run:
 /// - unknown. Can become: *waiting* (its agent session has no chat yet), *shown* (it has one), *left* (it is not asked for).
@@ -12,7 +12,7 @@ package import BridgeModel
 ///
 /// An agent session has one chat for all its runs (`RunChat`): a job that runs each morning answers in one place. Which runs are
 /// the scheduler's is judged run by run (`SchedulerRuns`), never by what else a session has held. Chats are asked for no faster
-/// than the relay takes it (relay sheet 11.1, bucket `default`); those that must wait are asked for at a housekeeping.
+/// than the relay takes it (relay.md#buckets, bucket `default`); those that must wait are asked for at a housekeeping.
 package struct Mirroring: Sendable {
     /// What to do about an event of a run that no turn answers to.
     package enum Step: Hashable, Sendable {
@@ -278,7 +278,7 @@ extension RunEvent {
     }
 }
 
-/// Half of what the relay's bucket gives (relay sheet 11.1), since it is not ours alone.
+/// Half of what the relay's bucket gives (relay.md#buckets), since it is not ours alone.
 private struct AskingPace: Sendable {
     private static let most = 15.0
     private static let perSecond = 5.0

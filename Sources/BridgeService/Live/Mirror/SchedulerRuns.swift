@@ -1,7 +1,7 @@
 import AgentProtocols
 import BridgeModel
 
-/// Which runs are the scheduler's (OpenClaw sheet 6.1, `cron`).
+/// Which runs are the scheduler's (openclaw.md#small-ones, `cron`).
 ///
 /// Where the gateway names the run, by its name. Else the first run that begins in the job's session after the job's `started`
 /// and before its `finished`; an event without a session means the session that carries the job's name.
