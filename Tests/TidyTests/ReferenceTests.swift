@@ -54,7 +54,7 @@ struct ReferenceTests {
         "a reference that leads nowhere is found, and others are let be",
         arguments: [
             ("as in relay.md#codes", 0), ("(relay.md#codes, relay.md#code)", 1), ("other.md#any", 0),
-            ("relay.md#sendmessagedelta", 1), ("openclaw.md#disconnects", 1), ("the documentation is closed", 0),
+            ("relay " + "sheet 6.2", 1), ("OpenClaw " + "sheet, section 9", 1), ("the sheet is closed", 0),
         ])
     func planted(text: String, count: Int) {
         let anchors = [
