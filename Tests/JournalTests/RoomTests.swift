@@ -78,6 +78,18 @@ struct RoomTests {
         #expect(try JournalReader(directory: folder.path).verify().isEmpty)
     }
 
+    @Test("a file that cannot give pages back is not tidied again and again")
+    func withoutVacuum() throws {
+        for (mode, expected) in [("NONE", false), ("INCREMENTAL", true)] {
+            let path = "\(folder.path)/\(mode).db"
+            try Data().write(to: URL(filePath: path))
+            let database = try Database(path: path, mode: .writing)
+            try database.script("PRAGMA auto_vacuum = \(mode); CREATE TABLE t (x BLOB)")
+            try database.script("INSERT INTO t VALUES (zeroblob(8000000)); DELETE FROM t")
+            #expect(Shrinking(database: database).isWorthwhile == expected)
+        }
+    }
+
     @Test("what nobody waits for is written once there is room, and before what comes after it")
     func triedAgain() throws {
         let isFull = Locked(false)

@@ -12,6 +12,8 @@ struct Shrinking {
     /// From so many free pages on (2 MB) they are given back.
     static let pagesBeforeShrinking = 512
     static let pagesInStep = 64
+    /// What `PRAGMA auto_vacuum` says of a file that can give pages back.
+    private static let incremental: Int64 = 2
 
     /// Of a file that has no table yet.
     static func prepareNew(_ database: Database) throws(DatabaseError) {
@@ -21,7 +23,7 @@ struct Shrinking {
     /// Nil: it can shrink. Else why not, with what to do.
     func makePossible(in directory: String) -> String? {
         do throws(DatabaseError) {
-            if try database.integer("PRAGMA auto_vacuum") == 2 { return nil }
+            if try database.integer("PRAGMA auto_vacuum") == Self.incremental { return nil }
             let pages = try database.integer("PRAGMA page_count") ?? 0
             let bytes = pages * (try database.integer("PRAGMA page_size") ?? 4_096)
             // The rebuilt copy lies in the log first, and a second one in the directory for temporary files.
@@ -58,7 +60,9 @@ struct Shrinking {
         return Int(try database.integer("PRAGMA freelist_count") ?? 0) < free
     }
 
+    /// Never for a file that was made without `auto_vacuum`, as when its migration found no room: a step would give nothing back.
     var isWorthwhile: Bool {
+        guard let mode = try? database.integer("PRAGMA auto_vacuum"), mode == Self.incremental else { return false }
         let free = try? database.integer("PRAGMA freelist_count")
         return (free ?? nil) ?? 0 > Self.pagesBeforeShrinking
     }

@@ -28,7 +28,8 @@ final class JournalWriter: Sendable {
         var isShrinking = false
     }
 
-    /// More are dropped, tries first: a call whose answer is not known is sent again under its key.
+    /// Of more than these the tries are dropped: a call whose answer is not known is sent again under its key. A close, a stop or
+    /// an owed abort is never dropped; its bytes count as held, so that no more is taken than memory allows.
     static let deferredJobs = 1_000
     static let longestRetry = Duration.seconds(30)
 
@@ -90,7 +91,12 @@ final class JournalWriter: Sendable {
         for job in jobs where job.isLeftToUs { left.append(job) }
         // A damaged file takes nothing any more.
         if failure.code == .damaged { left = [] }
-        while left.count > Self.deferredJobs { left.remove(at: left.firstIndex(where: \.isOnlyTries) ?? 0) }
+        var surplus = left.count - Self.deferredJobs
+        left.removeAll { job in
+            guard surplus > 0, job.isOnlyTries else { return false }
+            surplus -= 1
+            return true
+        }
         progress.deferred = left
         queue.settled(jobs)
         queue.stillHeld(left)
