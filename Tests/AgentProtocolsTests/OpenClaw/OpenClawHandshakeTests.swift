@@ -232,6 +232,10 @@ struct OpenClawHandshakeTests {
         #expect(talk.wait == 15)
         let pausing = Self.error("PAIRING_REQUIRED", code: "NOT_PAIRED", more: #","pauseReconnect":true"#)
         #expect(Self.refused(pausing).wait == 15)
+        for hint in ["600000", "0"] {
+            let hinted = Self.error("PAIRING_REQUIRED", code: "NOT_PAIRED", more: #","retryAfterMs":\#(hint)"#)
+            #expect(Self.refused(hinted).wait == 15)
+        }
         let early = #"{"code":"NOT_PAIRED","message":"pairing required","details":{"requestId":"a;rm -rf"}}"#
         #expect(Self.refused(early).trouble?.kind == .pairing)
         #expect(Self.refused(early).trouble?.remedy.contains("rm") == false)

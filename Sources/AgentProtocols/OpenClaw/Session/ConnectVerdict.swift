@@ -28,7 +28,7 @@ enum ConnectVerdict: Hashable {
             return
         }
         switch refusal.detail {
-        case "PROTOCOL_MISMATCH": self = Self.mended(Self.versions(refusal), refusal)
+        case "PROTOCOL_MISMATCH": self = Self.mended(Self.versions(refusal))
         case "PAIRING_REQUIRED": self = Self.pairing(refusal)
         case "AUTH_RATE_LIMITED":
             let delay = max(refusal.retryAfter ?? .zero, Self.rateLimitInterval)
@@ -40,12 +40,12 @@ enum ConnectVerdict: Hashable {
             let may = tried.mayShowDeviceToken && tried.hasKeptToken && !tried.usedKeptToken
             self =
                 may && refusal.mayRetryWithDeviceToken != false
-                ? .showDeviceToken : Self.mended(Self.token(refusal), refusal)
+                ? .showDeviceToken : Self.mended(Self.token(refusal))
         case "DEVICE_AUTH_SIGNATURE_INVALID":
-            self = tried.proof == .v3 ? .signTheOldWay : Self.mended(Self.device(refusal), refusal)
+            self = tried.proof == .v3 ? .signTheOldWay : Self.mended(Self.device(refusal))
         case let detail?:
             if let known = Self.mendable[detail] {
-                self = Self.mended(Self.trouble(known.kind, refusal, known.remedy), refusal)
+                self = Self.mended(Self.trouble(known.kind, refusal, known.remedy))
             } else {
                 self = Self.byItself(refusal, Self.remedies[detail] ?? Self.remedy(refusal))
             }
@@ -54,14 +54,14 @@ enum ConnectVerdict: Hashable {
     }
 
     /// Only a person can help.
-    private static func mended(_ trouble: OpenClawSession.Trouble, _ refusal: ConnectRefusal) -> ConnectVerdict {
-        .again(.after(max(refusal.retryAfter ?? .zero, mendingInterval)), trouble)
+    private static func mended(_ trouble: OpenClawSession.Trouble) -> ConnectVerdict {
+        .again(.after(mendingInterval), trouble)
     }
 
     /// It may pass without anybody's help.
     private static func byItself(_ refusal: ConnectRefusal, _ remedy: String) -> ConnectVerdict {
         .again(
-            refusal.retryAfter.map { .after($0) } ?? .byBackOff,
+            refusal.retryAfter.map { .after(max($0, .seconds(1))) } ?? .byBackOff,
             OpenClawSession.Trouble(
                 kind: .passing, message: "the gateway refused the connection: \(refusal.message)", remedy: remedy))
     }
@@ -101,7 +101,7 @@ enum ConnectVerdict: Hashable {
             if PlantedFault.pairingGivenUp.isPlanted { return .again(.after(.seconds(86_400)), nil) }
         #endif
         return .again(
-            .after(refusal.retryAfter ?? pairingInterval),
+            .after(pairingInterval),
             OpenClawSession.Trouble(
                 kind: .pairing, message: "The gateway waits for its owner to approve \(what).",
                 remedy: "Approve \(what) on the gateway's machine: \(command)"))
