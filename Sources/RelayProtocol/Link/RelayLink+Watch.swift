@@ -101,6 +101,10 @@ extension RelayLink {
         }
         let words = envelope.words.map { ": \($0.prefix(400))" } ?? ""
         let reason = "the relay refused the connection (HTTP \(status))\(words)"
+        // A relay in trouble may say anything: such a status is never its last word.
+        if status >= 500 || [408, 425, 429].contains(status) {
+            return lose(reason, envelope.retryAfter.map { .notBefore($0) } ?? .byBackOff, at: now)
+        }
         switch (status, code) {
         case (_, .installationRevoked):
             halt(
@@ -118,7 +122,7 @@ extension RelayLink {
                 Stop(
                     kind: .tokenRefused, message: "The relay refused the token (HTTP \(status))\(words).",
                     remedy: Self.pairAgain), at: now)
-        case (400..<500, _) where ![408, 425, 429].contains(status):
+        case (400..<500, _):
             orders.append(
                 .note(
                     .remedy(

@@ -196,6 +196,17 @@ struct RelayLinkTests {
     }
 
     @Test(
+        "no code is final with a status that says that the relay is in trouble",
+        arguments: [408, 425, 429, 500, 502, 503], ["agent_not_found", "invalid_token", "installation_revoked"])
+    func trouble(status: Int, code: String) {
+        let talk = LinkConversation()
+        talk.start()
+        _ = talk.orders
+        talk.refuse(status, #"{"ok":false,"error":{"code":"\#(code)","message":"later"}}"#)
+        #expect(talk.link.nextDeadline == talk.now + .seconds(1))
+    }
+
+    @Test(
         "a wait of hours is believed, up to a day",
         arguments: [(7_200_000, 7_200), (172_800_000, 86_400)] as [(Int64, Int64)])
     func longHint(milliseconds: Int64, seconds: Int64) {
