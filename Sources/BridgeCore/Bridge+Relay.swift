@@ -31,6 +31,7 @@ extension Bridge {
     package mutating func abandonsTurns(at now: Instant) {
         delivery.giveUp(turns: entries.count)
         for id in entries.keys.sorted() { change(id, at: now) { $0.giveUp(at: now) } }
+        delivery.dropAbandoned(at: now)
         deliver(at: now)
         keepChanged(.synced)
     }

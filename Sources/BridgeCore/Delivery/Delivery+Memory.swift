@@ -1,4 +1,4 @@
-import BridgeModel
+package import BridgeModel
 
 // What the lanes hold in bytes, and what gives way when that is too much.
 extension Delivery {
@@ -13,12 +13,15 @@ extension Delivery {
     }
 
     /// Over the bound the fullest lane gives way, until seven eighths are reached or nothing is left that may be cut.
-    mutating func makeRoom() {
+    mutating func makeRoom(at now: Instant) {
         #if PLANTED_FAULTS
             if PlantedFault.bytesUnbounded.isPlanted { return }
         #endif
         guard heldBytes > settings.heldBytes else { return }
         var slotsLeft = Set(slots.values)
+        // What a lane sends next may be what was cut: it must not keep the place in line that the cut post had.
+        var changed: Set<Int> = []
+        defer { for slot in changed.sorted() { refile(slot, at: now) } }
         while heldBytes > settings.heldBytes / 8 * 7 {
             guard let fullest = slotsLeft.max(by: { (lanes[$0].countedBytes, $0) < (lanes[$1].countedBytes, $1) })
             else {
@@ -26,10 +29,17 @@ extension Delivery {
             }
             if lanes[fullest].cutOldest() {
                 tally.payloadsCut += 1
+                changed.insert(fullest)
                 count(fullest)
             } else {
                 slotsLeft.remove(fullest)
             }
         }
+    }
+
+    /// Calls of abandoned lanes that would be tried again: the next token is of another installation.
+    package mutating func dropAbandoned(at instant: Instant) {
+        let now = time.read(instant)
+        for slot in lanes.indices where lanes[slot].dropAbandoned() { refile(slot, at: now) }
     }
 }

@@ -101,7 +101,7 @@ package struct Delivery: Sendable {
         }
         tellLater(reports, of: turn)
         refile(slot, at: now)
-        makeRoom()
+        makeRoom(at: now)
     }
 
     package mutating func replace(
@@ -278,7 +278,7 @@ package struct Delivery: Sendable {
     }
 
     /// Puts a lane where it belongs after something about it has changed.
-    private mutating func refile(_ slot: Int, at now: Instant) {
+    mutating func refile(_ slot: Int, at now: Instant) {
         tellLater(lanes[slot].giveUpForgotten(at: now), of: lanes[slot].address.turn)
         count(slot)
         if lanes[slot].mayGo { return remove(slot) }

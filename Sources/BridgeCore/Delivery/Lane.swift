@@ -222,6 +222,14 @@ struct Lane: Sendable {
         }
     }
 
+    /// False where nothing waits for another try.
+    mutating func dropAbandoned() -> Bool {
+        guard isAbandoned, case .resting = state else { return false }
+        frozen = nil
+        state = .gone
+        return true
+    }
+
     // MARK: -
 
     /// The open is given up. What needs its bubble goes away, as the turn knows that gave it up; approvals and messages go out

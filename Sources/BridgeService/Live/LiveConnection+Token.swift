@@ -14,6 +14,9 @@ struct TokenState: Sendable {
 
         var next: Secret
         var ends: Instant
+        /// The turns know. Before that an end that is delivered meanwhile must not move the connection on: what comes here
+        /// afterwards would stop the new token's link and calls.
+        var hasBegun = false
     }
 
     /// Nil: there is none.
@@ -33,7 +36,8 @@ struct TokenState: Sendable {
         }
         guard new != token else { return .none }
         guard let token, hasOpenTurns, token.installation != new.installation else { return .move }
-        farewell = Farewell(next: new, ends: now + Farewell.limit)
+        // A token that the relay refused ends nothing any more.
+        farewell = Farewell(next: new, ends: isStopped ? now : now + Farewell.limit)
         return .leave
     }
 }
@@ -56,13 +60,15 @@ extension LiveConnection {
             condition.withLock { $0.relayIsUp = false }
             tell(.note(name, "the token is of another installation; what is open ends with the old one first"))
             runner?.tell { bridge, now in bridge.leavesInstallation(at: now) }
+            token.withLock { $0.farewell?.hasBegun = true }
             endFarewell()
         }
     }
 
     /// Once nothing is open any more, or the time for that is over.
     func endFarewell() {
-        guard let ends = token.withLock({ $0.farewell?.ends }) else { return }
+        let begun = token.withLock { state in state.farewell.flatMap { $0.hasBegun ? $0.ends : nil } }
+        guard let ends = begun, !condition.withLock({ $0.isClosing }) else { return }
         if ask({ $0.openTurns > 0 }) == true {
             guard clock.now >= ends else { return }
             runner?.tell { bridge, now in bridge.abandonsTurns(at: now) }

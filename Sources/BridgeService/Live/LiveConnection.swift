@@ -60,6 +60,8 @@ package final class LiveConnection: Sendable {
         var sleep = SuspendWatch()
         /// Messages that are being written down, by the names of their own.
         var accepting: [TurnID: UserMessage] = [:]
+        /// The links have said goodbye: no other token opens them again.
+        var isClosing = false
         /// What the journal does not have yet of the chats that this bridge makes.
         var unkeptChats: [String: [UInt8]?] = [:]
         /// Which chats know that messages are not taken.
@@ -133,6 +135,7 @@ package final class LiveConnection: Sendable {
 
     /// No new updates, and nothing more from the agent; what is to be delivered goes on being delivered.
     package func closeLinks() {
+        condition.withLock { $0.isClosing = true }
         relay?.tell { link, now in link.shutDown(at: now) }
         agent?.shutDown()
     }

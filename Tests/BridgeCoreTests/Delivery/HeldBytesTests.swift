@@ -88,6 +88,49 @@ struct HeldBytesTests {
         #expect(posts.contains { if case .approval(let card) = $0 { card.message == long } else { false } })
     }
 
+    @Test("a lane that loses the only post it had gives up its place in the line")
+    func lostPlace() throws {
+        var settings = DeliverySettings()
+        settings.heldBytes = 100_000
+        var random = SystemRandomNumberGenerator()
+        var delivery = Delivery(settings: settings)
+        for number in 0..<2 {
+            delivery.openLane(
+                LaneAddress(turn: Self.turn(number), session: SessionID("ses_\(number)"), interaction: nil),
+                windowEnds: Self.now + .seconds(1_800))
+            delivery.post(.open, on: Self.turn(number), at: Self.now)
+            guard case .attempt(let open) = delivery.next(at: Self.now) else {
+                Issue.record("no open was sent")
+                return
+            }
+            _ = delivery.answered(
+                open.call, with: RelayAnswer(.delivered(RelayReceipt(message: MessageID("msg_\(number)")))),
+                at: Self.now, using: &random)
+        }
+        // The bucket lends one call, which the first lane has: the second stands in line behind it.
+        for number in 0..<2 {
+            delivery.post(
+                .taskProgress(TaskProgress(task: TaskID("t\(number)"), label: "l")), on: Self.turn(number), at: Self.now
+            )
+        }
+        guard case .attempt(let first) = delivery.next(at: Self.now) else {
+            Issue.record("nothing was sent")
+            return
+        }
+        #expect(delivery.lanesWaiting(for: .task) == 1)
+        delivery.post(
+            .message(WholeMessage(part: .more(1), text: String(repeating: "x", count: 120_000))), on: Self.turn(0),
+            at: Self.now)
+        #expect(delivery.lanesWaiting(for: .task) == 0)
+        _ = delivery.answered(
+            first.call, with: RelayAnswer(.delivered(RelayReceipt())), at: Self.now, using: &random)
+        guard case .attempt(let next) = delivery.next(at: Self.now) else {
+            Issue.record("nothing was sent")
+            return
+        }
+        #expect(next.turn == Self.turn(0))
+    }
+
     @Test("what is delivered, given up or abandoned is not held any more")
     func returns() throws {
         var lane = LaneConversation.opened()

@@ -261,6 +261,17 @@ struct LaneTests {
         #expect(lane.call() == nil)
     }
 
+    @Test("for another installation an abandoned lane asks for nothing at all")
+    func dropAbandoned() throws {
+        var lane = LaneConversation.opened()
+        lane.post(.text("one"))
+        lane.lose(try lane.nextCall())
+        lane.delivery.abandon(LaneConversation.turn)
+        lane.delivery.dropAbandoned(at: lane.now)
+        #expect(lane.deliver() == nil)
+        #expect(lane.delivery.isIdle)
+    }
+
     @Test("what is tried until the window is over closes it; whole messages are tried for a day")
     func deadlines() throws {
         var lane = LaneConversation.opened(window: .seconds(60))
