@@ -13,9 +13,10 @@ struct RetryAfterWireTests {
             ("Sun, 06 Nov 1994 08:49:00 GMT", .zero), ("soon", nil),
         ] as [(String, Duration?)])
     func forms(text: String, wait: Duration?) async throws {
-        let server = ScriptedServer([
-            ["HTTP/1.1 503 Service Unavailable\r\nRetry-After: \(text)\r\nContent-Length: 0\r\n\r\n"]
-        ])
+        let body = #"{"ok":false,"error":{"code":"temporarily_unavailable","message":"later"}}"#
+        let head =
+            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: \(text)\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        let server = ScriptedServer([[head + body]])
         let client = CurlClient()
         defer { client.close() }
         let response = try await client.exchange(
