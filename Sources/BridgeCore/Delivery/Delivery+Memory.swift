@@ -1,4 +1,4 @@
-package import BridgeModel
+import BridgeModel
 
 // What the lanes hold in bytes, and what gives way when that is too much.
 extension Delivery {
@@ -35,11 +35,5 @@ extension Delivery {
                 slotsLeft.remove(fullest)
             }
         }
-    }
-
-    /// Calls of abandoned lanes that would be tried again: the next token is of another installation.
-    package mutating func dropAbandoned(at instant: Instant) {
-        let now = time.read(instant)
-        for slot in lanes.indices where lanes[slot].dropAbandoned() { refile(slot, at: now) }
     }
 }

@@ -18,9 +18,11 @@ package struct Delivery: Sendable {
     package private(set) var settings: DeliverySettings
     package internal(set) var tally = DeliveryTally()
     /// Why nothing is sent any more.
-    package private(set) var stopped: RelayErrorCode?
+    package internal(set) var stopped: RelayErrorCode?
     /// Whoever refuses the token now has the last word: nothing waits for another one.
-    private var isLeaving = false
+    var isLeaving = false
+    /// Where a call is under way that left with an earlier token.
+    var withOldToken: Set<Int> = []
 
     /// By slot; free slots hold `Lane.vacant`.
     var lanes: [Lane] = []
@@ -141,21 +143,6 @@ package struct Delivery: Sendable {
         (settings.connections, settings.heldBytes) = (connections, heldBytes)
     }
 
-    /// The relay will have nothing more from this token.
-    package mutating func stop(_ code: RelayErrorCode) { stopped = stopped ?? code }
-
-    /// Another token: what waits goes out again. `leaving`: it is the old one's last chance, and a call that is refused for it is a
-    /// dead letter.
-    package mutating func resume(leaving: Bool = false, at instant: Instant) {
-        let now = time.read(instant)
-        stopped = nil
-        isLeaving = leaving
-        for index in buckets.indices { buckets[index].renew(at: now) }
-    }
-
-    /// What is left of so many turns will never go out.
-    package mutating func giveUp(turns: Int) { tally.deadLetters += turns }
-
     // MARK: - What goes out
 
     package mutating func next(at instant: Instant) -> DeliveryStep {
@@ -198,7 +185,8 @@ package struct Delivery: Sendable {
         }
         settle(returned.number, in: returned.tried.kind.bucket, answer, at: now)
         var decision = policy.decide(answer.outcome, tried: returned.tried, at: now, using: &random)
-        if case .stopConnection = decision, isLeaving { decision = .deadLetter }
+        let hadOldToken = withOldToken.remove(call.slot) != nil
+        if case .stopConnection = decision { decision = ofRefusedToken(decision, call.slot, hadOldToken: hadOldToken) }
         heedRateLimit(answer, decision, at: now)
         tally.count(decision, wasTold: !isUnknown)
         if case .stopConnection(let code) = decision { stopped = code }

@@ -36,8 +36,7 @@ struct TokenState: Sendable {
         }
         guard new != token else { return .none }
         guard let token, hasOpenTurns, token.installation != new.installation else { return .move }
-        // A token that the relay refused ends nothing any more.
-        farewell = Farewell(next: new, ends: isStopped ? now : now + Farewell.limit)
+        farewell = Farewell(next: new, ends: now + Farewell.limit)
         return .leave
     }
 }

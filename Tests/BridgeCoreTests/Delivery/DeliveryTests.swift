@@ -51,6 +51,25 @@ struct DeliveryTests {
         #expect(lane.delivery.stopped == .invalidToken)
     }
 
+    @Test("a refusal of the token before says nothing of the one now", arguments: [false, true])
+    func lateRefusal(isAbandoned: Bool) throws {
+        var lane = LaneConversation()
+        lane.post(.open)
+        let open = try lane.nextCall()
+        if isAbandoned { lane.delivery.abandon(LaneConversation.turn) }
+        lane.delivery.resume(at: lane.now)
+        let refusal = RelayRefusal(status: 401, code: .invalidToken)
+        let reports = lane.delivery.answered(
+            open.call, with: RelayAnswer(.refused(refusal)), at: lane.now, using: &lane.random)
+        #expect(!reports.contains(.connectionStopped(.invalidToken)))
+        #expect(lane.delivery.stopped == nil)
+        if isAbandoned {
+            #expect(lane.delivery.isIdle)
+        } else {
+            #expect(try lane.nextCall().call == open.call)
+        }
+    }
+
     @Test("with another token the refused call goes again, and all buckets begin anew")
     func resumes() throws {
         var lane = LaneConversation()
