@@ -79,6 +79,8 @@ class Demo(BrowserTest):
         page.gone("#stop")
         program.call("DELETE", "/v1/simulator/faults")
         page.write("And again" + Keys.ENTER)
+        # Until it is shown, the newest is the stopped run.
+        until(lambda: len(page.all(".message.user")) == 2, "the second message is shown")
         until(lambda: page.newest()["role"] == "agent" and page.newest()["state"] == "final", "another run has ended")
         self.assertEqual(len(page.all(".message.user")), 2)
         self.assertEqual(page.run("return location.hash").split("/")[1], "chat")
