@@ -114,7 +114,7 @@ extension Bridge {
         }
     }
 
-    /// Whatever became of them: nobody waits for them any more.
+    /// Drops them, whatever their outcome: they have no caller any more.
     mutating func forgetObligations(at now: Instant) {
         for obligation in obligations.takeExpired(at: now) {
             if isJournaled { orders.append(.fulfilled(obligation)) }

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// A turn of an earlier process whose record cannot be read: what stands beside it in the journal.
+/// A turn of an earlier process whose record cannot be read: the plain columns of its journal row.
 package struct UnreadableTurn: Sendable {
     package struct Call: Sendable {
         package var name: PostName
@@ -54,7 +54,7 @@ extension Bridge {
 
 extension UnreadableTurn {
     fileprivate var hasEnd: Bool { calls.contains { $0.name == .end } }
-    /// The answer to the open call may be in a record that nobody can read: the same call again brings it once more.
+    /// The answer to the open call may be in the unreadable record: repeating the same call returns it.
     private var mustOpenAgain: Bool { place?.bubble == nil && !hasEnd }
     fileprivate var hasBubble: Bool { place?.bubble != nil || calls.contains { $0.name == .open } }
 
@@ -62,7 +62,7 @@ extension UnreadableTurn {
         let address = LaneAddress(turn: opening.id, session: opening.session, interaction: opening.interaction)
         let unanswered = calls.filter { call in
             switch call.name {
-            // The end says what a text said, and nobody would take the answer to an approval.
+            // The end repeats the text, and the answer to an approval would have no owner.
             case .text, .approval: false
             case .open: !call.isDelivered || mustOpenAgain
             case .taskStarted, .taskProgress, .taskEnded, .end, .message: !call.isDelivered

@@ -246,7 +246,7 @@ package struct Bridge: ~Copyable {
         keepChanged()
     }
 
-    /// Why the agent stays away, in words for the bubble that cannot be answered; nil: nobody knows.
+    /// Why the agent stays away, in words for the bubble that cannot be answered; nil if unknown.
     package mutating func agentNeeds(_ remedy: String?) { agentRemedy = remedy }
 
     /// The process ends, and what runs is to end with it.

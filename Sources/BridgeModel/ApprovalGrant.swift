@@ -28,7 +28,7 @@ package struct GrantAbilities: Hashable, Sendable {
     }
 }
 
-/// What an agent is told of a person's decision: the widest thing that it can be told and that is not wider than the decision.
+/// What a person's decision grants an agent: the widest grant that the agent supports and that is not wider than the decision.
 package struct ApprovalGrant: Hashable, Sendable {
     package var decision: ApprovalDecision
     /// Of `approveAlways`: without a limit, or `session`.

@@ -229,7 +229,7 @@ package struct RunEnd: Hashable, Sendable {
     package var truncated: Bool
     /// From the history only: the text goes beyond the run and holds its follow-up's answer as well.
     package var includesFollowUp: Bool
-    /// From the history only: what `text` was put together of, for whoever knows what was streamed (`joined`).
+    /// From the history only: the parts of `text`, to be joined by what was streamed (`joined`).
     package internal(set) var rows: [Row] = []
 
     package init(

@@ -1,5 +1,5 @@
 /// Tells that the machine slept: a timer that comes far too late, or a wall clock that moved on while ours stood still
-/// (DESIGN.md#links-and-watchdogs). Whoever slept has a dead connection that does not know of it.
+/// (DESIGN.md#links-and-watchdogs). After a sleep the connection is dead without an error.
 package struct SleepWatch: Sendable {
     private static let tooLate = Duration.seconds(10)
     private var noticedAt: Instant?

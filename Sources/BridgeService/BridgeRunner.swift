@@ -131,7 +131,7 @@ package final class BridgeRunner: Sendable {
         }
     }
 
-    /// What waits here, as the ledger counts; the journal's part is its own.
+    /// Bytes queued here, for the ledger; the journal counts its own.
     package var heldBytes: HeldBytes {
         state.withLock { state in
             var held = HeldBytes()

@@ -9,9 +9,9 @@ import Locking
 /// - A job is carried out whole or not at all. What is wrong with one job alone fails that job; what is wrong with the disk
 ///   fails the transaction and every job in it, and the writer goes on with the next ones.
 /// - Only the writer brings the write-ahead log into the file; readers (`JournalReader`) never do.
-/// - What nobody waits for (`done` nil) is left to the journal: when it cannot be written it is tried again, before whatever is
+/// - A job without a completion (`done` nil) is left to the journal: when it cannot be written it is tried again, before whatever is
 ///   handed in later, after one second and then twice as long each time up to half a minute.
-/// - The queue has no bound of its own: `HeldBytes` counts what waits in it, and at the memory limit its callers stop reading.
+/// - The queue has no bound of its own: `HeldBytes` counts its bytes, and at the memory limit its callers stop reading.
 package final class Journal: Sendable {
     let writer: JournalWriter
     /// Why the file cannot shrink, and what to do; nil: it can.

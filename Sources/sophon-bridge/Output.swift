@@ -9,9 +9,9 @@ import Locking
 final class Output: Sendable {
     /// What becomes of a command whose output is not read.
     enum Conduct: Sendable {
-        /// Its output is what it is for: it waits for its reader, and ends when nobody reads or the disk is full.
+        /// Its output is what it is for: it waits for its reader, and ends on a closed pipe or a full disk.
         case results
-        /// It never waits, and ends when nobody reads.
+        /// It never blocks, and ends on a closed pipe.
         case show
         /// It never waits, and goes on whatever becomes of its output.
         case service
@@ -57,7 +57,7 @@ final class Output: Sendable {
         if conduct == .service { for writer in [standardOutput, standardError] { writer.endure() } }
     }
 
-    /// For a show that is to end in its own way when nobody sees it any more.
+    /// For a demo that ends in its own way on a closed pipe.
     func whenUnreadable(_ action: @escaping @Sendable () -> Void) {
         state.withLock { $0.endsByItself = true }
         standardOutput.onFailure(action)

@@ -122,7 +122,7 @@ struct LinkRunnerTests {
                 return seen.count == 1
             }
             guard isFirst else { return }
-            // This thread is at it: what comes now waits.
+            // This thread is performing: new orders are queued.
             for _ in 0..<5 { sockets.handler?(.text([UInt8](repeating: 32, count: 1 << 20))) }
             #expect(sockets.links.first?.isPaused == true)
         }

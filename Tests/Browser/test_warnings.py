@@ -34,7 +34,7 @@ class WarningTests(BrowserTest):
         page.click("#tab-calls")
         page.says("#log-calls", "warning: emptyPlaceholder, keyOutsideAlphabet")
         page.picture("warnings-calls")
-        # Whoever comes later is told as well.
+        # A page that is opened later shows them too.
         page.reload()
         page.says("#developer .caution", "7 warnings")
         page.click("#tab-warnings")

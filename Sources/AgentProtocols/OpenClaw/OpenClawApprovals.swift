@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-// Approvals as a gateway tells of them, in events and in lists (openclaw.md#approvals).
+// Decodes approvals, from events and from lists (openclaw.md#approvals).
 extension OpenClawDecoder {
     static func decision(_ node: FrameNode?) -> ApprovalDecision? {
         switch node?.string {

@@ -62,7 +62,7 @@ enum OpenClawHistory {
         var finding = Finding(course: course(of: question.run, in: payload))
         var isComplete = false
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
-            // No run says anything after its end: what stands there is a follow-up's (openclaw.md#approvals).
+            // A run emits nothing after its end: later rows belong to a follow-up (openclaw.md#approvals).
             let beginsFollowUp = isComplete && !finding.isAborted
             isComplete = false
             guard row["role"]?.holds("assistant") == true else { continue }

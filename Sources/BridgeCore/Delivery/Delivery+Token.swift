@@ -5,7 +5,7 @@ extension Delivery {
     /// The relay will have nothing more from this token.
     package mutating func stop(_ code: RelayErrorCode) { stopped = stopped ?? code }
 
-    /// Another token: what waits goes out again. `leaving`: it is the old one's last chance, and a call that is refused for it is a
+    /// Another token: pending calls are sent again. `leaving`: it is the old one's last chance, and a call that is refused for it is a
     /// dead letter.
     package mutating func resume(leaving: Bool = false, at instant: Instant) {
         let now = time.read(instant)

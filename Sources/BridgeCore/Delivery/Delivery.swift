@@ -19,7 +19,7 @@ package struct Delivery: Sendable {
     package internal(set) var tally = DeliveryTally()
     /// Why nothing is sent any more.
     package internal(set) var stopped: RelayErrorCode?
-    /// Whoever refuses the token now has the last word: nothing waits for another one.
+    /// A refusal of the token is final now: no call is kept for another token.
     var isLeaving = false
     /// Where a call is under way that left with an earlier token.
     var withOldToken: Set<Int> = []

@@ -41,7 +41,7 @@ extension Lane {
             case .taskProgress: break
             case .taskStarted, .taskEnded, .end, .message, .approval: reports.append(.deadLetter(name))
             case .open:
-                // Whether there is a bubble nobody knows: what was never tried goes out beside it.
+                // Whether the bubble exists is unknown: untried posts go out as messages.
                 bubble = .lost
                 reports += leaveInteraction()
             }

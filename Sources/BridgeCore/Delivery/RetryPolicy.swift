@@ -55,7 +55,7 @@ package struct RetryPolicy: Sendable {
     /// The first back-off lies between nothing and this; each further ceiling is twice the one before.
     static let firstBackOff = Duration.milliseconds(200)
     static let longestBackOff = Duration.seconds(30)
-    /// Keys are forgotten by the relay after a day (relay.md#rules): nobody is waited for longer.
+    /// The relay forgets keys after a day (relay.md#rules): no call is retried for longer.
     static let longestWait = Duration.seconds(86_400)
     /// A delta that an end waits for is given up after as many unknown outcomes: the end carries its text.
     static let deltaTriesBeforeEnd = 8

@@ -36,7 +36,7 @@ struct ApprovalLedger: Sendable, Hashable {
         /// Nil: not yet, or a record of an earlier version does not say.
         var decidedAt: Instant?
 
-        /// Nobody has said no, or the agent was not told.
+        /// Not denied yet, or the denial has not reached the agent.
         var mayBeApproved: Bool {
             switch state {
             case .open: true

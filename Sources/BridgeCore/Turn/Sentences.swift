@@ -44,7 +44,7 @@ enum Sentences {
     static let continues = "continues"
     static let denied = "denied"
 
-    /// The remedy where one is known: whoever reads this may be the one who can help.
+    /// With the remedy where one is known: the reader may be able to apply it.
     static func agentAway(_ remedy: String?) -> String {
         let away = "The agent could not be reached, so this message was not delivered."
         guard let remedy else { return "\(away) Please check that it is running, and send it again." }

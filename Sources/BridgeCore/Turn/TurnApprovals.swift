@@ -92,7 +92,7 @@ extension Turn {
         return [.skip] + approvalNotShown(approval, at: now)
     }
 
-    /// A question that nobody sees must not hold the run for ever: the chat says what was asked, and only then is it denied.
+    /// An approval that cannot be shown must not block the run: the chat says what was asked, and only then is it denied.
     mutating func approvalNotShown(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
         if opening.isMirrored { return sayOnce(Sentences.approvalLeftUnshown) }
         guard let refused = approvals.refuse(approval, agentAway: agentAway, at: now) else { return [] }

@@ -26,7 +26,7 @@ extension Turn {
         return text.hasGap && end.text == nil || text.isIncomplete && !tellsAll
     }
 
-    /// The run is over, and an approval is not: what comes of it follows in another run (openclaw.md#approvals).
+    /// The run is over, and an approval is still open: its outcome follows in another run (openclaw.md#approvals).
     private mutating func hold(after run: RunID, at now: Instant) -> [TurnOrder] {
         endedRuns.formUnion(runs)
         endedRuns.insert(run)

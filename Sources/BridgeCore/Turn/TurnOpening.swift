@@ -35,7 +35,7 @@ package struct TurnOpening: Sendable, Hashable {
     }
 
     /// A run that the scheduler or another client began, and that the bridge only shows. Nothing that the relay says may abort
-    /// it or answer its approvals: whoever began it never asked the relay.
+    /// it or answer its approvals: its client never asked the relay.
     package var isMirrored: Bool { message == nil }
 }
 

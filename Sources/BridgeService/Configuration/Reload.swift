@@ -13,7 +13,7 @@ package enum Reload {
         Dictionary(settings.map { ($0.path, $0.shown) }, uniquingKeysWith: { _, newer in newer })
     }
 
-    /// A key that is not named here is fixed: a new one is so until somebody has seen to it that it can change.
+    /// A key that is not named here is fixed: a new key is so until reloading it is implemented.
     private static func isReloadable(_ path: String) -> Bool {
         if ["log.level", "log.format", "allow_plain"].contains(path) || path.hasPrefix("limits.") { return true }
         return path.hasPrefix("connections[") && (path.hasSuffix("].relay.token") || path.hasSuffix("].agent.token"))

@@ -2,7 +2,7 @@ import BridgeCore
 import BridgeModel
 import FoundationEssentials
 
-/// What the journal holds, as values again. What cannot be read is to be ended by what stands beside it; what a newer version
+/// What the journal holds, as values again. An unreadable record is ended from its plain columns; what a newer version
 /// wrote is left to that version. Both are said.
 struct JournalRestoring: Sendable {
     struct Turn: Sendable {

@@ -3,7 +3,7 @@ package import BridgeModel
 import Locking
 import RelayProtocol
 
-// What waits in memory, and what is done when it is too much (DESIGN.md#lanes-buckets-pacing).
+// Bytes held in memory, and back-pressure at the limit (DESIGN.md#lanes-buckets-pacing).
 extension LiveConnection {
     /// The ledger of all that waits on this connection.
     package var heldBytes: HeldBytes {

@@ -14,8 +14,8 @@ struct TokenState: Sendable {
 
         var next: Secret
         var ends: Instant
-        /// The turns know. Before that an end that is delivered meanwhile must not move the connection on: what comes here
-        /// afterwards would stop the new token's link and calls.
+        /// The turns have been told. An end that is delivered before that must not switch the token: the remaining steps of the
+        /// farewell would stop the new token's link and calls.
         var hasBegun = false
     }
 
@@ -111,7 +111,7 @@ extension LiveConnection {
     /// The relay will have nothing more from this token: only a person can help.
     func stopped(_ message: String, _ remedy: String, _ exitCode: Int32) {
         let isNews = token.withLock { state in
-            // Whoever leaves knows already.
+            // During a farewell the refusal is expected.
             guard !state.isStopped, state.farewell == nil else { return false }
             state.isStopped = true
             return true

@@ -1,8 +1,8 @@
 /// What is still to be written to one place, such as a terminal or a pipe: bounded in bytes and in entries, without any I/O.
 ///
 /// At the bound the least important entries go first, the oldest of them before the younger: log lines, then `turn_ended`, then
-/// other words for people. Results are never dropped, so that whoever adds them must wait for room. A milestone is dropped only
-/// where a younger one of the same event and connection is in the queue, because links can flap for as long as nobody reads;
+/// other words for people. Results are never dropped: their caller waits for room. A milestone is dropped only
+/// where a younger one of the same event and connection is in the queue, because links can flap while there is no reader;
 /// there are few different ones, so that the queue stays bounded. All of it is counted, and told as soon as the queue has come
 /// down to half its bound: a reader that is merely slow would otherwise be sent a count before each entry.
 package struct OutputQueue: Sendable {
@@ -80,7 +80,7 @@ package struct OutputQueue: Sendable {
         return .write(entry)
     }
 
-    /// For a place that nobody will ever read again.
+    /// For a place without a reader.
     package mutating func discardAll() { self = OutputQueue(limits) }
 
     // MARK: The bound

@@ -1,17 +1,17 @@
 import BridgeModel
 import Glibc
 
-/// Writes what an `OutputQueue` holds, on a thread of its own: nobody else ever waits for a terminal, a pipe or a disk.
+/// Writes what an `OutputQueue` holds, on a thread of its own: no other thread blocks on a terminal, a pipe or a disk.
 ///
 /// One writer serves one place. Standard output and standard error have one each where they lead to different places, so that a
 /// reader of one that stalls does not hold the other, and share one where they lead to the same, so that their lines keep their
 /// order. The descriptor stays as it was given: it may be shared with other programs, and `O_NONBLOCK` would be theirs too.
-/// Where somebody else has set that, the thread polls.
+/// Where another program has set that, the thread polls.
 package final class OutputWriter: @unchecked Sendable {
     // Unchecked, because all fields below `changed` are touched only while `mutex` is held, which the compiler cannot see.
 
     package enum Failure: Hashable, Sendable {
-        /// Nobody can read it any more.
+        /// It has no reader any more.
         case closed
         /// The system's error number, such as that of a full disk.
         case unwritable(Int32)

@@ -96,7 +96,7 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var deadLetters = 0
         /// By bucket, where they are known.
         package var tokens: [String: Double]?
-        /// What waits in memory, in bytes (`HeldBytes.total`).
+        /// Bytes held in memory (`HeldBytes.total`).
         package var heldBytes: Int?
         /// It reached the limit: nothing is read from the agent until it is less.
         package var isMemoryFull: Bool?

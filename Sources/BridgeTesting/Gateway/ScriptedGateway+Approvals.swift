@@ -111,7 +111,7 @@ extension ScriptedGateway {
         goOn(after: approval, denied: decision == "deny", at: now)
     }
 
-    /// Expiry tells nobody (openclaw.md#approvals).
+    /// Expiry sends no event (openclaw.md#approvals).
     mutating func expire(_ id: String, at now: Instant) {
         guard let approval = approvals[id], approval.decision == nil else { return }
         approvals[id] = nil
@@ -132,7 +132,7 @@ extension ScriptedGateway {
         scheduleNext(approval.run, at: now)
     }
 
-    /// Its key is its run id, so that nobody needs to guess (openclaw.md#approvals).
+    /// Its key is its run id, so that clients need not guess (openclaw.md#approvals).
     mutating func beginFollowUp(of id: String, at now: Instant) {
         guard let approval = approvals[id], let steps = approval.followUp else { return }
         let name = "exec-approval-followup:\(id)" + (era.isNew ? ":nonce:x4" : "")

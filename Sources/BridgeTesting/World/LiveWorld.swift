@@ -49,7 +49,7 @@ package final class LiveWorld: @unchecked Sendable {
         }
     }
 
-    /// SIGKILL: what was under way may still arrive, what was not written is lost.
+    /// SIGKILL: requests in flight may still arrive, unwritten jobs are lost.
     package func kill() {
         life += 1
         isRunning = false
@@ -99,7 +99,7 @@ package final class LiveWorld: @unchecked Sendable {
 
     private func keepTime() {
         keepsTime = true
-        // While nobody runs, the relay's clock alone goes on.
+        // While no process runs, only the relay's clock advances.
         time.after(isRunning ? .milliseconds(500) : .seconds(20)) { [self] in
             for side in sides { side.keepTime() }
             keepTime()

@@ -58,7 +58,7 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
         }
     }
 
-    /// What nobody waits for is left to the journal, which tries again before whatever is handed in later. It goes with its
+    /// A job without a completion is left to the journal, which retries it before later jobs. It is lost with its
     /// process.
     private func deferIfTransient(_ entries: [JournalEntry], _ failure: JournalFailure) {
         guard failure.code != .conflict, !entries.isEmpty else { return }
@@ -162,7 +162,7 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
 
     package func purge(before wall: Int64) {}
 
-    /// What stands in the records is not what was written.
+    /// Corrupts the stored records.
     package func spoil(openings: Bool) {
         for id in turns.keys where turns[id]?.record != nil { turns[id]?.record = Array("{\"version\":2".utf8) }
         guard openings else { return }

@@ -51,7 +51,7 @@ extension WorldPlan {
     }
 
     /// A follow-up's rows stand behind those of the next message, and only the newest gateways name the run in them: where they
-    /// are needed, after a loss, nobody can tell whose they are (openclaw.md#disconnects).
+    /// are needed, after a loss, their run cannot be told (openclaw.md#disconnects).
     private mutating func separateFollowUps() {
         for index in messages.indices where eras[messages[index].side] != .e4 {
             let (side, chat) = (messages[index].side, messages[index].chat)

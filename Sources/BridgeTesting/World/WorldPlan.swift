@@ -8,7 +8,7 @@ package struct WorldPlan: Sendable {
     package enum Theme: String, Sendable, Hashable, CaseIterable {
         case kills, agentLink, relayLink, answers, pages, refusals, disk, stops, foreign, tokens, numbers, pairing,
             plenty
-        /// Nobody runs for longer than the relay remembers keys.
+        /// No process runs for longer than the relay remembers keys.
         case sleep
     }
 
@@ -53,7 +53,7 @@ package struct WorldPlan: Sendable {
         case fullDisk(Duration)
         case slowDisk(sync: Duration, Duration)
         case deletesChat(Int)
-        /// Another client's run, which is nobody's business; in a session of the phone's with a chat.
+        /// Another client's private run, in a session that also has a chat on the phone.
         case foreignRun(name: String, chat: Int?)
         /// The scheduler's run, which is shown where the configuration says so.
         case job(name: String)
@@ -86,7 +86,7 @@ package struct WorldPlan: Sendable {
 }
 
 extension WorldPlan {
-    /// For whoever reads which seed failed.
+    /// Printed with a failing seed.
     package var summary: String {
         let themes = themes.map(\.rawValue).sorted().joined(separator: ", ")
         return "\(eras.map(\.rawValue).joined(separator: " and ")), \(messages.count) messages; \(themes)"

@@ -17,7 +17,7 @@ package struct WorldNetwork {
     /// How many milliseconds a call takes to the relay.
     package var latency: ClosedRange<Int64> = 1...15
     package var fate: ((inout SeededGenerator) -> CallFate)?
-    /// Until then nobody listens at the gateway's address.
+    /// Until then connections to the gateway are refused.
     package var gatewayAwayUntil = Instant.zero
     /// Until then frames to and from the gateway stay where they are: the socket stands, and nothing passes.
     package var gatewayDeafUntil = Instant.zero

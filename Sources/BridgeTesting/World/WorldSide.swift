@@ -5,7 +5,7 @@ package import BridgeService
 import RelayProtocol
 package import RelayRules
 
-/// What stands around one connection of the bridge: the person, the relay, the network, the gateway; and the connection
+/// The environment of one connection of the bridge: the person, the relay, the network, the gateway; and the connection
 /// itself while its process lives.
 package final class WorldSide: @unchecked Sendable {
     package struct Sent {
@@ -72,7 +72,7 @@ package final class WorldSide: @unchecked Sendable {
     package var token = RelayOptions().bridgeToken
     /// All that the agent's link told.
     package private(set) var observations: [Observation] = []
-    /// Hears in words all that passes; for whoever looks at one seed.
+    /// Traces everything that passes, for debugging one seed.
     package var trace: ((String) -> Void)?
     /// Hears every frame that leaves the bridge for the agent.
     package var onFrameToAgent: (([UInt8]) -> Void)?
@@ -243,7 +243,7 @@ package final class WorldSide: @unchecked Sendable {
 
     package func ask<Answer: Sendable>(_ question: (LiveConnection) -> Answer) -> Answer? { connection.map(question) }
 
-    /// The ledger of what waits in memory.
+    /// The ledger of bytes held in memory.
     package var heldBytes: HeldBytes { connection?.heldBytes ?? HeldBytes() }
     package var openTurns: Int { connection?.ask { $0.openTurns } ?? 0 }
 

@@ -20,7 +20,7 @@ struct JournalJob: Sendable {
         }
     }
 
-    /// Nobody waits to hear what became of it: the journal itself sees to it that it is written.
+    /// It has no completion: the journal itself retries it.
     var isLeftToUs: Bool {
         guard case .entries(let entries, _, done: nil) = work else { return false }
         return !entries.isEmpty

@@ -3,8 +3,8 @@ import BridgeModel
 /// What came on the present socket, and up to where it may be acknowledged.
 ///
 /// - An acknowledgement covers everything before it (relay.md#delivery-ack-replay): it goes only as far as all that was received is durable.
-/// - At most `limit` updates wait, and at most `byteLimit` bytes of them unless it is one alone. What comes then is left out, and everything that comes after it too, until it comes again:
-///   otherwise a later acknowledgement would cover what was never taken.
+/// - At most `limit` updates are pending, and at most `byteLimit` bytes of them unless it is a single one. The update at the bound
+///   and all later ones are left out until they are resent: otherwise a later acknowledgement would cover what was never taken.
 /// - An update is known by its id and by what it is: the counters of relay nodes differ, so the same id with another message is
 ///   another update (DESIGN.md#a-runs-journey).
 /// - One that could not be made durable is let go: it comes again, and is taken again; nothing after it is acknowledged before.

@@ -9,13 +9,13 @@ package struct Warning: Sendable, Hashable {
     /// Of the last call.
     package var request: String
     package var at: Moment
-    /// Rises with each change, so that whoever watches is told what is new.
+    /// Rises with each change, so that watchers can ask for the new ones.
     var number: UInt64
 }
 
 package enum WarningCode: String, Sendable, Hashable, CaseIterable {
     case emptyPlaceholder, keyOutsideAlphabet, undocumentedFinishReason, loneSurrogate
-    /// Two calls of one (session, interaction) at once; seen by whoever serves the sockets.
+    /// Two calls of one (session, interaction) at once; detected by the server of the sockets.
     case overlap
 
     package var sentence: String {

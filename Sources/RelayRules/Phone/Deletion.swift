@@ -1,4 +1,4 @@
-// What becomes of a deleted session when its grace is over (relay.md#rest): nobody knows it any more.
+// A deleted session is forgotten when its grace period is over (relay.md#rest).
 extension Relay {
     mutating func forgetDeletedSessions(at now: Moment) {
         while let id = deletedSessions.first, let deletedAt = sessionStates[id]?.deletedAt,

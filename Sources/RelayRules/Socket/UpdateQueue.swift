@@ -124,7 +124,7 @@ extension Relay {
         }
     }
 
-    /// Drops what nobody has fetched for too long, where that is asked for (relay.md#delivery-ack-replay).
+    /// Drops updates that were not fetched in time, where configured (relay.md#delivery-ack-replay).
     mutating func expireUpdates(at now: Moment) {
         guard let lifetime = options.updateLifetimeMilliseconds, sockets.isEmpty else { return }
         updates.removeAll { now.milliseconds(since: $0.at) > lifetime }

@@ -6,7 +6,7 @@ import Testing
 struct HeldBytesTests {
     private static func turn(_ number: Int) -> TurnID { TurnID("int_\(number)") }
 
-    /// So many lanes whose open nobody answers, so that all else waits.
+    /// Lanes whose open is never answered, so that all other posts queue up.
     private static func delivery(lanes: Int, bound: Int = 1 << 20) -> Delivery {
         var settings = DeliverySettings()
         settings.heldBytes = bound

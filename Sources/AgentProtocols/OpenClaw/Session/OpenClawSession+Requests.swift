@@ -151,7 +151,7 @@ extension OpenClawSession {
     /// What was kept too long for anybody to wait for it.
     mutating func forgetOld(at now: Instant) {
         for run in runs.keys.sorted() where runs[run]?.givenUpAt.map({ $0 <= now }) == true {
-            // Nobody waits for a message that was stopped; its stop is still owed.
+            // A stopped message has no waiting caller; its abort is still owed.
             if runs[run]?.isStopped == true {
                 runs[run] = nil
                 continue

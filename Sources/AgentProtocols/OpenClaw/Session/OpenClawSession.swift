@@ -44,7 +44,7 @@ package struct OpenClawSession: ~Copyable {
     var decoder = OpenClawDecoder(live: ())
 
     // Of the link.
-    /// Why it is away; nil while it is there, or when nobody can do anything.
+    /// Why the link is down; nil while it is up, or where there is no remedy.
     var trouble: Trouble?
     var backOff = BackOff()
     var proof = DeviceProof.Version.v3

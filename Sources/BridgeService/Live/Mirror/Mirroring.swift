@@ -81,7 +81,7 @@ package struct Mirroring: Sendable {
 
     /// False: the record is of no use any more.
     mutating func learn(_ record: RunChatRecord, of session: AgentSession, wall: Int64) -> Bool {
-        // The id is written together with the end of the intent: whoever has both was interrupted by nothing.
+        // The id is written together with the end of the intent: finding both means that no crash came between.
         guard chats[session] == nil, mode != .none else { return false }
         if record.state == .muted {
             guard deletedChats == .mute else { return false }
@@ -172,7 +172,7 @@ package struct Mirroring: Sendable {
         return due
     }
 
-    /// The intent, to be written before the call leaves. Nil: nobody waits for the chat any more.
+    /// The intent, to be written before the call leaves. Nil if no run needs the chat any more.
     mutating func chatIsAsked(for session: AgentSession) -> RunChatRecord? {
         guard waiting[session]?.isEmpty == false else {
             chats[session]?.notWanted()
@@ -239,7 +239,7 @@ package struct Mirroring: Sendable {
 
     private var allBytes: Int { waiting.values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.words.bytes } } }
 
-    /// What waits for a chat that was refused goes before what waits for one that is asked for; the oldest first.
+    /// Runs pending for a refused chat go before runs pending for a requested one; oldest first.
     private mutating func makeRoom() -> Bool {
         while waiting.values.reduce(0, { $0 + $1.count }) >= Self.waitingLimit || allBytes >= Self.allWordsLimit {
             let oldest = waiting.filter { chats[$0.key]?.keepsWords == true && !$0.value.isEmpty }

@@ -8,7 +8,7 @@ import BridgeModel
 /// - `asked`: the intent is in the journal, and `createSession` is on its way. Can transition to: made; wanted (told to wait; the
 ///   outcome is unknown, and there were fewer than three tries; the intent could not be written); refused.
 /// - `made`: runs are shown in it. Can transition to: absent, or muted by configuration (the person deleted it).
-/// - `refused`: the relay will not make it, or three tries came to nobody knows what. The words of its runs are kept. Can
+/// - `refused`: the relay will not make it, or three tries had an unknown outcome. The words of its runs are kept. Can
 ///   transition to: wanted (the next run).
 /// - `muted`: the person deleted the last one, and wants none. Final.
 ///

@@ -9,7 +9,7 @@ import BridgeModel
 /// States of a job that names no run:
 /// - open: it has started. Can become: taken (a run of its session begins), doubtful, closed.
 /// - taken: its run is known; what else begins in the session is not its.
-/// - doubtful: two runs could be meant, because another open job has the same session, or because a run of somebody else was
+/// - doubtful: two runs could be meant, because another open job has the same session, or because another client's run was
 ///   going on there when it started. It takes none: better a job that is not shown than a private run that is.
 /// - closed: finished, started anew, older than an hour, or the link was lost.
 struct SchedulerRuns: Sendable {
@@ -40,7 +40,7 @@ struct SchedulerRuns: Sendable {
     /// Runs of others that go on, by session.
     private var others: [AgentSession: Set<RunID>] = [:]
     private var otherCount = 0
-    /// More went on than are known by name: nobody can say in which sessions.
+    /// More runs are active than are known by name: their sessions are unknown.
     private var hasForgottenOthers = false
 
     mutating func started(_ job: AgentJob, at now: Instant) {
