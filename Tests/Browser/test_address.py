@@ -54,3 +54,19 @@ class TheAddress(BrowserTest):
         until(lambda: self.page.run("return location.hash").startswith("#/chat/"), "the entry before is the chat")
 
     test_a_token_given_to_an_open_page_takes_the_place_of_the_one_before_and_leaves_the_address.complaints = ("401",)
+
+    def test_a_page_at_the_door_keeps_the_token_that_another_tab_was_given(self):
+        Bridge.ask(self.relay, "Hello")
+        self.page.browser.get(self.relay.base + "/phone/#token=usr_wrong")
+        self.page.shown("#door-token")
+        self.page.says("#door-text", "token")
+        token = self.relay.phone_url.split("#token=")[1]
+        drawn = self.page.browser.execute_async_script("""const [token, done] = arguments;
+            localStorage.setItem("phone.token", JSON.stringify(token));
+            dispatchEvent(new Event("themechange"));
+            setTimeout(() => requestAnimationFrame(() => done(localStorage.getItem("phone.token"))), 300);""", token)
+        self.assertEqual(drawn, f'"{token}"')
+        self.page.reload()
+        self.page.says("#chats", "Hello")
+
+    test_a_page_at_the_door_keeps_the_token_that_another_tab_was_given.complaints = ("401",)

@@ -104,7 +104,8 @@ function start(token) {
 
 /** No token, or one that the relay does not know. */
 function door(message) {
-  forget("token");
+  // Each redraw comes here, and by then the address or another tab may have brought a token that is not refused.
+  if (read("token", null) === token) forget("token");
   byId("app").hidden = true;
   byId("door").hidden = false;
   if (message) byId("door-text").textContent = `${message} Open the address that the program printed, or paste the user’s token.`;
