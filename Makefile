@@ -9,7 +9,7 @@ SEEDS ?= 200
 # What waits for real sockets goes first and by itself: beside tests that only compute it would wait for the processor.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
-.PHONY: help setup build test check format-check static size-check container-check expectations fmt demo run sim tsan bench clean
+.PHONY: help setup build test check format-check static size-check container-check expectations graph graph-check fmt demo run sim tsan bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -27,7 +27,7 @@ test: setup ## all tests
 	Tests/Acceptance/run
 	Tests/Browser/run
 
-check: setup format-check expectations size-check ## format, warnings, imports, size of the static binary
+check: setup format-check expectations graph-check size-check ## format, warnings, imports, picture, size of the static binary
 
 format-check:
 	swift format lint --strict --recursive --parallel Sources Tests Package.swift
@@ -53,6 +53,12 @@ fmt: ## format the sources
 
 expectations:
 	@python3 Tests/expectations/expected_ends.py --check
+
+graph: ## draw the rooms and their arrows, from the manifest, into docs/ARCHITECTURE.md
+	scripts/graph
+
+graph-check:
+	@scripts/graph --check
 
 demo: setup ## the phone page and recorded runs through the real pipeline, offline
 	swift build $(SWIFT_FLAGS) --product sophon-bridge
