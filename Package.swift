@@ -61,6 +61,7 @@ let package = Package(
         pureRoom("BridgeModel"),
         pureRoom("BridgeCore", ["BridgeModel"]),
         pureRoom("RelayRules"),
+        pureRoom("Sealing", ["BridgeModel"]),
 
         // Protocols and formats.
         room("JSONReading", ["BridgeModel", "CSimdjson"]),
@@ -149,6 +150,7 @@ let package = Package(
         // Journals of earlier versions, read by this one.
         tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Journal"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),
+        tests("SealingTests", ["BridgeModel", "Crypto", "Locking", "RelayProtocol", "Sealing", "WireTesting"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
         tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),
         tests("LocalServerTests", ["BridgeModel", "LocalServer", "Locking", "Transport", "WireTesting"]),

@@ -22,7 +22,7 @@ struct Ban: CustomStringConvertible {
     }
 
     /// No I/O, no clock, no randomness: the rooms that `Package.swift` calls pure.
-    static let pure: Set = ["BridgeModel", "BridgeCore", "RelayRules", "Commands"]
+    static let pure: Set = ["BridgeModel", "BridgeCore", "RelayRules", "Commands", "Sealing"]
 
     init(
         _ what: String, instead: String, in rooms: Rooms, words: [String], bad: [String], good: [String] = [],
@@ -59,8 +59,8 @@ struct Ban: CustomStringConvertible {
 
     /// The rooms that read what a far side wrote.
     static let outsideReaders: Set = [
-        "AgentProtocols", "JSONReading", "LocalServer", "Recording", "RelayProtocol", "Transport", "WebSocketCodec",
-        "WebSocketLoop",
+        "AgentProtocols", "JSONReading", "LocalServer", "Recording", "RelayProtocol", "Sealing", "Transport",
+        "WebSocketCodec", "WebSocketLoop",
     ]
 
     private static let programs: Set = ["sophon-bridge", "simulate-seeds", "bridge-bench"]

@@ -1,0 +1,68 @@
+/// Base64 with padding (RFC 4648, section 4), as the relay's fields have it (relay.md#primitives).
+package enum Base64 {
+    private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let padding = UInt8(ascii: "=")
+
+    /// The value of each letter; 64 for what is none.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 64, count: 256)
+        for (value, letter) in letters.enumerated() { values[Int(letter)] = UInt8(value) }
+        return values
+    }()
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        let letters = letters
+        return unsafe String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
+            var index = 0
+            var place = 0
+            while index + 2 < bytes.count {
+                let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+                unsafe text[place] = letters[Int(group >> 18)]
+                unsafe text[place + 1] = letters[Int(group >> 12 & 63)]
+                unsafe text[place + 2] = letters[Int(group >> 6 & 63)]
+                unsafe text[place + 3] = letters[Int(group & 63)]
+                index += 3
+                place += 4
+            }
+            guard index < bytes.count else { return place }
+            let second = index + 1 < bytes.count ? bytes[index + 1] : 0
+            unsafe text[place] = letters[Int(bytes[index] >> 2)]
+            unsafe text[place + 1] = letters[Int((bytes[index] & 3) << 4 | second >> 4)]
+            unsafe text[place + 2] = index + 1 < bytes.count ? letters[Int((second & 15) << 2)] : padding
+            unsafe text[place + 3] = padding
+            return place + 4
+        }
+    }
+
+    /// Nil unless it is exactly what `encode` makes of some bytes: padded, without blanks, and with no bit that says nothing.
+    package static func decode(_ text: String) -> [UInt8]? {
+        let letters = Array(text.utf8)
+        guard letters.count.isMultiple(of: 4) else { return nil }
+        let filling = letters.reversed().prefix { $0 == padding }.count
+        guard filling <= 2 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(letters.count / 4 * 3)
+        var group: UInt32 = 0
+        for (index, letter) in letters.dropLast(filling).enumerated() {
+            let value = values[Int(letter)]
+            guard value < 64 else { return nil }
+            group = group << 6 | UInt32(value)
+            guard index % 4 == 3 else { continue }
+            bytes.append(UInt8(truncatingIfNeeded: group >> 16))
+            bytes.append(UInt8(truncatingIfNeeded: group >> 8))
+            bytes.append(UInt8(truncatingIfNeeded: group))
+            group = 0
+        }
+        switch filling {
+        case 1:
+            guard group & 3 == 0 else { return nil }
+            bytes.append(UInt8(truncatingIfNeeded: group >> 10))
+            bytes.append(UInt8(truncatingIfNeeded: group >> 2))
+        case 2:
+            guard group & 15 == 0 else { return nil }
+            bytes.append(UInt8(truncatingIfNeeded: group >> 4))
+        default: break
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,87 @@
+package import BridgeModel
+
+/// Seals and opens what is said in one chat under one key of it (relay.md#key-schedule).
+///
+/// The keys of its fields are derived when it is made, so that a piece of text costs one encryption.
+package struct SessionSealer<Library: SealingLibrary>: Sendable {
+    package let session: SessionID
+    /// Of the session's key: a turn that was begun under one goes on under that one.
+    package let name: KeyName
+    private let root: SecretKey
+    private let messages: SecretKey
+    private let tasks: SecretKey
+    private let approvals: SecretKey
+    private let library: Library
+
+    package init(_ session: SessionID, key: SecretKey, library: Library) {
+        self.session = session
+        self.library = library
+        root = key
+        name = KeyName(of: key, library: library)
+        messages = KeySchedule.key(for: .messages, in: session, from: key, library: library)
+        tasks = KeySchedule.key(for: .tasks, in: session, from: key, library: library)
+        approvals = KeySchedule.key(for: .approvals, in: session, from: key, library: library)
+    }
+
+    // MARK: As fields of calls and updates: base64
+
+    package func seal(_ text: String, _ path: SealedPath, random: some SecretRandom) -> String {
+        Base64.encode(seal(Array(text.utf8), path, random: random))
+    }
+
+    /// What anybody can empty may be empty only where `mayBeEmpty` says that this means nothing.
+    package func text(
+        of sealed: String, _ path: SealedPath, mayBeEmpty: Bool = false
+    ) throws(SealingError) -> String {
+        guard let bytes = Base64.decode(sealed) else { throw .badEncoding }
+        let content = try open(bytes, path)
+        guard mayBeEmpty || !content.isEmpty else { throw .empty }
+        guard let text = String(validating: content, as: UTF8.self) else { throw .notText }
+        return text
+    }
+
+    // MARK: As bytes
+
+    package func seal(_ content: [UInt8], _ path: SealedPath, random: some SecretRandom) -> [UInt8] {
+        Envelope.seal(content, with: key(for: path), library: library, random: random)
+    }
+
+    package func open(_ sealed: [UInt8], _ path: SealedPath) throws(SealingError) -> [UInt8] {
+        try Envelope.open(sealed, with: key(for: path), library: library)
+    }
+
+    package func blindIndex(ofFile path: String) -> BlindIndex {
+        KeySchedule.blindIndex(ofFile: path, in: session, from: root, library: library)
+    }
+
+    private func key(for path: SealedPath) -> SecretKey {
+        switch path {
+        case .messages: messages
+        case .tasks: tasks
+        case .approvals: approvals
+        case .agentFile: KeySchedule.key(for: path, in: session, from: root, library: library)
+        }
+    }
+}
+
+/// Tells a session's keys apart without giving them away; it may stand in a record.
+package struct KeyName: Hashable, Sendable, Codable, CustomStringConvertible {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    /// Of our own making: no other program has to find the same one.
+    package init(of key: SecretKey, library: some SealingLibrary) {
+        text = Base64URL.encode(
+            Array(library.authenticationCode(of: Array("sophon-bridge/key-name".utf8), key: key).prefix(9)))
+    }
+
+    package init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+
+    package var description: String { text }
+}
