@@ -34,6 +34,8 @@ package enum RequestKind: Sendable {}
 package enum ConnectionKind: Sendable {}
 package enum KeyKind: Sendable {}
 package enum UpdateKind: Sendable {}
+package enum DeviceKind: Sendable {}
+package enum SessionKeyKind: Sendable {}
 
 /// A chat on the phone, as the relay names it (`ses_…`).
 package typealias SessionID = Identifier<RelaySessionKind>
@@ -61,3 +63,7 @@ package typealias ConnectionName = Identifier<ConnectionKind>
 package typealias IdempotencyKey = Identifier<KeyKind>
 /// Something the relay told us, as it names it. Never compared across sockets: relay nodes count apart (relay.md#where-the-sources-disagree).
 package typealias UpdateID = Identifier<UpdateKind>
+/// A phone, or this bridge, as the relay names it among those that may hold keys (relay.md#devices).
+package typealias DeviceID = Identifier<DeviceKind>
+/// Tells the keys of a session apart without giving them away, so that it may stand in a record.
+package typealias KeyName = Identifier<SessionKeyKind>

@@ -64,24 +64,10 @@ package struct SessionSealer<Library: SealingLibrary>: Sendable {
     }
 }
 
-/// Tells a session's keys apart without giving them away; it may stand in a record.
-package struct KeyName: Hashable, Sendable, Codable, CustomStringConvertible {
-    package let text: String
-
-    package init(_ text: String) { self.text = text }
-
+extension KeyName {
     /// Of our own making: no other program has to find the same one.
     package init(of key: SecretKey, library: some SealingLibrary) {
-        text = Base64URL.encode(
-            Array(library.authenticationCode(of: Array("sophon-bridge/key-name".utf8), key: key).prefix(9)))
+        let code = library.authenticationCode(of: Array("sophon-bridge/key-name".utf8), key: key)
+        self.init(Base64URL.encode(Array(code.prefix(9))))
     }
-
-    package init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(text)
-    }
-
-    package var description: String { text }
 }
