@@ -1,0 +1,102 @@
+import BridgeModel
+
+/// The keys of one chat: the newest, and older ones under which turns are still open.
+///
+/// A turn goes on under the key that it began with. The newest key is changed only where a change is expected: each surviving
+/// phone makes a new one when a device is revoked (relay.md#session-key-life-cycle). Any other grant of another key is refused, or
+/// a relay could put a key of its own under a chat and read how it goes on.
+struct ChatKeys: Sendable {
+    struct Key: Sendable {
+        var secret: SecretKey
+        var name: KeyName
+        /// Of the ring, when it came: the files have it from that revision on.
+        var revision: Int
+    }
+
+    enum Change: Hashable, Sendable {
+        case none
+        /// A device was revoked: one new key will come.
+        case expected
+        /// It has come, and another phone may have made one at the same time. Milliseconds since 1970.
+        case settling(until: Int64)
+    }
+
+    enum GrantedAction: Hashable, Sendable {
+        /// It is the newest already.
+        case known
+        case changed
+        case refused
+    }
+
+    /// Each phone that survives a revocation makes a key; they come close together.
+    static let settlingMilliseconds: Int64 = 10 * 60_000
+    static let olderLimit = 4
+
+    private(set) var newest: Key
+    private(set) var older: [Key]
+    /// Which came first, among all chats.
+    let number: Int
+    /// By this bridge, for a chat that it made: nobody else can grant it.
+    let isOurs: Bool
+    /// The devices that have the newest.
+    var granted: Set<DeviceID>
+    var change = Change.none
+    /// Open turns, by the key they began with.
+    private var uses: [KeyName: Int] = [:]
+
+    init(_ newest: Key, older: [Key] = [], number: Int, isOurs: Bool, granted: Set<DeviceID>) {
+        self.newest = newest
+        self.older = older
+        self.number = number
+        self.isOurs = isOurs
+        self.granted = granted
+    }
+
+    var isInUse: Bool { !uses.isEmpty }
+
+    func key(named name: KeyName) -> Key? { newest.name == name ? newest : older.first { $0.name == name } }
+
+    /// The newest first.
+    var all: [Key] { [newest] + older.reversed() }
+
+    mutating func granted(_ key: Key, wall: Int64) -> GrantedAction {
+        guard key.secret != newest.secret else { return .known }
+        switch change {
+        case .none: return .refused
+        case .expected: break
+        case .settling(let until):
+            guard wall <= until else {
+                change = .none
+                return .refused
+            }
+        }
+        change = .settling(until: wall.addingReportingOverflow(Self.settlingMilliseconds).partialValue)
+        replace(by: key)
+        return .changed
+    }
+
+    mutating func replace(by key: Key) {
+        older.removeAll { $0.name == key.name }
+        older.append(newest)
+        newest = key
+        forgetUnused()
+    }
+
+    mutating func turnBegan(under name: KeyName) { uses[name, default: 0] += 1 }
+
+    /// Whether a key was forgotten by it.
+    mutating func turnEnded(under name: KeyName) -> Bool {
+        guard let count = uses[name] else { return false }
+        uses[name] = count > 1 ? count - 1 : nil
+        return forgetUnused()
+    }
+
+    @discardableResult
+    mutating func forgetUnused() -> Bool {
+        let count = older.count
+        older.removeAll { uses[$0.name] == nil }
+        // Beyond the limit a turn cannot be finished sealed, and it is not finished in the open either.
+        older.removeFirst(max(0, older.count - Self.olderLimit))
+        return older.count < count
+    }
+}

@@ -1,0 +1,80 @@
+package import BridgeModel
+
+/// What a `KeyRing` wants done. Orders are carried out one after the other.
+package enum KeyRingOrder: Sendable {
+    /// Write the files and wait for the disk, then tell `saved` or `notSaved`. At most one is under way.
+    case save(StoredKeyRing, revision: Int)
+    /// `POST devices`, then tell `registrationAnswered` (relay.md#devices).
+    case register(publicKey: String)
+    /// `POST sessions/<id>/recipients`, then tell `grantAnswered`.
+    case grant(KeyGrant)
+    /// What the update changed is on the disk, or it changed nothing.
+    case acknowledge(UpdateID)
+    /// It could not be kept: the relay sends it again.
+    case letGo(UpdateID)
+    /// The chat has a key that may be used: what waits for it can go on.
+    case keyReady(SessionID, KeyName)
+    case tell(KeyRingNews)
+}
+
+/// One chat's key, wrapped for each device that lacks it (relay.md#sessionssession_idrecipients).
+package struct KeyGrant: Hashable, Sendable {
+    package struct Recipient: Hashable, Sendable {
+        package var device: DeviceID
+        /// A sealed box in base64.
+        package var wrappedKey: String
+    }
+
+    package var number: Int
+    package var session: SessionID
+    package var recipients: [Recipient]
+    /// Nil: this bridge does not know yet what it is called.
+    package var wrappedBy: DeviceID?
+
+    package var path: String { "/v1/bridge/sessions/\(session.text)/recipients" }
+}
+
+/// What came of a call that a `KeyRing` asked for.
+package enum KeyCallAnswer<Receipt: Sendable & Hashable>: Hashable, Sendable {
+    case delivered(Receipt)
+    /// Not now, or nobody knows: asked again, not before this is over.
+    case later(Duration?)
+    /// For good. Asked again when the link is up again.
+    case refused
+}
+
+package struct RegistrationReceipt: Hashable, Sendable {
+    package var device: DeviceID
+    package var keyChanged: Bool
+
+    package init(device: DeviceID, keyChanged: Bool) {
+        self.device = device
+        self.keyChanged = keyChanged
+    }
+}
+
+/// What people should know; nothing secret.
+package enum KeyRingNews: Hashable, Sendable {
+    case devicePinned(DeviceID)
+    /// Until it is allowed no key is wrapped for it.
+    case deviceHeld(DeviceID)
+    case deviceChangedKey(DeviceID)
+    case deviceRevoked(DeviceID)
+    case deviceUnusable(DeviceID)
+    case tooManyDevices
+    case keyChanged(SessionID)
+    /// Somebody granted another key for a chat that has one, and no device was revoked.
+    case keyRefused(SessionID)
+    case grantUnreadable(SessionID, SealingError)
+    /// No room for another chat's key: an old one does not give way, or its chat could be gone on with in the open.
+    case tooManyKeys
+    case registrationRefused
+    /// The relay knew another key of this bridge: what was granted to that one must be granted again.
+    case registeredAnew
+    case notSaved
+}
+
+/// The relay has the wrapped keys; it says no more.
+package struct GrantReceipt: Hashable, Sendable {
+    package init() {}
+}

@@ -1,0 +1,124 @@
+import BridgeModel
+
+/// A `KeyRing` as its two files have it.
+package struct StoredKeyRing: Sendable, Equatable {
+    /// The reference bridge's own file: a key for each chat, in hexadecimal digits (relay.md#credentials-on-disk).
+    package struct Keys: Codable, Sendable, Equatable {
+        package var keys: [String: String]
+        package var savedAt: String?
+
+        package init(keys: [String: String] = [:], savedAt: String? = nil) {
+            self.keys = keys
+            self.savedAt = savedAt
+        }
+    }
+
+    /// What the reference bridge does not keep.
+    package struct Devices: Codable, Sendable, Equatable {
+        package struct Device: Codable, Sendable, Equatable {
+            package var id: String
+            package var publicKey: String
+            package var label: String?
+            package var platform: String?
+            package var standing: DeviceBook.Standing
+        }
+
+        package struct Chat: Codable, Sendable, Equatable {
+            package var number: Int
+            package var isOurs: Bool
+            package var granted: [String]
+            /// Under which turns are open.
+            package var older: [String]
+            /// A device was revoked, and its successor's key has not come.
+            package var changeExpected: Bool?
+        }
+
+        package var version = 1
+        package var deviceID: String?
+        package var pairedAt: Int64?
+        package var hasPinned: Bool
+        package var hasHeldKey: Bool
+        package var devices: [Device]
+        package var chats: [String: Chat]
+        package var savedAt: String?
+    }
+
+    package var keys: Keys
+    package var devices: Devices?
+
+    package init(keys: Keys = Keys(), devices: Devices? = nil) {
+        self.keys = keys
+        self.devices = devices
+    }
+}
+
+/// A file that was read and is not what it must be. Nothing of its content is in the message.
+package enum StoredKeyRingFault: Error, Hashable, Sendable, CustomStringConvertible {
+    case badKey, badDevice, laterVersion
+
+    package var description: String {
+        switch self {
+        case .badKey: "a chat's key that is not 64 hexadecimal digits"
+        case .badDevice: "a device whose public key is not 64 hexadecimal digits"
+        case .laterVersion: "the form of a later version of this program"
+        }
+    }
+}
+
+extension StoredKeyRing {
+    func book() throws(StoredKeyRingFault) -> DeviceBook {
+        guard let devices else { return DeviceBook() }
+        guard devices.version == 1 else { throw .laterVersion }
+        var known: [DeviceBook.Device] = []
+        for device in devices.devices.prefix(DeviceBook.limit) {
+            guard let key = SecretKey(hex: device.publicKey) else { throw .badDevice }
+            known.append(
+                DeviceBook.Device(
+                    id: DeviceID(device.id), publicKey: key.bytes, label: device.label, platform: device.platform,
+                    standing: device.standing))
+        }
+        return DeviceBook(known, hasPinned: devices.hasPinned, pairedAt: devices.pairedAt)
+    }
+
+    /// Revision 0: the files have them.
+    func chats(_ library: some SealingLibrary) throws(StoredKeyRingFault) -> [SessionID: ChatKeys] {
+        func key(_ hex: String) throws(StoredKeyRingFault) -> ChatKeys.Key {
+            guard let secret = SecretKey(hex: hex) else { throw .badKey }
+            return ChatKeys.Key(secret: secret, name: KeyName(of: secret, library: library), revision: 0)
+        }
+        var chats: [SessionID: ChatKeys] = [:]
+        // Those of the reference bridge came before all others; by their names, so that each start finds the same order.
+        for (place, name) in keys.keys.keys.sorted().enumerated() {
+            guard let hex = keys.keys[name] else { continue }
+            let chat = devices?.chats[name]
+            var older: [ChatKeys.Key] = []
+            for hex in chat?.older ?? [] { older.append(try key(hex)) }
+            var made = ChatKeys(
+                try key(hex), older: older, number: chat?.number ?? place - keys.keys.count,
+                isOurs: chat?.isOurs ?? false, granted: Set((chat?.granted ?? []).map { DeviceID($0) }))
+            if chat?.changeExpected == true { made.change = .expected }
+            chats[SessionID(name)] = made
+        }
+        return chats
+    }
+
+    init(_ book: DeviceBook, _ chats: [SessionID: ChatKeys], deviceID: DeviceID?, hasHeldKey: Bool) {
+        var keys: [String: String] = [:]
+        var stored: [String: Devices.Chat] = [:]
+        for (session, chat) in chats {
+            keys[session.text] = chat.newest.secret.hex
+            stored[session.text] = Devices.Chat(
+                number: chat.number, isOurs: chat.isOurs, granted: chat.granted.map(\.text).sorted(),
+                older: chat.older.map(\.secret.hex), changeExpected: chat.change == .expected ? true : nil)
+        }
+        self.init(
+            keys: Keys(keys: keys),
+            devices: Devices(
+                deviceID: deviceID?.text, pairedAt: book.pairedAt, hasPinned: book.hasPinned, hasHeldKey: hasHeldKey,
+                devices: book.devices.values.sorted { $0.id < $1.id }.map {
+                    Devices.Device(
+                        id: $0.id.text, publicKey: Hexadecimal.text($0.publicKey), label: $0.label,
+                        platform: $0.platform, standing: $0.standing)
+                }, chats: stored))
+    }
+}
