@@ -18,7 +18,7 @@ package struct CommandDeclaration: Sendable {
 
     package var name: String
     package var summary: String
-    /// What stands for itself on the command line, such as `FILE…`; nil: nothing may.
+    /// The positional arguments, such as `FILE…`; nil: none are allowed.
     package var operands: String?
     /// The words that may stand there, where they are few; exactly one must.
     package var actions: [String] = []

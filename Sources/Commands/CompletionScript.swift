@@ -12,7 +12,7 @@ package enum CompletionScript {
         }
     }
 
-    /// What may stand for a value.
+    /// The candidates for a value.
     private enum Words {
         case these([String])
         case files, directories, anything

@@ -1,12 +1,12 @@
 import Glibc
 
 /// One bridge for a state directory: a lock that the kernel lets go of when its process ends, however it
-/// ends. The file holds the process's number for people, and is never deleted: whoever locked a deleted file would lock
-/// something that nobody else can see.
+/// ends. The file holds the process's number for people, and is never deleted: a process that locked a deleted file would hold
+/// a lock that no other process can see.
 ///
 /// A look from outside takes a shared lock for a moment. A bridge that starts in this moment sees that the lock is shared, and
-/// tries again instead of giving up: at once while that may be enough, then with pauses, since whoever looks may wait for the
-/// processor meanwhile.
+/// tries again instead of giving up: at once while that may be enough, then with pauses, since the process that looks may be
+/// descheduled meanwhile.
 package final class InstanceLock: Sendable {
     package enum Holder: Hashable, Sendable {
         case nobody
@@ -35,7 +35,7 @@ package final class InstanceLock: Sendable {
                 if isShared { continue }
                 throw Self.inUse(directory, holder)
             }
-            // Somebody may have deleted the file between the opening and the lock.
+            // The file may have been deleted between open and lock.
             guard Self.isStill(descriptor, at: path) else {
                 Self.letGo(descriptor)
                 continue

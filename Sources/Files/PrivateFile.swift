@@ -31,8 +31,8 @@ package enum PrivateFile {
     }
 
     /// Makes the directory where it is missing, and replaces the file at once and for good. What is not durable is replaced at
-    /// once too, but the disk is not waited for. Whoever is alone with the file may name the one to write `through`: then a
-    /// writer that is killed again and again leaves one half of a file, and not many.
+    /// once too, but the disk is not waited for. A sole writer may name the temporary file to write `through`: then
+    /// being killed again and again leaves one partial file, and not many.
     package static func write(
         _ bytes: [UInt8], to path: String, through name: String? = nil, isDurable: Bool = true
     ) throws(FileError) {

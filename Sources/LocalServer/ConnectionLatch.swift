@@ -12,7 +12,7 @@ struct Connection: @unchecked Sendable {
 /// States: *elsewhere* (no connection: not there yet, or gone), *running* (the library may call us), *suspended* (it will
 /// not, until resumed). A connection is resumed exactly once for each time it was suspended, and never after it completed:
 /// the library aborts the process otherwise. So this value lives under its owner's lock, and the calls into the library
-/// are made inside that lock. That is safe because the library takes only its own short lock in them and calls nobody back.
+/// are made inside that lock. That is safe because the library takes only its own short lock in them and calls no callback.
 struct ConnectionLatch {
     private var connection: Connection?
     private var isSuspended = false

@@ -153,7 +153,7 @@ extension EventFeed.State {
         readers[number]?.isCut = true
         readers[number]?.backlog = []
         readers[number]?.latch.resume()
-        // A reader that does not read keeps its connection from being written to, so nobody would notice.
+        // A reader that does not read blocks writes to its connection, so that its loss would go unnoticed.
         readers[number]?.latch.hangUp()
     }
 

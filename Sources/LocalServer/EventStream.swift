@@ -76,7 +76,7 @@ package final class EventStream: StreamSource {
         state.phase = .cut
         state.queue = ByteQueue()
         state.latch.resume()
-        // A reader that does not read keeps its connection from being written to, so nobody would notice.
+        // A reader that does not read blocks writes to its connection, so that its loss would go unnoticed.
         state.latch.hangUp()
     }
 

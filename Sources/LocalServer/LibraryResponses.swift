@@ -56,7 +56,7 @@ func streamResponse(_ head: LocalResponse, _ stream: any StreamSource, on connec
 }
 
 /// The library adds `Connection: Upgrade`, sends the head, and then hands the socket over, unless the client has gone
-/// before, of which it tells nobody: so the request keeps `upgrade` alive, and nothing is retained here.
+/// before, which it does not report: so the request keeps `upgrade` alive, and nothing is retained here.
 func upgradeResponse(_ head: LocalResponse, _ upgrade: PendingUpgrade, on connection: Connection) -> MHD_Result {
     let made = MHD_create_response_for_upgrade(
         { upgrade, _, _, early, earlySize, socket, handle in

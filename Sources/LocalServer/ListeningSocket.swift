@@ -20,7 +20,8 @@ struct ListeningSocket {
     }
 
     private static func listen(_ descriptor: Int32, at address: ListenAddress) throws(LocalServerError) -> UInt16 {
-        // Without it a restart waits a minute for old connections to be forgotten. On Linux it lets nobody share a port.
+        // Without it a restart waits a minute for old connections to be forgotten. On Linux it does not let two processes share
+        // a port.
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
         guard bind(descriptor, address) == 0 else { throw failure("listen", address, errno) }

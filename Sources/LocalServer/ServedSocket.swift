@@ -13,8 +13,9 @@ package struct WebSocketAcceptance: Sendable {
     package var messageLimit = 64 << 20
     package var sendLimit = 64 << 20
     package var closeTimeout = Duration.seconds(5)
-    /// Called once when the connection is open, with the link to send by, which is cut when nobody keeps it; gives the handler of what happens, which is
-    /// called on a thread of the connection's own: `opened` never comes, `closed` or `failed` comes once and last.
+    /// Called once when the connection is open, with the link to send by, which is cut when its last reference is released.
+    /// Returns the event handler, which is called on a thread of the connection's own: `opened` never comes, `closed` or `failed`
+    /// comes once and last.
     package var session: @Sendable (any WebSocketLink) -> @Sendable (WebSocketEvent) -> Void
 
     package init(session: @escaping @Sendable (any WebSocketLink) -> @Sendable (WebSocketEvent) -> Void) {

@@ -23,7 +23,7 @@ package final class RecordingReader {
     private var end = 0
     private var searched = 0
     private var isAtEnd = false
-    /// The line in hand has no line feed behind it: whoever wrote it may have been cut off.
+    /// The line in hand has no line feed behind it: its writer may have been cut off.
     private var lacksLineFeed = false
     private var line = 0
     private var lastMilliseconds: Int64 = 0

@@ -26,7 +26,7 @@ package struct Relay: Sendable {
     var drawnForConnection: SocketFault.Kind?
     /// Grants that a fault holds back until the next message of the user has gone out.
     var heldGrants: [(session: String?, interaction: String?, payload: [UInt8])] = []
-    /// What whoever carries the connections must do besides answering; taken by `takeEdgeOrders`.
+    /// Orders to the server of the connections, besides answers; drained by `takeEdgeOrders`.
     var edgeOrders: [EdgeOrder] = []
     var ring: [PhoneEvent] = []
     var nextEvent: UInt64 = 1

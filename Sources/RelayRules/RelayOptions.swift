@@ -79,7 +79,7 @@ package struct RelayOptions: Sendable, Hashable {
     package var approvalLimit = 1_000
     package var memoryLimit = 1_000
     package var announcedFileLimit = 10_000
-    /// So many bridge calls are kept for whoever watches.
+    /// How many bridge calls are kept for watchers.
     package var callLogLimit = 0
     package var updateLimit = 10_000
     /// Updates older than this are dropped while no bridge is connected; nil: kept (relay.md#where-the-sources-disagree).
@@ -89,8 +89,8 @@ package struct RelayOptions: Sendable, Hashable {
 }
 
 extension RelayOptions {
-    /// With tokens of the same forms that nobody but this process knows: for a relay with a real agent behind it, which whoever
-    /// knows the tokens above could write to.
+    /// With random tokens of the same forms, known to this process alone: for a relay with a real agent behind it, to which
+    /// anyone with the fixed tokens above could write.
     package func withSecretTokens(using random: inout some RandomNumberGenerator) -> RelayOptions {
         var options = self
         options.bridgeToken = "\(installation):s_test_\(Self.secret(32, using: &random))"

@@ -5,7 +5,7 @@ import RelayRules
 
 // The bridge's socket (relay.md#the-bridge-websocket): the rules decide, this carries.
 extension RelaySimulator {
-    /// What may wait for a bridge that does not read; more cuts it.
+    /// The send buffer for a bridge that does not read; more cuts it.
     private static let sendLimit = 32 << 20
 
     func bridgeSocket(_ request: LocalRequest) -> LocalAnswer {

@@ -22,7 +22,7 @@ extension RelaySimulator {
                 defer { server = nil }
                 return server
             }
-            // Somebody stopped it, or it is down already.
+            // It was stopped, or it is down already.
             guard let last else { return }
             let address = last.baseURL.dropFirst("http://".count)
             last.stop()

@@ -5,9 +5,9 @@ import LocalServer
 /// The page that behaves like the phone: its files are part of the program.
 ///
 /// No token is needed for them, for there is nothing in them; the user's token reaches the page behind the `#` of its address,
-/// which browsers send to nobody.
+/// which browsers never send.
 enum PhonePage {
-    /// Scripts and styles from here alone, none inside the page; it talks to nobody but us, and nobody frames it.
+    /// Scripts and styles from here alone, none inside the page; it connects to this origin alone, and may not be framed.
     private static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",

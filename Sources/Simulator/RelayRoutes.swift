@@ -3,7 +3,7 @@ import LocalServer
 import Locking
 import RelayRules
 
-// What comes in over the socket: the relay's routes go to the rules, the event stream and the control routes are served here.
+// Incoming requests: the relay's routes go to the rules, the event stream and the control routes are served here.
 extension RelaySimulator {
     func answer(_ request: LocalRequest) -> LocalAnswer {
         if let page = PhonePage.answer(request) { return .whole(page) }

@@ -45,7 +45,7 @@ package final class RelaySimulator: Sendable {
         settings: Settings, clock: SimulatorClock = .system, state: [UInt8]
     ) throws(RelayStateFault) {
         var relay = try Relay(state: state, options: Self.options(settings))
-        // Whoever wrote it may have been killed a moment later.
+        // Its writer may have been killed a moment later.
         relay.skipNamesInDoubt()
         self.init(settings, clock, relay)
     }

@@ -49,7 +49,7 @@ struct SimulatorState {
 
     // MARK: - Phones on the event stream
 
-    /// Replays what came after `last`, and then the reader is live. Without `last` it is live at once: a phone that starts
+    /// Replays the events after `last`, and then the reader is live. Without `last` it is live at once: a phone that starts
     /// cold has just read the durable state, and replayed deltas would double its text.
     func attachPhone(after last: UInt64?) -> FeedReader {
         guard let last, last != relay.lastPhoneEventID else { return phones.open() }
@@ -107,7 +107,7 @@ struct SimulatorState {
         updateHandlers.append(handler)
     }
 
-    /// The next things to tell, or nil when there are none or somebody else is telling: that one will find ours too.
+    /// The next things to tell, or nil when there are none or another thread is announcing: that one will find ours too.
     mutating func nextAnnouncement(continuing: Bool) -> Announcement? {
         guard continuing || !isAnnouncing else { return nil }
         let next = Announcement(

@@ -21,7 +21,7 @@ package struct StateStore: Sendable {
 ///
 /// Changes that follow one another quickly are written together, so that a stream of deltas costs five documents a second at
 /// most. Who kills the process loses what was changed since, no more than `delayMilliseconds` and the time of one writing.
-/// Encoding and writing have a thread of their own, and nobody waits for it.
+/// Encoding and writing have a thread of their own, which blocks no caller.
 final class StateKeeper: Sendable {
     static let delayMilliseconds = 200
     private static let retryMilliseconds = 2_000
@@ -53,7 +53,7 @@ final class StateKeeper: Sendable {
         }
     }
 
-    /// Returns when it is written, or what is wrong. It is not tried again: whoever asks is about to end.
+    /// Returns when it is written, or what is wrong. It is not retried: the caller is about to exit.
     func saveNow(_ simulator: RelaySimulator) -> String? { queue.sync { write(simulator) } }
 
     private func save(_ simulator: RelaySimulator) {

@@ -5,7 +5,7 @@ import RelayRules
 /// Those who look over the relay's shoulder: the developer panel of the page, or `curl -N`.
 ///
 /// They are told what is new after every change of the relay, all of them the same; levels of buckets, which move by
-/// themselves, at most five times a second and once more when all are full again. While nobody watches, nothing is compared
+/// themselves, at most five times a second and once more when all are full again. Without watchers, nothing is compared
 /// and nothing encoded.
 struct WatchFeed {
     /// Levels are told no more often than this.
@@ -23,7 +23,7 @@ struct WatchFeed {
     var faults: FaultReport?
     var buckets: [BucketReport] = []
     var bucketsAt = Moment(milliseconds: 0)
-    /// Somebody comes back for the levels.
+    /// A timer is set for the levels.
     var isTimerSet = false
 
     mutating func nameForWatcher() -> Int {
@@ -45,7 +45,7 @@ struct WatchFeed {
 }
 
 extension RelaySimulator {
-    /// So many calls and breaches of the past are told to whoever begins to watch.
+    /// How many past calls and breaches a new watcher is sent.
     static let watchedCalls = 200
     /// What a watcher may have waiting; at the bound it is cut, and may come back.
     private static let watchLimit = 4 << 20
@@ -72,7 +72,7 @@ extension RelaySimulator {
             stream)
     }
 
-    /// The levels rise with time alone, so that somebody must look again.
+    /// The levels rise with time alone, so that they must be polled.
     func lookAtBuckets(after milliseconds: Int) {
         clock.after(milliseconds) { [weak self] in
             guard let self, state.withLock({ $0.isRunning }) else { return }
@@ -102,7 +102,7 @@ extension SimulatorState {
         watch.add(stream, as: name)
     }
 
-    /// Tells what is new. The answer is for whoever has a clock: after so many milliseconds the levels are to be looked at again.
+    /// Announces what is new. Returns the delay in milliseconds after which the caller is to poll the levels again.
     mutating func tellWatchers(at now: Moment) -> Int? {
         guard watch.isWatched else { return nil }
         for call in relay.calls(after: watch.calls) { watch.push(.call(call)) }

@@ -73,7 +73,7 @@ struct ClientHandshake {
         return nil
     }
 
-    /// What has come of the body when it is whole, the connection ends or the time is up; nil when it was cut.
+    /// The body received when it is whole, the connection ends or the time is up; nil when it was cut.
     private func receiveBody(of head: ResponseHead, _ rest: [UInt8], until deadline: Deadline) -> [UInt8]? {
         var body = RefusalBody(head)
         var isWhole = body.take(rest)

@@ -28,7 +28,7 @@ package final class CurlClient: HTTPClient {
     typealias Completion = @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
 
     struct Job {
-        /// Nil for what nobody can cancel.
+        /// Nil for an exchange that cannot be cancelled.
         var exchange: UInt64?
         var request: HTTPRequest
         var meanwhile: (@Sendable () -> Void)?
@@ -38,7 +38,7 @@ package final class CurlClient: HTTPClient {
     /// All that the loop's thread and the others share.
     struct Inbox {
         var jobs: [Job] = []
-        /// Exchanges to be given up; whoever waits for one takes it out again.
+        /// Exchanges to be cancelled; the waiting caller removes its own.
         var cancelled: Set<UInt64> = []
         /// Since the loop looked last.
         var hasNewCancellation = false
@@ -48,7 +48,7 @@ package final class CurlClient: HTTPClient {
         /// Why nothing is taken any more.
         var closed: String?
         var loopIsWoken = false
-        /// Nil before the loop runs and after it has ended: there is nobody to wake.
+        /// Nil before the loop runs and after it has ended: there is no thread to wake.
         var loopThread: pthread_t?
 
         var hasNews: Bool { !jobs.isEmpty || hasNewCancellation || closed != nil || maximumConnections != nil }
@@ -130,7 +130,7 @@ package final class CurlClient: HTTPClient {
         if let refusal { job.completion(.failure(refusal)) }
     }
 
-    /// Before it is entered, while it waits, or when it is under way: whoever has it then tells it, once.
+    /// Before it is queued, while it is queued, or in flight: its owner at that moment completes it, once.
     private func cancel(_ exchange: UInt64) {
         let waiting: Job? = inbox.withLock { inbox in
             inbox.cancelled.insert(exchange)

@@ -45,7 +45,7 @@ final class CurlLoop: @unchecked Sendable {
     func wake(_ inbox: inout CurlClient.Inbox) {
         guard !inbox.loopIsWoken else { return }
         inbox.loopIsWoken = true
-        // The loop looks into the inbox before it sleeps: on its own thread there is nobody to wake.
+        // The loop looks into the inbox before it sleeps: on its own thread there is nothing to wake.
         guard let thread = inbox.loopThread, pthread_equal(thread, pthread_self()) == 0 else { return }
         _ = curl_multi_wakeup(raw)
     }
@@ -83,8 +83,8 @@ final class CurlLoop: @unchecked Sendable {
             curl_multi_perform(raw, &running)
             told.removeAll(keepingCapacity: true)
             completeFinished()
-            // A completion may have begun the next exchange: it goes out before anybody sleeps. What comes after this look
-            // wakes the poll.
+            // A completion may have begun the next exchange: it goes out before the loop sleeps. Anything queued after this
+            // check wakes the poll.
             if inbox.withLock({ $0.hasNews }) { continue }
             told.removeAll(keepingCapacity: true)
             for work in meanwhile { work() }
@@ -174,7 +174,7 @@ final class CurlLoop: @unchecked Sendable {
         underWay = [:]
         exchanges = [:]
         idle = []
-        // From here on nobody wakes the handle any more.
+        // From here on the handle is not woken any more.
         inbox.withLock { $0.loopThread = nil }
         curl_multi_cleanup(raw)
     }

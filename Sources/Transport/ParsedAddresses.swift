@@ -8,7 +8,7 @@ import CCurl
 final class ParsedAddresses {
     /// A list, because few are asked for, most often the first: looking through them costs less than a hash.
     private var addresses: [(text: String, parsed: OpaquePointer)] = []
-    /// A relay has eight. None is taken out again, since a transfer under way may use it: what comes later goes as text.
+    /// A relay has eight. None is taken out again, since a transfer in flight may use it: later addresses go as text.
     private static let limit = 32
 
     /// Nil: let libcurl read the text, and say what is wrong with it. Addresses that are fetched mostly come once.

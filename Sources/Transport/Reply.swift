@@ -1,7 +1,7 @@
 import BridgeModel
 import Glibc
 
-/// What has come of a response so far.
+/// A response as far as it was received.
 struct Reply {
     private(set) var limit = 0
     /// More came than may be taken.
@@ -18,7 +18,7 @@ struct Reply {
         head.reserveCapacity(512)
     }
 
-    /// Gives away what has come.
+    /// Gives away the bytes received.
     mutating func finish(status: Int) -> HTTPResponse {
         defer {
             head = []
@@ -43,7 +43,7 @@ struct Reply {
             isTooLarge = true
             return 0
         }
-        // A new status line begins: what came before was an interim answer or a proxy's.
+        // A new status line begins: the one before was an interim response or a proxy's.
         if bytes.count >= 5, let start = bytes.baseAddress, memcmp(start, "HTTP/", 5) == 0 {
             head.removeAll(keepingCapacity: true)
         } else {

@@ -9,7 +9,7 @@ final class Transfer {
     private var completion: CurlClient.Completion?
     /// How often the request was about to leave: more than once only when libcurl wanted to repeat it.
     private var sendings = 0
-    /// Where libcurl's calls put what comes: behind a pointer, which they are given as it is, since they are many a transfer.
+    /// Receive buffer for libcurl's callbacks: behind a pointer passed as it is, since there are many callbacks a transfer.
     private let reply: UnsafeMutablePointer<Reply>
     private var form: Form?
     private var address: OpaquePointer?

@@ -14,7 +14,7 @@ package final class FrameWriter {
     private let sink: UnsafeMutablePointer<sb_wslay_sink>
     private let makeMask: (() -> UInt32)?
 
-    /// `makeMask` gives four bytes nobody can guess for each frame of a client; a server has none.
+    /// `makeMask` gives four unpredictable bytes for each frame of a client; a server has none.
     package init(makeMask: (() -> UInt32)?) {
         self.makeMask = makeMask
         sink = .allocate(capacity: 1)

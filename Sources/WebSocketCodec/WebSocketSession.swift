@@ -26,7 +26,7 @@ package struct OutgoingBatch: Sendable {
 
 /// One side of an open connection, either role, without I/O: bytes and orders in, messages and bytes out.
 ///
-/// - A ping is answered by itself, ahead of what waits; of several that wait for their answer only the last gets one, as
+/// - A ping is answered by itself, ahead of queued messages; of several unanswered ones only the last gets a pong, as
 ///   RFC 6455 (5.5.3) allows, so that pings cannot pile up answers.
 /// - After `close` messages of the peer are dropped; after an end everything that still waited is, but for the closing
 ///   frame.

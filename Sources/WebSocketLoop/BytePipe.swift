@@ -12,7 +12,7 @@ package protocol BytePipe: AnyObject {
 package enum PipeRead: Hashable, Sendable {
     /// At least one byte.
     case bytes(Int)
-    /// Nothing is there. Only after this may one wait: TLS keeps bytes that no `poll` tells of.
+    /// Nothing is there. Only after this may one wait: TLS buffers bytes that `poll` does not report.
     case blocked
     case ended
     case failed(String)
@@ -44,7 +44,7 @@ package struct Deadline: Hashable, Sendable {
     package var hasPassed: Bool { millisecondsLeft == 0 }
 }
 
-/// What a wait ended with; several may be true, none when the time was up.
+/// How a wait ended; several may be true, none when the time was up.
 package struct Readiness: Sendable {
     package var isReadable = false
     package var isWritable = false

@@ -5,7 +5,7 @@ package import WebSocketCodec
 /// The life of one open connection on its thread: takes orders, writes, reads, tells, waits; over and over.
 ///
 /// - It waits only after the pipe had nothing to read, unless reading is paused, and on resuming reads before it waits.
-/// - What is being written stays in one array that nobody changes until the pipe has taken all of it.
+/// - What is being written stays in one array, unchanged until the pipe has taken all of it.
 /// - When a write fails, what the peer sent before is still read: its closing frame says why.
 package final class SocketLoop {
     package struct Settings: Sendable {
@@ -75,8 +75,8 @@ package final class SocketLoop {
     }
 
     /// After a fault the peer may still be sending, and closing the socket over unread bytes would destroy the closing
-    /// frame that tells it why: what it sends is thrown away for up to a second. Nobody waits for that: the last event was told.
-    /// When the second is over before this thread has run, what is there already is thrown away all the same.
+    /// frame that tells it why: its input is drained for up to a second. No caller waits for that: the last event was delivered.
+    /// Drains buffered input even if the deadline has passed before this thread has run.
     package func linger() {
         guard case .fault = session.ending, readFailure == nil, writeFailure == nil else { return }
         let end = Deadline(after: .seconds(1))
@@ -144,7 +144,7 @@ package final class SocketLoop {
         }
     }
 
-    /// False when reading is paused, or there is nobody to read for any more.
+    /// False when reading is paused, or there is no reader any more.
     private func tellUnread() -> Bool {
         while isReading {
             // Nothing in the buffer is no end: the session's reader may hold whole frames itself.
@@ -160,7 +160,7 @@ package final class SocketLoop {
         return false
     }
 
-    /// A close that was asked for reads on in spite of a pause: what comes is dropped, and the answer is awaited.
+    /// A requested close reads on in spite of a pause: input is dropped, and the closing frame is awaited.
     private var isReading: Bool { deadline != nil ? !control.isCut : control.mayRead }
 
     private func receive() -> WebSocketInput? {

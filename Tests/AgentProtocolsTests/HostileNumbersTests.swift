@@ -14,7 +14,7 @@ struct HostileNumbersTests {
         for (index, frame) in trace.frames.enumerated() where frame.direction == .incoming {
             for hostile in HostileNumbers.variants(of: frame.bytes) {
                 isTried = true
-                // What came before it puts the decoder into the state in which the number counts; what follows adds to it.
+                // The frames before it put the decoder into the state in which the number counts; those after it add to it.
                 var observer = try trace.observer()
                 for earlier in trace.frames[..<index].suffix(6) { observer.take(earlier) }
                 observer.take(Trace.Frame(at: frame.at, direction: frame.direction, bytes: hostile))

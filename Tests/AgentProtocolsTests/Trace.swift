@@ -80,7 +80,7 @@ struct Observer {
             at: now)
     }
 
-    /// What waits for silence has it; what was not understood is told last.
+    /// Timers run out first; unknown frames are listed last.
     mutating func finish() -> String {
         meetDeadlines(until: nil)
         for (name, count) in decoder.unknown.counts.sorted(by: { $0.key < $1.key }) {

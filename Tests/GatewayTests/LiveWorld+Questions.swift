@@ -5,7 +5,7 @@ import BridgeService
 import BridgeTesting
 import RelayRules
 
-/// What came of the messages that were written, by their place.
+/// Outcomes of the messages, by their index.
 extension LiveWorld {
     func play(seconds: Int64 = 300, atLeast: Duration = .zero) {
         start()

@@ -28,7 +28,7 @@ struct CrashTests {
         let folder = try JournalFolder()
         let journal = try folder.open()
         let main = journal.connection(Sample.main)
-        // What came with the tables is in the file already.
+        // The rows written with the schema are in the file already.
         journal.close()
         let again = try folder.open()
         let writer = again.connection(Sample.main)

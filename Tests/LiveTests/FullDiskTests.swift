@@ -98,7 +98,7 @@ struct FullDiskTests {
             #expect(session.tasks.allSatisfy { $0.status != nil }, "a task was never finished")
         }
         #expect(world.openTurns == 0)
-        // Some jobs are notes that nobody waits for, and some worlds end before there is room again.
+        // Some jobs are notes without a completion, and some worlds end before there is room again.
         #expect(["failed", "works"].starts(with: Self.troubles(world)))
     }
 

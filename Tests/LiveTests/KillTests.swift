@@ -33,7 +33,7 @@ struct Kill: CustomTestStringConvertible {
         }
     }
 
-    /// E1 cannot be asked for its approvals: a question that was lost with the process is never shown, and nobody decides.
+    /// E1 cannot be asked for its approvals: a question that was lost with the process is never shown, and never decided.
     func isRight(_ text: String?, for message: String, in world: LiveWorld) -> Bool {
         let wasAsked = world.relay.tally.calls["requestApproval", default: 0] > 0
         guard era == .e1, talk == .approval, !wasAsked else { return text == expected[message] }

@@ -1,7 +1,7 @@
 import RelayRules
 import Testing
 
-/// What whoever watches the relay is told, and how the bridge stands on the phone (relay.md#health).
+/// Events for watchers of the relay, and the state of the bridge on the phone (relay.md#health).
 @Suite struct WatchTests {
     private func watched() -> SocketDesk { SocketDesk { $0.callLogLimit = 3 } }
 

@@ -1,4 +1,4 @@
-/// Something that may not be written, where it may not be written, and what stands in its place.
+/// A banned construct, the rooms it is banned in, and its replacement.
 struct Ban: CustomStringConvertible {
     var what: String
     /// What to write instead.

@@ -57,7 +57,7 @@ enum Rules {
 
     // MARK: Targets
 
-    /// Swift files that no target of the package builds, and so nobody checks.
+    /// Swift files that no target of the package builds, so that nothing checks them.
     static func homeless(_ paths: [String], package: String) -> [Untidiness] {
         let targets = Set(package.matches(of: /"([\w-]+)"/).map { String($0.output.1) })
         return paths.filter { $0.hasSuffix(".swift") && $0 != "Package.swift" }.filter { path in

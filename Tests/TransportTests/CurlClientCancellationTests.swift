@@ -69,7 +69,7 @@ struct CurlClientCancellationTests {
 
     @Test("one that could not connect yet was surely not applied")
     func connecting() async {
-        // 192.0.2.0/24 is for documentation (RFC 5737): nobody answers there, or nothing leads there.
+        // 192.0.2.0/24 is for documentation (RFC 5737): no host answers there, or there is no route.
         let client = CurlClient()
         let failure = await Self.failure(
             client, HTTPRequest(method: "POST", url: "http://192.0.2.1/"), cancelledAfter: {})

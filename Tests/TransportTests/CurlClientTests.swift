@@ -49,7 +49,7 @@ struct CurlClientTests {
         let held = HeldServer()
         let client = CurlClient()
         let request = HTTPRequest(method: "POST", url: "http://127.0.0.1:\(held.port)/x", body: Array("{}".utf8))
-        // The server never answers: if this returns, nobody waited for that.
+        // The server never answers: if this returns, nothing waited for it.
         await withCheckedContinuation { continuation in
             client.send(request, meanwhile: { continuation.resume() }, completion: { _ in })
         }

@@ -105,7 +105,7 @@ import WireTesting
     @Test func aPortWhereNobodyListensRefuses() throws {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
-        // Bound and not listening: nobody else can have the port meanwhile.
+        // Bound and not listening: no other process can have the port meanwhile.
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian

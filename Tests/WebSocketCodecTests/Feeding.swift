@@ -23,7 +23,7 @@ enum Raw {
     }
 }
 
-/// What came out, and how it ended.
+/// The messages received, and how the session ended.
 struct Outcome: Equatable {
     var inputs: [WebSocketInput] = []
     var fault: WebSocketFault.Code?

@@ -12,7 +12,7 @@ enum Bytes {
 
     static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
 
-    /// What may stand between a name, its sign and its value; a backslash where JSON stands inside JSON.
+    /// Separators allowed between a name, its sign and its value; a backslash for JSON nested in JSON.
     static func isQuoteOrBlank(_ byte: UInt8) -> Bool {
         isQuote(byte) || byte == UInt8(ascii: "\\") || byte == 32 || byte == 9
     }

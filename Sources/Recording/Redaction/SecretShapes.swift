@@ -138,7 +138,7 @@ struct SecretShapes {
         return index..<end
     }
 
-    // MARK: What stands behind a name
+    // MARK: Values by name
 
     /// `index` is at the sign between a name and its value.
     private static func named(_ text: [UInt8], _ index: Int) -> Range<Int>? {

@@ -7,7 +7,7 @@ extension Relay {
         "sendMessage", "sendMessageDelta", "sendMessageEnd", "sessions", "setMemory", "updateTask",
     ]
 
-    /// What a call is counted under: all that nobody knows together, since there is no end to the names of those.
+    /// What a call is counted under: all unknown methods together, since their names are unbounded.
     static func tallyName(of method: String) -> String { methods.contains(method) ? method : "unknown" }
 
     mutating func bridgeCall(_ target: RequestTarget, _ request: RawRequest, at now: Moment) throws(Refusal) -> [UInt8]

@@ -57,7 +57,7 @@ struct RememberedKeys: Sendable {
     }
 
     private static func size(of answer: Relay.Remembered, as key: String) -> Int {
-        // The body can have members that nobody asked for, up to 1 MB of them.
+        // The body can have unknown members, up to 1 MB of them.
         key.utf8.count + answer.body.count + answer.result.count
     }
 

@@ -1,4 +1,4 @@
-// What a tester may ask for over HTTP: updates and requests to the bridge, faults of the socket, tokens. Whoever serves the
+// What a tester may ask for over HTTP: updates and requests to the bridge, faults of the socket, tokens. The server of the
 // sockets lets only the user's token and this machine through to here.
 extension Relay {
     package static let controlRoutes =

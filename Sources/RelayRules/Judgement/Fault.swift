@@ -30,7 +30,7 @@ package struct Fault: Sendable, Hashable {
         case socketsHalfOpen
         /// The streams of the phones end and the ring is emptied: a phone that comes back finds a gap (relay.md#resume).
         case phoneAway
-        /// After the call took effect every connection ends, and nobody listens for so long.
+        /// After the call took effect every connection ends, and none is accepted for so long.
         case restart(milliseconds: Int)
     }
 
@@ -76,10 +76,10 @@ extension Fault.Kind {
     }
 }
 
-/// What the rules ask of whoever carries the connections, besides answers and frames.
+/// Orders to the server of the connections, besides answers and frames.
 package enum EdgeOrder: Hashable, Sendable {
     /// The phones' event streams end.
     case cutPhones
-    /// All connections end; nobody listens for so long.
+    /// All connections end; none is accepted for so long.
     case restart(milliseconds: Int)
 }

@@ -3,7 +3,7 @@ package struct SocketID: Hashable, Sendable {
     package let number: Int
 }
 
-/// What whoever carries the sockets must do; in order.
+/// Orders to the server of the sockets, in order.
 package struct SocketInstruction: Hashable, Sendable {
     package enum Order: Hashable, Sendable {
         /// A text frame.
@@ -20,7 +20,7 @@ package struct SocketInstruction: Hashable, Sendable {
     package var order: Order
 }
 
-/// What can be told of one connection.
+/// The state of one connection, as reported.
 package struct SocketReport: Hashable, Sendable {
     package var socket: SocketID
     /// The `version` of its `hello`; nil before it, or without one.

@@ -5,7 +5,7 @@ package struct SocketFault: Hashable, Sendable {
         case refused(status: Int, code: String)
         /// Something between the bridge and the relay answers the upgrade.
         case page(ProxyPage, status: Int)
-        /// Accepted; nothing is sent, and what comes is ignored.
+        /// Accepted; nothing is sent, and input is ignored.
         case silent
         /// `ready`, and from then on nothing is sent or read.
         case halfOpen

@@ -1,7 +1,7 @@
 // The bridge's socket from its upgrade to its end (relay.md#the-bridge-websocket).
 //
-// The machine knows connections by number. It is told what happened to them and leaves instructions, which whoever carries
-// them takes after every call. Closing is asked for once; the connection is forgotten when its end is reported.
+// The machine knows connections by number. It is told what happened to them and leaves orders, which the server of the sockets
+// drains after every call. Closing is asked for once; the connection is forgotten when its end is reported.
 extension Relay {
     /// What the relay says to an upgrade: nil when it may become a socket, else the answer instead.
     package mutating func refusesUpgrade(_ request: RawRequest, at now: Moment) -> RawResponse? {
@@ -62,7 +62,7 @@ extension Relay {
             }
             order(id, .send(ready))
             if fault == .halfOpen { order(id, .stopReading) }
-            // `since_update_id` asks for what came after it (relay.md#delivery-ack-replay).
+            // `since_update_id` asks for the updates after it (relay.md#delivery-ack-replay).
             if let since = RequestTarget(request.target).parameter("since_update_id") { acknowledge(upTo: since) }
             deliverUpdates(at: now)
         }
@@ -104,7 +104,7 @@ extension Relay {
 
     package mutating func cutSockets() { socketOrder.forEach { cut($0) } }
 
-    /// Nothing more is sent on the open sockets, and what comes is ignored; half open: not even read.
+    /// Nothing more is sent on the open sockets, and input is ignored; half open: not even read.
     package mutating func silenceSockets(halfOpen: Bool) {
         for id in socketOrder {
             sockets[id]?.manner = halfOpen ? .halfOpen : .silent

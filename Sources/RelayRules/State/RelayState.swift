@@ -4,7 +4,7 @@ package struct RelayStateFault: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 // The state of a relay as one JSON document: everything that a relay which comes up again still has. Not in it are the open
-// sockets and what was asked of them, planned faults, and the calls kept for whoever watches.
+// sockets and what was asked of them, planned faults, and the calls kept for watchers.
 //
 // Every field of `Relay` is either written here or named in the test `everyFieldIsKeptOrLetGoOnPurpose`.
 extension Relay {
@@ -65,7 +65,7 @@ extension Relay {
         }
     }
 
-    /// A relay with these options that goes on where the other was. Nobody is connected to it.
+    /// A relay with these options that goes on where the other was. It has no connections.
     package init(state bytes: [UInt8], options: RelayOptions = RelayOptions()) throws(RelayStateFault) {
         let root: JSONValue
         // What bridges sent as deep as they may stands deeper in here.

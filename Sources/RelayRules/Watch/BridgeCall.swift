@@ -1,4 +1,4 @@
-/// One REST call of the bridge, as whoever watches the relay is told of it.
+/// One REST call of the bridge, as watchers of the relay see it.
 package struct BridgeCall: Hashable, Sendable {
     package var number: UInt64
     package var at: Moment

@@ -49,7 +49,7 @@ package struct FaultReport: Hashable, Sendable {
     }
 }
 
-/// What whoever watches the relay from outside is told: a name and JSON on one line.
+/// An event for watchers of the relay: a name and JSON on one line.
 package enum WatchEvent: Hashable, Sendable {
     case call(BridgeCall)
     case buckets([BucketReport], at: Moment)

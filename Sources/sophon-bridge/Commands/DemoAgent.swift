@@ -46,8 +46,8 @@ struct DemoAgent {
         if let failure = report.lastStop { throw failure }
     }
 
-    /// With a name that nobody can foretell, for its owner alone: the device key lies there. One that is there already would be
-    /// somebody else's.
+    /// With an unpredictable name, for its owner alone: it holds the device key. A directory that exists already could belong to
+    /// another user.
     private static func makeDirectory() throws(CommandFailure) -> String {
         let place = FileManager.default.temporaryDirectory
         var template = Array(place.appending(path: "sophon-demo-XXXXXX").path.utf8CString)
@@ -61,7 +61,7 @@ struct DemoAgent {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// The agent as the environment tells of it; the relay in this process; nothing of the user's own bridge.
+    /// The agent as the environment has it; the relay in this process; nothing of the user's own bridge.
     private func configuration(_ simulator: RelaySimulator, _ directory: String) throws -> LoadedConfiguration {
         var variables = ProcessInfo.processInfo.environment
         variables["SOPHON_BASE_URL"] = simulator.baseURL

@@ -11,9 +11,9 @@ import Simulator
 struct DemoCommand {
     private let command: ParsedCommand
     private let output: Output
-    /// Until somebody ends it; else it ends with its runs.
+    /// Until it is interrupted; else it ends with its runs.
     private let stays: Bool
-    /// A real one, which must obey nobody but the person in front of it.
+    /// A real one, which must obey the person in front of it alone.
     private let hasAgent: Bool
     private let isTerminal = isatty(STDOUT_FILENO) == 1
 
@@ -109,8 +109,8 @@ struct DemoCommand {
         let desk = DemoDesk(simulator, session, speed, output)
         if stays {
             let end = end()
-            // A page that was just opened should see the runs from their beginning. Whoever asks for `--stay` without a
-            // terminal has a page in mind; on a terminal the show goes on without one.
+            // A page that was just opened should see the runs from their beginning. `--stay` without a terminal
+            // means that a page is used; on a terminal the show goes on without one.
             let patience = isTerminal ? Duration.seconds(6) : .seconds(3_600)
             DispatchQueue.global().async {
                 _ = Pace.wait(atMost: patience) { simulator.readerCount > 0 || desk.isClosed }

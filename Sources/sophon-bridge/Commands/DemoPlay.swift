@@ -29,7 +29,7 @@ final class DemoPlay: ReplayUser {
     private let clock = SystemClock()
     private let state: Locked<State>
 
-    /// How long nobody has to look at the page until the demo decides by itself: longer than a reload takes.
+    /// How long the page has to be away until the demo decides by itself: longer than a reload takes.
     private static let patience = Duration.seconds(15)
 
     init(
@@ -61,7 +61,7 @@ final class DemoPlay: ReplayUser {
             state.hasBegun = true
             state.origin = clock.now
         }
-        // What comes after the run's end, such as the gateway's ticks, is nothing to wait for.
+        // Frames after the run's end, such as the gateway's ticks, are not waited for.
         while !isDue(milliseconds), reasonToEnd == nil, !isOver { Pace.doze() }
         if let reason = reasonToEnd { endRun(reason) }
         return reasonToEnd == nil && (isDue(milliseconds) || !isOver)
@@ -114,8 +114,8 @@ final class DemoPlay: ReplayUser {
         return (SessionID(sent.session), InteractionID(sent.interaction), MessageID(sent.message))
     }
 
-    /// Whoever looks at the page decides; where nobody does, the recording's own decision is tapped. Where the relay never had
-    /// the approval nobody can decide it, and the bridge has denied it.
+    /// The person at the page decides; without an open page the recording's own decision is tapped. An approval that never
+    /// reached the relay cannot be decided, and the bridge has denied it.
     func decides(_ approval: ApprovalID, _ decision: ApprovalDecision) -> Bool {
         let begun = clock.now
         var lastSeen: Instant? = simulator.readerCount > 0 ? begun : nil

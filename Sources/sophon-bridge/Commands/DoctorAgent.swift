@@ -65,7 +65,7 @@ struct DoctorAgent {
         if isThere, isSetUp {
             return DoctorFinding(.agent, .ok, "OpenClaw is set up in \(directory)", connection: name)
         }
-        // Whoever names address and token needs no files of OpenClaw here.
+        // With address and token configured, no files of OpenClaw are needed here.
         if isSet("agent.url"), agent.token != nil { return nil }
         return isThere
             ? DoctorFinding(
@@ -86,7 +86,7 @@ struct DoctorAgent {
                 displayName: loaded.configuration.hostLabel ?? "Sophon bridge", version: HelpText.version))
         guard let directory = loaded.configuration.configDirectory else { return settings }
         let files = OpenClawDeviceFiles(directory: directory)
-        // No key is made here: a gateway would be asked to approve a device that nobody has yet.
+        // No key is made here: a gateway would be asked to approve a device that is not in use yet.
         struct NoKey: Error {}
         do {
             let kept = try files.seed(wallMilliseconds: 0) { throw NoKey() }

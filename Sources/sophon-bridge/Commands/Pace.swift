@@ -41,7 +41,7 @@ struct Pace {
         return true
     }
 
-    /// As long as nobody notices.
+    /// Too short to be noticed.
     static func doze() { sleep(.milliseconds(5)) }
 
     private static func sleep(_ duration: Duration) {

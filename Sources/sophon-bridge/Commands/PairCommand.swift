@@ -25,7 +25,7 @@ struct PairCommand {
         let target = try ConnectionOfCommand(command, in: loaded)
         let connection = target.connection
         let store = CredentialStore(directory: target.directory)
-        // Whatever could keep the token from being saved is better found before somebody confirms.
+        // A directory that cannot be written is better found before the user confirms.
         try PrivateFile.makeDirectory(target.directory)
         let former = try? store.load(connection.name, for: connection.relay.address)
 

@@ -53,7 +53,7 @@ struct SimulatorUser: ReplayUser {
     }
 }
 
-/// Nobody is in front of a relay elsewhere: each session of the recording becomes a chat that the bridge opens itself.
+/// A remote relay has no user in front of it: each session of the recording becomes a chat that the bridge opens itself.
 struct RemoteUser: ReplayUser {
     let http: any HTTPClient
     let address: String

@@ -73,7 +73,7 @@ struct RunCommand {
         return scale
     }
 
-    /// Until somebody wants the process to end, or no connection is left. What changed is written soon, and often enough that a
+    /// Until the process is asked to end, or no connection is left. What changed is written soon, and often enough that a
     /// reader knows that we live.
     private func wait(
         _ wake: WakeUp, _ report: RunReport, _ status: () -> Void, reload: () -> Void, tick: () -> Void
@@ -115,7 +115,7 @@ struct RunCommand {
     }
 }
 
-/// Wakes the main thread from any other, without anything to do while nobody does.
+/// Wakes the main thread from any other; idle otherwise.
 private final class WakeUp: Sendable {
     enum Reason: UInt8, CaseIterable { case stop = 1, reload, news }
 

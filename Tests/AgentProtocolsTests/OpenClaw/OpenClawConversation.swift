@@ -245,7 +245,7 @@ final class OpenClawConversation {
         #"{"sessionKey":"\#(key)","messages":[\#(rows.joined(separator: ","))]\#(more)}"#
     }
 
-    // MARK: What came of it
+    // MARK: Results
 
     /// All that was ever sent.
     private(set) var allSent: [Sent] = []

@@ -2,7 +2,7 @@ import AgentProtocols
 import BridgeModel
 import Testing
 
-/// Messages of which nobody knows at first whether they arrived, whether they are still wanted, or under which name they run.
+/// Messages of which it is unknown at first whether they arrived, whether they are still wanted, or under which name they run.
 @Suite("Messages in doubt on an OpenClaw link")
 struct OpenClawDoubtTests {
     private typealias Talk = OpenClawConversation

@@ -189,7 +189,7 @@ struct OppiDecoderTests {
         #expect(oppi.receives(answer("busy")) == ["looked up oppi-s-1 running -"])
         _ = oppi.sends(#"{"_http":{"method":"GET","path":"/workspaces/w/sessions/s"}}"#)
         #expect(oppi.receives(answer("ready")) == [#"looked up oppi-s-1 finished stop run "One\n\nTwo""#])
-        // Nobody asked for this one.
+        // This one was not asked for.
         #expect(oppi.receives(answer("ready")) == [])
     }
 

@@ -77,7 +77,7 @@ final class LinkConversation {
 
     func acknowledge(_ ids: Int...) { acknowledge(ids.map { "\($0)" }) }
 
-    /// Those that came last under an id; what never came is nothing that could be acknowledged.
+    /// Those that came last under an id; an update that was never received cannot be acknowledged.
     func acknowledge(_ ids: [String]) {
         for id in ids { if let update = seen[UpdateID(id)] { link.acknowledge(update, at: now) } }
         collect()
