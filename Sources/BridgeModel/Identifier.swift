@@ -1,4 +1,4 @@
-/// The name of one thing, in somebody's words: opaque text that is compared and passed on, never taken apart.
+/// An opaque identifier, in the words of the side that made it: text that is compared and passed on, never taken apart.
 ///
 /// `Kind` keeps a session from being taken for a message; it has no value of its own.
 package struct Identifier<Kind>: Hashable, Sendable, Comparable, CustomStringConvertible {

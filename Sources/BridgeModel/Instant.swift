@@ -1,4 +1,4 @@
-/// A moment on the one clock that decisions are made by: monotonic, in nanoseconds from an origin nobody may rely on.
+/// A moment on the one clock that decisions are made by: monotonic, in nanoseconds from an unspecified origin.
 ///
 /// Wall-clock times from outside (`created_at`, `expiresAtMs`) are turned into instants at the edge that received them,
 /// so that a clock which is set cannot move a deadline.
@@ -30,8 +30,8 @@ package struct Instant: Hashable, Sendable, Comparable {
     }
 }
 
-/// In a record an instant is the nanoseconds of the clock that wrote it. Whoever reads it with another clock says how much
-/// later that clock shows the same moment.
+/// In a record an instant is the nanoseconds of the clock that wrote it. A reader with another clock passes the
+/// offset between the two clocks.
 extension Instant: Codable {
     package static let shiftKey: CodingUserInfoKey = {
         guard let key = CodingUserInfoKey(rawValue: "Instant.shift") else { preconditionFailure("any name will do") }

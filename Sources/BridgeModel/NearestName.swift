@@ -1,4 +1,4 @@
-/// The name somebody may have meant: for options, commands and keys of the configuration.
+/// The nearest valid name: for options, commands and keys of the configuration.
 package enum NearestName {
     /// The name that takes the fewest changes, if it takes few.
     package static func to(_ name: String, among names: [String]) -> String? {

@@ -16,7 +16,7 @@
         case taskFinishedTwice
         /// Posts go out before the placeholder's message id is known.
         case placeholderNotAwaited
-        /// Whoever waits shortest goes first, so that somebody waits for ever.
+        /// The lane that was served last goes first, so that others starve.
         case laneStarves
 
         /// An update is acknowledged before what it changed is durable.

@@ -26,12 +26,12 @@ package protocol RandomSource: Sendable {
     func next() -> UInt64
 }
 
-/// New names that nobody else has.
+/// New unique names.
 package protocol IdentifierSource: Sendable {
     func next() -> String
 }
 
-/// Proves who we are with a key that nobody else has.
+/// Proves who we are with a private key.
 package protocol Signer: Sendable {
     /// As the far side knows it: raw bytes.
     var publicKey: [UInt8] { get }
@@ -190,7 +190,7 @@ package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var code: Code
     package var message: String
-    /// Bytes of the request may have reached the other side, so that nobody knows whether it was applied.
+    /// Bytes of the request may have reached the other side, so that it is unknown whether it was applied.
     package var mayHaveBeenApplied: Bool
 
     package init(_ code: Code, _ message: String, mayHaveBeenApplied: Bool) {

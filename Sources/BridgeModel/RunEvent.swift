@@ -39,7 +39,7 @@ package enum ToolEvent: Hashable, Sendable {
     case finished(ToolResult)
 }
 
-/// The channels that tell of one call, richest first (openclaw.md#agent). Oppi and pi have `call` alone.
+/// The channels that report a tool call, richest first (openclaw.md#agent). Oppi and pi have `call` alone.
 package enum ToolChannel: Int, Hashable, Sendable, Comparable {
     /// `stream:"tool"`: arguments and results.
     case call = 0
@@ -76,7 +76,7 @@ package struct ToolProgress: Hashable, Sendable {
     package var call: ToolCallID
     package var channel: ToolChannel
     package var title: String?
-    /// Output so far, cut by the decoder to what a card can show; `append` says how it relates to what came before.
+    /// Output so far, cut by the decoder to what a card can show; `append`: it extends the earlier output, else it replaces it.
     package var output: String?
     package var append: Bool
     package var percent: Int?
@@ -182,7 +182,7 @@ package enum ApprovalDecision: String, Hashable, Sendable {
 /// What became of an approval at the agent.
 package struct ApprovalSettlement: Hashable, Sendable {
     package enum Outcome: Hashable, Sendable {
-        /// Somebody decided: this bridge, or another client of the agent.
+        /// Decided, by this bridge or by another client of the agent.
         case decided(ApprovalDecision)
         /// The agent stopped waiting.
         case expired

@@ -1,6 +1,6 @@
 /// A hash that is the same in every process and on every machine, for names that must be short: 128-bit FNV-1a.
 ///
-/// It keeps honest names apart; it is no protection against somebody who looks for collisions. Those could only confuse the
+/// It keeps honest names apart; it does not resist a deliberate search for collisions. Those could only confuse the
 /// cards of their own turn, since every name begins with the turn's.
 package enum StableHash {
     /// 22 characters of `[0-9A-Za-z]`, or the first of them.

@@ -83,7 +83,7 @@ package protocol WebSocketLink: AnyObject, Sendable {
     func send(text: [UInt8])
     func send(binary: [UInt8])
     func ping()
-    /// Sends what waits, then the closing frame. Messages that arrive later are dropped. The code must be one that may be
+    /// Sends the queued messages, then the closing frame. Messages that arrive later are dropped. The code must be one that may be
     /// sent (1000 to 1003, 1007 to 1014, 3000 to 4999); of the reason at most 123 bytes go out.
     func close(code: Int, reason: String)
     /// Ends at once, without a closing frame: `closed` without a code follows.

@@ -65,7 +65,7 @@ struct Envelope {
 /// Parsers that wait for the next reply: making one costs more than reading with it.
 private final class ParserShelf: Sendable {
     private struct Idle: @unchecked Sendable {
-        // Unchecked: whoever took it from the shelf is the only one that uses it.
+        // Unchecked: it is used by the caller that took it from the shelf, and by no other.
         let parser: FrameParser
     }
 

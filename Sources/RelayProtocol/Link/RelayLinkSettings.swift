@@ -62,7 +62,7 @@ extension RelayLink {
             case tokenRefused
             /// The installation is gone, and with it the token.
             case installationRevoked
-            /// The relay says that the token came in the address: a fault of this program or of what stands in between.
+            /// The relay says that the token came in the address: a fault of this program or of a proxy.
             case tokenLocation
         }
 

@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// What came on the present socket, and up to where it may be acknowledged.
+/// Updates received on the current socket, and up to where they may be acknowledged.
 ///
 /// - An acknowledgement covers everything before it (relay.md#delivery-ack-replay): it goes only as far as all that was received is durable.
 /// - At most `limit` updates are pending, and at most `byteLimit` bytes of them unless it is a single one. The update at the bound

@@ -12,7 +12,7 @@ package struct Pairing: ~Copyable {
         case idle
         /// A code was asked for, or will be once `askAt` has come. Can transition to: polling, ended.
         case starting(askAt: Instant?)
-        /// The relay was asked whether somebody confirmed, or will be once `askAt` has come. Can transition to: ended.
+        /// The relay was asked whether the user has confirmed, or will be at `askAt`. Can transition to: ended.
         case polling(askAt: Instant?)
         case ended
     }

@@ -42,7 +42,7 @@ extension Pairing {
 
     package struct Failure: Error, Hashable, Sendable {
         package enum Kind: Hashable, Sendable {
-            /// Nobody confirmed in time.
+            /// Not confirmed in time.
             case timedOut
             case codeExpired
             case unreachable
