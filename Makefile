@@ -6,7 +6,7 @@ SIZE_LIMIT_MB := 30
 TSAN := $(CURDIR)/.build/tsan
 TSAN_SUITES := LockingTests|LiveTests|TransportTests|JournalTests|SimulatorTests|LocalServerTests|WebSocketCodecTests|BridgeServiceTests|FilesTests
 SEEDS ?= 200
-# What waits for real sockets goes first and by itself: beside tests that only compute it would wait for the processor.
+# Tests on real sockets go first and by themselves: beside tests that only compute they would starve.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
 .PHONY: help setup build test check format-check static size-check container-check expectations graph graph-check fmt demo run sim tsan bench clean

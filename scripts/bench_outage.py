@@ -16,7 +16,7 @@ CARDS = ("createTask", "updateTask", "finishTask")
 
 
 async def measure(is_stalled):
-    """The most memory the process ever held, in megabytes. Either nobody listens, or calls are taken and never answered."""
+    """The most memory the process ever held, in megabytes. Either the port is closed, or calls are accepted and never answered."""
     async with Stage("E3", recording=False) as stage:
         # Paced, or the gateway would drop a reader that is slower than Python writes.
         tools = [Tool(output=OUTPUT, seconds=0.35) for _ in range(TOOLS)]
@@ -35,7 +35,7 @@ async def measure(is_stalled):
             event.set()
         if not is_stalled:
             await stage.relay.come_up()
-        # The first of what waited goes out. All of it takes minutes: the relay's bucket gives ten cards a second.
+        # The first queued call goes out. All of them take minutes: the relay's bucket gives ten cards a second.
         await asyncio.sleep(3)
         return stage.bridge.peak_megabytes()
 

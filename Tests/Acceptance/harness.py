@@ -55,7 +55,7 @@ async def until(condition, seconds, what):
     while not (result := condition()):
         if is_over:
             raise AssertionError(f"after {seconds} s still not: {what}")
-        # Whoever stood still looks once more when the time is over: what came meanwhile has not been read yet.
+        # After a stall look once more when the time is over: input that arrived meanwhile has not been read yet.
         is_over = time.monotonic() > end
         await asyncio.sleep(0.5 if is_over else 0.01)
     return result

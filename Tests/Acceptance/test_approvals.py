@@ -1,4 +1,4 @@
-"""Approvals when the world is not as it was: the gateway away, a second tap, too late, somebody else, no person at all."""
+"""Approvals when the world is not as it was: the gateway away, a second tap, too late, another client, no person at all."""
 
 import unittest
 

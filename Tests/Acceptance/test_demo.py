@@ -108,7 +108,7 @@ class DemoOnATerminalTests(Scenarios):
                 stderr=ours, cwd=directory, preexec_fn=_die_with_the_parent,
                 env={"PATH": os.environ["PATH"], "HOME": directory, "BROWSER": str(browser), "PLACE": directory})
             os.close(ours)
-            # What nobody reads would hold the program up.
+            # Unread output would block the program.
             os.set_blocking(terminal, False)
             loop.add_reader(terminal, drained, terminal)
             try:

@@ -24,7 +24,7 @@ class Moment:
         self.after = generator.choice([0, 0, generator.uniform(0.001, 0.03)])
         self.side = generator.choice(["received", "applied", "agent"])
         if kind == "in a tool" and stage.gateway.era.name == "E1":
-            # After a restart this era tells of tools to nobody.
+            # After a restart this era reports tools to no client.
             self.side = "agent"
         self.nth = generator.randint(1, 4)
         self.unsaid = PIECES
@@ -106,7 +106,7 @@ class KillTests(Scenarios):
                 for turn, final in turns:
                     stage.expect(turn, final)
                 for turn, _ in turns:
-                    # None, where the tool began and ended while the bridge was dead: nobody tells of it later.
+                    # None, where the tool began and ended while the bridge was dead: it is not reported later.
                     self.assertLessEqual(len(stage.phone.tasks_of(turn.interaction)), 1)
                 self.assertEqual(len(stage.gateway.runs), RUNS)
                 stage.check(*(turn for turn, _ in turns))

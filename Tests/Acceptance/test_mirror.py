@@ -115,7 +115,7 @@ def deleted_with(choice, archives=False):
 
 
 def untouched_in_era(era):
-    """Approval and run of somebody else, and a relay that refuses the card, then lets the chat go."""
+    """Approval and run of another client, and a relay that refuses the card, then lets the chat go."""
     @scenario(60)
     async def test(self):
         async with Stage(era, configuration=configuration(mirror="all")) as stage:

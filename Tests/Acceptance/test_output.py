@@ -1,4 +1,4 @@
-"""What becomes of a command whose output nobody takes: a reader that stalls, one that goes away, a disk that is full."""
+"""Commands whose output is not read: a reader that stalls, one that goes away, a disk that is full."""
 
 import asyncio
 import fcntl

@@ -70,7 +70,7 @@ class PairingTests(unittest.IsolatedAsyncioTestCase):
         self.config = Path(self.directory.name) / "config"
         self.opened = Path(self.directory.name) / "opened"
         browser = Path(self.directory.name) / "browser"
-        # Renamed into place, so that whoever sees the file sees all of it.
+        # Renamed into place, so that a reader sees the whole file or none.
         browser.write_text(f'#!/bin/sh\nprintf %s "$1" > "{self.opened}.part" && mv "{self.opened}.part" "{self.opened}"\n')
         browser.chmod(0o700)
         self.browser = str(browser)

@@ -63,7 +63,7 @@ class ShutdownTests(Scenarios):
             mark = len(stage.relay.calls)
             await until(lambda: any(call.method == "sendMessageDelta" for call in stage.relay.calls[mark:]), 30, "a held call")
             stage.bridge.terminate()
-            # Two signals that nobody has caught yet are one; the first has been where the link is closed.
+            # Two signals that are both pending are one; the first has been where the link is closed.
             await until(lambda: not stage.gateway.connections, 30, "the agent's link is closed")
             stage.bridge.terminate()
             await stage.bridge.exit(20)

@@ -22,7 +22,7 @@ class MixTests(Scenarios):
             asked.append((await stage.ask("plain", Say(words("plain", 80))), "".join(words("plain", 80)).strip()))
             await stage.ended(*(turn for turn, _ in asked), seconds=80)
             decider.cancel()
-            # What comes after the faults have struck is served as well.
+            # Calls after the faults are served as well.
             after = await stage.ask("after", Say(words("after")), session=asked[0][0]["session_id"])
             asked.append((after, "".join(words("after")).strip()))
             await stage.ended(after)

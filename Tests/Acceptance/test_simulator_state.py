@@ -139,7 +139,7 @@ class SimulatorStateTests(Scenarios):
             file = Path(directory, "relay.json")
             simulator = await Simulator(directory, "--state", str(file)).start()
             try:
-                # Nothing can be written through a directory, whoever one is.
+                # Nothing can be written through a directory, not even by root.
                 Path(f"{file}.new").mkdir()
                 await simulator.write("keep me")
                 self.assertEqual(await simulator.end(signal.SIGTERM), 1)

@@ -69,7 +69,7 @@ class StopTests(Scenarios):
                 await stage.ended(*turns, seconds=40)
                 await until(lambda: not stage.relay.updates, 30, "everything acknowledged")
                 disk.fast()
-                # What still waited for the disk would leave now.
+                # A send that still waited for the disk would leave now.
                 await asyncio.sleep(1)
                 calls = heard(stage, "chat.send", "chat.abort")
                 for key in {name for method, name, _ in calls if method == "chat.send"}:

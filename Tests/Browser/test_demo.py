@@ -37,7 +37,7 @@ class Demo(BrowserTest):
         page.says(".card .part:nth-of-type(2) pre", "42")
         page.picture("demo-wide-light-tool")
 
-        # The third asks, and nobody but the person answers.
+        # The third asks, and only the person answers.
         until(lambda: any("approval" in line.text for line in page.all(".row-line")), "the third run asks")
         self.assertTrue(page.find(".badge[data-kind=asks]").is_displayed())
         page.click("#asks button")

@@ -194,7 +194,7 @@ class ThePage(BrowserTest):
         until(lambda: not self.relay.call("GET", "/v1/me/snapshot")["pending_approvals"], "both are decided")
         run.approval("a-low", title="List a folder", severity="low", command="ls")
         self.page.shown("#sheet")
-        # Somebody else answers: the sheet goes by itself.
+        # Another client answers: the sheet goes by itself.
         self.relay.call("POST", "/v1/me/approvals/a-low", {"decision": "deny"})
         self.page.gone("#sheet")
         run.end("Done.")

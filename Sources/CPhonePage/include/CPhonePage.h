@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /// One file of the page that behaves like the phone. It lies in the program's read-only data: nothing is read, unpacked or
-/// copied before somebody asks for it.
+/// copied before it is asked for.
 typedef struct {
     const char *name;
     const char *type;

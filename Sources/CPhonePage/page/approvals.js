@@ -8,7 +8,7 @@ import { pendingApprovals, titleOf } from "./state.js";
 const COOL_DOWN_MS = { high: 1_500, critical: 2_000 };
 const SEVERITY_WORDS = { low: "Low risk", medium: "Medium risk", high: "High risk", critical: "Critical" };
 
-/** Above an open chat: what waits for an answer, here or in another chat. */
+/** Above an open chat: the pending approvals, here or in another chat. */
 export function askBanner(phone) {
   const banner = byId("asks");
   let shown = "";
@@ -37,7 +37,7 @@ export function approvalSheet(phone) {
   let open = null;
   let timer = null;
 
-  // Closed without an answer, the question stays: the banner brings the sheet back. The browser tells of a close later than it
+  // Closed without an answer, the question stays: the banner brings the sheet back. The browser reports a close later than it
   // happens, and the sheet may be open again by then, for the next question: that one is not touched.
   sheet.addEventListener("close", () => {
     if (sheet.open) return;

@@ -23,7 +23,7 @@ export function conversation(phone) {
     if (isFollowing) setHidden(latest, true);
   };
   scroller.addEventListener("scroll", look, { passive: true });
-  // Who opens a row wants to read from its top; what comes below it has a button.
+  // An opened row is read from its top; what is below it has a button.
   list.addEventListener("click", (event) => {
     if (event.target.closest("summary")) isFollowing = false;
   });

@@ -50,7 +50,7 @@ export function composeBox(phone) {
     if (!chat) return;
     setHidden(problem, true);
     for (const interaction of openRuns(chat)) {
-      // Whoever has gone to another chat meanwhile is not told there.
+      // A user who has gone to another chat meanwhile is not told there.
       phone.stop(chat.id, interaction).catch((refusal) => chat.id === phone.state.selected && complain(refusal));
     }
     text.focus();

@@ -1,5 +1,5 @@
 // What a developer looks at: the buckets' levels, the bridge's calls, breaches, warnings, raw events, and faults to order.
-// It is followed only while it is open: watching costs the relay nothing when nobody watches.
+// It is followed only while it is open: without watchers the relay has no cost.
 
 import { bucketGraphs } from "./graphs.js";
 import { arrange, byId, icon, make, setHidden, setText } from "./dom.js";

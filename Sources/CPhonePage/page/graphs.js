@@ -36,7 +36,7 @@ function newGraph(name) {
   return graph;
 }
 
-/** The level now: what was told, and what has come since. */
+/** The level now: the one last reported, and the refill since. */
 function levelNow(bucket, since) {
   return Math.min(bucket.capacity, bucket.level + (bucket.refill_per_second * since) / 1_000);
 }

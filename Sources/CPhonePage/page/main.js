@@ -14,7 +14,7 @@ import { startTheme } from "./theme.js";
 
 startTheme(byId("theme"));
 takeToken();
-// The printed address, given to a page that is already open, changes only what stands behind the "#".
+// The printed address, given to a page that is already open, changes only the fragment behind the "#".
 addEventListener("hashchange", (event) => {
   if (!takeToken()) return;
   event.stopImmediatePropagation();
@@ -53,7 +53,7 @@ function start(token) {
     }
   }
 
-  /** Where there is room for both, an empty half helps nobody. */
+  /** Where there is room for both, an empty half is of no use. */
   function chooseFirst(state) {
     if (state.selected || location.hash || !isWide.matches) return;
     const newest = [...state.chats.values()].filter((chat) => !chat.isArchived).sort((a, b) => b.updatedAt - a.updatedAt)[0];

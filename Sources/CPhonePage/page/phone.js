@@ -23,7 +23,7 @@ export class Phone {
     this.resume = new Resume((session) => this.loadHistory(session));
   }
 
-  /** Cold launch (relay.md#resume): who I am, what waits for me, and only then what happens. */
+  /** Cold launch (relay.md#resume): who I am, my pending approvals and chats, and only then live events. */
   async start() {
     try {
       await this.refresh();
@@ -54,7 +54,7 @@ export class Phone {
     this.tell("page_snapshot", { ...await this.client.snapshot(), known });
   }
 
-  /** What happened before the stream listened is asked, at the launch as after a break: nobody tells it again. */
+  /** What happened before the stream listened is asked, at the launch as after a break: it is not sent again. */
   async opened() {
     this.figures.connects += 1;
     this.isAttached = true;
@@ -113,14 +113,14 @@ export class Phone {
     this.loadSelected();
   }
 
-  /** Not before the stream listens: what came between would be in neither of them. */
+  /** Not before the stream listens: events in between would be in neither of them. */
   loadSelected() {
     if (!this.isAttached) return Promise.resolve(true);
     const chat = this.state.chats.get(this.state.selected);
     return chat && chat.history === "none" ? this.loadHistory(chat.id) : Promise.resolve(true);
   }
 
-  /** One after the other, the newest first: nobody waits for them. */
+  /** One after the other, the newest first, in the background. */
   async loadPreviews() {
     const newest = [...this.state.chats.values()].sort((a, b) => b.updatedAt - a.updatedAt).slice(0, PREVIEWS);
     for (const { id } of newest) {

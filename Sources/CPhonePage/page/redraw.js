@@ -14,7 +14,7 @@ export class Redraw {
     if (this.isAsked) return;
     this.isAsked = true;
     const wait = Math.max(0, this.last + INTERVAL_MS - performance.now());
-    // A hidden page paints nothing, but its title still tells of unread messages.
+    // A hidden page paints nothing, but its title still shows unread messages.
     setTimeout(() => (document.hidden ? this.now() : requestAnimationFrame(() => this.now())), wait);
   }
 

@@ -221,7 +221,7 @@ function gap(state, data) {
   return { ...state, chats };
 }
 
-// What the user sends: shown at once, and replaced by the message that the relay tells of.
+// What the user sends: shown at once, and replaced by the message that the relay reports.
 
 function sent(state, data) {
   const next = changeDraft(state, data, { message: data.message_id });

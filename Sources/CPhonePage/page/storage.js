@@ -30,7 +30,7 @@ export function forget(name) {
   }
 }
 
-/** What stands behind the "#" of an address, which anybody may have written; null if it is no encoding of anything. */
+/** The fragment of an address, which is untrusted; null if it is no encoding of anything. */
 export function decoded(text) {
   try {
     return decodeURIComponent(text);

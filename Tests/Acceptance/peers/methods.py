@@ -272,7 +272,7 @@ class ApprovalRecord:
         self._settle()
 
     def expire(self, status="expired"):
-        """No event tells of it: clients run a timer of their own."""
+        """No event reports it: clients run a timer of their own."""
         if self.is_pending:
             self.status = status
             self._settle()

@@ -25,7 +25,7 @@ class Bubble:
 
     @property
     def text(self):
-        """What stands in the bubble now."""
+        """The bubble's current text."""
         if self.final is not None:
             return self.final
         return self.streamed or self.opening

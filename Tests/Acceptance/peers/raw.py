@@ -1,4 +1,4 @@
-"""Requests written by hand on a bare socket, and what comes back, to the byte."""
+"""Requests written by hand on a bare socket, and the raw responses, to the byte."""
 
 import asyncio
 import socket

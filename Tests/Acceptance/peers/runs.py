@@ -1,4 +1,4 @@
-"""Runs of the scripted gateway. A run is a task of the gateway, not of a connection: it goes on while nobody listens."""
+"""Runs of the scripted gateway. A run is a task of the gateway, not of a connection: it goes on without listeners."""
 
 import asyncio
 import uuid

@@ -80,7 +80,7 @@ def load(stage, saved):
     runs = [_load_run(gateway, entry) for entry in saved["gateway"]["runs"]]
 
     def owned(what, _):
-        """The device's key is not kept: the runs are those of whoever connects first."""
+        """The device's key is not kept: the runs belong to the first client that connects."""
         for run in runs if what == "connected" else ():
             run.owner_device = run.owner_device or gateway.connections[0].device_id
     gateway.hooks.append(owned)

@@ -1,4 +1,4 @@
-"""The gateway's scheduler: what it tells of a job differs by era (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one)."""
+"""The gateway's scheduler: what it reports about a job differs by era (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one)."""
 
 
 def scheduler_runs(gateway, text, session_key, run_id, job_id):

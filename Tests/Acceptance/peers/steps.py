@@ -12,7 +12,7 @@ class Say:
 
 @dataclass
 class Tool:
-    """A tool call that needs nobody's word: frames on `tool` and, from E2, on `item` and `command_output`."""
+    """A tool call that needs no approval: frames on `tool` and, from E2, on `item` and `command_output`."""
     name: str = "exec"
     arguments: dict = field(default_factory=lambda: {"command": "df -h /"})
     output: str = "61%"
