@@ -114,6 +114,13 @@ extension Bridge {
         }
     }
 
+    /// A question that a Stop refuses, and that the agent still lists: it belongs to a turn that is over, not to the one that the
+    /// session is at work on now.
+    func isBeingDenied(_ signal: RunSignal) -> Bool {
+        guard !obligations.isEmpty, case .approvalRequested(let request) = signal.event else { return false }
+        return obligations.owes(Obligation.name(ofDenial: request.id))
+    }
+
     /// Drops them, whatever their outcome: they have no caller any more.
     mutating func forgetObligations(at now: Instant) {
         for obligation in obligations.takeExpired(at: now) {

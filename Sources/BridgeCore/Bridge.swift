@@ -191,6 +191,7 @@ package struct Bridge: ~Copyable {
     @discardableResult
     package mutating func agentSays(_ signal: RunSignal, at now: Instant) -> Bool {
         noteFulfilment(signal)
+        if isBeingDenied(signal) { return true }
         guard let id = owner(of: signal) else { return false }
         let run = signal.run ?? entries[id]?.turn.opening.run
         guard let run else { return true }

@@ -57,6 +57,8 @@ struct Obligations: Sendable {
         reckonExpiry()
     }
 
+    func owes(_ name: String) -> Bool { kept[name] != nil }
+
     mutating func wasNotWritten(_ obligation: Obligation) {
         if kept[obligation.name] != nil { unwritten.insert(obligation.name) }
     }

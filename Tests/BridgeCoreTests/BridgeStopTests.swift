@@ -238,4 +238,31 @@ struct BridgeStopTests {
         #expect(obligations.isEmpty)
         #expect(obligations.nextExpiry == nil)
     }
+
+    private static let second = TurnOpening(
+        id: TurnID("int_2"), session: SessionID("ses_1"), interaction: InteractionID("int_2"),
+        agentSession: AgentSession("chat"), run: RunID("r2"), message: message, receivedAt: .zero,
+        windowEnds: .zero + .seconds(1_800))
+
+    @Test("a question that a stop refuses is not asked again by the turn that follows")
+    mutating func refusedQuestion() {
+        var bridge = asking()
+        bridge.agentLost(at: .zero)
+        stop(&bridge)
+        bridge.timePassed(at: .at(5))
+        bridge.turnBegins(Self.second, at: .at(6))
+        bridge.agentBack(at: .at(7))
+        let request = RunSignal(
+            run: nil, session: AgentSession("chat"),
+            event: .approvalRequested(ApprovalRequest(id: ApprovalID("a1"), subject: .exec, title: "Run")))
+        let isTaken = bridge.agentSays(request, at: .at(7))
+        #expect(isTaken)
+        let isAsked = bridge.turn(TurnID("int_2"))?.knows(ApprovalID("a1"))
+        #expect(isAsked == false)
+        let settled = ApprovalSettlement(id: ApprovalID("a1"), outcome: .decided(.deny))
+        bridge.agentSays(RunSignal(run: nil, session: nil, event: .approvalSettled(settled)), at: .at(7))
+        #expect(hear(&bridge).fulfilled == [.deny(ApprovalID("a1"), .exec)])
+        let lines = bridge.turn(TurnID("int_2"))?.closingLines
+        #expect(lines == [])
+    }
 }
