@@ -7,12 +7,18 @@ extension Bridge {
         change(turn, at: now) { $0.beganUnseen(at: now) }
     }
 
-    /// The person deleted or archived the chat.
-    package mutating func deleted(session: SessionID, at now: Instant) {
+    /// The person deleted or archived the chat. `coming`: names of messages of it that have no turn yet.
+    package mutating func ended(
+        session: SessionID, isDeleted: Bool, coming: [InteractionID] = [], at now: Instant
+    ) {
+        for name in coming {
+            rememberedStops.add(
+                name, isDeleted ? .chatDeleted : .pressed, at: now, memory: settings.stopMemory)
+        }
         let known = entries.values.filter { $0.turn.opening.session == session }.map(\.turn.opening)
         // The youngest first, so that stopping the active one does not hand a waiting one over.
         for opening in known.sorted(by: { $0.receivedAt > $1.receivedAt }) {
-            change(opening.id, at: now) { $0.chatDeleted(at: now) }
+            change(opening.id, at: now) { $0.chatEnded(isDeleted: isDeleted, at: now) }
         }
         deliver(at: now)
         keepChanged(.synced)

@@ -55,7 +55,7 @@ package struct Bridge: ~Copyable {
     var turnOfRun: [RunID: TurnID] = [:]
     var tasksInUse = TaskNames()
     var deadlines = DeadlineHeap<TurnID>()
-    private var rememberedStops: [InteractionID: Instant] = [:]
+    var rememberedStops = RememberedStops()
     var gate = CommandGate()
     var obligations = Obligations()
     /// The chosen model that a chat was told of last: it comes with every message, and the line about it comes once.
@@ -130,7 +130,11 @@ package struct Bridge: ~Copyable {
         perform(first, of: opening.id, at: now)
         if !agentPresent { change(opening.id, at: now) { $0.agentLost(at: now) } }
         // A Stop can overtake its message.
-        if takeRememberedStop(of: opening) { change(opening.id, at: now) { $0.stopRequested(at: now) } }
+        switch rememberedStops.take(of: opening) {
+        case .pressed: change(opening.id, at: now) { $0.stopRequested(at: now) }
+        case .chatDeleted: change(opening.id, at: now) { $0.chatEnded(isDeleted: true, at: now) }
+        case nil: break
+        }
         handOverNext(of: opening.agentSession, at: now)
         deliver(at: now)
         keepChanged()
@@ -146,7 +150,9 @@ package struct Bridge: ~Copyable {
         for entry in known.sorted(by: { $0.turn.opening.receivedAt > $1.turn.opening.receivedAt }) {
             change(entry.turn.opening.id, at: now) { $0.stopRequested(at: now) }
         }
-        if known.isEmpty, let interaction { remember(stop: interaction, at: now) }
+        if known.isEmpty, let interaction {
+            rememberedStops.add(interaction, .pressed, at: now, memory: settings.stopMemory)
+        }
         deliver(at: now)
         keepChanged(.synced)
     }
@@ -341,18 +347,6 @@ package struct Bridge: ~Copyable {
         orders.append(.turnClosed(id, entry.turn.outcome ?? .gone))
         handOverNext(of: entry.turn.opening.agentSession, at: now)
         handOverWaiting(at: now)
-    }
-
-    private mutating func takeRememberedStop(of opening: TurnOpening) -> Bool {
-        let named = rememberedStops.keys.filter { opening.isNamed($0) }
-        for name in named { rememberedStops[name] = nil }
-        return !named.isEmpty
-    }
-
-    private mutating func remember(stop interaction: InteractionID, at now: Instant) {
-        let memory = settings.stopMemory
-        rememberedStops = rememberedStops.filter { now - $0.value < memory }
-        if rememberedStops.count < 1_000 { rememberedStops[interaction] = now }
     }
 
     private mutating func told(_ report: DeliveryReport, at now: Instant) {

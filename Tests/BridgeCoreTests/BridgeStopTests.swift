@@ -265,4 +265,18 @@ struct BridgeStopTests {
         let lines = bridge.turn(TurnID("int_2"))?.closingLines
         #expect(lines == [])
     }
+
+    @Test("into a chat that was deleted before its message came nothing is written", arguments: [true, false])
+    func chatEnded(_ isDeleted: Bool) {
+        var bridge = Bridge(isJournaled: true)
+        let names = [InteractionID("int_1")]
+        bridge.ended(session: SessionID("ses_1"), isDeleted: isDeleted, coming: names, at: .zero)
+        // That a chat has ended follows its deletion.
+        bridge.ended(session: SessionID("ses_1"), isDeleted: false, coming: names, at: .zero)
+        bridge.turnBegins(Self.opening, at: .zero)
+        let attempts = bridge.takeOrders().filter { if case .attempt = $0 { true } else { false } }
+        #expect(attempts.isEmpty == isDeleted)
+        let open = bridge.openTurns
+        #expect(open == (isDeleted ? 0 : 1))
+    }
 }

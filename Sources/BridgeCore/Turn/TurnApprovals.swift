@@ -120,9 +120,10 @@ extension Turn {
         return [post(.message(WholeMessage(part: part, text: line)))]
     }
 
-    /// The person deleted or archived the chat. A mirrored run goes on unseen; one of our own is stopped.
-    package mutating func chatDeleted(at now: Instant) -> [TurnOrder] {
-        guard opening.isMirrored, !isClosed else { return stopRequested(at: now) }
+    /// The person deleted or archived the chat. A mirrored run goes on unseen; one of our own is stopped, and says so where the
+    /// chat is kept: into one that was deleted nothing can be written (relay.md#codes).
+    package mutating func chatEnded(isDeleted: Bool, at now: Instant) -> [TurnOrder] {
+        guard isDeleted || opening.isMirrored, !isClosed else { return stopRequested(at: now) }
         return giveUp(at: now)
     }
 

@@ -8,7 +8,8 @@ extension LiveConnection {
     func take(_ update: RelayUpdate) {
         switch update.payload {
         case .message(let message, let sealedText): accept(message, isSealed: sealedText != nil, update)
-        case .stop(.sessionDeleted), .sessionEnded: chatDeleted(update)
+        case .stop(.sessionDeleted): chatEnded(update, isDeleted: true)
+        case .sessionEnded: chatEnded(update, isDeleted: false)
         case .stop: stop(update)
         case .approval(let approval, let decision, let details):
             change(update) {
@@ -102,13 +103,13 @@ extension LiveConnection {
     private static let sealedSentence =
         "This message is encrypted, and this bridge has no key for it. Start an unencrypted chat."
 
-    private func chatDeleted(_ update: RelayUpdate) {
+    /// That a chat has ended is said of an archived one, too (relay.md#others).
+    private func chatEnded(_ update: RelayUpdate, isDeleted: Bool) {
         guard let session = update.session else { return acknowledge(update) }
         forgetChat(session)
         let names = stopsForMessagesBeingAccepted(in: session, nil)
         change(update) { bridge, now in
-            for name in names { bridge.stopped(session: session, interaction: name, at: now) }
-            bridge.deleted(session: session, at: now)
+            bridge.ended(session: session, isDeleted: isDeleted, coming: names, at: now)
         }
     }
 

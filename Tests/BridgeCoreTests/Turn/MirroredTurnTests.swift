@@ -32,13 +32,22 @@ struct MirroredTurnTests {
                 == [.abandonLane, Make.abort, Make.resolve(.deny), .agentFree, .closed])
     }
 
-    @Test("so does a chat that the person deletes; a run of our own is stopped")
-    func deleted() {
+    @Test("so does a chat that the person deletes or archives", arguments: [true, false])
+    func ended(_ isDeleted: Bool) {
         var mirrored = Self.asking()
-        #expect(mirrored.chatDeleted(at: .zero) == [.abandonLane, .agentFree, .closed])
+        #expect(mirrored.chatEnded(isDeleted: isDeleted, at: .zero) == [.abandonLane, .agentFree, .closed])
         #expect(mirrored.outcome == .gone)
-        var own = Make.speaking("Let me look.")
-        #expect(own.chatDeleted(at: .zero) == [.note(.stopRequested), Make.abort])
+    }
+
+    @Test("a run of our own is stopped, and nothing more is written into a chat that was deleted")
+    func ownRun() {
+        var archived = Make.asking(detached: false)
+        let stopped = [.note(.stopRequested), Make.abort, Make.resolve(.deny)]
+        #expect(archived.chatEnded(isDeleted: false, at: .zero) == stopped)
+        var deleted = Make.asking(detached: false)
+        let gone = [.abandonLane, Make.abort, Make.resolve(.deny), .agentFree, .closed]
+        #expect(deleted.chatEnded(isDeleted: true, at: .zero) == gone)
+        #expect(archived.chatEnded(isDeleted: true, at: .zero) == [.abandonLane, .agentFree, .closed])
     }
 
     @Test("an approval that the relay will not show is left to others, and the bubble says so once")

@@ -1,0 +1,29 @@
+import BridgeModel
+
+/// Stops for messages that have not come yet: a Stop can overtake its message (DESIGN.md#the-turn-machine).
+///
+/// At most `limit` are remembered, each for the memory that `add` is given.
+struct RememberedStops: Sendable {
+    enum Kind: Sendable, Hashable {
+        case pressed
+        /// Nothing can be written into the chat any more.
+        case chatDeleted
+    }
+
+    static let limit = 1_000
+
+    private var stops: [InteractionID: (kind: Kind, at: Instant)] = [:]
+
+    mutating func add(_ name: InteractionID, _ kind: Kind, at now: Instant, memory: Duration) {
+        stops = stops.filter { now - $0.value.at < memory }
+        // That the chat is gone says more than that its message was stopped.
+        if stops[name]?.kind == .chatDeleted { return }
+        if stops.count < Self.limit { stops[name] = (kind, now) }
+    }
+
+    mutating func take(of opening: TurnOpening) -> Kind? {
+        let named = stops.keys.filter { opening.isNamed($0) }
+        let kinds = named.compactMap { stops.removeValue(forKey: $0)?.kind }
+        return kinds.contains(.chatDeleted) ? .chatDeleted : kinds.first
+    }
+}
