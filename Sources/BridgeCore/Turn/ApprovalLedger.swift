@@ -233,6 +233,9 @@ struct ApprovalLedger: Sendable, Hashable {
         switch (approval.state, settlement.outcome) {
         case (.decided(let ours), .decided(let theirs)) where (ours == .deny) == (theirs == .deny):
             return .confirmed
+        // A repeated decision: what comes of the first is there, so the agent had heard it (openclaw.md#others).
+        case (.decided, .unknown) where approval.followUpBegan:
+            return .confirmed
         case (_, .decided):
             approvals[settlement.id]?.decidedByPerson = true
             return .otherwise(settlement.outcome, detached: approval.detached)

@@ -156,4 +156,13 @@ struct ApprovalLedgerTests {
         }
         #expect(ask() == .refuseVisibly(.exec))
     }
+
+    @Test("a decision that is sent again is not told as unknown where what comes of it has begun")
+    mutating func repeated() {
+        _ = ask()
+        approvals.markDetached(id)
+        approvals.followUpBegan(RunID("exec-approval-followup:a1"))
+        _ = approvals.decided(id, .approve, agentAway: false, at: .zero)
+        #expect(approvals.settled(ApprovalSettlement(id: id, outcome: .unknown)) == .confirmed)
+    }
 }
