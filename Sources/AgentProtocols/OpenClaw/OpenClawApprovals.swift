@@ -29,7 +29,7 @@ extension OpenClawDecoder {
             title: request?["title"]?.string ?? (isPlugin ? "Plugin approval" : "Run a command"),
             message: request?["description"]?.string ?? request?["warningText"]?.string ?? "", command: command,
             host: request?["host"]?.string, call: request?["toolCallId"]?.string.map { ToolCallID($0) },
-            severity: severity, expiresAt: expiry(payload, at: now),
+            severity: severity, expiresAt: expiryToCome(payload, at: now),
             allowed: allowed.flatMap { $0.isEmpty ? nil : Set($0) })
         let asked = signal(nil, request ?? payload, .approvalRequested(made))
         guard detachesApprovals, !isPlugin else { return [asked] }
@@ -48,6 +48,11 @@ extension OpenClawDecoder {
             if let expiry = expiry(entry, at: now), expiry <= now { return [] }
             return approvalRequested(entry, plugin: false, at: now)
         }
+    }
+
+    /// What is asked only now waits, whatever its number says: taken at its word, the person's decision would never leave.
+    private func expiryToCome(_ payload: FrameNode, at now: Instant) -> Instant? {
+        expiry(payload, at: now).flatMap { $0 > now ? $0 : nil }
     }
 
     /// By the gateway's clock, as its challenge told it; without that by how long the approval was made to live.

@@ -110,6 +110,21 @@ struct OpenClawApprovalsTests {
         #expect(!talk.methods.contains("exec.approval.resolve"))
     }
 
+    @Test("what is asked only now waits, though its number says that it has expired", arguments: [-1, 0])
+    func expiredWhenAsked(_ seconds: Int64) {
+        let talk = Self.live(.e3)
+        talk.event("exec.approval.requested", Self.request(talk, seconds: seconds))
+        guard case .signal(let signal)? = talk.observations.last,
+            case .approvalRequested(let request) = signal.event
+        else {
+            Issue.record("no request")
+            return
+        }
+        #expect(request.expiresAt == nil)
+        Self.decide(talk)
+        #expect(talk.methods.contains("exec.approval.resolve"))
+    }
+
     @Test("what waits is asked for after a loss, and what expired by the gateway's clock is left out")
     func list() {
         let talk = Self.live(.e3)
