@@ -204,9 +204,12 @@ package struct Bridge: ~Copyable {
         if turnOfRun[run] == nil { turnOfRun[run] = id }
         let form = entries[id]?.turn.textForm
         change(id, at: now, isText: signal.event.isTransient) { $0.runEvent(signal.event, of: run, at: now) }
-        if isJournaled, entries[id]?.turn.textForm != form { unkept.insert(id) }
+        let newForm = entries[id]?.turn.textForm
+        if isJournaled, newForm != form { unkept.insert(id) }
         deliver(at: now)
-        if signal.event.changesCourse { keepChanged() }
+        // A message that has ended is in no delta while the bubble is not open, and no bus that tells segments tells it again to
+        // the next process: what follows would be streamed in its place.
+        if signal.event.changesCourse || newForm?.ended != form?.ended { keepChanged() }
         return true
     }
 
