@@ -36,12 +36,14 @@ struct WorldJudge {
         }
     }
 
-    /// What is never cut may go beyond the bound: here that is the ends and approvals of a few turns, and the call under way.
+    /// What is never cut may go beyond the bound: here that is the ends and approvals of a few turns, and of each turn the call that
+    /// was tried and is not answered.
     private mutating func judgeBytes(_ run: WorldRun) {
         guard let bound = plan.heldBytes else { return }
         for (index, side) in run.world.sides.enumerated() {
             let held = side.heldBytes.lanes
-            if held > bound + 50_000 { violation("side \(index) holds more than \(bound) bytes in its lanes", run) }
+            let tried = side.openTurns * WorldScript.longestOutput
+            if held > bound + 10_000 + tried { violation("side \(index) holds \(held) bytes in its lanes", run) }
         }
     }
 
@@ -232,9 +234,11 @@ struct WorldJudge {
             violation("\(name) has \(answers.count) bubbles", run)
         }
         // A day later nothing can be written under its interaction any more.
-        if isLate || (mayBeRefused && mayLoseText) { return }
+        if isLate || (mayBeRefused && mayLoseText(index)) { return }
         for answer in answers where !answer.isFinal { violation("\(name) was never ended", run) }
-        guard let answer = answers.first, answer.isFinal else { return judgeWhole(name, expected, said, run) }
+        // The filter would refuse the same words in a message, too: the notice is all that can be said.
+        if said.isEmpty, (answers.isEmpty ? chat : answers).contains(where: { $0.text == Self.blocked }) { return }
+        guard let answer = answers.first, answer.isFinal else { return judgeWhole(name, message, expected, said, run) }
         if answer.text.isEmpty { violation("\(name) ended empty", run) }
         judgeText(name, message, answer, expected, said, side, run)
     }
@@ -252,10 +256,10 @@ struct WorldJudge {
         if message.script.kind != .retry, !isRight, !wasStopped, !plan.themes.contains(.numbers) {
             violation("\(name) streamed \(streamed) of \(expected)", run)
         }
-        guard !wasStopped, message.script.kind != .fails else { return }
+        guard isToldWhole(message) else { return }
         // It was never handed over, and says so.
         if plan.themes.contains(.disk), side.gateway.begun[message.text] == nil, said.isEmpty { return }
-        if plan.themes.contains(.refusals) { return judgeWhole(name, expected, said, run) }
+        if plan.themes.contains(.refusals) { return judgeWhole(name, message, expected, said, run) }
         guard isExact(message) else { return }
         let text = message.script.text(plan.eras[message.side])
         // What was narrowed is said once in the chat.
@@ -275,20 +279,32 @@ struct WorldJudge {
         }
     }
 
-    private mutating func judgeWhole(_ name: String, _ expected: [String], _ said: [String], _ run: WorldRun) {
-        // Of what the relay refused several times over, the person may see nothing.
-        guard said != expected, !mayLoseText else { return }
+    private mutating func judgeWhole(
+        _ name: String, _ message: WorldPlan.Message, _ expected: [String], _ said: [String], _ run: WorldRun
+    ) {
+        guard said != expected, isToldWhole(message), !mayLoseText(message.side) else { return }
         violation("\(name) lost its text: \(said) instead of \(expected)", run)
     }
 
-    private var mayLoseText: Bool {
+    /// Of a run that was stopped or that failed the answer is what was heard by then, with a bubble or without one.
+    private func isToldWhole(_ message: WorldPlan.Message) -> Bool {
+        message.stopsAfter == nil && message.script.kind != .fails
+    }
+
+    private static let blocked = "The relay refused to show this answer."
+
+    /// Of what the relay refused several times over, by one fault or by several, the person may see nothing.
+    private func mayLoseText(_ side: Int) -> Bool {
         if plan.themes.contains(.numbers) { return true }
-        return plan.troubles.contains {
-            guard case .call(let fault) = $0.misfortune, case .refused(let status, _, _) = fault.kind else {
-                return false
-            }
-            return (400..<500).contains(status) && fault.count > 1 && plan.themes.contains(.refusals)
+        guard plan.themes.contains(.refusals) else { return false }
+        var refusals: [String: Int] = [:]
+        for trouble in plan.troubles where trouble.side == side {
+            guard case .call(let fault) = trouble.misfortune, case .refused(let status, _, _) = fault.kind,
+                (400..<500).contains(status), ![408, 425, 429].contains(status)
+            else { continue }
+            refusals[fault.method ?? "", default: 0] += fault.count
         }
+        return refusals.values.contains { $0 > 1 }
     }
 
     /// What the agent tells cannot be had again: numbers that mean nothing, and questions that an early gateway has forgotten.

@@ -86,6 +86,9 @@ package struct WorldScript: Sendable {
         segments.append("")
     }
 
+    /// In bytes, with room for what stands around it in its call.
+    static let longestOutput = 41_000
+
     /// Calls of tools with much to say, before all else.
     mutating func addPlenty(using random: inout SeededGenerator) {
         var steps: [GatewayScript.Timed] = []
