@@ -38,6 +38,8 @@ package struct TurnRecord: Sendable {
         package var isAccepted = false
         package var isStopping = false
         package var decisions: [Decision] = []
+        /// Approvals that ended their run: another one follows each of them.
+        package var detached: [ApprovalID] = []
     }
 
     package struct Decision: Sendable, Hashable {
@@ -58,7 +60,7 @@ package struct TurnRecord: Sendable {
                 Decision(
                     approval: $0.approval, subject: $0.subject, decision: $0.decision, scope: $0.scope,
                     decidedAt: $0.decidedAt, expiresAt: $0.expiresAt)
-            })
+            }, detached: turn.approvals.detached)
     }
 
     /// What was stored of the text after this record was made.

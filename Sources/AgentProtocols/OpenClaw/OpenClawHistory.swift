@@ -9,6 +9,9 @@ enum OpenClawHistory {
         /// Where the gateway keeps no key with its rows, the message is known by its text and time.
         var text: String?
         var sentAtMilliseconds: Int64?
+        /// Approvals that the run asked for, and those of other runs: the rows of a follow-up are known by the approval in its name.
+        var approvals: Set<ApprovalID> = []
+        var otherApprovals: Set<ApprovalID> = []
     }
 
     /// The text of one row of the assistant.
@@ -33,6 +36,10 @@ enum OpenClawHistory {
         var pieces: [Piece] = []
         var isAborted = false
         var includesFollowUp = false
+        /// The last row is the end of a run.
+        var isComplete = false
+        /// The run is over, and its follow-up goes on; its text, if the gateway tells.
+        var followUp: (run: RunID, text: String?)?
 
         var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
 
@@ -60,26 +67,30 @@ enum OpenClawHistory {
 
     static func finding(of question: Question, in payload: FrameNode?) -> Finding {
         var finding = Finding(course: course(of: question.run, in: payload))
-        var isComplete = false
+        finding.followUp = followUp(of: question, in: payload)
+        var mayBeFollowed = false
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
+            let isFollowUp = name(row)?.hasPrefix(followUpPrefix) == true && name(row) != question.run.text
+            // Whose it is nobody knows: not this run's while that has not ended, nor where it is known what the run asked for.
+            let isStrange = isFollowUp && !isOurs(row, question)
+            if isStrange, !question.approvals.isEmpty || !(mayBeFollowed || finding.includesFollowUp) { continue }
             // A run emits nothing after its end: later rows belong to a follow-up (openclaw.md#approvals).
-            let beginsFollowUp = isComplete && !finding.isAborted
-            isComplete = false
+            let beginsFollowUp = finding.isComplete && !finding.isAborted
+            finding.isComplete = false
             guard row["role"]?.holds("assistant") == true else { continue }
             let isOurAbort = key(row) == "\(question.run.text):assistant"
             let reason = row["stopReason"]?.string
-            isComplete = isOurAbort || reason.map { !toolReasons.contains($0) } ?? false
+            let callsTool = reason.map { toolReasons.contains($0) } ?? false
+            mayBeFollowed = !callsTool
+            finding.isComplete = isOurAbort || (reason != nil && !callsTool)
             finding.isAborted = finding.isAborted || isOurAbort || reason == "aborted"
             var piece = piece(row["content"]?.contentText ?? "", row)
-            piece.beginsFollowUp = beginsFollowUp
-            if !question.run.text.hasPrefix(followUpPrefix) {
-                let isNamed = row["__openclaw"]?["runId"]?.string?.hasPrefix(followUpPrefix) == true
-                if isNamed, !finding.includesFollowUp { piece.beginsFollowUp = true }
-                if isNamed || beginsFollowUp { finding.includesFollowUp = true }
+            piece.beginsFollowUp = beginsFollowUp || (isFollowUp && !finding.includesFollowUp)
+            if isFollowUp || (beginsFollowUp && !question.run.text.hasPrefix(followUpPrefix)) {
+                finding.includesFollowUp = true
             }
             finding.pieces.append(piece)
         }
-        if finding.course == .undecided, isComplete { finding.course = .over }
         return finding
     }
 
@@ -103,23 +114,59 @@ enum OpenClawHistory {
         return payload?["sessionInfo"]?["hasActiveRun"]?.flag == false ? .over : .undecided
     }
 
-    /// The rows after the question, up to the next one of a user; without a question those that name the run.
+    /// Of a follow-up that goes on while the run itself is over.
+    private static func followUp(of question: Question, in payload: FrameNode?) -> (run: RunID, text: String?)? {
+        let running = payload?["inFlightRun"]
+        let active = payload?["sessionInfo"]?["activeRunIds"]?.elements.compactMap(\.string) ?? []
+        let named = (running?["runId"]?.string).map { [$0] } ?? []
+        guard !(named + active).contains(question.run.text),
+            let next = (named + active).first(where: { asks($0, question.approvals) })
+        else { return nil }
+        return (RunID(next), named.contains(next) ? running?["text"]?.string : nil)
+    }
+
+    /// The rows that name the run, or a follow-up of it, wherever they stand; without a name those after the question, up to the next
+    /// one of a user.
     private static func rows(of question: Question, in rows: [FrameNode], _ finding: inout Finding) -> [FrameNode] {
         func isUser(_ row: FrameNode) -> Bool { row["role"]?.holds("user") == true }
         let start =
             rows.lastIndex { isUser($0) && key($0) == question.run.text }
             ?? rows.lastIndex { isUser($0) && key($0) == nil && isSame($0, question) }
         guard let start else {
-            let named = rows.filter {
-                !isUser($0)
-                    && ($0["__openclaw"]?["runId"]?.equals(question.run.text) == true
-                        || key($0) == "\(question.run.text):assistant")
-            }
+            let named = rows.filter { !isUser($0) && isOurs($0, question) }
             finding.isQuestionThere = !named.isEmpty
             return named
         }
         finding.isQuestionThere = true
-        return Array(rows[(start + 1)...].prefix { !isUser($0) })
+        let later = rows[(start + 1)...]
+        let next = later.firstIndex(where: isUser) ?? later.endIndex
+        let asked = Set(rows.filter(isUser).compactMap(key))
+        return later.indices.filter { index in
+            let row = later[index]
+            if isUser(row) { return false }
+            if isOurs(row, question) { return true }
+            guard index < next else { return false }
+            return name(row).map { !asked.contains($0) && !asks($0, question.otherApprovals) } ?? true
+        }.map { later[$0] }
+    }
+
+    private static func isOurs(_ row: FrameNode, _ question: Question) -> Bool {
+        if key(row) == "\(question.run.text):assistant" { return true }
+        guard let name = name(row) else { return false }
+        return name == question.run.text || asks(name, question.approvals)
+    }
+
+    /// The run of a row, where the gateway tells it.
+    private static func name(_ row: FrameNode) -> String? { row["__openclaw"]?["runId"]?.string }
+
+    private static func asks(_ run: String, _ approvals: Set<ApprovalID>) -> Bool {
+        run.hasPrefix(followUpPrefix) && approvals.contains { isFollowUp(RunID(run), of: $0) }
+    }
+
+    /// A follow-up's id begins with the approval's (openclaw.md#approvals).
+    static func isFollowUp(_ run: RunID, of approval: ApprovalID) -> Bool {
+        let stem = followUpPrefix + approval.text
+        return run.text == stem || run.text.hasPrefix("\(stem):")
     }
 
     private static func isSame(_ row: FrameNode, _ question: Question) -> Bool {

@@ -92,6 +92,7 @@ struct ApprovalLedger: Sendable, Hashable {
     private(set) var nextExpiry: Instant?
 
     var all: [ApprovalID] { order }
+    var detached: [ApprovalID] { order.filter { approvals[$0]?.detached == true } + detachedEarly.sorted() }
     /// A detached approval that is undecided.
     var hasDetachedOpen: Bool { approvals.values.contains { $0.detached && $0.state == .open } }
     /// Something is to come after the run: a decided one whose follow-up has not begun, or one of which only the pause is known.

@@ -85,7 +85,8 @@ package final class OpenClawLink: AgentLink {
                 session.adopt(
                     run, in: opening.agentSession, text: run == opening.run ? opening.message?.text : nil,
                     stage: forwarded.isAccepted ? .accepted : .handedOver, isStopped: forwarded.isStopping,
-                    sentAtMilliseconds: sent(at: opening.receivedAt), at: now, wallMilliseconds: wall)
+                    approvals: forwarded.detached, sentAtMilliseconds: sent(at: opening.receivedAt), at: now,
+                    wallMilliseconds: wall)
             }
             for decided in forwarded.decisions {
                 session.adopt(

@@ -13,10 +13,10 @@ extension OpenClawSession {
     /// history is found by what was asked. The run is then recovered as after a lost link: one that was accepted is looked up and told
     /// as `lookedUp`; one that was handed over is sent again under its key while the gateway must know that key, else the history
     /// is asked first (openclaw.md#disconnects). One that was being stopped is not sent again. `text` is what was sent, nil for a run that no
-    /// message of ours began.
+    /// message of ours began; `approvals` are what its turn was asked for.
     package mutating func adopt(
         _ run: RunID, in session: AgentSession, text: String?, stage: AdoptedStage, isStopped: Bool = false,
-        sentAtMilliseconds: Int64, at now: Instant, wallMilliseconds: Int64
+        approvals: [ApprovalID] = [], sentAtMilliseconds: Int64, at now: Instant, wallMilliseconds: Int64
     ) {
         guard runs[run] == nil, runs.count < Self.runsLimit else { return }
         sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
@@ -33,6 +33,7 @@ extension OpenClawSession {
         questions[run] = Asked(
             question: .init(run: run, text: text, sentAtMilliseconds: text == nil ? nil : sentAtMilliseconds),
             at: sentAt)
+        for approval in approvals { expectFollowUp(of: approval, after: run, in: session, at: now) }
     }
 
     /// To be called before `start`, for a decision that was handed over and is not known to have been taken. It is sent again;

@@ -71,17 +71,49 @@ extension OpenClawSession {
                 finish(run, .unknown, at: now)
                 continue
             }
-            let finding = OpenClawHistory.finding(of: questions[run]?.question ?? .init(run: run), in: payload)
+            let finding = OpenClawHistory.finding(of: question(about: run), in: payload)
             lookUps[run]?.finding = finding
+            if let next = finding.followUp, let session = lookUps[run]?.session {
+                followsUp(next.run, next.text, in: session, at: now)
+                finish(run, .running(text: nil), at: now)
+                ended(run)
+                continue
+            }
             switch finding.course {
             case .running(let text): finish(run, .running(text: text), at: now)
             case .over: fetchRows(of: run, finding, at: now)
             // Its end was told already.
             case .undecided where self.runs[run]?.heldEnd != nil: fetchRows(of: run, finding, at: now)
             case .undecided where lookUps[run]?.step == .lastHistory: fetchRows(of: run, finding, at: now)
+            case .undecided where finding.isComplete && !mayBeAnothers(run, at: now):
+                fetchRows(of: run, finding, at: now)
             case .undecided: wait(for: run, at: now)
             }
         }
+    }
+
+    private func question(about run: RunID) -> OpenClawHistory.Question {
+        var question = questions[run]?.question ?? .init(run: run)
+        for (other, asked) in questions where other != run {
+            question.otherApprovals.formUnion(asked.question.approvals)
+        }
+        question.otherApprovals.subtract(question.approvals)
+        return question
+    }
+
+    /// The last row after the question may be a follow-up's of another run, where rows have no names: that it is complete says
+    /// nothing then.
+    private func mayBeAnothers(_ run: RunID, at now: Instant) -> Bool {
+        let ours = questions[run]?.question.approvals ?? []
+        return awaited.contains { approval, followUp in
+            followUp.session == lookUps[run]?.session && followUp.until > now && !ours.contains(approval)
+        }
+    }
+
+    /// It began while nobody listened: from here it is a run like any other.
+    private mutating func followsUp(_ run: RunID, _ text: String?, in session: AgentSession, at now: Instant) {
+        let event = text.map { RunEvent.text(.snapshot($0)) } ?? .started
+        take([.signal(RunSignal(run: run, session: session, event: event))], at: now)
     }
 
     private mutating func wait(for run: RunID, at now: Instant) {
@@ -152,11 +184,13 @@ extension OpenClawSession {
     }
 
     /// An inline approval holds its run. Where the run is over and its session's question is open, it is a detached one, and the
-    /// frames that said so were lost (openclaw.md#approvals).
-    private mutating func tellDetached(of run: RunID, in session: AgentSession) {
-        for approval in listedApprovals.keys.sorted() where listedApprovals[approval] == session {
+    /// frames that said so were lost (openclaw.md#approvals); unless it is known to be another run's.
+    private mutating func tellDetached(of run: RunID, in session: AgentSession, at now: Instant) {
+        let others = question(about: run).otherApprovals
+        for approval in listedApprovals.keys.sorted()
+        where listedApprovals[approval] == session && !others.contains(approval) {
             let call = PausedCall(call: nil, approval: approval)
-            observed([.signal(RunSignal(run: run, session: session, event: .paused(call)))])
+            take([.signal(RunSignal(run: run, session: session, event: .paused(call)))], at: now)
         }
     }
 
@@ -220,7 +254,7 @@ extension OpenClawSession {
         if known.settlesSend {
             sendLookedUp(run, isThere: result.isFound ? true : known.finding?.isQuestionThere, at: now)
         }
-        if case .ended = result { tellDetached(of: run, in: known.session) }
+        if case .ended = result { tellDetached(of: run, in: known.session, at: now) }
         forgetSettled(in: known.session)
         if known.isAsked {
             observed([.lookedUp(run, result)])

@@ -59,7 +59,15 @@ extension OpenClawSession {
         var resendAt: Instant?
     }
 
+    struct AwaitedFollowUp {
+        var session: AgentSession
+        /// Some are lost (openclaw.md#approvals): it is not awaited for ever.
+        var until: Instant
+    }
+
     static var runsLimit: Int { 256 }
+    /// From the decision to the follow-up's end.
+    private static var followUpPatience: Duration { .seconds(600) }
     /// As long as the core owes it.
     private static var stopLife: Duration { .seconds(24 * 3_600) }
     /// The gateway knows a key for 300 s (openclaw.md#chatsend); the rest is for the way there.
@@ -287,7 +295,8 @@ extension OpenClawSession {
         case .finished, .failed:
             if let run = signal.run { ended(run) }
             return
-        case .started, .text, .tool, .paused, .retrying: break
+        case .paused(let call): expectFollowUp(of: call.approval, after: signal.run, in: signal.session, at: now)
+        case .started, .text, .tool, .retrying: break
         }
         guard let run = signal.run else { return }
         if runs[run] == nil, run.text.hasPrefix(Self.followUpPrefix), let session = signal.session,
@@ -299,7 +308,28 @@ extension OpenClawSession {
         runs[run]?.misses = 0
     }
 
+    mutating func expectFollowUp(
+        of approval: ApprovalID, after run: RunID?, in session: AgentSession?, at now: Instant
+    ) {
+        if let run { questions[origin(of: run)]?.question.approvals.insert(approval) }
+        guard let session else { return }
+        if awaited.count >= Self.runsLimit { awaited.removeAll() }
+        awaited[approval] = AwaitedFollowUp(session: session, until: now + Self.approvalLife + Self.followUpPatience)
+    }
+
+    /// What a follow-up asks for belongs to the run that it follows.
+    private func origin(of run: RunID) -> RunID {
+        guard run.text.hasPrefix(Self.followUpPrefix) else { return run }
+        let asked = questions.filter {
+            $0.value.question.approvals.contains { OpenClawHistory.isFollowUp(run, of: $0) }
+        }
+        return asked.keys.min() ?? run
+    }
+
     mutating func ended(_ run: RunID) {
+        if run.text.hasPrefix(Self.followUpPrefix) {
+            awaited = awaited.filter { !OpenClawHistory.isFollowUp(run, of: $0.key) }
+        }
         runs[run] = nil
         stops[run] = nil
         if lookUps[run]?.isAsked == false { lookUps[run] = nil }

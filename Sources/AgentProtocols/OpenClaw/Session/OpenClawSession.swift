@@ -76,6 +76,8 @@ package struct OpenClawSession: ~Copyable {
     /// Of these, those that were settled while it was asked what became of their run.
     var settledWhileAsked: Set<ApprovalID> = []
     var isListing = false
+    /// Approvals that end their run: another run will follow each of them.
+    var awaited: [ApprovalID: AwaitedFollowUp] = [:]
     var lookUps: [RunID: LookUp] = [:]
     var sessionNames = SessionNames()
 
