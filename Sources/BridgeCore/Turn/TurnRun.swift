@@ -21,7 +21,7 @@ extension Turn {
             retrying = true
             if !agentAway { deadlines.retry = now + settings.retryPatience }
             return []
-        case .finished(let end): return settle(end.joined(along: text.whole), of: run, at: now, mayAsk: true)
+        case .finished(let end): return settle(end.joined(along: streamed), of: run, at: now, mayAsk: true)
         case .failed(let failure): return fail(failure, at: now)
         }
     }
@@ -92,7 +92,7 @@ extension Turn {
             guard let known, text.base.isEmpty else { return [] }
             return moved(text.caughtUp(with: known))
         case .ended(let found):
-            let end = found.joined(along: text.whole)
+            let end = found.joined(along: streamed)
             // Of the first run alone, while its follow-up is the one that is missing.
             guard text.base.isEmpty || coversFollowUp(end) else { return isUnknown(at: now) }
             deadlines.look = nil
@@ -109,11 +109,14 @@ extension Turn {
 
     private mutating func lookedUpWhileHolding(_ lookup: RunLookup, at now: Instant) -> [TurnOrder] {
         if case .ended(let found) = lookup {
-            let end = found.joined(along: text.whole)
+            let end = found.joined(along: streamed)
             if coversFollowUp(end) { return settle(end, of: opening.run, at: now, mayAsk: false) }
         }
         return deadlines.ask == nil ? [] : concludeWithoutFollowUp(at: now)
     }
+
+    /// What the agent is known to have said in one piece: where a piece is missing, that is what was told to the phone before it.
+    private var streamed: String { text.isTorn ? preview.streamed : text.whole }
 
     /// The history's text goes beyond the first run's: its follow-up is in it.
     func coversFollowUp(_ end: RunEnd) -> Bool {

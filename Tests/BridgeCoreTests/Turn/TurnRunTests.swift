@@ -152,6 +152,16 @@ struct TurnRunTests {
             ])
     }
 
+    @Test("after a restart, white space that was not streamed yet is the history's")
+    func holeAfterSpace() {
+        var turn = Make.running()
+        _ = turn.on(.text(.segment("One ")))
+        turn.resume(after: "One", settings: TurnSettings())
+        _ = turn.on(.text(.segment("Two")))
+        let rows = ["One ", "Two"].map { RunEnd.Row($0, beginsParagraph: true) }
+        #expect(turn.on(.finished(RunEnd(rows: rows))).contains(Make.end("One \n\nTwo", .stop)))
+    }
+
     @Test("what comes after the end is counted and changes nothing")
     func afterEnd() {
         var turn = Make.speaking("Hi")
