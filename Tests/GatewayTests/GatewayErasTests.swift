@@ -59,6 +59,15 @@ struct GatewayErasTests {
         #expect(world.ends() == [Scenario.approval.text(.e2)])
     }
 
+    @Test("what was said just before a failure is told before it", arguments: GatewayEra.allCases)
+    func failsAtOnce(_ era: GatewayEra) {
+        let script = GatewayScript((100, .says("One ")), (40, .says("two.")), (50, .fails("overloaded")))
+        let world = LiveWorld(era, scripts: ["Question?": script])
+        world.writes("Question?", after: .seconds(1))
+        world.play()
+        #expect(world.ends().map { $0.hasPrefix("One two.\n\n") } == [true])
+    }
+
     @Test("a denial reaches the gateway, and the run goes on without the tool", arguments: GatewayEra.allCases)
     func denied(_ era: GatewayEra) {
         let world = Scenario.approval.world(era)

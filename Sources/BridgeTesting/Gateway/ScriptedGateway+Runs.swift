@@ -176,6 +176,8 @@ extension ScriptedGateway {
 
     mutating func verdict(_ id: String, _ why: String, at now: Instant) {
         guard runs[id]?.isOver == false else { return }
+        // What was paced goes out before the last word, whatever that is (openclaw.md#chat).
+        tellText(id, trimmed: true, at: now)
         runs[id]?.state = .failed(why)
         terminal(id, "error", ["errorMessage": "\(why)", "errorKind": "unknown"])
     }
