@@ -311,11 +311,20 @@ struct WorldJudge {
     private func isExact(_ message: WorldPlan.Message) -> Bool {
         if plan.themes.contains(.numbers) { return false }
         let isQuestion = message.script.kind == .approval || message.script.kind == .detached
-        if plan.eras[message.side] == .e1, isQuestion, plan.themes.contains(where: { $0 == .kills || $0 == .agentLink })
-        {
-            return false
+        return !(plan.eras[message.side] == .e1 && isQuestion && losesAgent(message.side))
+    }
+
+    /// An early gateway has no list of what it asked while the bridge was away (openclaw.md#others).
+    private func losesAgent(_ side: Int) -> Bool {
+        plan.troubles.contains { trouble in
+            switch trouble.misfortune {
+            case .kill: true
+            case .cutGateway, .cutGatewayBehind, .deafGateway, .gatewayRestarts, .pairing: trouble.side == side
+            case .cutRelay, .cutRelayBehind, .relayAway, .call, .socket, .lossyCalls, .fullDisk, .slowDisk,
+                .deletesChat, .foreignRun, .job, .revokes, .distortsNumbers:
+                false
+            }
         }
-        return true
     }
 
     private mutating func judgeRun(
