@@ -77,7 +77,7 @@ let package = Package(
         room("Transport", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CCurl"]),
         room("LocalServer", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
         room("Crypto", ["BridgeModel", "COpenSSL"]),
-        room("Files", ["BridgeModel"]),
+        room("Files", ["BridgeModel", "Sealing"]),
         room("Journal", ["BridgeModel", "Locking", "CSQLite"]),
 
         // The service, the relay to develop against, the doubles.
@@ -145,7 +145,7 @@ let package = Package(
             exclude: ["Golden"]),
         tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
-        tests("FilesTests", ["BridgeModel", "Files", "Locking"]),
+        tests("FilesTests", ["BridgeModel", "Files", "Locking", "Sealing"]),
         tests("JournalTests", ["BridgeModel", "CSQLite", "Journal", "Locking", "WireTesting"]),
         // Journals of earlier versions, read by this one.
         tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Journal"]),

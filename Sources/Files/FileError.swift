@@ -8,6 +8,8 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         case tooLarge
         /// It was read and is not what it must be.
         case malformed
+        /// Another user of the machine owns it.
+        case foreign
         /// Another process holds it.
         case inUse
     }

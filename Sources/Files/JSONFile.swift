@@ -3,9 +3,10 @@ import FoundationEssentials
 /// A private file with one JSON value.
 enum JSONFile {
     static func read<Value: Decodable>(
-        _ type: Value.Type, from path: String, remedy: String
+        _ type: Value.Type, from path: String, remedy: String, atMost limit: Int = PrivateFile.limit,
+        ownedBy owner: UInt32? = nil
     ) throws(FileError) -> (value: Value, warning: String?)? {
-        guard let content = try PrivateFile.read(path) else { return nil }
+        guard let content = try PrivateFile.read(path, atMost: limit, ownedBy: owner) else { return nil }
         do {
             return (try JSONDecoder().decode(type, from: Data(content.bytes)), content.warning)
         } catch {

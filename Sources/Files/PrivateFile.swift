@@ -12,8 +12,10 @@ package enum PrivateFile {
     /// Nothing that is kept here comes near it.
     package static let limit = 1 << 20
 
-    /// Nil when there is no such file.
-    package static func read(_ path: String, atMost limit: Int = PrivateFile.limit) throws(FileError) -> Content? {
+    /// Nil when there is no such file. A file that is believed because of whose it is has to be of the user `owner`.
+    package static func read(
+        _ path: String, atMost limit: Int = PrivateFile.limit, ownedBy owner: UInt32? = nil
+    ) throws(FileError) -> Content? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -23,6 +25,12 @@ package enum PrivateFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             throw FileError(.unreadable, "\(path) is no ordinary file; remove it, or name another directory")
+        }
+        if let owner, status.st_uid != owner {
+            throw FileError(
+                .foreign,
+                "\(path) belongs to another user (\(status.st_uid)), who may have put keys of their own into it; move it away, "
+                    + "or run: chown \(owner) \(path)")
         }
         let isOpen = status.st_mode & (S_IRWXG | S_IRWXO) != 0
         return Content(

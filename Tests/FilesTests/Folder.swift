@@ -25,6 +25,10 @@ final class Folder {
         return String(decoding: data, as: UTF8.self)
     }
 
+    func names(in folder: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: path + "/" + folder)) ?? []).sorted()
+    }
+
     var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 
     /// The permission bits of something in it.

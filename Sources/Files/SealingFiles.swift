@@ -1,0 +1,154 @@
+package import BridgeModel
+import Glibc
+package import Sealing
+
+/// The keys of sealed chats and what is known of devices, a pair of files for each connection.
+///
+/// `session-keys.json` is the reference bridge's own, so that either bridge can go on where the other stopped
+/// (relay.md#credentials-on-disk); `sealing.json` beside it has what that one does not keep. Each is written whole or not at all. They
+/// belong in the configuration directory; where that cannot be written, they are in the state directory.
+package struct SealingFiles: Sendable {
+    private struct SecretForm: Codable {
+        /// 64 hexadecimal digits.
+        var secretHex: String
+        var createdAt: String
+    }
+
+    package struct Loaded: Sendable {
+        package var stored: StoredKeyRing
+        /// For people: files that others may read, and the like.
+        package var warnings: [String]
+    }
+
+    /// 10,000 chats with the longest names, and then some.
+    private static let limit = 16 << 20
+    private static let keysRemedy =
+        "put back a copy of it, or delete it: then nothing more is read in the chats that are sealed now, and new ones have to be begun"
+
+    private let configDirectory: String?
+    private let stateDirectory: String
+    private let owner: UInt32
+
+    package init(configDirectory: String?, stateDirectory: String, owner: UInt32 = geteuid()) {
+        self.configDirectory = configDirectory
+        self.stateDirectory = stateDirectory
+        self.owner = owner
+    }
+
+    // MARK: Keys
+
+    package func load(_ connection: ConnectionName) throws(FileError) -> Loaded {
+        let keys = try newest(StoredKeyRing.Keys.self, "session-keys", connection, remedy: Self.keysRemedy) {
+            $0.savedAt
+        }
+        let devices = try newest(
+            StoredKeyRing.Devices.self, "sealing", connection,
+            remedy: "put back a copy of it, or delete it: then devices have to be allowed anew"
+        ) { $0.savedAt }
+        return Loaded(
+            stored: StoredKeyRing(keys: keys.value ?? StoredKeyRing.Keys(), devices: devices.value),
+            warnings: keys.warnings + devices.warnings)
+    }
+
+    /// Returns when the disk has both. Says where they are, if that is not where they belong.
+    package func save(
+        _ stored: StoredKeyRing, of connection: ConnectionName, wallMilliseconds: Int64
+    ) throws(FileError) -> String? {
+        let time = JSONFile.timestamp(wallMilliseconds)
+        var stored = stored
+        stored.keys.savedAt = time
+        stored.devices?.savedAt = time
+        // The devices first: what they say of a key that is not there yet is not asked for, but a key without them would count as
+        // somebody else's.
+        let devices = try stored.devices.map { devices throws(FileError) in try write(devices, "sealing", connection) }
+        let keys = try write(stored.keys, "session-keys", connection)
+        return keys ?? devices ?? nil
+    }
+
+    /// With the connection's credentials. Whether there were any.
+    package func delete(_ connection: ConnectionName) throws(FileError) -> Bool {
+        var isFound = false
+        for name in ["session-keys", "sealing", "relay-device"] {
+            for path in paths(name, connection) where try PrivateFile.remove(path) { isFound = true }
+        }
+        return isFound
+    }
+
+    // MARK: The device's secret
+
+    /// From the credentials, where pairing has put it; else from a file of its own, for a token that came another way. `make` gives a
+    /// new one where there is none. A damaged one is not replaced in silence: every chat's key would have to be granted again.
+    package func deviceSecret(
+        of connection: ConnectionName, in credentials: RelayCredentials?, wallMilliseconds: Int64,
+        make: () -> SecretKey
+    ) throws(FileError) -> (secret: SecretKey, warning: String?) {
+        if let text = credentials?.bridgeSecret?.text {
+            guard let secret = SecretKey(hex: text) else {
+                throw FileError(
+                    .malformed,
+                    "the credentials of \(connection) have a bridgeSecretHex that is not 64 hexadecimal digits; "
+                        + "run: sophon-bridge pair")
+            }
+            return (secret, nil)
+        }
+        let remedy = "put back a copy of it, or delete it: then the phone's chats have to grant their keys anew"
+        for path in paths("relay-device", connection) {
+            guard
+                let (form, warning) = try JSONFile.read(
+                    SecretForm.self, from: path, remedy: remedy, ownedBy: owner)
+            else { continue }
+            guard let secret = SecretKey(hex: form.secretHex) else {
+                throw FileError(.malformed, "\(path) holds no device's secret; \(remedy)")
+            }
+            return (secret, warning)
+        }
+        let secret = make()
+        let form = SecretForm(secretHex: secret.hex, createdAt: JSONFile.timestamp(wallMilliseconds))
+        return (secret, try write(form, "relay-device", connection))
+    }
+
+    // MARK: Within
+
+    /// Where a file belongs, and where it is instead.
+    private func paths(_ name: String, _ connection: ConnectionName) -> [String] {
+        let file = connection.text == "default" ? "/\(name).json" : "/\(name).\(connection.text).json"
+        return [configDirectory, stateDirectory].compactMap { $0 }.map { $0 + file }
+    }
+
+    private func newest<Form: Decodable>(
+        _ type: Form.Type, _ name: String, _ connection: ConnectionName, remedy: String, _ savedAt: (Form) -> String?
+    ) throws(FileError) -> (value: Form?, warnings: [String]) {
+        var found: Form?
+        var warnings: [String] = []
+        for path in paths(name, connection) {
+            guard
+                let (value, warning) = try JSONFile.read(
+                    type, from: path, remedy: remedy, atMost: Self.limit, ownedBy: owner)
+            else { continue }
+            if let warning { warnings.append(warning) }
+            // The later in the list was written when the earlier could not be.
+            if let known = found.flatMap(savedAt), let time = savedAt(value), time < known { continue }
+            found = value
+        }
+        return (found, warnings)
+    }
+
+    private func write(_ form: some Encodable, _ name: String, _ connection: ConnectionName) throws(FileError)
+        -> String?
+    {
+        let paths = paths(name, connection)
+        guard let first = paths.first, paths.count > 1 else {
+            try JSONFile.write(form, to: paths[0])
+            return nil
+        }
+        do {
+            try JSONFile.write(form, to: first)
+        } catch  where error.code == .unwritable {
+            try JSONFile.write(form, to: paths[1])
+            return "\(error.message). The keys of sealed chats are in \(paths[1]) instead"
+        }
+        // What stands in the second place is older now, whatever its time says.
+        try PrivateFile.remove(paths[1])
+        return nil
+    }
+}

@@ -1,0 +1,197 @@
+import BridgeModel
+import Files
+import FoundationEssentials
+import Glibc
+import Sealing
+import Testing
+
+@Suite("Keys of sealed chats on disk")
+struct SealingFilesTests {
+    private static let standard = ConnectionName("default")
+    private static let hex = String(repeating: "0a", count: 32)
+    private let folder: Folder
+    private var files: SealingFiles {
+        SealingFiles(configDirectory: folder.path + "/config", stateDirectory: folder.path + "/state")
+    }
+
+    init() throws { folder = try Folder() }
+
+    private func key(_ byte: UInt8) throws -> SecretKey {
+        try #require(SecretKey([UInt8](repeating: byte, count: 32)))
+    }
+
+    private func stored(_ keys: [String: String]) throws -> StoredKeyRing {
+        let devices = """
+            {"version":1,"deviceID":"d","pairedAt":5,"hasPinned":true,"hasHeldKey":true,"devices":[],
+            "chats":{"ses_1":{"number":0,"isOurs":true,"granted":["p"],"older":[]}}}
+            """
+        return StoredKeyRing(
+            keys: .init(keys: keys),
+            devices: try JSONDecoder().decode(StoredKeyRing.Devices.self, from: Data(devices.utf8)))
+    }
+
+    @Test("the reference bridge's file is read as it is")
+    func referenceFile() throws {
+        try folder.put(
+            #"{ "keys": { "ses_1": "\#(Self.hex)" }, "savedAt": "2026-05-06T07:08:09.123Z" }"#,
+            "config/session-keys.json")
+        let loaded = try files.load(Self.standard)
+        #expect(loaded.stored.keys.keys == ["ses_1": Self.hex])
+        #expect(loaded.stored.devices == nil)
+        #expect(loaded.warnings.isEmpty)
+    }
+
+    @Test("what is written has the reference bridge's form, for its owner alone, and is read again")
+    func form() throws {
+        #expect(
+            try files.save(stored(["ses_1": Self.hex]), of: Self.standard, wallMilliseconds: 1_770_000_000_123)
+                == nil)
+        #expect(
+            folder.text("config/session-keys.json") == """
+                {
+                  "keys" : {
+                    "ses_1" : "\(Self.hex)"
+                  },
+                  "savedAt" : "2026-02-02T02:40:00.123Z"
+                }
+                """)
+        for name in ["config/session-keys.json", "config/sealing.json"] { #expect(folder.mode(name) == 0o600) }
+        let loaded = try files.load(Self.standard).stored
+        #expect(loaded.keys.keys == ["ses_1": Self.hex])
+        #expect(loaded.devices?.chats == (try stored([:]).devices?.chats))
+        #expect(loaded.devices?.deviceID == "d")
+    }
+
+    @Test("nothing there is nothing stored")
+    func nothing() throws {
+        let loaded = try files.load(Self.standard)
+        #expect(loaded.stored == StoredKeyRing())
+        #expect(try !files.delete(Self.standard))
+    }
+
+    @Test("each connection has keys of its own, and they go with it")
+    func connections() throws {
+        let work = ConnectionName("work")
+        _ = try files.save(stored(["a": Self.hex]), of: Self.standard, wallMilliseconds: 0)
+        _ = try files.save(stored(["b": Self.hex]), of: work, wallMilliseconds: 0)
+        #expect(
+            folder.names(in: "config")
+                == ["sealing.json", "sealing.work.json", "session-keys.json", "session-keys.work.json"])
+        #expect(try files.load(work).stored.keys.keys == ["b": Self.hex])
+        #expect(try files.delete(work))
+        #expect(try files.load(work).stored == StoredKeyRing())
+        #expect(try files.load(Self.standard).stored.keys.keys == ["a": Self.hex])
+    }
+
+    @Test(
+        "half of a file, or another file, is refused with what to do, and nothing of it is shown",
+        arguments: [
+            #"{ "keys": { "ses_1": "\#(hex)"#, #"{ "keys": { "ses_1": 5 } }"#, #"{ "savedAt": "x" }"#, "", "[]",
+            "\u{0}",
+        ])
+    func damaged(text: String) throws {
+        try folder.put(text, "config/session-keys.json")
+        do {
+            _ = try files.load(Self.standard)
+            Issue.record("it was read")
+        } catch {
+            #expect(error.code == .malformed)
+            #expect(error.message.contains("session-keys.json") && error.message.contains("delete it"))
+            #expect(!error.message.contains("0a0a"))
+        }
+        #expect(folder.text("config/session-keys.json") == text)
+    }
+
+    @Test("the other file is judged as strictly")
+    func damagedDevices() throws {
+        try folder.put(#"{"version":1}"#, "config/sealing.json")
+        #expect { try files.load(Self.standard) } throws: { ($0 as? FileError)?.code == .malformed }
+    }
+
+    @Test("a file of another user is refused: it may hold keys that they know")
+    func foreign() throws {
+        let theirs = SealingFiles(
+            configDirectory: folder.path + "/config", stateDirectory: folder.path + "/state", owner: geteuid() + 1)
+        try folder.put(#"{ "keys": {} }"#, "config/session-keys.json")
+        #expect {
+            try theirs.load(Self.standard)
+        } throws: {
+            guard let error = $0 as? FileError else { return false }
+            return error.code == .foreign && error.message.contains("chown")
+        }
+    }
+
+    @Test("a file that others may read is read, and told")
+    func readable() throws {
+        try folder.put(#"{ "keys": {} }"#, "config/session-keys.json", mode: 0o644)
+        #expect(try files.load(Self.standard).warnings.count == 1)
+    }
+
+    @Test("where the configuration's directory cannot be written, the state's has the keys, and they count")
+    func readOnly() throws {
+        try folder.put(
+            #"{ "keys": { "old": "\#(Self.hex)" }, "savedAt": "2026-01-01T00:00:00.000Z" }"#, "config/session-keys.json"
+        )
+        // A directory in the file's place cannot be replaced by a file, whoever tries.
+        let blocked = SealingFiles(
+            configDirectory: folder.path + "/blocked", stateDirectory: folder.path + "/state")
+        try folder.put("x", "blocked/session-keys.json/x")
+        try folder.put("x", "blocked/sealing.json/x")
+        let told = try blocked.save(
+            try stored(["new": Self.hex]), of: Self.standard, wallMilliseconds: 1_770_000_000_000)
+        #expect(told?.contains("state/session-keys.json") == true)
+        #expect(folder.mode("state/session-keys.json") == 0o600)
+        #expect(try files.load(Self.standard).stored.keys.keys == ["new": Self.hex])
+        // Once it can be written again, the copy goes.
+        _ = try files.save(stored(["newer": Self.hex]), of: Self.standard, wallMilliseconds: 0)
+        #expect(folder.names(in: "state") == [])
+        #expect(try files.load(Self.standard).stored.keys.keys == ["newer": Self.hex])
+    }
+
+    @Test("without a configuration directory they are in the state's")
+    func noConfigDirectory() throws {
+        let files = SealingFiles(configDirectory: nil, stateDirectory: folder.path + "/state")
+        #expect(try files.save(stored([:]), of: Self.standard, wallMilliseconds: 0) == nil)
+        #expect(folder.names(in: "state") == ["sealing.json", "session-keys.json"])
+    }
+
+    @Test("a reference bridge that wrote last is believed")
+    func referenceWroteLast() throws {
+        let later = #"{ "keys": { "later": "\#(Self.hex)" }, "savedAt": "2026-03-01T00:00:00.000Z" }"#
+        try folder.put(later, "config/session-keys.json")
+        try folder.put(
+            #"{ "keys": { "earlier": "\#(Self.hex)" }, "savedAt": "2026-02-01T00:00:00.000Z" }"#,
+            "state/session-keys.json")
+        #expect(try files.load(Self.standard).stored.keys.keys == ["later": Self.hex])
+    }
+
+    // MARK: The device's secret
+
+    @Test("the device's secret is the one of the credentials, else it is made once and kept 0600")
+    func deviceSecret() throws {
+        var credentials = RelayCredentials(token: Secret("t"), bridgeSecret: Secret(Self.hex))
+        let (seven, eight) = (try key(7), try key(8))
+        func secret(_ credentials: RelayCredentials?, _ made: SecretKey) throws -> SecretKey {
+            try files.deviceSecret(of: Self.standard, in: credentials, wallMilliseconds: 0) { made }.secret
+        }
+        #expect(try secret(credentials, eight) == SecretKey(hex: Self.hex))
+        credentials.bridgeSecret = nil
+        #expect(try secret(credentials, seven) == seven)
+        #expect(folder.mode("config/relay-device.json") == 0o600)
+        #expect(try secret(nil, eight) == seven)
+    }
+
+    @Test("a damaged secret is not replaced in silence", arguments: ["", "{}", #"{"secretHex":"00","createdAt":"x"}"#])
+    func damagedSecret(text: String) throws {
+        try folder.put(text, "config/relay-device.json")
+        let key = try key(7)
+        #expect(throws: FileError.self) {
+            try files.deviceSecret(of: Self.standard, in: nil, wallMilliseconds: 0) { key }
+        }
+        #expect(folder.text("config/relay-device.json") == text)
+        let credentials = RelayCredentials(token: Secret("t"), bridgeSecret: Secret("xyz"))
+        #expect(throws: FileError.self) {
+            try files.deviceSecret(of: Self.standard, in: credentials, wallMilliseconds: 0) { key }
+        }
+    }
+}
