@@ -111,8 +111,8 @@ let package = Package(
         .executableTarget(
             name: "bridge-bench",
             dependencies: [
-                "BridgeCore", "BridgeModel", "BridgeService", "Journal", "Locking", "Recording", "RelayProtocol",
-                "Transport",
+                "BridgeCore", "BridgeModel", "BridgeService", "Crypto", "Journal", "Locking", "Recording",
+                "RelayProtocol", "Sealing", "Transport",
             ],
             swiftSettings: strict),
 

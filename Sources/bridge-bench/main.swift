@@ -10,10 +10,11 @@ case "latency" where arguments.count == 3: try LaneBench.latency(url: arguments[
 case "journal" where arguments.count == 4:
     try JournalBench.commits(
         arguments[1] == "synced" ? .synced : .written, directory: arguments[2], count: Int(arguments[3]) ?? 1)
+case "seal" where arguments.count == 2: try SealingBench.deltas(count: Int(arguments[1]) ?? 1)
 case "journal-tell" where arguments.count == 2: try JournalBench.tell(directory: arguments[1])
 default:
     print(
         "usage: bridge-bench decode RECORDING | lane URL BODIES | latency URL LOG"
-            + " | journal written|synced DIRECTORY COUNT | journal-tell DIRECTORY")
+            + " | journal written|synced DIRECTORY COUNT | journal-tell DIRECTORY | seal COUNT")
     exit(2)
 }
