@@ -17,7 +17,9 @@ enum PlainWords {
     }
 
     static func count(in source: SourceText) -> Count {
-        let comments = source.lines.map(\.text).filter { $0.drop { $0 == " " }.hasPrefix("//") }
+        let comments = source.text.split(separator: "\n").filter {
+            $0.utf8.drop { $0 == UInt8(ascii: " ") }.starts(with: "//".utf8)
+        }
         return Count(comments: comments.count, phrases: comments.map(phrases).reduce(0, +))
     }
 
