@@ -31,9 +31,12 @@ struct ChatKeys: Sendable {
     /// Each phone that survives a revocation makes a key; they come close together.
     static let settlingMilliseconds: Int64 = 10 * 60_000
     static let olderLimit = 4
+    static let pastLimit = 64
 
     private(set) var newest: Key
     private(set) var older: [Key]
+    /// The names of all keys it had. None is taken again: a device that was revoked since knows it, and a relay can repeat its grant.
+    private(set) var past: [KeyName]
     /// Which came first, among all chats.
     let number: Int
     /// By this bridge, for a chat that it made: nobody else can grant it.
@@ -44,9 +47,12 @@ struct ChatKeys: Sendable {
     /// Open turns, by the key they began with.
     private var uses: [KeyName: Int] = [:]
 
-    init(_ newest: Key, older: [Key] = [], number: Int, isOurs: Bool, granted: Set<DeviceID>) {
+    init(
+        _ newest: Key, older: [Key] = [], past: [KeyName] = [], number: Int, isOurs: Bool, granted: Set<DeviceID>
+    ) {
         self.newest = newest
         self.older = older
+        self.past = past
         self.number = number
         self.isOurs = isOurs
         self.granted = granted
@@ -61,6 +67,7 @@ struct ChatKeys: Sendable {
 
     mutating func granted(_ key: Key, wall: Int64) -> GrantedAction {
         guard key.secret != newest.secret else { return .known }
+        guard !past.contains(key.name), past.count < Self.pastLimit else { return .refused }
         switch change {
         case .none: return .refused
         case .expected: break
@@ -76,7 +83,7 @@ struct ChatKeys: Sendable {
     }
 
     mutating func replace(by key: Key) {
-        older.removeAll { $0.name == key.name }
+        past.append(newest.name)
         older.append(newest)
         newest = key
         forgetUnused()

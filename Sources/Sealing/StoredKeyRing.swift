@@ -29,6 +29,8 @@ package struct StoredKeyRing: Sendable, Equatable {
             package var granted: [String]
             /// Under which turns are open.
             package var older: [String]
+            /// The names of all that it had.
+            package var past: [String]?
             /// A device was revoked, and its successor's key has not come.
             package var changeExpected: Bool?
         }
@@ -94,7 +96,8 @@ extension StoredKeyRing {
             var older: [ChatKeys.Key] = []
             for hex in chat?.older ?? [] { older.append(try key(hex)) }
             var made = ChatKeys(
-                try key(hex), older: older, number: chat?.number ?? place - keys.keys.count,
+                try key(hex), older: older, past: (chat?.past ?? []).map { KeyName($0) },
+                number: chat?.number ?? place - keys.keys.count,
                 isOurs: chat?.isOurs ?? false, granted: Set((chat?.granted ?? []).map { DeviceID($0) }))
             if chat?.changeExpected == true { made.change = .expected }
             chats[SessionID(name)] = made
@@ -109,7 +112,8 @@ extension StoredKeyRing {
             keys[session.text] = chat.newest.secret.hex
             stored[session.text] = Devices.Chat(
                 number: chat.number, isOurs: chat.isOurs, granted: chat.granted.map(\.text).sorted(),
-                older: chat.older.map(\.secret.hex), changeExpected: chat.change == .expected ? true : nil)
+                older: chat.older.map(\.secret.hex), past: chat.past.isEmpty ? nil : chat.past.map(\.text),
+                changeExpected: chat.change == .expected ? true : nil)
         }
         self.init(
             keys: Keys(keys: keys),

@@ -187,6 +187,28 @@ struct KeyRingTests {
         #expect(talk.ring.keyName(for: Self.chat) == (try talk.name(11)))
     }
 
+    @Test("a key that the chat has had is not taken again: whoever was revoked knows it", arguments: [false, true])
+    func oldKeyAgain(afterRestart: Bool) throws {
+        var talk = try conversation()
+        _ = try talk.granted("ses_1", 9)
+        _ = talk.kept()
+        for (phone, key) in [(UInt8(2), UInt8(10)), (3, 11)] {
+            _ = talk.announced(try talk.phone(phone))
+            _ = talk.kept()
+            _ = talk.revoked("phone-\(phone)")
+            _ = talk.kept()
+            #expect(try talk.granted("ses_1", key).contains("tell keyChanged(ses_1)"))
+            _ = talk.kept()
+        }
+        _ = talk.revoked("phone-1")
+        _ = talk.kept()
+        if afterRestart { talk = try talk.restarted() }
+        for key in [UInt8(9), 10] {
+            #expect(try talk.granted("ses_1", key).first == "tell keyRefused(ses_1)")
+        }
+        #expect(try talk.granted("ses_1", 12).first == "tell keyChanged(ses_1)")
+    }
+
     @Test("that a device was revoked which was never pinned lets nobody change a key")
     func revokedStranger() throws {
         var talk = try conversation()
