@@ -31,6 +31,10 @@ package struct RelayReceipt: Hashable, Sendable {
     package var session: SessionID?
     /// The relay had it already, and repeated its answer.
     package var repeated: Bool
+    /// From `devices`: what this bridge is called.
+    package var device: DeviceID?
+    /// Likewise: the relay knew another key of it.
+    package var publicKeyChanged = false
 
     package init(message: MessageID? = nil, session: SessionID? = nil, repeated: Bool = false) {
         self.message = message

@@ -17,24 +17,26 @@ struct Envelope {
     private(set) var message: String?
     private(set) var session: String?
     private(set) var isRepeat = false
+    private(set) var device: String?
+    private(set) var publicKeyChanged = false
     private(set) var words: String?
     private(set) var retryAfterMilliseconds: Int64?
     private(set) var fields: [String] = []
 
-    /// Nil when it is not the relay's word.
-    init?(_ body: [UInt8]) {
+    /// Nil when it is not the relay's word. Only the answer to a registration is asked for a device: of all others there are many.
+    init?(_ body: [UInt8], readsDevice: Bool = false) {
         guard !body.isEmpty else { return nil }
         let parser = Self.parsers.take()
         defer { Self.parsers.giveBack(parser) }
         let read = body.withUnsafeBytes { bytes -> Envelope? in
             guard let root = parser.parse(bytes, capacity: bytes.count), root.isObject else { return nil }
-            return Envelope(root)
+            return Envelope(root, readsDevice)
         }
         guard let read else { return nil }
         self = read
     }
 
-    private init?(_ root: FrameNode) {
+    private init?(_ root: FrameNode, _ readsDevice: Bool) {
         guard let ok = root["ok"]?.flag else { return nil }
         if ok {
             word = .taken
@@ -42,6 +44,10 @@ struct Envelope {
             message = (result?["message_id"] ?? result?["id"])?.string
             session = result?["session_id"]?.string
             isRepeat = result?["idempotent"]?.flag ?? false
+            guard readsDevice else { return }
+            // Taken whole or not at all, like every name.
+            device = result?["device_id"]?.string.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
+            publicKeyChanged = result?["pubkey_changed"]?.flag ?? false
             return
         }
         guard let error = root["error"], let code = error["code"]?.string else { return nil }

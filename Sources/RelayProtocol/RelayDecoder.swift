@@ -7,7 +7,7 @@ package import BridgeModel
 /// been applied.
 package enum RelayDecoder {
     /// What a delivered call must bring.
-    package enum Expected: Hashable, Sendable { case nothing, message, session }
+    package enum Expected: Hashable, Sendable { case nothing, message, session, device }
 
     package static func expected(of call: RelayCall) -> Expected {
         switch call {
@@ -27,7 +27,7 @@ package enum RelayDecoder {
     }
 
     private static func answer(to response: HTTPResponse, expecting expected: Expected, wall: Int64) -> RelayAnswer {
-        guard let envelope = Envelope(response.body) else { return foreign(response) }
+        guard let envelope = Envelope(response.body, readsDevice: expected == .device) else { return foreign(response) }
         let headers = RelayHeaders(response)
         func made(_ outcome: RelayAnswer.Outcome) -> RelayAnswer {
             RelayAnswer(outcome, rate: headers.rate, request: headers.request)
@@ -58,13 +58,16 @@ package enum RelayDecoder {
     }
 
     private static func delivered(_ envelope: Envelope, expecting expected: Expected) -> RelayAnswer.Outcome {
-        let receipt = RelayReceipt(
+        var receipt = RelayReceipt(
             message: envelope.message.map { MessageID($0) }, session: envelope.session.map { SessionID($0) },
             repeated: envelope.isRepeat)
+        receipt.device = envelope.device.map { DeviceID($0) }
+        receipt.publicKeyChanged = envelope.publicKeyChanged
         switch expected {
         case .message where receipt.message == nil: return .unknown(reason: "the relay's answer has no message_id")
         case .session where receipt.session == nil: return .unknown(reason: "the relay's answer has no session_id")
-        case .message, .session, .nothing: return .delivered(receipt)
+        case .device where receipt.device == nil: return .unknown(reason: "the relay's answer has no device_id")
+        case .message, .session, .device, .nothing: return .delivered(receipt)
         }
     }
 }

@@ -30,8 +30,6 @@ package struct KeyGrant: Hashable, Sendable {
     package var recipients: [Recipient]
     /// Nil: this bridge does not know yet what it is called.
     package var wrappedBy: DeviceID?
-
-    package var path: String { "/v1/bridge/sessions/\(session.text)/recipients" }
 }
 
 /// What came of a call that a `KeyRing` asked for.

@@ -1,0 +1,69 @@
+package import BridgeModel
+
+/// The two calls that a `KeyRing` asks for, as bytes: compact JSON with the members in a fixed order. Neither has a key; made twice, each
+/// says the same as once.
+package enum KeyRingCalls {
+    /// relay.md#devices.
+    package static let registrationPath = "/v1/bridge/devices"
+
+    package static func registration(publicKey: String, label: String?) -> [UInt8] {
+        var json = JSONObjectWriter()
+        json.string("pubkey", publicKey)
+        json.string("label", label)
+        return json.finish()
+    }
+}
+
+extension KeyGrant {
+    /// relay.md#sessionssession_idrecipients. Nil: the session's name is none that could stand in a path.
+    package var path: String? {
+        let isPlain = session.text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        return isPlain && !session.text.isEmpty ? "/v1/bridge/sessions/\(session.text)/recipients" : nil
+    }
+
+    package var body: [UInt8] {
+        var json = JSONObjectWriter()
+        let recipients = recipients.map { recipient in
+            var json = JSONObjectWriter()
+            json.string("device_id", recipient.device.text)
+            json.string("wrapped_session_key", recipient.wrappedKey)
+            return json.finish()
+        }
+        json.raw(
+            "recipients", [UInt8(ascii: "[")] + recipients.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")])
+        json.string("wrapped_by_device_id", wrappedBy?.text)
+        return json.finish()
+    }
+}
+
+extension KeyCallAnswer {
+    /// What the relay's answer means for it. A relay that says wait, is in trouble or says nothing of its own is asked again.
+    package init(_ answer: RelayAnswer, receipt: (RelayReceipt) -> Receipt?) {
+        switch answer.outcome {
+        case .delivered(let delivered): self = receipt(delivered).map { .delivered($0) } ?? .later(nil)
+        case .unknown: self = .later(nil)
+        case .refused(let refusal):
+            let comesBack = [408, 425, 429].contains(refusal.status) || refusal.status >= 500
+            self = comesBack || refusal.retryAfter != nil ? .later(refusal.retryAfter) : .refused
+        }
+    }
+}
+
+extension KeyCallAnswer<RegistrationReceipt> {
+    package init(_ answer: RelayAnswer) {
+        self.init(answer) { receipt in
+            receipt.device.map { RegistrationReceipt(device: $0, keyChanged: receipt.publicKeyChanged) }
+        }
+    }
+}
+
+extension KeyCallAnswer<GrantReceipt> {
+    package init(_ answer: RelayAnswer) { self.init(answer) { _ in GrantReceipt() } }
+}
