@@ -37,7 +37,8 @@ struct SecretKeyTests {
         var dumped = ""
         dump(Holder(key: key), to: &dumped)
         for text in ["\(key)", String(reflecting: key), "\(Holder(key: key))", dumped] {
-            #expect(!text.contains("5a") && !text.contains("90"), "\(text)")
+            // One byte of it may stand in any address that is printed.
+            #expect(!text.lowercased().contains("5a5a") && !text.contains("90, 90") && !text.contains("ZZ"), "\(text)")
         }
     }
 }
