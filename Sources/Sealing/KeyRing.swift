@@ -9,14 +9,14 @@ package import BridgeModel
 /// - A turn goes on under the key that it began with, and a chat's key changes only where a device was revoked, and is told.
 ///
 /// A value without I/O: events in, orders out. Time and randomness come with the events.
-package struct KeyRing<Library: SealingLibrary>: Sendable {
+package struct KeyRing: Sendable {
     /// No installation has as many chats; beyond it a relay could fill the memory.
-    package static var chatLimit: Int { 10_000 }
+    package static let chatLimit = 10_000
 
     private let secret: SecretKey
     /// 64 hexadecimal digits.
     package let publicKey: String
-    let library: Library
+    let library: any SealingLibrary
     var registration: Registration
     package internal(set) var book: DeviceBook
     var chats: [SessionID: ChatKeys]
@@ -31,7 +31,7 @@ package struct KeyRing<Library: SealingLibrary>: Sendable {
     /// `pairedAt`, in milliseconds since 1970, where nothing is stored yet.
     package init(
         device secret: SecretKey, stored: StoredKeyRing = StoredKeyRing(), pairedAt: Int64? = nil,
-        trustsAllDevices: Bool = false, library: Library
+        trustsAllDevices: Bool = false, library: any SealingLibrary
     ) throws(StoredKeyRingFault) {
         self.secret = secret
         self.library = library
@@ -68,7 +68,7 @@ package struct KeyRing<Library: SealingLibrary>: Sendable {
     }
 
     /// Nil: the key is not there any more, or not on the disk yet.
-    package func sealer(_ session: SessionID, _ name: KeyName) -> SessionSealer<Library>? {
+    package func sealer(_ session: SessionID, _ name: KeyName) -> SessionSealer? {
         guard let key = chats[session]?.key(named: name), saves.has(key.revision) else { return nil }
         return SessionSealer(session, key: key.secret, library: library)
     }

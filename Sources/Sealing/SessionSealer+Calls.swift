@@ -8,7 +8,7 @@ extension SealedContent {
 // What a relay call says, sealed: its streamed form in pieces, its stored form whole (relay.md#key-schedule).
 extension SessionSealer {
     /// The most UTF-8 bytes of one field that still keep its base64 within the relay's 64 KB (relay.md#size-limits).
-    package static var fieldLimit: Int { 65_536 / 4 * 3 - Envelope.overhead }
+    package static let fieldLimit = 65_536 / 4 * 3 - Envelope.overhead
 
     /// Nil for a call that says nothing to anybody. A call of another session must not come here: what it says would be sealed for
     /// those of this one.

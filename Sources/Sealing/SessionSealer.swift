@@ -3,7 +3,7 @@ package import BridgeModel
 /// Seals and opens what is said in one chat under one key of it (relay.md#key-schedule).
 ///
 /// The keys of its fields are derived when it is made, so that a piece of text costs one encryption.
-package struct SessionSealer<Library: SealingLibrary>: Sendable {
+package struct SessionSealer: Sendable {
     package let session: SessionID
     /// Of the session's key: a turn that was begun under one goes on under that one.
     package let name: KeyName
@@ -11,9 +11,9 @@ package struct SessionSealer<Library: SealingLibrary>: Sendable {
     private let messages: SecretKey
     private let tasks: SecretKey
     private let approvals: SecretKey
-    private let library: Library
+    private let library: any SealingLibrary
 
-    package init(_ session: SessionID, key: SecretKey, library: Library) {
+    package init(_ session: SessionID, key: SecretKey, library: any SealingLibrary) {
         self.session = session
         self.library = library
         root = key

@@ -6,7 +6,7 @@ import Testing
 /// A `KeyRing` in a conversation: events in, orders out as short lines, time moved by hand.
 struct RingConversation {
     let bench: Bench
-    var ring: KeyRing<OpenSSLSealing>
+    var ring: KeyRing
     var now = Instant.zero
     /// Milliseconds since 1970.
     var wall: Int64
@@ -134,7 +134,7 @@ struct RingConversation {
         tell { ring, now, _ in ring.turnEnded(in: SessionID(session), under: name, at: now) }
     }
 
-    mutating func tell(_ event: (inout KeyRing<OpenSSLSealing>, Instant, OpenSSLSealing) -> Void) -> [String] {
+    mutating func tell(_ event: (inout KeyRing, Instant, OpenSSLSealing) -> Void) -> [String] {
         event(&ring, now, bench.library)
         return ring.takeOrders().map { line(of: $0) }
     }

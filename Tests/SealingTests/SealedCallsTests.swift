@@ -131,7 +131,7 @@ struct SealedCallsTests {
     @Test("a text of the limit fills a field of the relay, and one more does not fit")
     func limit() throws {
         let sealer = try bench.sealer("ses_1", 1)
-        let limit = SessionSealer<OpenSSLSealing>.fieldLimit
+        let limit = SessionSealer.fieldLimit
         #expect(limit == 49_123)
         let full: String = sealer.seal(String(repeating: "x", count: limit), .messages, random: bench.random)
         #expect(full.utf8.count == 65_536)

@@ -31,7 +31,7 @@ struct Bench {
         try #require(SecretKey([UInt8](repeating: byte, count: SecretKey.length)))
     }
 
-    func sealer(_ session: String, _ byte: UInt8) throws -> SessionSealer<OpenSSLSealing> {
+    func sealer(_ session: String, _ byte: UInt8) throws -> SessionSealer {
         SessionSealer(SessionID(session), key: try key(byte), library: library)
     }
 }
