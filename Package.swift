@@ -83,7 +83,10 @@ let package = Package(
         // The service, the relay to develop against, the doubles.
         room(
             "BridgeService",
-            ["BridgeModel", "BridgeCore", "AgentProtocols", "Files", "RelayProtocol", "Recording", "Locking"]),
+            [
+                "BridgeModel", "BridgeCore", "AgentProtocols", "Files", "RelayProtocol", "Recording", "Locking",
+                "Sealing",
+            ]),
         room("Simulator", ["BridgeModel", "RelayRules", "LocalServer", "Locking", "CPhonePage"]),
         room(
             "BridgeTesting",
@@ -159,7 +162,10 @@ let package = Package(
             ["BridgeModel", "Simulator", "RelayRules", "LocalServer", "Locking", "Transport", "WireTesting"]),
         tests(
             "BridgeServiceTests",
-            ["AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Files", "Locking", "RelayProtocol"]),
+            [
+                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Crypto", "Files", "Locking",
+                "RelayProtocol", "Sealing",
+            ]),
 
         // The project as a whole: bans, links, sizes, files in no target.
         tests("TidyTests", []),
