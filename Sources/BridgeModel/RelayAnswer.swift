@@ -63,6 +63,9 @@ package struct RelayRefusal: Hashable, Sendable {
         self.fields = fields
     }
 
+    /// With a status of 5xx the relay is in trouble, and what it says of the call may be wrong (relay.md#codes).
+    package var isFinal: Bool { status < 500 }
+
     /// The text itself is at fault, so that a shorter one may be taken.
     package var concernsText: Bool {
         switch code {

@@ -109,7 +109,17 @@ package struct RetryPolicy: Sendable {
     }
 
     private static func meaning(of refusal: RelayRefusal) -> Meaning {
-        switch refusal.code {
+        let meaning = meaning(ofCode: refusal.code, refusal.status)
+        switch meaning {
+        case .rateLimited, .overloaded, .unknown: return meaning
+        // A relay in trouble refuses nothing for good, whatever code it gives.
+        case .badCall, .connectionLost, .destinationGone, .windowClosed, .conflict, .finalized, .notAllowed, .blocked:
+            return refusal.isFinal ? meaning : Self.meaning(ofStatus: refusal.status)
+        }
+    }
+
+    private static func meaning(ofCode code: RelayErrorCode, _ status: Int) -> Meaning {
+        switch code {
         case .invalidRequest, .payloadTooLarge: .badCall
         case .invalidTokenLocation, .invalidToken, .installationRevoked, .agentNotFound: .connectionLost
         case .permissionDenied: .notAllowed
@@ -121,7 +131,7 @@ package struct RetryPolicy: Sendable {
         case .rateLimited: .rateLimited
         case .temporarilyUnavailable, .agentDegraded: .overloaded
         case .internalError, .upstreamError: .unknown
-        case .other: meaning(ofStatus: refusal.status)
+        case .other: meaning(ofStatus: status)
         }
     }
 

@@ -45,6 +45,10 @@ struct RetryPolicyTests {
         Row(401, .other("who"), .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
         Row(302, .other("moved"), .retry), Row(408, .other("slow"), .retry), Row(425, .other("early"), .retry),
         Row(503, .other("full"), .retry), Row(500, .other("oops"), .retry),
+        // A status of 5xx says that the relay is in trouble, whatever code it gives.
+        Row(500, .invalidToken, .retry), Row(502, .agentNotFound, .retry), Row(503, .installationRevoked, .retry),
+        Row(500, .invalidTokenLocation, .retry), Row(500, .sessionNotFound, .retry), Row(503, .sessionDeleted, .retry),
+        Row(500, .interactionExpired, .retry), Row(500, .invalidRequest, .retry), Row(503, .messageFinalized, .retry),
     ]
 
     private let now = Instant(nanoseconds: 1_000_000_000)
