@@ -8,7 +8,7 @@ package struct BridgeFigures: Hashable, Sendable {
     package var deadLetters: Int
     /// Calls that each bucket would allow now.
     package var levels: [RelayBucket: Double]
-    /// `HeldBytes.lanes` of this machine.
+    /// `HeldBytes.lanes` and `HeldBytes.texts` of this machine.
     package var held = 0
 }
 
@@ -23,9 +23,21 @@ extension Bridge {
             callsUnderWay: callsUnderWay, deadLetters: tally.deadLetters, levels: levels, held: heldBytes)
     }
 
-    /// What the lanes hold (`HeldBytes.lanes`). At most `DeliverySettings.heldBytes`, but for what is never cut: ends, messages,
-    /// approvals, text, and the calls under way.
-    package var heldBytes: Int { delivery.heldBytes }
+    /// What lanes and turns hold. At most `DeliverySettings.heldBytes`, but for what is never cut: ends, messages, approvals, text,
+    /// and the calls under way.
+    package var heldBytes: Int { delivery.heldBytes + heldTexts }
+
+    /// `HeldBytes.lanes`.
+    package var heldInLanes: Int { delivery.heldBytes }
+
+    /// `HeldBytes.texts`.
+    package var heldTexts: Int { delivery.heldBeside }
+
+    /// Runs that no phone message began have a share of the open turns, so that none of them keeps a message out.
+    package var hasRoomForMirrored: Bool {
+        entries.count < settings.mirroredLimit
+            || entries.values.count { $0.turn.opening.isMirrored } < settings.mirroredLimit
+    }
 
     /// The call was tried and will be tried again.
     package func isPending(_ call: CallID) -> Bool { delivery.isPending(call) }

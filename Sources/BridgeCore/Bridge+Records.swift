@@ -26,6 +26,7 @@ extension Bridge {
         record.turn.resume(after: streamed, settings: settings.turn)
         delivery.restoreLane(record.lane, windowEnds: opening.windowEnds, at: now)
         entries[opening.id] = Entry(turn: record.turn, renamed: record.renamed)
+        delivery.heldBeside += record.turn.heldBytes
         name(record)
         if !record.turn.agentIsFree, !record.turn.isClosed {
             let queue = SessionQueue(whenBusy: settings.whenBusy)

@@ -45,6 +45,7 @@ extension Bridge {
         delivery.restoreLane(lane, windowEnds: opening.windowEnds, at: now)
         let turnOrders = turn.endUnreadable(unreadable, at: now)
         entries[unreadable.id] = Entry(turn: turn)
+        delivery.heldBeside += turn.heldBytes
         if isJournaled { unkept.insert(unreadable.id) }
         change(unreadable.id, at: now) { _ in turnOrders }
         deliver(at: now)

@@ -32,6 +32,10 @@ package struct BridgeSettings: Sendable, Hashable {
     package var stopMemory = Duration.seconds(30 * 60)
     /// Runs that the agent has at once; more messages wait their turn in the journal, in the order they came.
     package var runLimit = 200
+    /// Turns that are open at once, those that wait for their run included; above it no message is taken.
+    package var turnLimit = 2_000
+    /// Of those, turns of runs that no message began; above it such runs are not shown.
+    package var mirroredLimit = 500
 
     package init() {}
 }
@@ -48,7 +52,7 @@ package struct Bridge: ~Copyable {
         var renamed: [TaskID: TaskID] = [:]
     }
 
-    let settings: BridgeSettings
+    package let settings: BridgeSettings
     var delivery: Delivery
     var entries: [TurnID: Entry] = [:]
     var queues: [AgentSession: SessionQueue] = [:]
@@ -304,7 +308,9 @@ package struct Bridge: ~Copyable {
     ) {
         guard let index = entries.index(forKey: id) else { return }
         if isJournaled, !isText { unkept.insert(id) }
+        let held = entries.values[index].turn.heldBytes
         let turnOrders = body(&entries.values[index].turn)
+        delivery.heldBeside += entries.values[index].turn.heldBytes - held
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
         // Looked for again only if the orders may have closed the turn.
         guard let left = turnOrders.isEmpty ? index : entries.index(forKey: id) else { return }
@@ -342,6 +348,7 @@ package struct Bridge: ~Copyable {
 
     private mutating func close(_ id: TurnID, at now: Instant) {
         guard let entry = entries.removeValue(forKey: id) else { return }
+        delivery.heldBeside -= entry.turn.heldBytes
         for run in entry.turn.runs where turnOfRun[run] == id { turnOfRun[run] = nil }
         queues[entry.turn.opening.agentSession]?.left(id)
         deadlines.forget(id)

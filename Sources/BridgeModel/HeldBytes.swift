@@ -3,13 +3,16 @@
 /// that each entry costs besides are counted with `entryCost`.
 ///
 /// Each part has its own bound:
-/// - `lanes`: `DeliverySettings.heldBytes`; above it payloads of cards are cut, oldest progress first. Ends, messages and approvals
-///   are never cut, so they may go above it.
+/// - `lanes` and `texts` together: `DeliverySettings.heldBytes`; above it payloads of cards are cut, oldest progress first, but
+///   half of it is the lanes' own, however much text there is. Ends, messages, approvals and texts are never cut, so they may go
+///   above it.
 /// - `updates`: `RelayLinkSettings.updateBytes`; above it updates are left out, and the relay sends them again.
 /// - all together: the memory limit; at it nothing more is read from the agent until `resumes` is reached.
 package struct HeldBytes: Hashable, Sendable {
     /// Posts that wait in lanes, and calls that were tried and not answered.
     package var lanes = 0
+    /// What runs have said so far, for the end of their turns; ended turns hold none.
+    package var texts = 0
     /// Jobs that the journal's writer has not committed.
     package var journal = 0
     /// Bodies of calls from an earlier process that the relay has not answered.
@@ -23,7 +26,7 @@ package struct HeldBytes: Hashable, Sendable {
 
     package init() {}
 
-    package var total: Int { lanes + journal + storedCalls + agent + updates }
+    package var total: Int { lanes + texts + journal + storedCalls + agent + updates }
 }
 
 /// When reading from the agent stops for want of memory, and when it goes on: with a gap between the two, so that the link does not

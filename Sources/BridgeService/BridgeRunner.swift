@@ -135,7 +135,7 @@ package final class BridgeRunner: Sendable {
     package var heldBytes: HeldBytes {
         state.withLock { state in
             var held = HeldBytes()
-            held.lanes = state.bridge.heldBytes
+            (held.lanes, held.texts) = (state.bridge.heldInLanes, state.bridge.heldTexts)
             held.storedCalls = state.storedBytes
             held.journal = edges.journal?.heldBytes ?? 0
             return held

@@ -17,12 +17,14 @@ extension Delivery {
         #if PLANTED_FAULTS
             if PlantedFault.bytesUnbounded.isPlanted { return }
         #endif
-        guard heldBytes > settings.heldBytes else { return }
+        // Half of it is the lanes' own: else a long text would cut cards that the relay takes at once.
+        let bound = max(settings.heldBytes / 2, settings.heldBytes - heldBeside)
+        guard heldBytes > bound else { return }
         var slotsLeft = Set(slots.values)
         // What a lane sends next may be what was cut: it must not keep the place in line that the cut post had.
         var changed: Set<Int> = []
         defer { for slot in changed.sorted() { refile(slot, at: now) } }
-        while heldBytes > settings.heldBytes / 8 * 7 {
+        while heldBytes > bound / 8 * 7 {
             guard let fullest = slotsLeft.max(by: { (lanes[$0].countedBytes, $0) < (lanes[$1].countedBytes, $1) })
             else {
                 return

@@ -39,6 +39,8 @@ package struct Delivery: Sendable {
 
     /// What all lanes hold.
     package internal(set) var heldBytes = 0
+    /// What turns hold besides; the lanes' cards give way to it.
+    var heldBeside = 0
 
     var time = SteadyTime()
     var underWay = 0

@@ -64,7 +64,7 @@ package struct DeliverySettings: Hashable, Sendable {
     package var openTarget = Duration.seconds(10)
     /// How long untried text may hold back the end behind it.
     package var textHold = LaneBounds.lastDeltaHold
-    /// What all lanes together may hold; above it payloads of cards are cut, oldest progress first.
+    /// What all lanes, and the texts of turns, may hold; above it payloads of cards are cut, oldest progress first.
     package var heldBytes = 16 << 20
     /// What counts until the relay's headers say something else.
     package var figures: [RelayBucket: BucketFigures] = [:]

@@ -31,6 +31,8 @@ struct Preview: Sendable, Hashable {
         if state == .inStep, !streamed.isEmpty { state = .ahead }
     }
 
+    /// As `HeldBytes` counts.
+    var heldBytes: Int { streamed.utf8.count + held.utf8.count }
     var isPaused: Bool { state == .apart }
     var isOver: Bool { state == .over }
 
@@ -46,7 +48,11 @@ struct Preview: Sendable, Hashable {
     /// A new attempt begins with an empty text.
     mutating func restarted(text: String) -> String? { moved(.changed, to: text) }
 
-    mutating func stop() { state = .over }
+    /// Nothing is compared with what was streamed any more.
+    mutating func stop() {
+        state = .over
+        (streamed, held) = ("", "")
+    }
 
     private mutating func compare(_ text: String) -> String? {
         if extends(text, streamed) {

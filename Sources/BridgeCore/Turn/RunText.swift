@@ -37,6 +37,8 @@ struct RunText: Sendable, Hashable {
     var isTorn = false
 
     var isEmpty: Bool { ended.isEmpty && newest.isEmpty }
+    /// As `HeldBytes` counts.
+    var heldBytes: Int { base.utf8.count + ended.utf8.count + newest.utf8.count }
     /// Grows whenever a segment ends.
     var endedLength: Int { base.utf8.count + ended.utf8.count }
 

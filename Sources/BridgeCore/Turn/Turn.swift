@@ -84,6 +84,9 @@ package struct Turn: Sendable {
 
     // MARK: What others may ask
 
+    /// What it keeps of what the run said (`HeldBytes.texts`).
+    package var heldBytes: Int { text.heldBytes + preview.heldBytes }
+
     /// Changes when more than the growing of the text has happened to it.
     var textForm: TextForm { TextForm(state: preview.state, ended: text.endedLength) }
     struct TextForm: Equatable {

@@ -86,6 +86,8 @@ extension Turn {
             orders += tools.finishAll(status: Self.taskStatus(at: outcome)).map { .post($0) }
             orders += endBubble(with: finalText(or: outcome), reason: stopping ? nil : reason)
         }
+        // All of it is in the lane now, and `sentEnd` has what a refusal may ask for.
+        text = RunText()
         return orders + freeAgent() + closeIfConfirmed()
     }
 

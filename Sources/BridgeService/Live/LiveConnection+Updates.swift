@@ -23,7 +23,7 @@ extension LiveConnection {
 
     private func accept(_ message: UserMessage, isSealed: Bool, _ update: RelayUpdate) {
         // Neither stored nor acknowledged: it comes again when there is room.
-        guard (runner?.ask { $0.openTurns } ?? 0) < Self.turnLimit else {
+        guard runner?.ask({ $0.openTurns < $0.settings.turnLimit }) ?? true else {
             relay?.tell { link, _ in link.letGo(update) }
             return
         }

@@ -324,6 +324,7 @@ package final class LiveConnection: Sendable {
             }
         }
         for session in chats { makeChat(for: session) }
+        tellOfCrowd()
         let isDue = condition.withLock { state in
             state.observed &+= 1
             return state.observed & 15 == 0

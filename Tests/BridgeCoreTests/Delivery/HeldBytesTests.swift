@@ -151,6 +151,49 @@ struct HeldBytesTests {
         #expect(lane.delivery.heldBytes == 0)
     }
 
+    @Test("what runs have said counts while their turns are open, and cards give way to half of the bound")
+    func texts() {
+        var settings = BridgeSettings()
+        settings.delivery.heldBytes = 600_000
+        var bridge = Bridge(settings: settings)
+        for number in 0..<3 {
+            bridge.turnBegins(
+                TurnOpening(
+                    id: Self.turn(number), session: SessionID("ses_\(number)"),
+                    interaction: InteractionID("int_\(number)"), agentSession: AgentSession("agent-\(number)"),
+                    run: RunID("run-\(number)"), message: nil, receivedAt: Self.now,
+                    windowEnds: Self.now + .seconds(1_800)), at: Self.now)
+        }
+        func says(_ run: Int, _ event: RunEvent) {
+            bridge.agentSays(RunSignal(run: RunID("run-\(run)"), session: nil, event: event), at: Self.now)
+        }
+        func returns(_ call: String) {
+            says(0, .tool(.started(ToolStart(call: ToolCallID(call), name: "exec"))))
+            says(
+                0,
+                .tool(
+                    .finished(
+                        ToolResult(
+                            call: ToolCallID(call), status: .completed,
+                            result: .string(String(repeating: "x", count: 90_000))))))
+        }
+        returns("t0")
+        returns("t1")
+        #expect(bridge.heldInLanes > 180_000)
+        // Below the bound nothing is cut, above it the cards go.
+        says(1, .text(.append(String(repeating: "y", count: 100_000))))
+        #expect(bridge.heldTexts >= 100_000 && bridge.heldInLanes > 180_000)
+        says(1, .text(.append(String(repeating: "y", count: 900_000))))
+        #expect(bridge.heldTexts >= 1_000_000)
+        returns("t2")
+        #expect(bridge.tally.payloadsCut == 1)
+        #expect(bridge.heldBytes >= 1_150_000)
+        // An end takes its text into its lane.
+        says(1, .finished(RunEnd(reason: .stop)))
+        #expect(bridge.heldTexts == 0)
+        #expect(bridge.heldInLanes > 1_000_000)
+    }
+
     @Test("reading stops at the limit and goes on at three quarters of it")
     func gate() {
         var gate = MemoryGate(limit: 1_000)

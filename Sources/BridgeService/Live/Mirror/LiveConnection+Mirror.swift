@@ -10,13 +10,23 @@ extension LiveConnection {
         // What begins now would have its chat in the installation that is left.
         guard token.withLock({ $0.farewell == nil }) else { return nil }
         let wall = clock.wallMilliseconds
-        switch mirroring.withLock({ $0.heard(signal, at: now, wall: wall) }) {
+        switch mirroring.withLock({ $0.heard(signal, at: now, wall: wall, hasRoom: bridge.hasRoomForMirrored) }) {
         case .none: return nil
         case .begin(let beginning):
             begin(beginning, on: &bridge, at: now)
             return nil
         case .makeChat(let session): return session
         }
+    }
+
+    /// Told when it begins; a run that is shown ends it.
+    func tellOfCrowd() {
+        guard mirroring.withLock({ $0.takeCrowd() }) else { return }
+        tell(
+            .note(
+                name,
+                "too many runs of the agent's own wait for the relay; those that begin now are not shown until some of them "
+                    + "have ended there"))
     }
 
     /// The intent is written down before the call leaves, the chat's id before any other call names it.

@@ -66,6 +66,10 @@ package struct Mirroring: Sendable {
     private var order: [RunID] = []
     /// Runs that were not asked for.
     package private(set) var left = 0
+    private var crowd = Crowd.none
+
+    /// Whether runs are left for want of room, and whether that was told.
+    private enum Crowd { case none, untold, told }
 
     package init(_ mode: Configuration.Mirror, deletedChats: Configuration.DeletedChats = .new) {
         self.mode = mode
@@ -116,7 +120,10 @@ package struct Mirroring: Sendable {
     package mutating func jobFinished(_ job: AgentJob) { scheduler.finished(job) }
     package mutating func linkLost() { scheduler.linkLost() }
 
-    package mutating func heard(_ signal: RunSignal, at now: Instant, wall: Int64) -> Step {
+    /// `hasRoom`: another turn may be open.
+    package mutating func heard(
+        _ signal: RunSignal, at now: Instant, wall: Int64, hasRoom: @autoclosure () -> Bool = true
+    ) -> Step {
         guard let session = signal.session else { return .none }
         if let index = place(of: signal, in: session) {
             keep(signal, of: index, in: session)
@@ -130,7 +137,13 @@ package struct Mirroring: Sendable {
             left += 1
             return .none
         }
+        guard hasRoom() else {
+            left += 1
+            if crowd == .none { crowd = .untold }
+            return .none
+        }
         if let chat = chats[session]?.chat {
+            crowd = .none
             return .begin(Beginning(session: session, chat: chat, run: run, said: [signal]))
         }
         guard makeRoom() else {
@@ -144,6 +157,12 @@ package struct Mirroring: Sendable {
         unasked.append(session)
         // Those that waited before it go first.
         return unasked.count == 1 && pace.take(at: now) ? .makeChat(unasked.removeFirst()) : .none
+    }
+
+    /// True once for each time that runs begin to be left for want of room.
+    mutating func takeCrowd() -> Bool {
+        defer { if crowd == .untold { crowd = .told } }
+        return crowd == .untold
     }
 
     private mutating func isWanted(

@@ -1,0 +1,54 @@
+import BridgeCore
+import BridgeModel
+import BridgeService
+import BridgeTesting
+import RelayRules
+import Testing
+
+@Suite("Runs that no phone message began, while nothing can be shown")
+struct MirrorBoundTests {
+    private static let session = AgentSession("agent:main:terminal")
+
+    private static func said(_ run: String, _ text: String) -> [RunSignal] {
+        [.started, .text(.append(text)), .finished(RunEnd(reason: .stop))].map {
+            RunSignal(run: RunID(run), session: session, event: $0)
+        }
+    }
+
+    @Test("they hold to their share of the open turns, and are shown again when there is room", arguments: [false, true])
+    func share(tokenIsDead: Bool) {
+        let hello = GatewayScript((20, .says("Hello.")), (30, .finishes))
+        let world = LiveWorld(.e4, scripts: ["Hello?": hello])
+        world.mirror = .all
+        world.bridge.mirroredLimit = 20
+        world.start()
+        world.otherClientSends("Hello?", in: Self.session.text, as: "run-0", after: .milliseconds(200))
+        world.time.after(.seconds(3)) {
+            if tokenIsDead {
+                _ = world.relay.revoke(token: RelayOptions().bridgeToken)
+            } else {
+                world.network.relayAwayUntil = .zero + .seconds(20)
+            }
+        }
+        for number in 1...60 {
+            world.agentSays(
+                Self.said("run-\(number)", "Text \(number)."), after: .seconds(5) + .milliseconds(Int64(number) * 10))
+        }
+        var most = 0
+        world.afterStep = { most = max(most, $0.openTurns) }
+        let next = String(RelayOptions().bridgeToken.prefix { $0 != ":" }) + ":s_test_another_token"
+        world.relay.admit(token: next)
+        if tokenIsDead { world.use(Secret(next), after: .seconds(20)) }
+        world.agentSays(Self.said("later", "Later."), after: .seconds(80))
+        world.run(seconds: 100)
+        #expect(most == 20)
+        let notes = world.events.count {
+            if case .note(_, let words) = $0 { words.contains("too many runs") } else { false }
+        }
+        #expect(notes == 1)
+        let texts = world.relay.sessions.flatMap { $0.messages.filter(\.isFinal).map(\.text) }
+        #expect(texts.first == "Hello." && texts.last == "Later.")
+        #expect(texts.dropFirst().dropLast().sorted() == (1...20).map { "Text \($0)." }.sorted())
+        #expect(world.openTurns == 0)
+    }
+}
