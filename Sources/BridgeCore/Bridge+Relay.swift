@@ -27,6 +27,19 @@ extension Bridge {
         keepChanged(.synced)
     }
 
+    /// One that began meanwhile.
+    package mutating func leavesInstallation(_ turn: TurnID, at now: Instant) {
+        change(turn, at: now) { $0.bridgeStops(line: Sentences.installationChanged, at: now) }
+        deliver(at: now)
+        keepChanged(.synced)
+    }
+
+    /// A message of an installation that was left before its turn could begin: nothing of it can be said.
+    package mutating func neverBegins(_ turn: TurnID) {
+        delivery.giveUp(turns: 1)
+        orders.append(.turnClosed(turn, .gone))
+    }
+
     /// The old token's time is over: what is still open closes as it stands.
     package mutating func abandonsTurns(at now: Instant) {
         delivery.giveUp(turns: entries.count)

@@ -41,6 +41,14 @@ struct TokenState: Sendable {
     }
 }
 
+/// Whether something can still be said in the installation that it was begun for.
+enum Belonging {
+    case stays
+    /// With the old token, for a moment: what begins now ends at once.
+    case isLeft
+    case left
+}
+
 extension Secret {
     /// Before the colon of a relay's token (relay.md#bridge-token).
     var installation: Substring { text.prefix { $0 != ":" } }
@@ -49,7 +57,6 @@ extension Secret {
 extension LiveConnection {
     /// Another token, from now on.
     package func use(_ new: Secret) {
-        let hasOpenTurns = ask { $0.openTurns > 0 } ?? false
         let step = token.withLock { $0.use(new, hasOpenTurns: hasOpenTurns, at: clock.now) }
         switch step {
         case .none: break
@@ -64,11 +71,27 @@ extension LiveConnection {
         }
     }
 
+    /// A message that is being written down counts: its turn is about to begin, and only then is it written down no more.
+    private var hasOpenTurns: Bool {
+        condition.withLock { !$0.accepting.isEmpty } || ask { $0.openTurns > 0 } ?? false
+    }
+
+    /// Of the token that calls go out with.
+    var installation: Substring? { token.withLock { $0.token?.installation } }
+
+    /// What became of the installation that something was begun for.
+    func belonging(to installation: Substring?) -> Belonging {
+        token.withLock { state in
+            guard state.token?.installation == installation else { return .left }
+            return state.farewell == nil ? .stays : .isLeft
+        }
+    }
+
     /// Once nothing is open any more, or the time for that is over.
     func endFarewell() {
         let begun = token.withLock { state in state.farewell.flatMap { $0.hasBegun ? $0.ends : nil } }
         guard let ends = begun, !condition.withLock({ $0.isClosing }) else { return }
-        if ask({ $0.openTurns > 0 }) == true {
+        if hasOpenTurns {
             guard clock.now >= ends else { return }
             runner?.tell { bridge, now in bridge.abandonsTurns(at: now) }
         }

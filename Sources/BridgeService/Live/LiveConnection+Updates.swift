@@ -34,15 +34,17 @@ extension LiveConnection {
         let opening = intake.opening(for: message, of: update, at: update.receivedAt, wall: wall)
         let ownOpening = intake.ownOpening(for: message, at: update.receivedAt)
         condition.withLock { $0.accepting[ownOpening.id] = message }
-        accept(opening, of: message, isSealed: isSealed, update) { [weak self] in
-            self?.accept(ownOpening, of: message, isSealed: isSealed, update, isTaken: nil)
+        // Only now: from here on the message holds up a change of installation.
+        let installation = installation
+        accept(opening, of: message, isSealed: isSealed, update, installation) { [weak self] in
+            self?.accept(ownOpening, of: message, isSealed: isSealed, update, installation, isTaken: nil)
         }
     }
 
     /// `isTaken`: another message has the turn of that name.
     private func accept(
         _ opening: TurnOpening, of message: UserMessage, isSealed: Bool, _ update: RelayUpdate,
-        isTaken: (@Sendable () -> Void)?
+        _ installation: Substring?, isTaken: (@Sendable () -> Void)?
     ) {
         let wall = clock.wallMilliseconds
         var opening = opening
@@ -68,12 +70,7 @@ extension LiveConnection {
             case .success(.known), .success(.turnIsTaken): acknowledge(update)
             case .success(.fresh):
                 acknowledge(update)
-                runner?.tell { bridge, now in
-                    bridge.turnBegins(opening, at: now)
-                    if isSealed {
-                        bridge.sendAnswered(.notSent(sentence: Self.sealedSentence), for: opening.id, at: now)
-                    }
-                }
+                begin(opening, isSealed: isSealed, of: installation)
             // Not acknowledged: the relay's resend is the retry.
             case .failure(let failure):
                 letGo(update, failure)
@@ -82,8 +79,16 @@ extension LiveConnection {
         }
     }
 
-    /// Turns that are open at once, those that wait for their run included.
-    private static let turnLimit = 2_000
+    private func begin(_ opening: TurnOpening, isSealed: Bool, of installation: Substring?) {
+        runner?.tell { bridge, now in
+            // Asked while the bridge is ours: a farewell that begins after this finds the turn.
+            let belonging = belonging(to: installation)
+            if belonging == .left { return bridge.neverBegins(opening.id) }
+            bridge.turnBegins(opening, at: now)
+            if isSealed { bridge.sendAnswered(.notSent(sentence: Self.sealedSentence), for: opening.id, at: now) }
+            if belonging == .isLeft { bridge.leavesInstallation(opening.id, at: now) }
+        }
+    }
 
     /// The message will be taken when there is room: the relay sends it again, and this is said once for each chat.
     private func sayWhy(_ failure: JournalFailure, in session: SessionID) {

@@ -198,7 +198,7 @@ package final class LiveConnection: Sendable {
             }
         }
         let now = clock.now
-        for session in mirroring.withLock({ $0.chatsToMake(at: now) }) { makeChat(for: session) }
+        makeChats()
         let isDue = condition.withLock { state in
             // Not before the relay has had time to send again what it still holds (DESIGN.md#a-runs-journey).
             guard let since = state.relayUpSince, now - since > .seconds(600) else { return false }

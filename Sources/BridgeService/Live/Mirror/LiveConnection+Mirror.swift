@@ -29,6 +29,13 @@ extension LiveConnection {
                     + "have ended there"))
     }
 
+    /// Those that had to wait; not while an installation is being left.
+    func makeChats() {
+        guard token.withLock({ $0.farewell == nil }) else { return }
+        let now = clock.now
+        for session in mirroring.withLock({ $0.chatsToMake(at: now) }) { makeChat(for: session) }
+    }
+
     /// The intent is written down before the call leaves, the chat's id before any other call names it.
     func makeChat(for session: AgentSession) {
         guard let intent = mirroring.withLock({ $0.chatIsAsked(for: session) }) else { return }
@@ -37,28 +44,39 @@ extension LiveConnection {
             guard let self else { return }
             if let failure {
                 journalFails(failure)
-                return chatAnswered(.unwritten, "the intent could not be written down", for: session)
+                return noChat(.unwritten, "the intent could not be written down", for: session)
             }
+            let installation = installation
+            guard belonging(to: installation) == .stays else { return noChat(.otherInstallation, for: session) }
             loose.makeChat { [weak self] answer in
+                guard let self else { return }
+                // A chat is of no use to the next installation, nor is a refusal its answer.
+                guard belonging(to: installation) == .stays else { return noChat(.otherInstallation, for: session) }
                 let (verdict, reason) = RunChat.Answer.judge(answer.outcome)
-                self?.chatAnswered(verdict, reason, for: session)
+                guard case .made(let chat) = verdict else { return noChat(verdict, reason, for: session) }
+                made(chat, in: installation, for: session)
             }
         }
     }
 
-    private func chatAnswered(_ answer: RunChat.Answer, _ reason: String, for session: AgentSession) {
-        guard case .made(let chat) = answer else { return noChat(answer, reason, for: session) }
+    private func made(_ chat: SessionID, in installation: Substring?, for session: AgentSession) {
         keep([Self.chatName(session): Array(chat.text.utf8), Self.recordName(session): nil]) { [weak self] in
             guard let self else { return }
+            var isLost = false
             runner?.tell { bridge, now in
-                let asked = mirroring.withLock { $0.chatAnswered(answer, for: session, at: now) }
+                isLost = belonging(to: installation) != .stays
+                guard !isLost else { return }
+                let asked = mirroring.withLock { $0.chatAnswered(.made(chat), for: session, at: now) }
                 guard case .begins(let beginnings) = asked else { return }
                 for beginning in beginnings { begin(beginning, on: &bridge, at: now) }
             }
+            guard isLost else { return }
+            journal.submit(Self.forgetting(session), .written, done: nil)
+            noChat(.otherInstallation, for: session)
         }
     }
 
-    private func noChat(_ answer: RunChat.Answer, _ reason: String, for session: AgentSession) {
+    private func noChat(_ answer: RunChat.Answer, _ reason: String = "", for session: AgentSession) {
         let now = clock.now
         let (asked, record) = mirroring.withLock {
             ($0.chatAnswered(answer, for: session, at: now), $0.record(of: session))
@@ -97,7 +115,7 @@ extension LiveConnection {
 
     /// The relay says of a call that the chat is not there any more (relay.md#codes).
     func forgetChat(of turn: TurnID, after refusal: RelayRefusal) {
-        guard refusal.code == .sessionNotFound || refusal.code == .sessionDeleted,
+        guard refusal.isFinal, refusal.code == .sessionNotFound || refusal.code == .sessionDeleted,
             let chat = ask({ $0.turn(turn)?.opening.session }) ?? nil
         else { return }
         forgetChat(chat)
@@ -154,6 +172,9 @@ extension LiveConnection {
 }
 
 extension RunChat.Answer {
+    /// Asked for again when there is a token of the next one.
+    static let otherInstallation = RunChat.Answer.wait(.zero)
+
     /// By the relay's code, else by the status (relay.md#codes); and why there is no chat.
     static func judge(_ outcome: RelayAnswer.Outcome) -> (RunChat.Answer, reason: String) {
         switch outcome {
