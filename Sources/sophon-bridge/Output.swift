@@ -27,6 +27,8 @@ final class Output: Sendable {
     private static let flushLimit = Duration.seconds(1)
 
     let json: Bool
+    /// What no line shows, on either stream.
+    let secrets = SecretCover()
     private let state = Locked(State())
     private let standardOutput: OutputWriter
     private let standardError: OutputWriter
@@ -89,11 +91,13 @@ final class Output: Sendable {
     func progress(_ text: String) { put(STDERR_FILENO, OutputQueue.Entry(STDERR_FILENO, .log, "\r\u{1B}[2K" + text)) }
 
     private func put(_ descriptor: Int32, _ entry: OutputQueue.Entry) {
+        var entry = entry
+        // A line of the log is covered where it is made.
+        if entry.rank != .log { entry.bytes = secrets.covered(entry.bytes) }
         let writer = descriptor == STDOUT_FILENO ? standardOutput : standardError
         let (conduct, endsByItself) = state.withLock { ($0.conduct, $0.endsByItself) }
         guard descriptor == STDOUT_FILENO, conduct != .service else { return writer.put(entry) }
         if conduct == .results {
-            var entry = entry
             entry.rank = .result
             writer.putWhenThereIsRoom(entry)
         } else {

@@ -5,7 +5,7 @@ import Locking
 ///
 /// - A message is constant, what varies stands in fields (async-http-client, `docs/logging-design.md`): lines can be counted and
 ///   searched, and content of turns has no way in unless somebody names a field for it.
-/// - A secret has no way in as a value, and one that an outside text repeats is covered once it was made known (`cover`).
+/// - A secret has no way in as a value, and one that an outside text repeats is covered once it was made known (`SecretCover`).
 /// - A line that repeats itself is written once, then counted.
 package final class Log: Sendable {
     package struct Settings: Sendable {
@@ -29,25 +29,22 @@ package final class Log: Sendable {
         var level: Configuration.Log.Level
         var format: Configuration.Log.Format
         var limit = RepeatLimit()
-        /// The newest last.
-        var secrets: [String] = []
     }
-
-    /// Beyond this the oldest is shown again where an outside text repeats it: it was replaced hundreds of times.
-    private static let secretLimit = 512
-
-    /// A shorter secret would cover half of every text.
-    private static let shortestSecret = 8
 
     private let settings: Settings
     private let clock: any Clock
+    private let secrets: SecretCover
     private let sink: @Sendable (String) -> Void
     private let state: Locked<State>
 
     /// `sink` takes one line without its end, from any thread, and must not log.
-    package init(_ settings: Settings, clock: any Clock, sink: @escaping @Sendable (String) -> Void) {
+    package init(
+        _ settings: Settings, clock: any Clock, hiding secrets: SecretCover = SecretCover(),
+        sink: @escaping @Sendable (String) -> Void
+    ) {
         self.settings = settings
         self.clock = clock
+        self.secrets = secrets
         self.sink = sink
         state = Locked(State(level: settings.level, format: settings.format))
     }
@@ -64,16 +61,8 @@ package final class Log: Sendable {
         set { state.withLock { $0.format = newValue } }
     }
 
-    /// From now on no line shows this secret, wherever it comes from.
-    package func cover(_ secret: Secret) {
-        let text = secret.text
-        guard text.utf8.count >= Self.shortestSecret else { return }
-        state.withLock { state in
-            guard !state.secrets.contains(text) else { return }
-            if state.secrets.count >= Self.secretLimit { state.secrets.removeFirst() }
-            state.secrets.append(text)
-        }
-    }
+    /// From now on neither this log nor what shares its cover shows this secret.
+    package func cover(_ secret: Secret) { secrets.cover(secret) }
 
     package func error(_ message: StaticString, _ fields: @autoclosure () -> Fields = []) {
         write(.error, message, fields)
@@ -100,12 +89,11 @@ package final class Log: Sendable {
     // MARK: Within
 
     private func write(_ level: Configuration.Log.Level, _ message: StaticString, _ fields: () -> Fields) {
-        let secrets: [String]? = state.withLock { level.rank <= $0.level.rank ? $0.secrets : nil }
-        guard let secrets else { return }
+        guard level.rank <= self.level.rank else { return }
         let line = LogLine(
             level: level, message: "\(message)",
             fields: fields().map {
-                LogLine.Field(name: "\($0.name)", value: Self.covered($0.value, secrets))
+                LogLine.Field(name: "\($0.name)", value: covered($0.value))
             })
         let now = clock.now
         let (repeated, isAdmitted) = state.withLock { state in
@@ -132,11 +120,8 @@ package final class Log: Sendable {
         }
     }
 
-    private static func covered(_ value: LogValue, _ secrets: [String]) -> LogValue {
-        guard case .text(var text) = value else { return value }
-        for secret in secrets where text.contains(secret) {
-            text = text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
-        }
-        return .text(text)
+    private func covered(_ value: LogValue) -> LogValue {
+        guard case .text(let text) = value else { return value }
+        return .text(secrets.covered(text))
     }
 }

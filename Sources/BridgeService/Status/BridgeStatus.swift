@@ -13,6 +13,8 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
     package var ts: Int64
     /// Why the journal cannot be written; nil: it can.
     package var journalFault: String?
+    /// Why its file cannot shrink, with what to do; nil: it can.
+    package var journalRemedy: String?
     package var connections: [Connection]
 
     package init(version: String, pid: Int32, started: Int64, ts: Int64? = nil, connections: [Connection] = []) {

@@ -32,6 +32,9 @@ package final class StatusBoard: Sendable {
         return status
     }
 
+    /// Of the journal's file, for as long as the process lives.
+    package func tell(journalRemedy: String?) { state.withLock { $0.journalRemedy = journalRemedy } }
+
     package func tell(_ event: LiveEvent) {
         let wall = clock.wallMilliseconds
         state.withLock { status in

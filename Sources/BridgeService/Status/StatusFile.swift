@@ -9,8 +9,10 @@ package enum StatusFile {
     package static func path(in directory: String) -> String { directory + "/status.json" }
 
     /// Whole or not at all, for the owner alone. It need not survive a power cut: the next bridge writes its own.
-    package static func write(_ status: BridgeStatus, in directory: String) throws(FileError) {
-        try PrivateFile.write(bytes(of: status), to: path(in: directory), isDurable: false)
+    package static func write(
+        _ status: BridgeStatus, in directory: String, hiding secrets: SecretCover = SecretCover()
+    ) throws(FileError) {
+        try PrivateFile.write(secrets.covered(bytes(of: status)), to: path(in: directory), isDurable: false)
     }
 
     /// Nil when no bridge has written one.

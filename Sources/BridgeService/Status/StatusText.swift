@@ -17,6 +17,7 @@ package enum StatusText {
             lines.append("it has said nothing for \(span(now - status.ts)): look into its log, then restart it")
         }
         if let fault = status.journalFault { lines.append("the journal cannot be written: \(fault)") }
+        if let remedy = status.journalRemedy { lines.append("the journal keeps its size: \(remedy)") }
         for connection in status.connections { lines += self.lines(connection, now) }
         return lines
     }

@@ -34,11 +34,12 @@ struct RunCommand {
             Log.Settings(
                 level: configuration.log.level, format: configuration.log.format,
                 hasColor: configuration.terminal.color && isatty(STDERR_FILENO) == 1), clock: SystemClock(),
-            sink: { output.log($0) })
+            hiding: output.secrets, sink: { output.log($0) })
         let board = StatusBoard(
             version: HelpText.version, pid: getpid(), connections: configuration.connections, clock: SystemClock())
         let report = RunReport(output, log, connections: configuration.connections.count)
         let edges = try RunEdges(loaded, output: output, log: log, scale: try scale())
+        board.tell(journalRemedy: edges.journalRemedy)
         LeftConnections(configuration).tell(output, log)
         let connections = try edges.connections { event in
             board.tell(event)
@@ -95,7 +96,7 @@ struct RunCommand {
 
     private func write(_ board: StatusBoard, _ connections: [LiveConnection], _ directory: String, _ log: Log) {
         let status = board.status { name in connections.first { $0.name == name }?.work }
-        do { try StatusFile.write(status, in: directory) } catch {
+        do { try StatusFile.write(status, in: directory, hiding: output.secrets) } catch {
             log.warning("the status cannot be written", [("reason", .text(error.message))])
         }
     }

@@ -22,6 +22,8 @@ final class RunEdges {
     private var clients: [CurlClient] = []
     private var accesses: [ConnectionName: GatewayAccess] = [:]
     private let journal: Journal
+    /// Why the journal cannot shrink, with what to do.
+    var journalRemedy: String? { journal.remedy }
     private let environment = ProcessInfo.processInfo.environment
 
     init(_ loaded: LoadedConfiguration, output: Output, log: Log, scale: Int) throws {

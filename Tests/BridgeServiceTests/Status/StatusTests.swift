@@ -194,6 +194,30 @@ struct StatusTests {
         #expect(text.contains(#""relay_address":"https://api.sophon.at""#))
     }
 
+    @Test("a secret that an outside text repeats is not in the file, nor in any line that shares its cover")
+    func secret() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let secrets = SecretCover()
+        secrets.cover(Secret("inst_1:s_\"quoted\"_secret"))
+        secrets.cover(Secret("short"))
+        let board = board()
+        board.tell(
+            .relayLost(name, reason: "no inst_1:s_\"quoted\"_secret here", retryIn: .seconds(1), remedy: nil))
+        try StatusFile.write(now(board), in: directory, hiding: secrets)
+        #expect(try StatusFile.read(in: directory)?.connections[0].relay.reason == "no *** here")
+        #expect(secrets.covered("a short inst_1:s_\"quoted\"_secret") == "a short ***")
+        #expect(secrets.covered(JSONText.string("inst_1:s_\"quoted\"_secret!").text) == "\"***!\"")
+    }
+
+    @Test("a journal that keeps its size is shown with the remedy")
+    func journalRemedy() {
+        let board = board()
+        #expect(!text(now(board)).contains("keeps its size"))
+        board.tell(journalRemedy: "make room and start again")
+        #expect(text(now(board)).contains("the journal keeps its size: make room and start again"))
+    }
+
     @Test("a file of something else is said with the remedy")
     func foreign() throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "status-\(UUID().uuidString)").path

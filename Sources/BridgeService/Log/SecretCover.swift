@@ -1,0 +1,42 @@
+package import BridgeModel
+import Locking
+
+/// What nothing that the bridge writes for people or programs may show: the log, the events, the status, the last line on standard
+/// error. All of these share one, so that a secret is made known once.
+package final class SecretCover: Sendable {
+    /// Beyond this the oldest is shown again where an outside text repeats it: it was replaced hundreds of times.
+    private static let limit = 512
+
+    /// A shorter secret would cover half of every text.
+    private static let shortest = 8
+
+    /// The newest last.
+    private let secrets = Locked<[String]>([])
+
+    package init() {}
+
+    /// From now on no text shows this secret, wherever it comes from.
+    package func cover(_ secret: Secret) {
+        let text = secret.text
+        guard text.utf8.count >= Self.shortest else { return }
+        // As it stands in a document of JSON.
+        let escaped = String(JSONText.string(text).text.dropFirst().dropLast())
+        secrets.withLock { secrets in
+            for form in Set([text, escaped]) where !secrets.contains(form) {
+                if secrets.count >= Self.limit { secrets.removeFirst() }
+                secrets.append(form)
+            }
+        }
+    }
+
+    package func covered(_ text: String) -> String {
+        secrets.withLock { $0 }.reduce(text) { text, secret in
+            guard text.contains(secret) else { return text }
+            return text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: "***")
+        }
+    }
+
+    package func covered(_ bytes: [UInt8]) -> [UInt8] {
+        secrets.withLock { $0.isEmpty } ? bytes : Array(covered(String(decoding: bytes, as: UTF8.self)).utf8)
+    }
+}
