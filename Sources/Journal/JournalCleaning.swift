@@ -7,6 +7,8 @@ package enum JournalCleaning {
         package var turnsForgotten: Int
         package var bytesBefore: Int
         package var bytesAfter: Int
+        /// Why the file keeps its size although all of it is done, and what to do; nil: it does not.
+        package var remedy: String?
     }
 
     /// Forgets what was closed before that moment and gives the room back. `now` in milliseconds since 1970.
@@ -32,16 +34,27 @@ package enum JournalCleaning {
             let folding = Folding(database: database)
             while let greatest = try folding.unfolded() { try folding.foldOld(upTo: greatest) }
             // From now on it can give room back by itself.
-            try database.script("PRAGMA auto_vacuum = INCREMENTAL; VACUUM")
-            _ = try database.checkpoint(truncating: true)
+            let remedy = shrink(database, by: "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", Self.run)
             return Outcome(
                 turnsForgotten: Int(turns - (try database.integer(count) ?? 0)), bytesBefore: bytes,
-                bytesAfter: try size(database))
+                bytesAfter: try size(database), remedy: remedy)
         } catch { throw error.failure }
     }
 
-    /// Forgets all of one connection, open turns too. Gives how many turns that were.
-    package static func forget(_ name: ConnectionName, directory: String) throws(JournalFailure) -> Int {
+    /// Forgets all of one connection, open turns too. Gives how many turns that were, and why the file keeps its size.
+    package static func forget(
+        _ name: ConnectionName, directory: String
+    ) throws(JournalFailure) -> (turns: Int, remedy: String?) {
+        try forget(name, directory: directory, vacuum: Self.run)
+    }
+
+    typealias Vacuum = (Database, String) throws(DatabaseError) -> Void
+
+    static func run(_ database: Database, _ script: String) throws(DatabaseError) { try database.script(script) }
+
+    static func forget(
+        _ name: ConnectionName, directory: String, vacuum: Vacuum
+    ) throws(JournalFailure) -> (turns: Int, remedy: String?) {
         _ = try JournalReader(directory: directory)
         let database = try JournalFile.openForWriting(in: directory)
         do throws(DatabaseError) {
@@ -53,10 +66,20 @@ package enum JournalCleaning {
             try database.run("DELETE FROM stops WHERE connection = ?", connection)
             try database.run("DELETE FROM settings WHERE connection = ?", connection)
             try database.run("COMMIT")
-            try database.script("VACUUM")
-            _ = try database.checkpoint(truncating: true)
-            return Int(turns)
+            return (Int(turns), shrink(database, by: "VACUUM", vacuum))
         } catch { throw error.failure }
+    }
+
+    /// What was asked is done and committed by now: a disk without room for the copy is no failure of it.
+    private static func shrink(_ database: Database, by script: String, _ vacuum: Vacuum) -> String? {
+        do throws(DatabaseError) {
+            try vacuum(database, script)
+            _ = try database.checkpoint(truncating: true)
+            return nil
+        } catch {
+            return "\(database.path) keeps its size: \(error.words); make room on its disk, or name one that has it in "
+                + "SQLITE_TMPDIR, and run: sophon-bridge journal clean"
+        }
     }
 
     private static func size(_ database: Database) throws(DatabaseError) -> Int {

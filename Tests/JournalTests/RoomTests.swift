@@ -137,4 +137,21 @@ struct RoomTests {
         #expect(refusals.withLock { $0 } == 0)
         #expect(try main.load().turns.map(\.id.text) == ["a"])
     }
+
+    @Test("what was forgotten is forgotten where the file then finds no room to shrink, and the remedy is told")
+    func withoutRoom() throws {
+        let journal = try folder.open()
+        let main = journal.connection(Sample.main)
+        for number in 0..<8 { _ = try main.write([Sample.turn("t\(number)", String(repeating: "x", count: 10_000))]) }
+        journal.close()
+        // A file that may not grow has no room for the copy either: nor has a disk that is full.
+        let outcome = try JournalCleaning.forget(Sample.main, directory: folder.path) {
+            database, _ throws(DatabaseError) in
+            try database.script(
+                "PRAGMA max_page_count = 1; CREATE TABLE copy (x); INSERT INTO copy VALUES (zeroblob(9000000))")
+        }
+        #expect(outcome.turns == 8)
+        #expect(outcome.remedy?.contains("make room") == true)
+        #expect(try JournalReader(directory: folder.path).summary().connections.isEmpty)
+    }
 }

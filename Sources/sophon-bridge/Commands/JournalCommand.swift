@@ -129,12 +129,13 @@ struct JournalCommand {
                     + (known.isEmpty ? "none" : known.map(\.text).joined(separator: ", ")))
         }
         let lock = try InstanceLock(directory: directory)
-        let turns = try JournalCleaning.forget(name, directory: directory)
+        let (turns, remedy) = try JournalCleaning.forget(name, directory: directory)
         withExtendedLifetime(lock) {}
         output.event(
             "journal_cleaned",
-            [("connection", .string(name.text)), ("turns_forgotten", .number(turns))])
+            [("connection", .string(name.text)), ("turns_forgotten", .number(turns))] + Self.member(remedy))
         output.line("forgot connection \(name) with \(turns) turns")
+        if let remedy { output.say(remedy) }
     }
 
     private func clean(_ directory: String) throws {
@@ -149,9 +150,14 @@ struct JournalCommand {
             [
                 ("turns_forgotten", .number(outcome.turnsForgotten)), ("bytes_before", .number(outcome.bytesBefore)),
                 ("bytes_after", .number(outcome.bytesAfter)),
-            ])
+            ] + Self.member(outcome.remedy))
         output.line(
             "forgot \(outcome.turnsForgotten) closed turns; \(outcome.bytesBefore) bytes before, "
                 + "\(outcome.bytesAfter) after")
+        if let remedy = outcome.remedy { output.say(remedy) }
+    }
+
+    private static func member(_ remedy: String?) -> [(String, JSONText)] {
+        remedy.map { [("remedy", .string($0))] } ?? []
     }
 }
