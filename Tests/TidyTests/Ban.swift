@@ -85,6 +85,11 @@ struct Ban: CustomStringConvertible {
             good: ["bucket.sleep(until: a, at: b)", "func sleep(until: Instant)", "asleep(1)"]
         ) { /\b(?:Task|Thread)\.sleep\b|\b(?:usleep|nanosleep)\(|(?:^|[^.\w])sleep\((?!until)/ },
         Ban(
+            "a wait by the wall clock", instead: "wait on a condition variable made for CLOCK_MONOTONIC",
+            in: .except(["WireTesting"]), words: ["sem_timedwait"], bad: ["while sem_timedwait(a, &until) != 0 {}"],
+            good: ["sem_wait(a)", "pthread_cond_timedwait(a, b, &until)"]
+        ) { /\bsem_timedwait\b/ },
+        Ban(
             "randomness of its own", instead: "take the generator as an argument, `using: &random`",
             in: .only(pure),
             words: [".random", ".shuffle", "SystemRandom", "UUID"],

@@ -2,32 +2,58 @@ import BridgeModel
 import Glibc
 import Locking
 
-/// Wakes one thread that has nothing to do.
+/// Wakes one thread that has nothing to do. Each `raise` ends one `wait`.
 final class Wakeup: @unchecked Sendable {
-    // Unchecked, because a semaphore is made for several threads.
-    private let semaphore: UnsafeMutablePointer<sem_t>
+    // Unchecked, because `count` is touched only while `mutex` is held, which the compiler cannot see. A condition variable needs
+    // its bare mutex, so that `Locked` does not serve here.
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let raised = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var count = 0
 
     init() {
-        semaphore = .allocate(capacity: 1)
-        sem_init(semaphore, 0, 0)
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        // By the monotonic clock: one that is set meanwhile would end a wait early, or hours late.
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(raised, &attributes)
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
-        sem_destroy(semaphore)
-        semaphore.deallocate()
+        pthread_cond_destroy(raised)
+        pthread_mutex_destroy(mutex)
+        raised.deallocate()
+        mutex.deallocate()
     }
 
-    func raise() { sem_post(semaphore) }
-    func wait() { while sem_wait(semaphore) != 0 {} }
+    func raise() {
+        pthread_mutex_lock(mutex)
+        count += 1
+        pthread_cond_signal(raised)
+        pthread_mutex_unlock(mutex)
+    }
+
+    func wait() {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while count == 0 { pthread_cond_wait(raised, mutex) }
+        count -= 1
+    }
 
     /// False when the time was over first.
     func wait(atMost duration: Duration) -> Bool {
         var until = timespec()
-        clock_gettime(CLOCK_REALTIME, &until)
+        clock_gettime(CLOCK_MONOTONIC, &until)
         let nanoseconds = Int64(until.tv_nsec) + duration.nanoseconds
         until.tv_sec += Int(nanoseconds / 1_000_000_000)
         until.tv_nsec = Int(nanoseconds % 1_000_000_000)
-        while sem_timedwait(semaphore, &until) != 0 { if errno == ETIMEDOUT { return false } }
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while count == 0 {
+            if pthread_cond_timedwait(raised, mutex, &until) == ETIMEDOUT, count == 0 { return false }
+        }
+        count -= 1
         return true
     }
 }
