@@ -1,9 +1,10 @@
 import BridgeCore
 import BridgeModel
-import BridgeService
 import BridgeTesting
 import RelayRules
 import Testing
+
+@testable import BridgeService
 
 /// What is under way while the token becomes that of another installation.
 @Suite("Another installation, in bad moments")
@@ -100,5 +101,57 @@ struct MoveTests {
         let texts = Self.bubbles(world).filter { $0.isFinal }.map(\.text)
         #expect(texts.contains("Hello."))
         #expect(world.openTurns == 0)
+    }
+
+    @Test("what an earlier process left open of another installation closes with the status, and nothing of it is said")
+    func whileDown() {
+        let world = Self.world()
+        world.start()
+        world.writes("Question?", after: .milliseconds(200))
+        world.otherClientSends("Hello?", in: "agent:main:terminal", as: "run-1", after: .milliseconds(300))
+        world.time.after(.seconds(3)) {
+            world.kill()
+            world.token = Self.other
+            world.start()
+            #expect(world.openTurns == 0)
+        }
+        let opens = Self.tokens(world, of: "createSession")
+        world.otherClientSends("Hello?", in: "agent:main:terminal", as: "run-2", after: .seconds(8))
+        world.writes("Hello?", chat: 1, after: .seconds(10))
+        world.run(seconds: 60, atLeast: .seconds(40))
+        #expect(opens() == ["old", "new"])
+        #expect(world.journal.openTurns == [])
+        #expect((world.ask { $0.work?.deadLetters ?? 0 } ?? 0) == 1)
+        #expect(world.gateway.calls.contains("chat.abort"))
+        let notes = world.events.filter {
+            if case .note(_, let words) = $0 { words.contains("another installation") } else { false }
+        }
+        #expect(notes.count == 1)
+        #expect(Self.bubbles(world).filter(\.isFinal).map(\.text) == ["Hello.", "Hello.", "Hello."])
+    }
+
+    @Test("so it does where the bridge was started without a token first")
+    func withoutToken() {
+        var state = TokenState(token: nil)
+        state.restored = "inst_one"
+        #expect(state.use(Secret("inst_two:s_secret"), hasOpenTurns: true, at: .zero) == .abandon)
+        #expect(state.use(Secret("inst_two:s_secret"), hasOpenTurns: false, at: .zero) == .move)
+        #expect(state.use(Secret("inst_one:s_secret"), hasOpenTurns: true, at: .zero) == .move)
+    }
+
+    @Test("a restart with the same installation goes on with what is open", arguments: [false, true])
+    func sameInstallation(otherToken: Bool) {
+        let world = Self.world()
+        let next = String(Self.old.prefix { $0 != ":" }) + ":s_test_another_token"
+        world.relay.admit(token: next)
+        world.start()
+        world.writes("Question?", after: .milliseconds(200))
+        world.time.after(.seconds(3)) {
+            world.kill()
+            if otherToken { world.token = next }
+            world.start()
+        }
+        world.run(seconds: 60, atLeast: .seconds(30))
+        #expect(Self.bubbles(world).map(\.text) == ["One. Two."])
     }
 }

@@ -21,11 +21,17 @@ struct TokenState: Sendable {
 
     /// Nil: there is none.
     var token: Secret?
+    /// Where what an earlier process left is shown; nil: it did not say.
+    var restored: Substring?
     var farewell: Farewell?
     /// The relay will have nothing more from this token.
     var isStopped = false
 
-    enum Step { case none, move, leave }
+    enum Step {
+        case none, move, leave
+        /// There was no token that what is open could end with.
+        case abandon
+    }
 
     /// `hasOpenTurns`: something would be lost.
     mutating func use(_ new: Secret, hasOpenTurns: Bool, at now: Instant) -> Step {
@@ -35,7 +41,9 @@ struct TokenState: Sendable {
             return .none
         }
         guard new != token else { return .none }
-        guard let token, hasOpenTurns, token.installation != new.installation else { return .move }
+        let home = token?.installation ?? restored
+        guard hasOpenTurns, let home, home != new.installation else { return .move }
+        guard token != nil else { return .abandon }
         farewell = Farewell(next: new, ends: now + Farewell.limit)
         return .leave
     }
@@ -61,6 +69,9 @@ extension LiveConnection {
         switch step {
         case .none: break
         case .move: move(to: new)
+        case .abandon:
+            runner?.tell { bridge, now in bridge.abandonsTurns(at: now) }
+            move(to: new)
         case .leave:
             relay?.tell { link, now in link.shutDown(at: now) }
             condition.withLock { $0.relayIsUp = false }
@@ -100,15 +111,12 @@ extension LiveConnection {
     }
 
     private func move(to new: Secret) {
-        let (isOther, wasStopped) = token.withLock { state in
+        let (old, wasStopped) = token.withLock { state in
             defer { (state.token, state.isStopped) = (new, false) }
-            return (state.token.map { $0.installation != new.installation } ?? false, state.isStopped)
+            return (state.token?.installation ?? state.restored, state.isStopped)
         }
-        if isOther {
-            // Chats of the old installation are not there in the new one.
-            let entries = mirroring.withLock { $0.forgetChats() }.flatMap { Self.forgetting($0) }
-            if !entries.isEmpty { journal.submit(entries, .written, done: nil) }
-        }
+        if let old, old != new.installation { forgetChats() }
+        if old != new.installation { keepInstallation() }
         runner?.use(token: new)
         relay?.tell { link, now in link.use(new, at: now) }
         #if PLANTED_FAULTS
@@ -117,6 +125,64 @@ extension LiveConnection {
         runner?.tell { bridge, now in bridge.relayResumes(at: now) }
         if wasStopped { tell(.mended(name)) }
     }
+
+    /// Chats of the old installation are not there in the new one.
+    private func forgetChats() {
+        let entries = mirroring.withLock { $0.forgetChats() }.flatMap { Self.forgetting($0) }
+        if !entries.isEmpty { journal.submit(entries, .written, done: nil) }
+    }
+
+    // MARK: Over a restart
+
+    private static let installationSetting = "installation"
+
+    /// Behind the closing of what the one before it had open. A token without an installation's name says nothing, and is never
+    /// written down.
+    private func keepInstallation() {
+        guard let token = token.withLock({ $0.token }), token.text.contains(":") else { return }
+        let entry = JournalEntry.setting(
+            name: Self.installationSetting, value: Array(token.installation.utf8))
+        journal.submit([entry], .synced, done: nil)
+    }
+
+    /// Whether the installation was changed while no process ran.
+    func takeUpInstallation(_ settings: [String: [UInt8]]) -> Bool {
+        let restored = settings[Self.installationSetting].map { Substring(decoding: $0, as: UTF8.self) }
+        let current = token.withLock { state in
+            state.restored = restored
+            return state.token?.installation
+        }
+        guard let current, current != restored else { return false }
+        return restored != nil
+    }
+
+    /// What an earlier process left open of another installation closes: nothing of it can be said with this token.
+    func abandon(_ restoring: JournalRestoring) {
+        let others = restoring.openings.map(\.id) + restoring.unreadable.map(\.id)
+        runner?.tell { bridge, now in
+            for turn in restoring.turns {
+                bridge.restore(turn.record, deltas: turn.deltas, keptAt: turn.keptAt, at: now)
+            }
+            bridge.abandonsTurns(at: now)
+            for turn in others { bridge.neverBegins(turn) }
+        }
+        forgetChats()
+        let count = others.count + restoring.turns.count
+        guard count > 0 else { return }
+        tell(
+            .note(
+                name,
+                "the token is of another installation than when the bridge last ran; \(count) open turns of that one are closed "
+                    + "without their ends"))
+    }
+
+    /// Called once what was left is taken up or closed.
+    func installationIsTakenUp() {
+        let isNews = token.withLock { state in state.token.map { $0.installation != state.restored } ?? false }
+        if isNews { keepInstallation() }
+    }
+
+    // MARK: Other settings
 
     /// The agent's credentials may have changed.
     package func renewAgent() { agent?.renew() }

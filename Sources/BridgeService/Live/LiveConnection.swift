@@ -157,11 +157,14 @@ package final class LiveConnection: Sendable {
         let restoring = JournalRestoring(contents, clock: clock)
         for fault in restoring.faults { tell(.note(name, fault)) }
         restoreChats(contents.settings)
+        defer { installationIsTakenUp() }
+        let isElsewhere = takeUpInstallation(contents.settings)
         runner.remember(restoring.storedCalls)
         for turn in restoring.turns { agent?.adopt(turn.record) }
         runner.tell { bridge, now in
             bridge.remember(tasks: restoring.cards)
             for owed in restoring.owed { bridge.restore(owed.obligation, since: owed.since) }
+            if isElsewhere { return }
             for turn in restoring.turns {
                 bridge.restore(turn.record, deltas: turn.deltas, keptAt: turn.keptAt, at: now)
             }
@@ -171,6 +174,7 @@ package final class LiveConnection: Sendable {
                 bridge.stopped(session: stop.session, interaction: stop.interaction, at: now)
             }
         }
+        if isElsewhere { return abandon(restoring) }
         let count = restoring.turns.count + restoring.openings.count + restoring.unreadable.count
         if count > 0 { tell(.restored(name, turns: count)) }
     }
