@@ -148,8 +148,20 @@ extension Turn {
     /// The bridge stops and is told to leave nothing open.
     mutating func bridgeStops(line: String = Sentences.bridgeStopped, at now: Instant) -> [TurnOrder] {
         guard outcome == nil else { return [] }
+        return leaveAgent(at: now) + conclude(.lost, line: line, at: now)
+    }
+
+    /// Nobody here will see more of it: a run of our own is aborted, and what it asked is denied. One of another client goes on, and
+    /// its approvals stay with that client.
+    mutating func leaveAgent(at now: Instant) -> [TurnOrder] {
+        guard !isInRunOfOthers else { return [] }
         let abort = occupiesAgent ? abortRuns() : []
-        return abort + approvals.denyOpen(at: now).map(resolve) + conclude(.lost, line: line, at: now)
+        return abort + approvals.denyOpen(at: now).map(resolve)
+    }
+
+    /// It shows a run that the bridge did not begin, or its message went into one. The follow-up of an approval belongs to its run.
+    private var isInRunOfOthers: Bool {
+        opening.isMirrored || runsToAbort.contains { $0 != opening.run && !approvals.expects($0) }
     }
 
     func abortRuns() -> [TurnOrder] {

@@ -173,10 +173,7 @@ extension Turn {
     /// goes on unseen, and its approvals stay with its own client.
     mutating func giveUp(at now: Instant) -> [TurnOrder] {
         var orders: [TurnOrder] = [.abandonLane]
-        if occupiesAgent, !stopping, !opening.isMirrored {
-            orders += abortRuns()
-            orders += approvals.denyOpen(at: now).map(resolve)
-        }
+        if occupiesAgent, !stopping { orders += leaveAgent(at: now) }
         if !agentIsFree { orders.append(.agentFree) }
         agentIsFree = true
         phase = .closed(.gone)

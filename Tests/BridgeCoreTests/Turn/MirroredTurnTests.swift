@@ -32,6 +32,33 @@ struct MirroredTurnTests {
                 == [.abandonLane, Make.abort, Make.resolve(.deny), .agentFree, .closed])
     }
 
+    @Test("the bridge's own end aborts a run that it began, and none of others, nor answers what that one asked")
+    func bridgeStops() {
+        let end = Make.end("Let me look.\n\n\(Sentences.bridgeStopped)")
+        var mirrored = Self.asking()
+        #expect(mirrored.bridgeStops(at: .zero) == [end, .agentFree])
+        var own = Make.asking(detached: false)
+        #expect(
+            own.bridgeStops(at: .zero)
+                == [Make.abort, Make.resolve(.deny), Make.taskEnded(.failed), end, .agentFree])
+        // The agent put the message into a run of another client.
+        var joined = Make.waiting()
+        _ = joined.handOver(at: .zero)
+        _ = joined.sendAnswered(.accepted(run: RunID("foreign")), at: .zero)
+        _ = joined.on(.text(.append("Let me look.")), run: "foreign")
+        _ = joined.on(.approvalRequested(Make.request()), run: "foreign")
+        var refused = joined
+        #expect(joined.bridgeStops(at: .zero) == [end, .agentFree])
+        #expect(refused.reported(.destinationGone(.sessionDeleted), at: .zero) == [.abandonLane, .agentFree, .closed])
+        // A follow-up is ours as the run was that asked.
+        var followed = Make.holding()
+        _ = followed.decided(ApprovalID("a1"), .approve, reason: nil, at: .zero)
+        _ = followed.on(.started, run: "exec-approval-followup:a1")
+        let abort = TurnOrder.command(
+            .abort(session: AgentSession("chat"), run: RunID("exec-approval-followup:a1")))
+        #expect(followed.bridgeStops(at: .zero).contains(abort))
+    }
+
     @Test("so does a chat that the person deletes or archives", arguments: [true, false])
     func ended(_ isDeleted: Bool) {
         var mirrored = Self.asking()
