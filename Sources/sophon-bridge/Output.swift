@@ -178,10 +178,9 @@ final class Output: Sendable {
         var line = #"{"event":"# + JSONText.string(name).text
         line += #","ts":"# + String(SystemClock().wallMilliseconds)
         for (name, value) in members { line += "," + JSONText.string(name).text + ":" + value.text }
-        let connection = members.first { $0.0 == "connection" }?.1.text ?? ""
         return OutputQueue.Entry(
-            STDOUT_FILENO, name == "turn_ended" ? .turnEnded : .milestone, subject: "\(name) \(connection)",
-            line + "}\n")
+            STDOUT_FILENO, name == "turn_ended" ? .turnEnded : .milestone,
+            subject: OutputQueue.subject(of: name, members), line + "}\n")
     }
 }
 

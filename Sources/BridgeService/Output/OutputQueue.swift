@@ -1,8 +1,10 @@
+package import BridgeModel
+
 /// What is still to be written to one place, such as a terminal or a pipe: bounded in bytes and in entries, without any I/O.
 ///
 /// At the bound the least important entries go first, the oldest of them before the younger: log lines, then `turn_ended`, then
 /// other words for people. Results are never dropped: their caller waits for room. A milestone is dropped only
-/// where a younger one of the same event and connection is in the queue, because links can flap while there is no reader;
+/// where a younger one of the same event, connection and code is in the queue, because links can flap while there is no reader;
 /// there are few different ones, so that the queue stays bounded. All of it is counted, and told as soon as the queue has come
 /// down to half its bound: a reader that is merely slow would otherwise be sent a count before each entry.
 package struct OutputQueue: Sendable {
@@ -78,6 +80,12 @@ package struct OutputQueue: Sendable {
         let oldest = Rank.allCases.min { number(of: $0) < number(of: $1) }
         guard let oldest, let entry = takeFirst(of: oldest) else { return nil }
         return .write(entry)
+    }
+
+    /// What a milestone is about: two errors of one connection with different codes are no repetition.
+    package static func subject(of event: String, _ members: [(String, JSONText)]) -> String {
+        ([event] + ["connection", "code"].map { name in members.first { $0.0 == name }?.1.text ?? "" })
+            .joined(separator: " ")
     }
 
     /// For a place without a reader.

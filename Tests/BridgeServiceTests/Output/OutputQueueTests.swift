@@ -1,3 +1,4 @@
+import BridgeModel
 import BridgeService
 import Testing
 
@@ -117,5 +118,18 @@ struct OutputQueueTests {
         queue.add(Self.log("b"))
         queue.discardAll()
         #expect(queue.isEmpty && Self.rest(&queue).isEmpty)
+    }
+
+    @Test("two errors of one connection with different codes are no repetition")
+    func codes() {
+        var queue = Self.queue(entries: 3)
+        for (code, name) in [("23", "home"), ("20", "home"), ("23", "office"), ("23", "home")] {
+            let members = [("connection", JSONText.string(name)), ("code", JSONText(unchecked: code))]
+            queue.add(Self.milestone(OutputQueue.subject(of: "error", members), "\(name) \(code)\n"))
+        }
+        #expect(
+            Set(Self.rest(&queue)) == [
+                "home 20\n", "office 23\n", "home 23\n", "-0 log -0 turns -0 words -1 repeated",
+            ])
     }
 }
