@@ -7,7 +7,7 @@ import Recording
 
 /// `--record`: every frame of one connection's links, secrets taken out, in a file that can be replayed.
 ///
-/// A recording that cannot be written any more ends; the bridge goes on.
+/// A recording that cannot be written any more ends, which is told once; the bridge goes on.
 final class Recorder: Sendable {
     // The writer is no `Sendable`: it is touched under the lock alone.
     private struct Writer: @unchecked Sendable {
@@ -19,13 +19,19 @@ final class Recorder: Sendable {
     private let connection: String
     private let clock: any Clock
     private let origin: Instant
+    private let ended: @Sendable (any Error) -> Void
 
-    init(directory: String, connection: ConnectionName, agent: AgentKind, clock: any Clock) throws {
+    /// `ended`: it could not be written; not called again.
+    init(
+        directory: String, connection: ConnectionName, agent: AgentKind, clock: any Clock,
+        ended: @escaping @Sendable (any Error) -> Void
+    ) throws {
         try PrivateFile.makeDirectory(directory)
         let date = ISOTime.text(clock.wallMilliseconds)
         file = "\(directory)/\(connection)-\(date.replacing(":", with: "")).jsonl"
         self.connection = connection.text
         self.clock = clock
+        self.ended = ended
         origin = clock.now
         writer = Locked(Writer(writer: try RecordingWriter(file: file, agent: agent.rawValue, date: date)))
     }
@@ -38,8 +44,13 @@ final class Recorder: Sendable {
         let entry = EntryToRecord(
             milliseconds: (clock.now - origin).nanoseconds / 1_000_000, link: link, connection: connection,
             stream: link == .agent ? 1 : 2, direction: direction, content: .frame(frame))
-        writer.withLock { held in
-            do { try held.writer?.write(entry) } catch { held.writer = nil }
+        let failure: (any Error)? = writer.withLock { held in
+            do { try held.writer?.write(entry) } catch {
+                held.writer = nil
+                return error
+            }
+            return nil
         }
+        if let failure { ended(failure) }
     }
 }

@@ -120,7 +120,16 @@ final class RunEdges {
     private func recorder(of connection: Configuration.Connection) throws -> Recorder? {
         guard let directory = loaded.configuration.recordDirectory else { return nil }
         let recorder = try Recorder(
-            directory: directory, connection: connection.name, agent: connection.agent.kind, clock: clock)
+            directory: directory, connection: name, agent: connection.agent.kind, clock: clock
+        ) { failure in
+            log.error(
+                "the recording has ended",
+                [
+                    ("connection", .text(name.text)), ("reason", .text("\(failure)")),
+                    ("remedy", .text("make room in \(directory) and start the bridge again; it works on without it")),
+                ])
+        }
+        let (log, name) = (log, connection.name)
         output.say("recording to \(recorder.file)")
         return recorder
     }
