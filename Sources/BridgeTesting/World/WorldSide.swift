@@ -64,6 +64,7 @@ package final class WorldSide: @unchecked Sendable {
     package internal(set) var callsMade: [String: Int] = [:]
     private var tellAsAgent: ((AgentLinkEvent) -> Void)?
     package var bridge = BridgeSettings()
+    package var memoryLimit = 64 << 20
     /// Which of the agent's own runs are shown.
     package var mirror = Configuration.Mirror.none
     package var deletedChats = Configuration.DeletedChats.new
@@ -287,6 +288,7 @@ package final class WorldSide: @unchecked Sendable {
                 edges: agentEdges, save: { _ in }, tell: listening)
         }
         parts.mirror = mirror
+        parts.memoryLimit = memoryLimit
         parts.deletedChats = deletedChats
         return parts
     }
