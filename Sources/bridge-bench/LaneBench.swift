@@ -17,16 +17,16 @@ enum LaneBench {
     /// writes the bodies, so that the bare loop can send the same.
     static func calls(url: String, bodies: String) throws {
         let lines = Locked<[UInt8]>([])
-        _ = seconds(url) { call in lines.withLock { $0 += RelayEncoder.body(of: call) + [10] } }
+        _ = try seconds(url) { call in lines.withLock { $0 += RelayEncoder.body(of: call) + [10] } }
         try Data(lines.withLock { $0 }).write(to: URL(filePath: bodies))
-        print(Double(lanes * 2 * tools) / seconds(url) { _ in })
+        print(Double(lanes * 2 * tools) / (try seconds(url) { _ in }))
     }
 
     /// Lane after lane, each from its first card to its last answer.
-    private static func seconds(_ url: String, sent: @escaping @Sendable (RelayCall) -> Void) -> Double {
+    private static func seconds(_ url: String, sent: @escaping @Sendable (RelayCall) -> Void) throws -> Double {
         // The moment is noted by the lane itself: who asks it all the time takes the processor and the lock from it.
         let lastAnswer = Locked(Instant.zero)
-        let runner = runner(url) { call in
+        let runner = try runner(url) { call in
             lastAnswer.withLock { $0 = SystemClock().now }
             sent(call)
         }
@@ -60,7 +60,7 @@ enum LaneBench {
 
     /// 25 tokens a second, evenly, a hundred of them: the moments at which they were told, for comparison with the relay's.
     static func latency(url: String, log: String) throws {
-        let runner = runner(url) { _ in }
+        let runner = try runner(url) { _ in }
         defer { runner.stop() }
         open(0, runner)
         let run = RunID("run_0")
@@ -90,11 +90,11 @@ enum LaneBench {
 
     private struct NotDelivered: Error { var count: Int }
 
-    private static func runner(_ url: String, sending: @escaping @Sendable (RelayCall) -> Void) -> BridgeRunner {
+    private static func runner(_ url: String, sending: @escaping @Sendable (RelayCall) -> Void) throws -> BridgeRunner {
         BridgeRunner(
             settings: BridgeSettings(), relay: RelayAddress(baseURL: url, token: "token"),
             edges: BridgeRunner.Edges(
-                http: CurlClient(), clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom()),
+                http: CurlClient(), clock: SystemClock(), alarm: try SystemAlarm(), random: SystemRandom()),
             observe: { _ in },
             answered: { attempt, _ in if case .fresh(let call) = attempt.payload { sending(call) } })
     }

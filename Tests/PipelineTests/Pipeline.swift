@@ -28,7 +28,7 @@ final class Pipeline {
             settings: settings,
             relay: RelayAddress(baseURL: simulator.baseURL, token: simulator.bridgeToken),
             edges: BridgeRunner.Edges(
-                http: calls, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom()),
+                http: calls, clock: SystemClock(), alarm: try SystemAlarm(), random: SystemRandom()),
             observe: { log.observe($0) })
     }
 

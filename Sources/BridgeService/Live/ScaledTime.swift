@@ -29,10 +29,13 @@ package struct ScaledClock: Clock {
 }
 
 package struct ScaledAlarm: Alarm {
-    private let base = SystemAlarm()
+    private let base: SystemAlarm
     private let clock: ScaledClock
 
-    package init(_ clock: ScaledClock) { self.clock = clock }
+    package init(_ clock: ScaledClock) throws(ThreadFault) {
+        self.clock = clock
+        base = try SystemAlarm()
+    }
 
     package func set(_ moment: Instant?, ring: @escaping @Sendable () -> Void) {
         base.set(moment.map { clock.real($0) }, ring: ring)

@@ -127,7 +127,12 @@ package final class OutputWriter: @unchecked Sendable {
                 Unmanaged<OutputWriter>.fromOpaque(pointer).takeRetainedValue().serve()
                 return nil
             }, Unmanaged.passRetained(self).toOpaque())
-        precondition(status == 0, "pthread_create failed with \(status)")
+        guard status == 0 else {
+            // Nothing can be said through it, so this is the last that is said.
+            let words = Array("sophon-bridge: \(ThreadFault(purpose: "the output", status: status))\n".utf8)
+            _ = Glibc.write(STDERR_FILENO, words, words.count)
+            _exit(1)
+        }
         pthread_detach(thread)
     }
 

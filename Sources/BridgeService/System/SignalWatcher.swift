@@ -32,7 +32,7 @@ package final class SignalWatcher: Sendable {
     /// `leave` ends the process.
     package init(
         leave: @escaping @Sendable () -> Void = { _exit(1) }, handler: @escaping @Sendable (Caught) -> Void
-    ) {
+    ) throws(ThreadFault) {
         self.handler = handler
         self.leave = leave
         var thread = pthread_t()
@@ -44,7 +44,10 @@ package final class SignalWatcher: Sendable {
                 Unmanaged<SignalWatcher>.fromOpaque(pointer).takeRetainedValue().watch()
                 return nil
             }, watcher.toOpaque())
-        precondition(status == 0, "pthread_create failed with \(status)")
+        guard status == 0 else {
+            watcher.release()
+            throw ThreadFault(purpose: "signals", status: status)
+        }
         pthread_detach(thread)
         self.thread.withLock { $0 = thread }
     }

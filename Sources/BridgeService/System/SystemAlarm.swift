@@ -13,7 +13,7 @@ package final class SystemAlarm: Alarm, @unchecked Sendable {
     private var ring: (@Sendable () -> Void)?
     private var stopped = false
 
-    package init() {
+    package init() throws(ThreadFault) {
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)
@@ -21,7 +21,7 @@ package final class SystemAlarm: Alarm, @unchecked Sendable {
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(changed, &attributes)
         pthread_condattr_destroy(&attributes)
-        startThread()
+        try startThread()
     }
 
     package func set(_ moment: Instant?, ring: @escaping @Sendable () -> Void) {
@@ -43,7 +43,7 @@ package final class SystemAlarm: Alarm, @unchecked Sendable {
         pthread_cond_signal(changed)
     }
 
-    private func startThread() {
+    private func startThread() throws(ThreadFault) {
         var thread = pthread_t()
         let alarm = Unmanaged.passRetained(self)
         // The thread holds the alarm until it is stopped, so that the memory it waits on outlives it.
@@ -54,7 +54,10 @@ package final class SystemAlarm: Alarm, @unchecked Sendable {
                 Unmanaged<SystemAlarm>.fromOpaque(pointer).takeRetainedValue().wait()
                 return nil
             }, alarm.toOpaque())
-        precondition(status == 0, "pthread_create failed with \(status)")
+        guard status == 0 else {
+            alarm.release()
+            throw ThreadFault(purpose: "alarms", status: status)
+        }
         pthread_detach(thread)
     }
 

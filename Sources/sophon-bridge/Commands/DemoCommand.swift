@@ -37,7 +37,7 @@ struct DemoCommand {
         announce(simulator)
         let transcript = DemoTranscript(output) { simulator.readerCount > 0 }
         simulator.onEvent { transcript.show($0) }
-        if hasAgent { return try DemoAgent(command, output).run(simulator, until: end()) }
+        if hasAgent { return try DemoAgent(command, output).run(simulator, until: try end()) }
         try play(simulator, speed)
     }
 
@@ -95,20 +95,20 @@ struct DemoCommand {
     }
 
     /// Signalled when the process is to end.
-    private func end() -> DispatchSemaphore {
+    private func end() throws -> DispatchSemaphore {
         let end = DispatchSemaphore(value: 0)
         // It lives as long as the process.
-        _ = SignalWatcher { caught in if caught == .stop { end.signal() } }
+        _ = try SignalWatcher { caught in if caught == .stop { end.signal() } }
         output.whenUnreadable { end.signal() }
         return end
     }
 
     private func play(_ simulator: RelaySimulator, _ speed: ReplaySpeed) throws {
-        let session = ReplaySession(
+        let session = try ReplaySession(
             relay: RelayAddress(baseURL: simulator.baseURL, token: simulator.bridgeToken), output: output)
         let desk = DemoDesk(simulator, session, speed, output)
         if stays {
-            let end = end()
+            let end = try end()
             // A page that was just opened should see the runs from their beginning. `--stay` without a terminal
             // means that a page is used; on a terminal the show goes on without one.
             let patience = isTerminal ? Duration.seconds(6) : .seconds(3_600)

@@ -49,11 +49,12 @@ struct DoctorAgent {
         do {
             let settings = try settings(for: found, tell)
             let judge = GatewayJudge()
-            let verdict = Waiting.verdict(
+            let verdict = try Waiting.verdict(
                 of: OpenClawSession(settings), authorityFile: agent.authorityFile, judge: { judge.hear($0) })
             for finding in DoctorFinding.gateway(verdict, address: found.address, connection: name) { tell(finding) }
         } catch {
-            tell(DoctorFinding(.gateway, .failed, "\(error)", connection: name, exitCode: 13))
+            tell(
+                DoctorFinding(.gateway, .failed, "\(error)", connection: name, exitCode: error is ThreadFault ? 1 : 13))
         }
     }
 

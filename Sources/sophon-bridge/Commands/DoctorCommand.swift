@@ -112,14 +112,14 @@ enum Waiting {
     static func verdict<Machine: SessionMachine & ~Copyable, Verdict: Sendable>(
         of machine: consuming sending Machine, authorityFile: String?,
         judge: @escaping @Sendable (Machine.Order) -> Verdict?
-    ) -> Verdict? {
+    ) throws(ThreadFault) -> Verdict? {
         let verdict = Locked<Verdict??>(nil)
         let probe = LinkProbe(
             machine,
             edges: LinkEdges(
-                sockets: CurlWebSocketClient(), clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom(),
+                sockets: CurlWebSocketClient(), clock: SystemClock(), alarm: try SystemAlarm(), random: SystemRandom(),
                 authorityFile: authorityFile),
-            limit: .seconds(15), deadline: SystemAlarm(), judge: judge,
+            limit: .seconds(15), deadline: try SystemAlarm(), judge: judge,
             completion: { heard in verdict.withLock { $0 = .some(heard) } })
         probe.start()
         _ = Pace.wait(atMost: .seconds(20)) { verdict.withLock { $0 != nil } }

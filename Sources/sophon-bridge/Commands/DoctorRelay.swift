@@ -84,8 +84,12 @@ struct DoctorRelay {
         }
         let judge = RelayJudge()
         let settings = RelayLinkSettings(relay: connection.relay.address, token: token)
-        let verdict = Waiting.verdict(
-            of: RelayLink(settings), authorityFile: connection.relay.authorityFile, judge: { judge.hear($0) })
-        return DoctorFinding.relayToken(verdict, connection: name)
+        do throws(ThreadFault) {
+            let verdict = try Waiting.verdict(
+                of: RelayLink(settings), authorityFile: connection.relay.authorityFile, judge: { judge.hear($0) })
+            return DoctorFinding.relayToken(verdict, connection: name)
+        } catch {
+            return DoctorFinding(.relayToken, .failed, "\(error)", connection: name, exitCode: 1)
+        }
     }
 }

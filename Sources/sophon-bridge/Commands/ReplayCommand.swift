@@ -87,7 +87,7 @@ struct ReplayCommand {
         let simulator = RelaySimulator()
         do { try simulator.start() } catch { throw CommandFailure(code: .unexpected, message: "\(error)") }
         defer { simulator.stop() }
-        let session = ReplaySession(
+        let session = try ReplaySession(
             relay: RelayAddress(baseURL: simulator.baseURL, token: simulator.bridgeToken), output: output)
         let user = SimulatorUser(simulator: simulator)
         user.forwardDecisions(to: session.runner)
@@ -134,7 +134,7 @@ struct ReplayCommand {
             throw UsageError("--rewrite needs no relay: leave --to out", try: Self.advice)
         }
         let expected = try golden.map(Self.read)
-        let session = ReplaySession(
+        let session = try ReplaySession(
             relay: RelayAddress(baseURL: target, token: token), output: output, keepsCalls: expected != nil)
         let address = target.hasSuffix("/") ? String(target.dropLast()) : target
         let user = RemoteUser(http: session.http, address: address, token: token)

@@ -18,7 +18,7 @@ final class ReplaySession: Sendable {
     /// How long the last calls may take after the last frame.
     private static let patience = Duration.seconds(60)
 
-    init(relay: RelayAddress, output: Output, keepsCalls: Bool = false) {
+    init(relay: RelayAddress, output: Output, keepsCalls: Bool = false) throws(ThreadFault) {
         let http = CurlClient()
         let log = log
         self.http = http
@@ -30,7 +30,7 @@ final class ReplaySession: Sendable {
         runner = BridgeRunner(
             settings: settings, relay: relay,
             edges: BridgeRunner.Edges(
-                http: calls ?? http, clock: SystemClock(), alarm: SystemAlarm(), random: SystemRandom()),
+                http: calls ?? http, clock: SystemClock(), alarm: try SystemAlarm(), random: SystemRandom()),
             observe: { log.observe($0) },
             answered: { attempt, answer in
                 guard case .refused(let refusal) = answer.outcome else { return }

@@ -46,7 +46,7 @@ struct RunCommand {
             report.tell(event)
             if event.changesStatus { wake.ring(.news) }
         }
-        let signals = SignalWatcher { wake.ring($0 == .stop ? .stop : .reload) }
+        let signals = try SignalWatcher { wake.ring($0 == .stop ? .stop : .reload) }
         for connection in connections { try connection.start() }
         let status = { write(board, connections, configuration.stateDirectory, log) }
         let reload = ReloadCommand(command, output, log)

@@ -94,9 +94,9 @@ final class RunEdges {
             relay: RelayLinkSettings(relay: connection.relay.address, token: token),
             relayAddress: RelayAddress(baseURL: connection.relay.address.description, token: token.text),
             runner: BridgeRunner.Edges(
-                http: client, clock: clock, alarm: alarm(), random: SystemRandom(), journal: journal,
+                http: client, clock: clock, alarm: try alarm(), random: SystemRandom(), journal: journal,
                 callLimit: limits.relayCall),
-            relayLink: linkEdges(connection.relay.authorityFile, recorder?.link(.relay)), journal: journal,
+            relayLink: try linkEdges(connection.relay.authorityFile, recorder?.link(.relay)), journal: journal,
             agent: try agent(of: connection, recorder, tell))
         parts.mirror = connection.mirror
         parts.memoryLimit = limits.memory(of: connections)
@@ -105,13 +105,15 @@ final class RunEdges {
         return parts
     }
 
-    private func alarm() -> any Alarm { scaled.map { ScaledAlarm($0) } ?? SystemAlarm() }
+    private func alarm() throws(ThreadFault) -> any Alarm {
+        if let scaled { try ScaledAlarm(scaled) } else { try SystemAlarm() }
+    }
 
     private func linkEdges(
         _ authorityFile: String?, _ record: (@Sendable (Bool, [UInt8]) -> Void)?
-    ) -> LinkEdges {
+    ) throws(ThreadFault) -> LinkEdges {
         var edges = LinkEdges(
-            sockets: CurlWebSocketClient(), clock: clock, alarm: alarm(), random: SystemRandom(),
+            sockets: CurlWebSocketClient(), clock: clock, alarm: try alarm(), random: SystemRandom(),
             authorityFile: authorityFile)
         edges.record = record
         return edges
@@ -119,6 +121,7 @@ final class RunEdges {
 
     private func recorder(of connection: Configuration.Connection) throws -> Recorder? {
         guard let directory = loaded.configuration.recordDirectory else { return nil }
+        let (log, name) = (log, connection.name)
         let recorder = try Recorder(
             directory: directory, connection: name, agent: connection.agent.kind, clock: clock
         ) { failure in
@@ -129,7 +132,6 @@ final class RunEdges {
                     ("remedy", .text("make room in \(directory) and start the bridge again; it works on without it")),
                 ])
         }
-        let (log, name) = (log, connection.name)
         output.say("recording to \(recorder.file)")
         return recorder
     }
@@ -179,7 +181,7 @@ final class RunEdges {
         accesses[name] = access
         let log = log
         for secret in reading.settings.secrets { log.cover(secret) }
-        let edges = linkEdges(agent.authorityFile, recorder?.link(.agent))
+        let edges = try linkEdges(agent.authorityFile, recorder?.link(.agent))
         return { report in
             OpenClawLink(
                 reading.settings, edges: edges,

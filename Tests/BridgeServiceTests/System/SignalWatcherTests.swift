@@ -9,11 +9,11 @@ struct SignalWatcherTests {
     private enum Seen: Hashable { case caught(SignalWatcher.Caught), left }
 
     @Test("hang-ups are told each time, the first stop is told, and the second ends the process at once")
-    func stops() async {
+    func stops() async throws {
         // Blocked here too, so that a signal which comes before the watcher's thread has begun to wait is kept for it.
         SignalWatcher.block()
         let (seen, tell) = AsyncStream.makeStream(of: Seen.self)
-        let watcher = SignalWatcher(
+        let watcher = try SignalWatcher(
             leave: {
                 tell.yield(.left)
                 tell.finish()
