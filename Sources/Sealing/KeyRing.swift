@@ -42,7 +42,7 @@ package struct KeyRing: Sendable {
         chats = try stored.chats(library)
         registration = Registration(deviceID: stored.devices?.deviceID.map { DeviceID($0) })
         hasHeldKey = stored.devices?.hasHeldKey ?? !chats.isEmpty
-        nextNumber = (chats.values.map(\.number).max() ?? -1) + 1
+        nextNumber = (chats.values.map(\.number).max() ?? -1) &+ 1
     }
 
     package mutating func takeOrders() -> [KeyRingOrder] {
@@ -182,7 +182,7 @@ package struct KeyRing: Sendable {
 
     private mutating func add(_ key: ChatKeys.Key, for session: SessionID, isOurs: Bool, granted: Set<DeviceID>) {
         chats[session] = ChatKeys(key, number: nextNumber, isOurs: isOurs, granted: granted)
-        nextNumber += 1
+        nextNumber &+= 1
         hasHeldKey = true
         ready.append((key.revision, session, key.name))
     }
