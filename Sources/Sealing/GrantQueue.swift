@@ -107,7 +107,7 @@ extension KeyRing {
             if chats[grant.session]?.newest.name == grant.key {
                 let pinned = Set(book.pinned.map(\.id))
                 chats[grant.session]?.granted.formUnion(pinned.intersection(grant.devices))
-                changed(at: now)
+                changedSlightly(at: now)
             }
         case .later(let told): grants.failed(told, at: now)
         case .refused: grants.refused(grant.session)

@@ -265,6 +265,12 @@ package struct KeyRing: Sendable {
         saveIfIdle(at: now)
     }
 
+    /// What costs only a call if it is forgotten: written with the next change, or in a while.
+    mutating func changedSlightly(at now: Instant) {
+        saves.changed()
+        saves.later(at: now)
+    }
+
     /// An update that changed nothing may still stand for what is not on the disk yet.
     private mutating func settle(_ update: UpdateID, at now: Instant) {
         guard !saves.isSettled else { return order(.acknowledge(update)) }

@@ -2,6 +2,7 @@ import BridgeModel
 
 /// Which state of the ring the files have, and which updates wait for that. One save is under way at a time.
 struct SaveLedger: Sendable {
+    /// Between a save that failed and the next, and until what is of little weight is saved by itself.
     private static let patience = Duration.seconds(5)
 
     private(set) var revision = 0
@@ -15,6 +16,11 @@ struct SaveLedger: Sendable {
     func has(_ revision: Int) -> Bool { revision <= saved }
 
     mutating func changed() { revision += 1 }
+
+    /// No save is wanted before that, for the change that was just told.
+    mutating func later(at now: Instant) {
+        if underWay == nil, retryAt == nil { retryAt = now + Self.patience }
+    }
 
     mutating func wait(_ update: UpdateID) { waiting.append((revision, update)) }
 

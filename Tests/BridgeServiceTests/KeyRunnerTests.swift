@@ -144,6 +144,8 @@ struct KeyRunnerTests {
         outside.saved()
         #expect(outside.take() == ["ready ses_1", "POST \(Self.relay)/v1/bridge/sessions/ses_1/recipients"])
         outside.answer(200, #"{"ok":true,"result":{}}"#)
+        #expect(outside.take() == [])
+        outside.pass(.seconds(5))
         #expect(outside.take() == ["save ses_1"])
     }
 

@@ -71,6 +71,7 @@ struct KeyRingDevicesTests {
         _ = talk.makeKey("ses_1")
         #expect(talk.kept().last == "grant 1 ses_1 to phone-1")
         _ = talk.answered(1, .delivered(GrantReceipt()))
+        _ = talk.pass(.seconds(5))
         _ = talk.kept()
         #expect(talk.announced(try talk.phone(5, id: "phone-1")) == ["tell deviceChangedKey(phone-1)", "save"])
         #expect(talk.kept() == ["acknowledge 2"])
@@ -218,9 +219,10 @@ struct KeyRingDevicesTests {
         _ = talk.kept()
         #expect(talk.answered(2, .delivered(GrantReceipt())).contains("grant 3 ses_3 to phone-20"))
         #expect(talk.answered(1, .delivered(GrantReceipt())).contains("grant 4 ses_4 to phone-20"))
-        _ = talk.answered(3, .delivered(GrantReceipt()))
-        _ = talk.answered(4, .delivered(GrantReceipt()))
-        _ = talk.kept()
+        #expect(talk.answered(3, .delivered(GrantReceipt())) == [])
+        #expect(talk.answered(4, .delivered(GrantReceipt())) == [])
+        // All four are written at once.
+        #expect(talk.pass(.seconds(5)) == ["save"])
         _ = talk.kept()
         #expect(talk.grants.count == 4)
         // And not once more after a restart.
@@ -242,7 +244,7 @@ struct KeyRingDevicesTests {
         #expect(talk.pass(.seconds(3_600)) == [])
         _ = talk.linkDown()
         #expect(talk.linkUp() == ["register", "grant 3 ses_1 to phone-1"])
-        #expect(talk.answered(3, .delivered(GrantReceipt())) == ["save"])
+        #expect(talk.answered(3, .delivered(GrantReceipt())) == [])
         // An answer that comes twice says nothing more.
         #expect(talk.answered(3, .delivered(GrantReceipt())) == [])
     }
@@ -257,6 +259,7 @@ struct KeyRingDevicesTests {
         _ = talk.revoked("phone-1")
         _ = talk.kept()
         _ = talk.answered(1, .delivered(GrantReceipt()))
+        _ = talk.pass(.seconds(5))
         _ = talk.kept()
         #expect(talk.saved?.devices?.chats["ses_1"]?.granted == [])
         #expect(talk.allow("phone-1").last == "grant 2 ses_1 to phone-1")
