@@ -102,10 +102,12 @@ struct WorldJudge {
                 violation("breach \(breach.code) in \(breach.method): \(breach.sentence)", run)
             }
             for breach in side.gateway.breaches.prefix(3) { violation("asked against its rules: \(breach)", run) }
-            for message in plan.messages where message.side == index { judge(message, index, side, run) }
+            judgeMessages(index, side, run)
             for message in plan.messages where message.side == index { judgeSecond(message, side, run) }
             judgePrivacy(index, side, run)
+            judgeJobs(index, side, run)
             judgeScopes(index, side, run)
+            judgeDenials(index, side, run)
             judgeTasks(index, side, run)
             if cameToRest, !violations.isEmpty || !freshIsExact(index, side) {
                 if !freshIsExact(index, side) { violation("a fresh message on side \(index) was not answered", run) }
@@ -136,7 +138,7 @@ struct WorldJudge {
         case .revokedToken, .badToken: run.revoked.contains(index)
         case .rateLimited: run.world.life > 0
         // A card whose end the relay refused for good stays open, and the bubble ends all the same.
-        case .endWithOpenTasks, .unknownTask: plan.themes.contains(.refusals)
+        case .endWithOpenTasks, .unknownTask: plan.mayBeRefused
         // What was never tried may be tried once, a day later.
         case .interactionExpired: plan.themes.contains(.sleep)
         default: false
@@ -165,7 +167,7 @@ struct WorldJudge {
     /// It is answered beside the bubble of the first.
     private mutating func judgeSecond(_ message: WorldPlan.Message, _ side: WorldSide, _ run: WorldRun) {
         let lenient: Set<WorldPlan.Theme> = [.refusals, .disk, .sleep, .numbers, .stops]
-        guard let second = message.second, plan.themes.isDisjoint(with: lenient) else { return }
+        guard let second = message.second, plan.themes.isDisjoint(with: lenient), !plan.mayBeRefused else { return }
         guard let sent = side.sent.first(where: { $0.text == message.text }),
             run.deleted["\(message.side) \(sent.session)"] == nil
         else { return }
@@ -185,9 +187,25 @@ struct WorldJudge {
         }
     }
 
+    /// Nobody said no: a card that the relay refuses once is asked again with less, and a page refuses none.
+    private mutating func judgeDenials(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        guard refusals({ $0 == nil || $0 == "requestApproval" }) <= 1, plan.code?.effect != .endsTurn,
+            plan.themes.isDisjoint(with: [.sleep, .numbers])
+        else { return }
+        for heard in side.gateway.heard where heard.decision == "deny" {
+            let message = plan.messages.first { $0.side == index && $0.script.approval == heard.name }
+            guard let message, message.decision?.tap == "approve", message.stopsAfter == nil,
+                let sent = side.sent.first(where: { $0.text == message.text }),
+                run.deleted["\(index) \(sent.session)"] == nil
+            else { continue }
+            violation("\(heard.name) was denied, and the person allowed it", run)
+        }
+    }
+
     private mutating func judgeTasks(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
-        guard !plan.themes.contains(.refusals), !plan.themes.contains(.sleep) else { return }
-        for session in side.relay.sessions where !session.isDeleted {
+        guard !plan.mayBeRefused, !plan.themes.contains(.sleep) else { return }
+        // In a chat that the person has archived, as in a deleted one, nothing more is shown.
+        for session in side.relay.sessions where !session.isDeleted && !session.isArchived {
             let open = session.tasks.filter { $0.status == nil }
             if let first = open.first { violation("task \(first.id) was never finished", run) }
         }
@@ -209,6 +227,18 @@ struct WorldJudge {
 
     // MARK: A message
 
+    private mutating func judgeMessages(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        // The one turn that the relay called over.
+        var mayForgive = plan.code?.effect == .endsTurn
+        for message in plan.messages where message.side == index {
+            let before = violations.count
+            judge(message, index, side, run)
+            guard mayForgive, violations.count > before else { continue }
+            violations.removeSubrange(before...)
+            mayForgive = false
+        }
+    }
+
     private mutating func judge(_ message: WorldPlan.Message, _ index: Int, _ side: WorldSide, _ run: WorldRun) {
         let script = message.script
         guard let sent = side.sent.first(where: { $0.text == message.text }) else {
@@ -228,7 +258,7 @@ struct WorldJudge {
         if script.kind != .retry, !plan.themes.contains(.sleep), places != places.sorted() {
             violation("\(name) is out of order: \(said)", run)
         }
-        let mayBeRefused = plan.themes.contains(.refusals)
+        let mayBeRefused = plan.mayBeRefused
         let isLate = plan.themes.contains(.sleep)
         if answers.count != 1, !(mayBeRefused && answers.isEmpty), !(isLate && answers.isEmpty) {
             violation("\(name) has \(answers.count) bubbles", run)
@@ -259,7 +289,7 @@ struct WorldJudge {
         guard isToldWhole(message) else { return }
         // It was never handed over, and says so.
         if plan.themes.contains(.disk), side.gateway.begun[message.text] == nil, said.isEmpty { return }
-        if plan.themes.contains(.refusals) { return judgeWhole(name, message, expected, said, run) }
+        if plan.mayBeRefused { return judgeWhole(name, message, expected, said, run) }
         guard isExact(message) else { return }
         let text = message.script.text(plan.eras[message.side])
         // What was narrowed is said once in the chat.
@@ -305,6 +335,16 @@ struct WorldJudge {
             refusals[fault.method ?? "", default: 0] += fault.count
         }
         return refusals.values.contains { $0 > 1 }
+    }
+
+    /// How many calls are refused for good, of methods that fit.
+    private func refusals(_ fits: (String?) -> Bool) -> Int {
+        plan.troubles.reduce(0) { sum, trouble in
+            guard case .call(let fault) = trouble.misfortune, case .refused(let status, _, _) = fault.kind,
+                (400..<500).contains(status), fits(fault.method)
+            else { return sum }
+            return sum + fault.count
+        }
     }
 
     /// What the agent tells cannot be had again: numbers that mean nothing, and questions that an early gateway has forgotten.

@@ -8,15 +8,39 @@ extension WorldPlan {
         var random = SeededGenerator(seed: seed &* 77 &+ 5)
         var plan = WorldPlan(seed: seed)
         let count = random.pick([0, 1, 1, 1, 2, 2, 3])
-        for _ in 0..<count { plan.themes.insert(random.pick(Theme.allCases)) }
+        for _ in 0..<count { plan.themes.insert(random.pick(Theme.first)) }
+        var later = LaterTheme(seed: seed, beside: &plan.themes)
         let sides = plan.themes.contains(.tokens) || random.happens(0.2) ? 2 : 1
         for _ in 0..<sides {
             plan.eras.append(random.pick(GatewayEra.allCases))
             plan.mirrors.append(plan.themes.contains(.foreign) ? random.pick([.none, .cron, .cron, .all]) : .none)
         }
         plan.drawMessages(using: &random)
-        for theme in Theme.allCases where plan.themes.contains(theme) { plan.draw(theme, using: &random) }
+        for theme in Theme.first where plan.themes.contains(theme) { plan.draw(theme, using: &random) }
+        if let theme = later.theme {
+            plan.themes.insert(theme)
+            plan.draw(theme, using: &later.random)
+        }
         return plan
+    }
+
+    /// Drawn from a generator of its own and in worlds that have no other theme, so that the seeds of all others stay what they
+    /// were before there was one.
+    private struct LaterTheme {
+        var theme: Theme?
+        var random: SeededGenerator
+
+        init(seed: UInt64, beside themes: inout Set<Theme>) {
+            random = SeededGenerator(seed: seed ^ 0x6C61_7465)
+            guard themes.isEmpty else { return }
+            theme = random.pick([nil, .jobs, .jobs, .jobs, .jobs, .codes, .codes, .codes, .codes])
+            switch theme {
+            case .jobs: if random.happens(0.3) { themes.insert(random.pick(Theme.first)) }
+            // What meets it must not cost a call of its own.
+            case .codes: if random.happens(0.2) { themes.insert(random.pick([.kills, .agentLink])) }
+            default: break
+            }
+        }
     }
 
     private mutating func drawMessages(using random: inout SeededGenerator) {
@@ -73,6 +97,8 @@ extension WorldPlan {
         func moment(_ range: ClosedRange<Int64>, _ random: inout SeededGenerator) -> Duration {
             .milliseconds(Int64.random(in: range, using: &random))
         }
+        if theme == .jobs { return drawJobs(using: &random) }
+        if theme == .codes { return drawCode(using: &random) }
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             switch theme {
             case .kills: add(.kill(down: moment(1...3_000, &random)), using: &random)
@@ -101,6 +127,7 @@ extension WorldPlan {
             case .pairing: drawPairing(using: &random)
             case .plenty: add(.relayAway(moment(1_000...12_000, &random)), using: &random)
             case .sleep: drawSleep(using: &random)
+            case .jobs, .codes: break
             }
         }
     }

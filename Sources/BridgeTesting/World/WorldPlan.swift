@@ -10,6 +10,16 @@ package struct WorldPlan: Sendable {
             plenty
         /// No process runs for longer than the relay remembers keys.
         case sleep
+        /// Runs of the agent's scheduler, and others in their session.
+        case jobs
+        /// Each code of the relay's, and codes that it does not have, on each method.
+        case codes
+
+        /// Those that the seed's first generator chooses among. A later one has a generator of its own.
+        static let first: [Theme] = [
+            .kills, .agentLink, .relayLink, .answers, .pages, .refusals, .disk, .stops, .foreign, .tokens, .numbers,
+            .pairing, .plenty, .sleep,
+        ]
     }
 
     package struct Message: Sendable {
@@ -57,8 +67,17 @@ package struct WorldPlan: Sendable {
         case foreignRun(name: String, chat: Int?)
         /// The scheduler's run, which is shown where the configuration says so.
         case job(name: String)
+        /// Another client's run that nobody has asked for on the phone.
+        case privateRun(name: String, session: String)
+        /// Of another job, in the same session; no run of it comes.
+        case jobStarts(String)
+        case jobFinishes(String)
+        /// The person deletes or archives the chat in which the job answers.
+        case leavesJobChat(archives: Bool)
         /// The token is revoked; a new one is there after a while.
         case revokes(reloadAfter: Duration)
+        /// The person pairs anew.
+        case anotherToken
         /// The agent turns the bridge away until its owner has approved it.
         case pairing(Duration)
         /// Numbers in frames are replaced by those at the ends of what a number can be.
@@ -74,8 +93,11 @@ package struct WorldPlan: Sendable {
     package var seed: UInt64
     package var eras: [GatewayEra] = []
     package var mirrors: [Configuration.Mirror] = []
+    package var deletedChats: [Configuration.DeletedChats] = []
     package var themes: Set<Theme> = []
     package var messages: [Message] = []
+    package var jobs: [WorldJob] = []
+    package var code: WorldCode?
     package var troubles: [Trouble] = []
     /// From then on nothing goes wrong any more.
     package var quietAt = Duration.seconds(20)
@@ -89,6 +111,8 @@ extension WorldPlan {
     /// Printed with a failing seed.
     package var summary: String {
         let themes = themes.map(\.rawValue).sorted().joined(separator: ", ")
-        return "\(eras.map(\.rawValue).joined(separator: " and ")), \(messages.count) messages; \(themes)"
+        let eras = eras.map(\.rawValue).joined(separator: " and ")
+        let code = code.map { " \($0.status) \($0.code) to \($0.method)" } ?? ""
+        return "\(eras), \(messages.count) messages; \(themes)\(code)"
     }
 }

@@ -28,6 +28,8 @@ package final class WorldRun {
     var deleted: [String: Instant] = [:]
     /// Links of these sides were refused for good at some time.
     var revoked: Set<Int> = []
+    /// When the chat in which a job answers was deleted or archived: by side and relay session.
+    var leftJobChats: [String: Instant] = [:]
 
     /// `trace` hears in words all that passes.
     package static func run(_ plan: WorldPlan, trace: ((String) -> Void)? = nil) -> WorldResult {
@@ -75,8 +77,10 @@ package final class WorldRun {
     private func prepare() {
         for (index, side) in world.sides.enumerated() {
             side.mirror = plan.mirrors[index]
+            if plan.deletedChats.indices.contains(index) { side.deletedChats = plan.deletedChats[index] }
             if let bytes = plan.heldBytes { side.bridge.delivery.heldBytes = bytes }
             side.decide = { [plan] approval in
+                if plan.jobs.contains(where: { approval.id.hasSuffix($0.approval) }) { return nil }
                 let message = plan.messages.first { approval.id.hasSuffix($0.script.approval) }
                 return message?.decision.map { ($0.tap, $0.scope, $0.after) } ?? ("deny", ApprovalScope(), .seconds(1))
             }
@@ -102,6 +106,7 @@ package final class WorldRun {
             guard let after = message.stopsAfter else { continue }
             world.sides[message.side].stops(message.text, after: message.at + after)
         }
+        prepareJobs()
         for trouble in plan.troubles {
             world.time.after(trouble.at) { [weak self] in
                 guard let self else { return }
@@ -177,7 +182,17 @@ package final class WorldRun {
             let session = chat.flatMap { side.agentSession(ofChat: $0)?.text } ?? "agent:main:terminal"
             foreign(name, in: session, side)
         case .job(let name): foreign(name, in: "agent:main:cron:backup", side)
+        case .privateRun(let name, let session): foreign(name, in: session, side)
+        case .jobStarts(let job):
+            side.gateway.schedulerStarts(job, in: WorldJob.session, at: world.time.now)
+        case .jobFinishes(let job):
+            side.gateway.schedulerFinishes(job, in: WorldJob.session, at: world.time.now)
+        case .leavesJobChat(let archives): leaveJobChat(trouble.side, archives: archives)
         case .revokes(let wait): revoke(trouble.side, wait)
+        case .anotherToken:
+            side.relay.forgetFaults()
+            side.relay.forgetSocketFaults()
+            bringToken(trouble.side, after: .zero)
         case .pairing(let time):
             side.gateway.refusal = .pairing
             world.time.after(time) { [weak side] in side?.gateway.refusal = nil }
@@ -210,6 +225,11 @@ package final class WorldRun {
         let side = world.sides[index]
         revoked.insert(index)
         _ = side.relay.revoke(token: side.token)
+        bringToken(index, after: wait)
+    }
+
+    private func bringToken(_ index: Int, after wait: Duration) {
+        let side = world.sides[index]
         tokens += 1
         let new = RelayOptions().bridgeToken + "new\(index)x\(tokens)"
         world.time.after(wait) {

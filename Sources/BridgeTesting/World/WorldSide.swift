@@ -168,6 +168,11 @@ package final class WorldSide: @unchecked Sendable {
     }
 
     /// The person deletes a chat, by its place among those of the relay.
+    package func leavesChat(_ session: String, archives: Bool) {
+        guard let index = relay.sessions.firstIndex(where: { $0.id == session }) else { return }
+        changesChat(index, archives ? "POST" : "DELETE", archives ? "/archive" : "", after: .zero)
+    }
+
     package func deletesChat(_ index: Int, after: Duration) { changesChat(index, "DELETE", "", after: after) }
     package func archivesChat(_ index: Int, after: Duration) { changesChat(index, "POST", "/archive", after: after) }
 

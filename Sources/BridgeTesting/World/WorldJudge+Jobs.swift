@@ -1,0 +1,74 @@
+import BridgeModel
+import BridgeService
+import RelayRules
+
+// What a phone may hold of runs that nobody there has asked for, and what the agent may hear about them.
+extension WorldJudge {
+    mutating func judgeJobs(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        let jobs = plan.jobs.filter { $0.side == index }
+        guard !jobs.isEmpty else { return }
+        for heard in side.gateway.heard where heard.decision != nil {
+            if jobs.contains(where: { $0.approval == heard.name }) {
+                violation("\(heard.name), which nobody on the phone decided, was decided: \(heard.decision ?? "")", run)
+            }
+        }
+        for job in jobs { judge(job, index, side, run) }
+        judgeAsking(jobs, index, side, run)
+    }
+
+    /// Where nothing but its own theme meddles, all that is promised of a job can be told before.
+    private var isExact: Bool { plan.themes == [.jobs] }
+
+    private mutating func judge(_ job: WorldJob, _ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        let chats = side.relay.sessions.filter { chat in
+            chat.messages.contains { !WorldScript.words(of: job.name, in: $0.text + " " + $0.streamed).isEmpty }
+        }
+        let said = chats.flatMap(\.messages).flatMap { WorldScript.words(of: job.name, in: $0.text) }
+        if Set(said).count != said.count { violation("\(job.name) was shown twice: \(said)", run) }
+        let began = Instant.zero + job.at
+        for chat in chats {
+            guard let left = run.leftJobChats["\(index) \(chat.id)"], left < began else { continue }
+            violation("\(job.name) was shown in the chat that the person left at \(left - Instant.zero)", run)
+        }
+        guard isExact else { return }
+        if isUnwanted(job, index, run) {
+            if !chats.isEmpty { violation("\(job.name), which was not to be shown, was shown", run) }
+            return
+        }
+        let wasLeft = chats.contains { run.leftJobChats["\(index) \($0.id)"] != nil }
+        guard !wasLeft, !mayBeKept else { return }
+        if said != job.words { violation("\(job.name) was shown as \(said)", run) }
+        for message in chats.flatMap(\.messages) where !message.isFinal {
+            violation("\(job.name) was never ended", run)
+        }
+    }
+
+    /// Two runs could be meant and the gateway names none; or the person deleted the chat and wants no other.
+    private func isUnwanted(_ job: WorldJob, _ index: Int, _ run: WorldRun) -> Bool {
+        guard plan.mirrors[index] == .cron || plan.deletedChats[index] == .mute else { return false }
+        let began = Instant.zero + job.at
+        let isMuted =
+            plan.deletedChats[index] == .mute
+            && run.leftJobChats.contains { $0.key.hasPrefix("\(index) ") && $0.value < began }
+        return isMuted || plan.mirrors[index] == .cron && job.isDoubtful && plan.eras[index] != .e4
+    }
+
+    /// Three tries of unknown outcome were made: the words are kept for the next run's chat, as long as the process lives.
+    private var mayBeKept: Bool { chatFaults.contains { $0.count > 2 } }
+
+    private var chatFaults: [Fault] {
+        plan.troubles.compactMap {
+            if case .call(let fault) = $0.misfortune, fault.method == "createSession" { fault } else { nil }
+        }
+    }
+
+    /// A chat is asked for three times at most where it is not known what became of it; being told to wait is no try.
+    private mutating func judgeAsking(_ jobs: [WorldJob], _ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        guard plan.themes.isDisjoint(with: [.answers, .refusals, .foreign]) else { return }
+        let others = plan.troubles.filter {
+            if case .privateRun = $0.misfortune { plan.mirrors[index] == .all } else { false }
+        }
+        let (asked, wanted) = (side.callsMade["createSession", default: 0], jobs.count + others.count)
+        if asked > 3 * wanted { violation("\(wanted) runs asked \(asked) times for a chat", run) }
+    }
+}
