@@ -42,6 +42,21 @@
         /// "Always" is granted without the limit that the person set.
         case scopeWidened
 
+        /// A refusing status without the relay's envelope counts as its word.
+        case pageBelieved
+        /// A turn whose placeholder is refused is given up, answer and all.
+        case openRefusedEndsTurn
+        /// An approval that is refused once is denied at the agent, with fewer fields or not.
+        case approvalDeniedAtOnce
+        /// A turn that is given up aborts a run that the bridge did not start.
+        case mirroredRunAborted
+        /// A job takes whatever begins in its session, as long as it is open.
+        case privateRunTaken
+        /// A job whose chat the person deleted goes on in it.
+        case deletedChatKept
+        /// A chat whose making has an unknown outcome is asked for until there is one.
+        case chatAskedForEver
+
         /// The one that is planted for the task that runs; one at a time.
         @TaskLocal package static var planted: PlantedFault?
 

@@ -27,7 +27,14 @@ package enum RelayDecoder {
     }
 
     private static func answer(to response: HTTPResponse, expecting expected: Expected, wall: Int64) -> RelayAnswer {
-        guard let envelope = Envelope(response.body, readsDevice: expected == .device) else { return foreign(response) }
+        guard let envelope = Envelope(response.body, readsDevice: expected == .device) else {
+            #if PLANTED_FAULTS
+                if PlantedFault.pageBelieved.isPlanted, (400..<500).contains(response.status) {
+                    return RelayAnswer(.refused(RelayRefusal(status: response.status, code: .other(""))))
+                }
+            #endif
+            return foreign(response)
+        }
         let headers = RelayHeaders(response)
         func made(_ outcome: RelayAnswer.Outcome) -> RelayAnswer {
             RelayAnswer(outcome, rate: headers.rate, request: headers.request)

@@ -261,6 +261,9 @@ struct ApprovalLedger: Sendable, Hashable {
 
     /// The relay refused the card: what to ask once more. Nil: that was done, or there is nothing left to decide.
     mutating func askWithLeast(_ id: ApprovalID, isTooLarge: Bool) -> ApprovalCard? {
+        #if PLANTED_FAULTS
+            if PlantedFault.approvalDeniedAtOnce.isPlanted { return nil }
+        #endif
         guard let approval = approvals[id], approval.state == .open, !approval.askedWithLeast else { return nil }
         approvals[id]?.askedWithLeast = true
         return approval.card.least(atMost: isTooLarge ? 4_000 : 16_000)

@@ -35,6 +35,9 @@ extension Turn {
     }
 
     private mutating func refused(_ name: PostName, _ refusal: PostRefusal, at now: Instant) -> [TurnOrder] {
+        #if PLANTED_FAULTS
+            if PlantedFault.openRefusedEndsTurn.isPlanted, case .open = name { return giveUp(at: now) }
+        #endif
         switch name {
         case .open: return goOnWithoutBubble(at: now)
         case .approval(let approval): return approvalRefused(approval, refusal, at: now)
@@ -173,6 +176,11 @@ extension Turn {
     /// goes on unseen, and its approvals stay with its own client.
     mutating func giveUp(at now: Instant) -> [TurnOrder] {
         var orders: [TurnOrder] = [.abandonLane]
+        #if PLANTED_FAULTS
+            if PlantedFault.mirroredRunAborted.isPlanted, opening.isMirrored {
+                orders += abortRuns() + approvals.denyOpen(at: now).map(resolve)
+            }
+        #endif
         if occupiesAgent, !stopping { orders += leaveAgent(at: now) }
         if !agentIsFree { orders.append(.agentFree) }
         agentIsFree = true

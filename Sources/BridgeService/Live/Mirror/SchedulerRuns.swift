@@ -76,6 +76,9 @@ struct SchedulerRuns: Sendable {
             noteOther(run, in: session)
             return false
         }
+        #if PLANTED_FAULTS
+            if PlantedFault.privateRunTaken.isPlanted { return true }
+        #endif
         jobs[index].state = .taken
         return true
     }
