@@ -54,8 +54,6 @@
         case privateRunTaken
         /// A job whose chat the person deleted goes on in it.
         case deletedChatKept
-        /// A chat whose making has an unknown outcome is asked for until there is one.
-        case chatAskedForEver
 
         /// The one that is planted for the task that runs; one at a time.
         @TaskLocal package static var planted: PlantedFault?

@@ -57,6 +57,31 @@ package final class LiveWorld: @unchecked Sendable {
         for side in sides { side.killed() }
     }
 
+    /// SIGTERM, as the program obeys it: nothing new is taken, what is to be delivered goes
+    /// out within five seconds, then the process is gone. It starts again after a while.
+    package func shutsDown(closing: Bool, down: Duration) {
+        let mine = life
+        if closing { for side in sides { side.tell { $0.closeTurns() } } }
+        stopsWhenQuiet(mine, linksAreOpen: true, until: time.now + .seconds(5), down: down)
+    }
+
+    private func stopsWhenQuiet(_ mine: Int, linksAreOpen: Bool, until end: Instant, down: Duration) {
+        guard mine == life, isRunning else { return }
+        var linksAreOpen = linksAreOpen
+        if linksAreOpen, sides.allSatisfy({ $0.ask { $0.turnsAreClosed } ?? true }) {
+            linksAreOpen = false
+            for side in sides { side.tell { $0.closeLinks() } }
+        }
+        let isQuiet = !linksAreOpen && sides.allSatisfy { $0.ask { $0.isQuiet } ?? true }
+        guard isQuiet || time.now >= end else {
+            return time.after(.milliseconds(10)) { [self] in
+                stopsWhenQuiet(mine, linksAreOpen: linksAreOpen, until: end, down: down)
+            }
+        }
+        for side in sides { side.tell { $0.stop() } }
+        restarts(down: down)
+    }
+
     package var openTurns: Int { sides.reduce(0) { $0 + $1.openTurns } }
 
     // MARK: Time

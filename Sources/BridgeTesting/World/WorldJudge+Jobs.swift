@@ -2,7 +2,7 @@ import BridgeModel
 import BridgeService
 import RelayRules
 
-// What a phone may hold of runs that nobody there has asked for, and what the agent may hear about them.
+// What a phone may hold of runs without a phone message, and what the agent may hear about them.
 extension WorldJudge {
     mutating func judgeJobs(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         let jobs = plan.jobs.filter { $0.side == index }

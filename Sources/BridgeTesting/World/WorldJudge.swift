@@ -6,8 +6,10 @@ import RelayRules
 /// What no bridge may do, seen from outside: by the phones, by what the agents heard, and by what the journal holds. It knows the
 /// plan, so that it knows what was to come.
 struct WorldJudge {
-    let plan: WorldPlan
+    private(set) var plan: WorldPlan
     private(set) var violations: [String] = []
+    /// When an answer was whole on the phone, by side and interaction.
+    var wholeAt: [String: Instant] = [:]
     /// When the process that lives was told of a Stop, by side and interaction; forgotten with a process that did not take it.
     private var stopped: [String: Instant] = [:]
     private var lastLife = 0
@@ -24,6 +26,7 @@ struct WorldJudge {
 
     mutating func step(_ run: WorldRun) {
         judgeBytes(run)
+        noteWhole(run)
         guard run.world.life != lastLife else { return }
         lastLife = run.world.life
         // A Stop that was not acknowledged comes again to the next process.
@@ -102,7 +105,11 @@ struct WorldJudge {
                 violation("breach \(breach.code) in \(breach.method): \(breach.sentence)", run)
             }
             for breach in side.gateway.breaches.prefix(3) { violation("asked against its rules: \(breach)", run) }
-            judgeMessages(index, side, run)
+            if index == plan.untouched {
+                judgeUntouched(index, side, run)
+            } else {
+                judgeMessages(index, side, run)
+            }
             for message in plan.messages where message.side == index { judgeSecond(message, side, run) }
             judgePrivacy(index, side, run)
             judgeJobs(index, side, run)
@@ -187,9 +194,10 @@ struct WorldJudge {
         }
     }
 
-    /// Nobody said no: a card that the relay refuses once is asked again with less, and a page refuses none.
+    /// No person said no: a card that the relay refuses once is asked again with less, and a page refuses none.
     private mutating func judgeDenials(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
-        guard refusals({ $0 == nil || $0 == "requestApproval" }) <= 1, plan.code?.effect != .endsTurn,
+        let isLenient = plan.code?.effect == .endsTurn || plan.closesTurns
+        guard !isLenient, refusals({ $0 == nil || $0 == "requestApproval" }) <= 1,
             plan.themes.isDisjoint(with: [.sleep, .numbers])
         else { return }
         for heard in side.gateway.heard where heard.decision == "deny" {
@@ -227,8 +235,18 @@ struct WorldJudge {
 
     // MARK: A message
 
+    /// As if there were no other connection and no misfortune.
+    private mutating func judgeUntouched(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        let whole = plan
+        plan.themes = []
+        plan.troubles = []
+        judgeMessages(index, side, run)
+        judgePromptness(index, side, run)
+        plan = whole
+    }
+
     private mutating func judgeMessages(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
-        // The one turn that the relay called over.
+        // The only turn that the relay called over.
         var mayForgive = plan.code?.effect == .endsTurn
         for message in plan.messages where message.side == index {
             let before = violations.count
@@ -286,7 +304,7 @@ struct WorldJudge {
         if message.script.kind != .retry, !isRight, !wasStopped, !plan.themes.contains(.numbers) {
             violation("\(name) streamed \(streamed) of \(expected)", run)
         }
-        guard isToldWhole(message) else { return }
+        guard isToldWhole(message), !plan.closesTurns else { return }
         // It was never handed over, and says so.
         if plan.themes.contains(.disk), side.gateway.begun[message.text] == nil, said.isEmpty { return }
         if plan.mayBeRefused { return judgeWhole(name, message, expected, said, run) }
@@ -358,10 +376,11 @@ struct WorldJudge {
     private func losesAgent(_ side: Int) -> Bool {
         plan.troubles.contains { trouble in
             switch trouble.misfortune {
-            case .kill: true
+            case .kill, .shutDown: true
             case .cutGateway, .cutGatewayBehind, .deafGateway, .gatewayRestarts, .pairing: trouble.side == side
             case .cutRelay, .cutRelayBehind, .relayAway, .call, .socket, .lossyCalls, .fullDisk, .slowDisk,
-                .deletesChat, .foreignRun, .job, .revokes, .distortsNumbers:
+                .deletesChat, .foreignRun, .job, .revokes, .distortsNumbers, .privateRun, .jobStarts, .jobFinishes,
+                .leavesJobChat, .anotherToken:
                 false
             }
         }

@@ -5,7 +5,7 @@ import RelayRules
 package struct WorldCode: Sendable, Hashable {
     /// What becomes of the call that it answers, and of no other.
     package enum Effect: Sendable, Hashable {
-        /// It goes once more, and nobody notices.
+        /// It is retried, with no effect on the phone.
         case waits
         /// It is refused for good: what it carried is seen in another way.
         case refuses

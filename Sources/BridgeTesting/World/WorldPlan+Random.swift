@@ -10,13 +10,15 @@ extension WorldPlan {
         let count = random.pick([0, 1, 1, 1, 2, 2, 3])
         for _ in 0..<count { plan.themes.insert(random.pick(Theme.first)) }
         var later = LaterTheme(seed: seed, beside: &plan.themes)
-        let sides = plan.themes.contains(.tokens) || random.happens(0.2) ? 2 : 1
+        let hasTwo = plan.themes.contains(.tokens) || random.happens(0.2)
+        let sides = hasTwo || later.theme == .neighbours ? 2 : 1
         for _ in 0..<sides {
             plan.eras.append(random.pick(GatewayEra.allCases))
             plan.mirrors.append(plan.themes.contains(.foreign) ? random.pick([.none, .cron, .cron, .all]) : .none)
         }
         plan.drawMessages(using: &random)
         for theme in Theme.first where plan.themes.contains(theme) { plan.draw(theme, using: &random) }
+        if later.theme == .neighbours { plan.leaveUntouched(1) }
         if let theme = later.theme {
             plan.themes.insert(theme)
             plan.draw(theme, using: &later.random)
@@ -33,8 +35,11 @@ extension WorldPlan {
         init(seed: UInt64, beside themes: inout Set<Theme>) {
             random = SeededGenerator(seed: seed ^ 0x6C61_7465)
             guard themes.isEmpty else { return }
-            theme = random.pick([nil, .jobs, .jobs, .jobs, .jobs, .codes, .codes, .codes, .codes])
+            theme = random.pick([
+                nil, .jobs, .jobs, .jobs, .jobs, .codes, .codes, .codes, .codes, .shutdowns, .neighbours,
+            ])
             switch theme {
+            case .neighbours: themes.insert(random.pick(WorldPlan.ofOneSide))
             case .jobs: if random.happens(0.3) { themes.insert(random.pick(Theme.first)) }
             // What meets it must not cost a call of its own.
             case .codes: if random.happens(0.2) { themes.insert(random.pick([.kills, .agentLink])) }
@@ -99,6 +104,7 @@ extension WorldPlan {
         }
         if theme == .jobs { return drawJobs(using: &random) }
         if theme == .codes { return drawCode(using: &random) }
+        if theme == .shutdowns { return drawShutdowns(using: &random) }
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             switch theme {
             case .kills: add(.kill(down: moment(1...3_000, &random)), using: &random)
@@ -127,7 +133,7 @@ extension WorldPlan {
             case .pairing: drawPairing(using: &random)
             case .plenty: add(.relayAway(moment(1_000...12_000, &random)), using: &random)
             case .sleep: drawSleep(using: &random)
-            case .jobs, .codes: break
+            case .jobs, .codes, .shutdowns, .neighbours: break
             }
         }
     }

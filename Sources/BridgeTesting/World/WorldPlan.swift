@@ -14,6 +14,10 @@ package struct WorldPlan: Sendable {
         case jobs
         /// Each code of the relay's, and codes that it does not have, on each method.
         case codes
+        /// A process that is asked to stop, and the next one.
+        case shutdowns
+        /// Two connections, and all misfortune is on the first.
+        case neighbours
 
         /// Those that the seed's first generator chooses among. A later one has a generator of its own.
         static let first: [Theme] = [
@@ -47,6 +51,8 @@ package struct WorldPlan: Sendable {
 
     package enum Misfortune: Sendable {
         case kill(down: Duration)
+        /// SIGTERM; `closing`: what runs ends with a line.
+        case shutDown(closing: Bool, down: Duration)
         case cutGateway(away: Duration)
         /// The link is cut when so many more frames have passed.
         case cutGatewayBehind(frames: Int, away: Duration)
@@ -67,7 +73,7 @@ package struct WorldPlan: Sendable {
         case foreignRun(name: String, chat: Int?)
         /// The scheduler's run, which is shown where the configuration says so.
         case job(name: String)
-        /// Another client's run that nobody has asked for on the phone.
+        /// Another client's run, without a phone message.
         case privateRun(name: String, session: String)
         /// Of another job, in the same session; no run of it comes.
         case jobStarts(String)
@@ -98,6 +104,8 @@ package struct WorldPlan: Sendable {
     package var messages: [Message] = []
     package var jobs: [WorldJob] = []
     package var code: WorldCode?
+    /// The side that no misfortune meets, where there is one.
+    package var untouched: Int?
     package var troubles: [Trouble] = []
     /// From then on nothing goes wrong any more.
     package var quietAt = Duration.seconds(20)

@@ -17,7 +17,7 @@ extension WorldRun {
         }
     }
 
-    /// The newest that stands: until the first is there, nobody can delete it.
+    /// The newest one that exists, if there is any yet.
     func leaveJobChat(_ index: Int, archives: Bool) {
         let side = world.sides[index]
         let standing = side.relay.sessions.last { chat in

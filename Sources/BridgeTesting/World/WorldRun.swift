@@ -154,6 +154,7 @@ package final class WorldRun {
         let side = world.sides[trouble.side]
         switch trouble.misfortune {
         case .kill(let down): if world.isRunning { world.restarts(down: down) }
+        case .shutDown(let closing, let down): if world.isRunning { world.shutsDown(closing: closing, down: down) }
         case .cutGateway(let away): side.cutGateway(away: away)
         case .cutGatewayBehind(let frames, let away):
             side.network.cutGatewayAfter = side.gatewayFrames + frames

@@ -298,6 +298,8 @@ package final class WorldSide: @unchecked Sendable {
         return parts
     }
 
+    func tell(_ step: (LiveConnection) -> Void) { if let connection { step(connection) } }
+
     func killed() {
         life += 1
         isAlive = false

@@ -69,12 +69,6 @@ struct RunChat: Sendable, Hashable {
 
     mutating func answered(_ answer: Answer, at now: Instant) {
         guard case .asked(let tries) = state else { return }
-        #if PLANTED_FAULTS
-            if PlantedFault.chatAskedForEver.isPlanted, answer == .unknown {
-                state = .wanted(tries: 0, notBefore: now + .seconds(2))
-                return
-            }
-        #endif
         switch answer {
         case .made(let chat): state = .made(chat)
         case .wait(let pause): state = .wanted(tries: tries - 1, notBefore: now + pause)

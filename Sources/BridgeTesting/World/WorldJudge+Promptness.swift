@@ -1,0 +1,25 @@
+import BridgeModel
+import RelayRules
+
+// What one connection's trouble may not do to another.
+extension WorldJudge {
+    mutating func noteWhole(_ run: WorldRun) {
+        guard let index = plan.untouched else { return }
+        let side = run.world.sides[index]
+        for sent in side.sent where wholeAt[sent.interaction] == nil {
+            if side.answers(to: sent).contains(where: \.isFinal) { wholeAt[sent.interaction] = run.world.time.now }
+        }
+    }
+
+    /// An answer is whole soon after its run, whatever goes on at the neighbour.
+    mutating func judgePromptness(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        for message in plan.messages where message.side == index {
+            guard ![.approval, .detached, .fails].contains(message.script.kind),
+                let sent = side.sent.first(where: { $0.text == message.text }),
+                let ended = side.gateway.endedAt(side.runID(of: sent)), let whole = wholeAt[sent.interaction],
+                whole - ended > .seconds(4)
+            else { continue }
+            violation("\(message.script.name) was whole \(whole - ended) after its run, beside a side in trouble", run)
+        }
+    }
+}
