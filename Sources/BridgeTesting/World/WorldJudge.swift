@@ -194,22 +194,6 @@ struct WorldJudge {
         }
     }
 
-    /// No person said no: a card that the relay refuses once is asked again with less, and a page refuses none.
-    private mutating func judgeDenials(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
-        let isLenient = plan.code?.effect == .endsTurn || plan.closesTurns
-        guard !isLenient, refusals({ $0 == nil || $0 == "requestApproval" }) <= 1,
-            plan.themes.isDisjoint(with: [.sleep, .numbers])
-        else { return }
-        for heard in side.gateway.heard where heard.decision == "deny" {
-            let message = plan.messages.first { $0.side == index && $0.script.approval == heard.name }
-            guard let message, message.decision?.tap == "approve", message.stopsAfter == nil,
-                let sent = side.sent.first(where: { $0.text == message.text }),
-                run.deleted["\(index) \(sent.session)"] == nil
-            else { continue }
-            violation("\(heard.name) was denied, and the person allowed it", run)
-        }
-    }
-
     private mutating func judgeTasks(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         guard !plan.mayBeRefused, !plan.themes.contains(.sleep) else { return }
         // In a chat that the person has archived, as in a deleted one, nothing more is shown.
@@ -353,16 +337,6 @@ struct WorldJudge {
             refusals[fault.method ?? "", default: 0] += fault.count
         }
         return refusals.values.contains { $0 > 1 }
-    }
-
-    /// How many calls are refused for good, of methods that fit.
-    private func refusals(_ fits: (String?) -> Bool) -> Int {
-        plan.troubles.reduce(0) { sum, trouble in
-            guard case .call(let fault) = trouble.misfortune, case .refused(let status, _, _) = fault.kind,
-                (400..<500).contains(status), fits(fault.method)
-            else { return sum }
-            return sum + fault.count
-        }
     }
 
     /// What the agent tells cannot be had again: numbers that mean nothing, and questions that an early gateway has forgotten.

@@ -1,0 +1,31 @@
+import BridgeModel
+import RelayRules
+
+// Whose word a denial is.
+extension WorldJudge {
+    /// No person said no: a card that the relay refuses once is asked again with less, and a page refuses none.
+    mutating func judgeDenials(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        let isLenient = plan.code?.effect == .endsTurn || plan.closesTurns
+        guard !isLenient, refusals({ $0 == nil || $0 == "requestApproval" }) <= 1,
+            plan.themes.isDisjoint(with: [.sleep, .numbers])
+        else { return }
+        for heard in side.gateway.heard where heard.decision == "deny" {
+            let message = plan.messages.first { $0.side == index && $0.script.approval == heard.name }
+            guard let message, message.decision?.tap == "approve", message.stopsAfter == nil,
+                let sent = side.sent.first(where: { $0.text == message.text }),
+                run.deleted["\(index) \(sent.session)"] == nil
+            else { continue }
+            violation("\(heard.name) was denied, and the person allowed it", run)
+        }
+    }
+
+    /// How many calls are refused for good, of methods that fit.
+    private func refusals(_ fits: (String?) -> Bool) -> Int {
+        plan.troubles.reduce(0) { sum, trouble in
+            guard case .call(let fault) = trouble.misfortune, case .refused(let status, _, _) = fault.kind,
+                (400..<500).contains(status), fits(fault.method)
+            else { return sum }
+            return sum + fault.count
+        }
+    }
+}
