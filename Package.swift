@@ -65,7 +65,8 @@ let package = Package(
 
         // Protocols and formats.
         room("JSONReading", ["BridgeModel", "CSimdjson"]),
-        room("AgentProtocols", ["BridgeModel", "JSONReading"]),
+        room("Configuring", ["BridgeModel"]),
+        room("Links", ["BridgeModel", "Locking"]),
         room("RelayProtocol", ["BridgeModel", "JSONReading", "Locking"]),
         room("Recording", ["BridgeModel", "CSimdjson"]),
 
@@ -80,19 +81,28 @@ let package = Package(
         room("Files", ["BridgeModel", "Sealing"]),
         room("Journal", ["BridgeModel", "Locking", "CSQLite"]),
 
+        // What any agent is to the bridge, each agent in a room of its own, and the list of them.
+        room("AgentKit", ["BridgeModel", "Configuring", "JSONReading", "Links"]),
+        room(
+            "OpenClaw",
+            ["AgentKit", "BridgeModel", "Configuring", "Crypto", "Files", "JSONReading", "Links", "Locking"]),
+        room("Oppi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
+        room("Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
+        room("Agents", ["AgentKit", "OpenClaw", "Oppi", "Pi"]),
+
         // The service, the relay to develop against, the doubles.
         room(
             "BridgeService",
             [
-                "BridgeModel", "BridgeCore", "AgentProtocols", "Files", "RelayProtocol", "Recording", "Locking",
-                "Sealing",
+                "AgentKit", "BridgeModel", "BridgeCore", "Configuring", "Files", "Links", "RelayProtocol", "Recording",
+                "Locking", "Sealing",
             ]),
         room("Simulator", ["BridgeModel", "RelayRules", "LocalServer", "Locking", "CPhonePage"]),
         room(
             "BridgeTesting",
             [
-                "AgentProtocols", "BridgeModel", "BridgeCore", "BridgeService", "RelayRules", "RelayProtocol",
-                "Recording", "Locking",
+                "AgentKit", "BridgeModel", "BridgeCore", "BridgeService", "Links", "OpenClaw", "RelayRules",
+                "RelayProtocol", "Recording", "Locking",
             ]),
         // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
         room("WireTesting", ["Locking"]),
@@ -100,9 +110,9 @@ let package = Package(
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "Crypto", "Files",
-                "Journal",
-                "LocalServer", "Locking", "Recording", "RelayProtocol", "RelayRules", "Simulator", "Transport",
+                "AgentKit", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "Configuring", "Crypto",
+                "Files", "Journal", "Links", "LocalServer", "Locking", "Recording", "RelayProtocol", "RelayRules",
+                "Simulator", "Transport",
             ],
             swiftSettings: strict),
 
@@ -127,28 +137,32 @@ let package = Package(
         tests(
             "PipelineTests",
             [
-                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Recording", "RelayRules", "Simulator",
-                "Transport",
+                "AgentKit", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "Pi", "Recording", "RelayRules",
+                "Simulator", "Transport",
             ],
             exclude: ["Golden"]),
         tests(
             "LiveTests",
             [
-                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "RelayProtocol",
+                "AgentKit", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "OpenClaw", "RelayProtocol",
                 "RelayRules",
             ]),
         tests("SimulationTests", ["BridgeCore", "BridgeModel", "BridgeTesting"]),
         // The session machine, and the bridge behind it, against a scripted gateway on virtual time.
         tests(
             "GatewayTests",
-            ["AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "RelayRules"]),
+            ["AgentKit", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "OpenClaw", "RelayRules"]),
         tests("RelayRulesTests", ["BridgeTesting", "RelayRules"]),
         tests(
-            "AgentProtocolsTests", ["AgentProtocols", "BridgeModel", "BridgeTesting", "JSONReading", "Recording"],
+            "AgentsTests",
+            [
+                "AgentKit", "Agents", "BridgeModel", "BridgeTesting", "JSONReading", "Links", "OpenClaw", "Oppi",
+                "Pi", "Recording",
+            ],
             exclude: ["Golden"]),
         tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
-        tests("FilesTests", ["BridgeModel", "Files", "Locking", "Sealing"]),
+        tests("FilesTests", ["BridgeModel", "Files", "Locking", "OpenClaw", "Sealing"]),
         tests("JournalTests", ["BridgeModel", "CSQLite", "Journal", "Locking", "WireTesting"]),
         // Journals of earlier versions, read by this one.
         tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Journal"]),
@@ -163,8 +177,8 @@ let package = Package(
         tests(
             "BridgeServiceTests",
             [
-                "AgentProtocols", "BridgeCore", "BridgeModel", "BridgeService", "Crypto", "Files", "Locking",
-                "RelayProtocol", "Sealing",
+                "AgentKit", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "Configuring", "Crypto", "Files",
+                "Links", "Locking", "OpenClaw", "Oppi", "Pi", "RelayProtocol", "Sealing",
             ]),
 
         // The project as a whole: bans, links, sizes, files in no target.

@@ -1,5 +1,6 @@
 package import BridgeCore
 package import BridgeModel
+import Links
 import Locking
 import RelayProtocol
 
@@ -285,8 +286,7 @@ package final class BridgeRunner: Sendable {
             if let record { self.kept(record.id, failure) }
             guard let failure else { return kept() }
             if record == nil { unwritable(failure) }
-            let sentence = Self.notSentSentence(failure)
-            tell { bridge, now in bridge.commandNotKept(number, sentence: sentence, at: now) }
+            tell { bridge, now in bridge.commandNotKept(number, sentence: Self.notSentSentence(failure), at: now) }
         }
     }
 

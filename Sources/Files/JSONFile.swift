@@ -1,8 +1,8 @@
 import FoundationEssentials
 
 /// A private file with one JSON value.
-enum JSONFile {
-    static func read<Value: Decodable>(
+package enum JSONFile {
+    package static func read<Value: Decodable>(
         _ type: Value.Type, from path: String, remedy: String, atMost limit: Int = PrivateFile.limit,
         ownedBy owner: UInt32? = nil
     ) throws(FileError) -> (value: Value, warning: String?)? {
@@ -15,7 +15,7 @@ enum JSONFile {
         }
     }
 
-    static func write(_ value: some Encodable, to path: String) throws(FileError) {
+    package static func write(_ value: some Encodable, to path: String) throws(FileError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else {
@@ -25,7 +25,7 @@ enum JSONFile {
     }
 
     /// As JavaScript's `toISOString` writes it.
-    static func timestamp(_ wallMilliseconds: Int64) -> String {
+    package static func timestamp(_ wallMilliseconds: Int64) -> String {
         // Half a millisecond more, because the format cuts off what a Double falls short of.
         Date(timeIntervalSince1970: (Double(wallMilliseconds) + 0.5) / 1_000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))

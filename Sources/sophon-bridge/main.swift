@@ -1,6 +1,7 @@
 import BridgeModel
 import BridgeService
 import Commands
+import Configuring
 import Files
 import FoundationEssentials
 import Glibc

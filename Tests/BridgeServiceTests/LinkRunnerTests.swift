@@ -1,6 +1,6 @@
-import AgentProtocols
 import BridgeModel
 import BridgeService
+import Links
 import Locking
 import Testing
 

@@ -1,5 +1,5 @@
 import BridgeModel
-import Files
+import OpenClaw
 import Testing
 
 @Suite("Finding OpenClaw")

@@ -1,5 +1,6 @@
 import BridgeModel
 import Files
+import OpenClaw
 import Testing
 
 @Suite("The bridge's device towards OpenClaw")

@@ -1,4 +1,4 @@
-import AgentProtocols
+import AgentKit
 import BridgeCore
 import BridgeModel
 import BridgeTesting

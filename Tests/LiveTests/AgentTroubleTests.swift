@@ -1,6 +1,7 @@
 import BridgeModel
 import BridgeService
 import BridgeTesting
+import Links
 import RelayRules
 import Testing
 

@@ -1,7 +1,9 @@
+import AgentKit
 import BridgeCore
 import BridgeModel
 import BridgeService
 import BridgeTesting
+import OpenClaw
 import RelayRules
 import Testing
 
@@ -59,7 +61,8 @@ struct MirrorBoundTests {
         let world = LiveWorld(.e4, scripts: ["Hello?": hello])
         world.mirror = .all
         world.memoryLimit = 400_000
-        let board = StatusBoard(version: "1", pid: 1, connections: [Configuration.Connection()], clock: world.time)
+        let agent = Configuration.Connection(agent: AgentSettings(AgentKind(rawValue: "openclaw"), OpenClawValues()))
+        let board = StatusBoard(version: "1", pid: 1, connections: [agent], clock: world.time)
         world.start()
         world.otherClientSends("Hello?", in: Self.session.text, as: "run-0", after: .milliseconds(200))
         world.time.after(.seconds(3)) {

@@ -1,4 +1,5 @@
-import AgentProtocols
+import AgentKit
+import Agents
 import BridgeCore
 import BridgeModel
 import BridgeService
@@ -34,9 +35,9 @@ final class Pipeline {
 
     func play(_ trace: String) throws {
         let reader = try RecordingReader(file: Fixtures.trace(trace))
-        let kind = try AgentKind.recognised(in: Fixtures.trace(trace))
+        let agent = try AgentRegistry.all.recognised(in: Fixtures.trace(trace))
         let replay = Replay(
-            runner: runner, log: log, kind: kind, name: trace, user: PipelineUser(simulator: simulator),
+            runner: runner, log: log, agent: agent, name: trace, user: PipelineUser(simulator: simulator),
             clock: SystemClock())
         try replay.play(reader) { _ in true }
     }

@@ -1,6 +1,8 @@
-import AgentProtocols
+import AgentKit
+import Agents
 import BridgeService
 import FoundationEssentials
+import Pi
 import Recording
 import Testing
 
@@ -44,32 +46,33 @@ struct RecognitionTests {
 
     @Test("each recorded trace is its agent's", arguments: Fixtures.traces)
     func traces(trace: String) throws {
-        let kind = try AgentKind.recognised(in: Fixtures.trace(trace))
-        #expect(trace.hasPrefix(kind.rawValue))
+        let agent = try AgentRegistry.all.recognised(in: Fixtures.trace(trace))
+        #expect(trace.hasPrefix(agent.kind.rawValue))
     }
 
     @Test("a recording of an unknown agent is nobody's, whatever its frames carry within", arguments: foreign)
     func unknown(text: String) throws {
         try Self.file(text) { file in
-            #expect(Self.code { try AgentKind.recognised(in: file) } == .unknownAgent)
-            #expect(Self.code { try VirtualReplay.play(file: file) } == .unknownAgent)
+            #expect(Self.code { try AgentRegistry.all.recognised(in: file) } == .unknownAgent)
+            #expect(Self.code { try VirtualReplay.play(file: file, of: .all) } == .unknownAgent)
         }
     }
 
     @Test(
         "a recording that is read as another agent's has nothing to tell, and says so", arguments: foreign,
-        AgentKind.allCases)
+        AgentRegistry.all.kinds)
     func wrong(text: String, kind: AgentKind) throws {
+        let agent = AgentRegistry.all[kind: kind]
         try Self.file(text) { file in
-            #expect(Self.code { try VirtualReplay.play(file: file, as: kind) } == .nothingRead)
+            #expect(Self.code { try VirtualReplay.play(file: file, as: agent, of: .all) } == .nothingRead)
         }
     }
 
     @Test("a file without frames has nothing to tell")
     func empty() throws {
         try Self.file("") { file in
-            #expect(Self.code { try AgentKind.recognised(in: file) } == .empty)
-            #expect(Self.code { try VirtualReplay.play(file: file, as: .pi) } == .nothingRead)
+            #expect(Self.code { try AgentRegistry.all.recognised(in: file) } == .empty)
+            #expect(Self.code { try VirtualReplay.play(file: file, as: PiPlugin(), of: .all) } == .nothingRead)
         }
     }
 
@@ -80,14 +83,14 @@ struct RecognitionTests {
             {"at_ms":0,"dir":"in","frame":{"type":"event","event":"tick"}}
             """#
         try Self.file(text) { file in
-            #expect(Self.code { try AgentKind.recognised(in: file) } == .unknownAgent)
+            #expect(Self.code { try AgentRegistry.all.recognised(in: file) } == .unknownAgent)
         }
     }
 
     @Test("frames that are understood and begin no run are read all the same")
     func quiet() throws {
         try Self.file(#"{"at_ms":0,"dir":"in","frame":{"type":"event","event":"tick","payload":{}}}"#) { file in
-            let lines = try VirtualReplay.play(file: file).lines
+            let lines = try VirtualReplay.play(file: file, of: .all).lines
             #expect(lines.isEmpty)
         }
     }

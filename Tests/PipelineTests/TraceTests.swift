@@ -1,3 +1,4 @@
+import Agents
 import BridgeService
 import FoundationEssentials
 import RelayRules
@@ -34,7 +35,7 @@ struct TraceTests {
     /// `REWRITE_GOLDENS=1 swift test --filter goldens` writes them anew; read the difference before committing it.
     @Test("the relay calls of a trace are those of its golden file", arguments: Fixtures.traces)
     func goldens(trace: String) throws {
-        let lines = try VirtualReplay.play(file: Fixtures.trace(trace)).lines
+        let lines = try VirtualReplay.play(file: Fixtures.trace(trace), of: .all).lines
         let text = lines.map { $0 + "\n" }.joined()
         let golden = Fixtures.golden(trace)
         if ProcessInfo.processInfo.environment["REWRITE_GOLDENS"] != nil {

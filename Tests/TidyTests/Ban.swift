@@ -59,8 +59,8 @@ struct Ban: CustomStringConvertible {
 
     /// The rooms that read what a far side wrote.
     static let outsideReaders: Set = [
-        "AgentProtocols", "JSONReading", "LocalServer", "Recording", "RelayProtocol", "Sealing", "Transport",
-        "WebSocketCodec", "WebSocketLoop",
+        "AgentKit", "JSONReading", "LocalServer", "OpenClaw", "Oppi", "Pi", "Recording", "RelayProtocol", "Sealing",
+        "Transport", "WebSocketCodec", "WebSocketLoop",
     ]
 
     private static let programs: Set = ["sophon-bridge", "simulate-seeds", "bridge-bench"]

@@ -1,4 +1,4 @@
-package import AgentProtocols
+package import AgentKit
 package import BridgeCore
 package import BridgeModel
 
@@ -7,7 +7,7 @@ package import BridgeModel
 /// A value comes from a flag, else from the environment, else from the file, else it is the one written here. Everything
 /// is checked at once by `ConfigurationLoader`; a bridge never begins with a configuration that has a fault.
 package struct Configuration: Hashable, Sendable {
-    package var connections = [Connection()]
+    package var connections: [Connection] = []
     /// Where pairing keeps its token, and where the file is looked for; nil: there is no home either.
     package var configDirectory: String?
     /// Where the durable state lies.
@@ -27,14 +27,16 @@ package struct Configuration: Hashable, Sendable {
 
     /// An installation token and an agent.
     package struct Connection: Hashable, Sendable {
-        package var name = ConnectionName("default")
+        package static let usualName = ConnectionName("default")
+
+        package var name = usualName
         package var relay = Relay()
-        package var agent = Agent.openClaw(Agent.OpenClaw())
+        package var agent: AgentSettings
         package var whenBusy = WhenBusy.wait
         package var mirror = Mirror.cron
         package var deletedChats = DeletedChats.new
 
-        package init() {}
+        package init(agent: AgentSettings) { self.agent = agent }
     }
 
     package struct Relay: Hashable, Sendable {
@@ -46,41 +48,6 @@ package struct Configuration: Hashable, Sendable {
         package var http2 = false
 
         package init() {}
-    }
-
-    package enum Agent: Hashable, Sendable {
-        case openClaw(OpenClaw)
-        case oppi(Oppi)
-        case pi(command: [String])
-
-        package struct OpenClaw: Hashable, Sendable {
-            package var address = WebAddress(.ws, "127.0.0.1", 18789)
-            /// Nil: the one that is found in OpenClaw's own files.
-            package var token: Secret?
-            package var authorityFile: String?
-            /// Where OpenClaw keeps its own files; nil: not known, for want of a home.
-            package var stateDirectory: String?
-
-            package init() {}
-        }
-
-        package struct Oppi: Hashable, Sendable {
-            package var address = WebAddress(.http, "127.0.0.1", 7749)
-            package var token: Secret?
-            package var authorityFile: String?
-            /// Nil: the only one there is.
-            package var workspace: String?
-
-            package init() {}
-        }
-
-        package var kind: AgentKind {
-            switch self {
-            case .openClaw: .openclaw
-            case .oppi: .oppi
-            case .pi: .pi
-            }
-        }
     }
 
     /// Which of the runs that no phone message began are shown on the phone.

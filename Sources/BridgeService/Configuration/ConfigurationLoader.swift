@@ -1,6 +1,7 @@
-import AgentProtocols
+package import AgentKit
 import BridgeCore
 import BridgeModel
+package import Configuring
 
 /// A configuration without a fault, and where each value of it came from.
 package struct LoadedConfiguration: Sendable {
@@ -12,20 +13,24 @@ package struct LoadedConfiguration: Sendable {
 package struct ConfigurationLoader {
     private static let connectionLimit = 64
     private let sources: ConfigurationSources
+    private let agents: AgentRegistry
     private var reader: ConfigurationReader
     private let certificates: ValueForm<String>
     private let directory: ValueForm<String>
     private var allowPlain: [String] = []
 
-    private init(_ sources: ConfigurationSources) {
+    private init(_ sources: ConfigurationSources, _ agents: AgentRegistry) {
         self.sources = sources
+        self.agents = agents
         reader = ConfigurationReader(sources)
         certificates = .readableFile(home: sources.environment["HOME"])
         directory = .path("the path of a directory, from / or ~", home: sources.environment["HOME"])
     }
 
-    package static func load(_ sources: ConfigurationSources) throws(ConfigurationError) -> LoadedConfiguration {
-        var loader = ConfigurationLoader(sources)
+    package static func load(
+        _ sources: ConfigurationSources, agents: AgentRegistry
+    ) throws(ConfigurationError) -> LoadedConfiguration {
+        var loader = ConfigurationLoader(sources, agents)
         let root = try loader.parsedFile()
         let configuration = loader.configuration(root)
         guard loader.reader.faults.isEmpty else { throw ConfigurationError(faults: loader.reader.faults) }
@@ -156,14 +161,14 @@ package struct ConfigurationLoader {
     private mutating func connection(
         _ value: ConfigurationValue?, _ index: Int, isOnly: Bool
     ) -> Configuration.Connection {
-        var connection = Configuration.Connection()
         let section = reader.section(
             value, at: "connections[\(index)]",
             keys: ["name", "relay", "agent", "when_busy", "mirror", "deleted_job_chats"])
-        connection.name = ConnectionName(
-            reader.value("name", of: section, as: .connectionName, else: connection.name.text))
-        connection.relay = relay(section, isOnly: isOnly)
-        connection.agent = agent(section, isOnly: isOnly)
+        let name = reader.value("name", of: section, as: .connectionName, else: Configuration.Connection.usualName.text)
+        let relay = relay(section, isOnly: isOnly)
+        var connection = Configuration.Connection(agent: agent(section, isOnly: isOnly))
+        connection.name = ConnectionName(name)
+        connection.relay = relay
         connection.whenBusy = reader.value("when_busy", of: section, as: .choice, else: connection.whenBusy)
         connection.mirror = reader.value("mirror", of: section, as: .choice, else: connection.mirror)
         connection.deletedChats = reader.value(
@@ -186,64 +191,30 @@ package struct ConfigurationLoader {
         return relay
     }
 
-    private mutating func agent(_ connection: ConfigurationSection, isOnly: Bool) -> Configuration.Agent {
-        let keys = ["kind", "url", "token", "ca_file", "state_dir", "workspace", "command"]
+    private mutating func agent(_ connection: ConfigurationSection, isOnly: Bool) -> AgentSettings {
+        var keys = ["kind"]
+        for key in agents.plugins.flatMap(\.keys) where !keys.contains(key) { keys.append(key) }
         let section = reader.section(connection["agent"], at: connection.path(of: "agent"), keys: keys)
-        let kind = reader.value(
-            "kind", of: section, as: ValueForm<AgentKind>.choice, environment: isOnly ? ["SOPHON_AGENT"] : [],
-            else: .openclaw)
-        let agent: Configuration.Agent
-        let used: [String]
-        switch kind {
-        case .openclaw:
-            agent = .openClaw(openClaw(section, isOnly: isOnly))
-            used = ["url", "token", "ca_file", "state_dir"]
-        case .oppi:
-            (agent, used) = (.oppi(oppi(section, isOnly: isOnly)), ["url", "token", "ca_file", "workspace"])
-        case .pi:
-            let form = ValueForm<[String]>.words(atMost: 64, "a program and its arguments, as a list of texts")
-            let command = reader.value(
-                "command", of: section, as: form, environment: isOnly ? ["PI_COMMAND"] : [],
-                else: ["pi", "--mode", "rpc"])
-            (agent, used) = (.pi(command: command), ["command"])
-        }
-        for key in keys.dropFirst() where !used.contains(key) {
+        let plugin = plugin(section, isOnly: isOnly)
+        var own = AgentSection(
+            section, reader: reader, isOnly: isOnly, allowPlain: allowPlain, home: sources.environment["HOME"])
+        let values = plugin.settings(&own)
+        reader = own.reader
+        for key in keys.dropFirst() where !plugin.keys.contains(key) {
             guard let value = section[key] else { continue }
             reader.complain(
-                section.path(of: key), found: "set", expected: "nothing for the agent \(kind.rawValue)",
+                section.path(of: key), found: "set", expected: "nothing for the agent \(plugin.kind.rawValue)",
                 origin: reader.origin(value))
         }
-        return agent
+        return AgentSettings(plugin.kind, values, keysSet: own.keysSet)
     }
 
-    private mutating func openClaw(
-        _ section: ConfigurationSection, isOnly: Bool
-    ) -> Configuration.Agent.OpenClaw {
-        var agent = Configuration.Agent.OpenClaw()
-        agent.address = reader.value(
-            "url", of: section, as: .address([.wss, .ws], plain: allowPlain),
-            environment: isOnly ? ["OPENCLAW_URL"] : [], else: agent.address)
-        agent.token = reader.optional(
-            "token", of: section, as: .token, environment: isOnly ? ["OPENCLAW_TOKEN"] : [])
-        agent.authorityFile = reader.optional("ca_file", of: section, as: certificates)
-        // OpenClaw has one on a machine, so that the variable says enough with several connections too.
-        agent.stateDirectory = reader.value(
-            "state_dir", of: section, as: directory.optional, environment: ["OPENCLAW_STATE_DIR"],
-            else: home(".openclaw"))
-        return agent
-    }
-
-    private mutating func oppi(_ section: ConfigurationSection, isOnly: Bool) -> Configuration.Agent.Oppi {
-        var agent = Configuration.Agent.Oppi()
-        agent.address = reader.value(
-            "url", of: section, as: .address([.https, .http], plain: allowPlain),
-            environment: isOnly ? ["OPPI_URL"] : [], else: agent.address)
-        agent.token = reader.optional(
-            "token", of: section, as: .token, environment: isOnly ? ["OPPI_TOKEN"] : [])
-        agent.authorityFile = reader.optional("ca_file", of: section, as: certificates)
-        agent.workspace = reader.optional(
-            "workspace", of: section, as: .label, environment: isOnly ? ["OPPI_WORKSPACE"] : [])
-        return agent
+    private mutating func plugin(_ section: ConfigurationSection, isOnly: Bool) -> any AgentPlugin {
+        let first = agents.plugins[0]
+        let kind = reader.value(
+            "kind", of: section, as: .word(of: agents.kinds.map(\.rawValue)),
+            environment: isOnly ? ["SOPHON_AGENT"] : [], else: first.kind.rawValue)
+        return agents[kind: AgentKind(rawValue: kind)] ?? first
     }
 
     // MARK: What only shows when all are seen
@@ -277,20 +248,13 @@ package struct ConfigurationLoader {
         let named = Set(value.strings.compactMap(\.variableName))
         let kinds = Set(connections.map(\.agent.kind))
         let variables =
-            Self.tokenVariables + ["SOPHON_AGENT"] + AgentKind.allCases.filter(kinds.contains).flatMap(Self.variables)
+            Self.tokenVariables + ["SOPHON_AGENT"]
+            + agents.plugins.filter { kinds.contains($0.kind) }.flatMap(\.variables)
         for name in variables where sources.environment[name] != nil && !named.contains(name) {
             reader.complain(
                 "connections", found: "a list of \(connections.count), and \(name) is set",
                 expected: "\"${\(name)}\" in the connection that it is meant for", origin: reader.origin(value),
                 also: "unset \(name)")
-        }
-    }
-
-    private static func variables(_ kind: AgentKind) -> [String] {
-        switch kind {
-        case .openclaw: ["OPENCLAW_URL", "OPENCLAW_TOKEN"]
-        case .oppi: ["OPPI_URL", "OPPI_TOKEN", "OPPI_WORKSPACE"]
-        case .pi: ["PI_COMMAND"]
         }
     }
 }

@@ -1,3 +1,5 @@
+import Configuring
+
 /// Which differences between two configurations a running bridge can take; any other refuses the whole reload.
 package enum Reload {
     /// The keys that differ and that only the next start can change, each once. Empty: all of it can be taken.

@@ -1,3 +1,4 @@
+package import AgentKit
 package import BridgeModel
 import RelayProtocol
 
@@ -71,49 +72,6 @@ extension DoctorFinding {
                 .relayToken, .failed, "the relay did not say in time whether it takes the token",
                 remedy: "try again; if it stays so, look for a proxy that holds WebSocket back",
                 connection: connection, exitCode: 20)
-        }
-    }
-
-    /// The gateway itself, and what it lets us do.
-    package static func gateway(
-        _ verdict: GatewayVerdict?, address: WebAddress, connection: String
-    ) -> [DoctorFinding] {
-        switch verdict {
-        case .greeted(let version, let scopes, let missing, let remedy):
-            let gateway = DoctorFinding(
-                .gateway, .ok, "OpenClaw \(version) at \(address) takes the bridge in", connection: connection)
-            guard missing.isEmpty else {
-                return [
-                    gateway,
-                    DoctorFinding(
-                        .scopes, .failed, "the gateway does not let the bridge do \(missing.joined(separator: ", "))",
-                        remedy: remedy, connection: connection, exitCode: 13),
-                ]
-            }
-            let told = scopes.map { "the bridge may: \($0.joined(separator: ", "))" }
-            return [
-                gateway,
-                DoctorFinding(
-                    .scopes, .ok, told ?? "the gateway does not list what the bridge may", connection: connection),
-            ]
-        case .refused(let message, let remedy, let exitCode):
-            return [
-                DoctorFinding(
-                    .gateway, .failed, message, remedy: remedy, connection: connection, exitCode: exitCode)
-            ]
-        case .unreachable(let reason, let remedy):
-            return [
-                DoctorFinding(
-                    .gateway, .failed, "no connection to OpenClaw at \(address): \(reason)",
-                    remedy: remedy ?? "start it: openclaw gateway start; or set OPENCLAW_URL", connection: connection,
-                    exitCode: 12)
-            ]
-        case nil:
-            return [
-                DoctorFinding(
-                    .gateway, .failed, "OpenClaw at \(address) did not greet in time",
-                    remedy: "look into its log: openclaw logs", connection: connection, exitCode: 12)
-            ]
         }
     }
 }

@@ -1,5 +1,7 @@
+import AgentKit
 import BridgeCore
 package import BridgeModel
+import Links
 import Locking
 import RelayProtocol
 

@@ -1,5 +1,6 @@
 import BridgeCore
 import BridgeModel
+import Links
 import Locking
 import RelayProtocol
 
@@ -30,7 +31,7 @@ extension LiveConnection {
         let wall = clock.wallMilliseconds
         // A chat that was made for the agent's own runs leads back to their session.
         let own = mirroring.withLock { $0.agentSession(of: message.session) }
-        let intake = UpdateIntake { session in own ?? UpdateIntake.openClawSession(session) }
+        let intake = UpdateIntake { [agentSession] in own ?? agentSession($0) }
         let opening = intake.opening(for: message, of: update, at: update.receivedAt, wall: wall)
         let ownOpening = intake.ownOpening(for: message, at: update.receivedAt)
         condition.withLock { $0.accepting[ownOpening.id] = message }

@@ -1,6 +1,7 @@
-import AgentProtocols
+package import AgentKit
 package import BridgeCore
 package import BridgeModel
+package import Links
 import Locking
 package import RelayProtocol
 
@@ -23,12 +24,15 @@ package final class LiveConnection: Sendable {
         package var memoryLimit = 64 << 20
         package var deletedChats = Configuration.DeletedChats.new
         package var journal: any TurnJournal
+        /// The agent's session that answers in a chat of the phone's.
+        package var agentSession: @Sendable (SessionID) -> AgentSession
         /// Makes the agent's link, which tells what happens on it.
         package var agent: @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink
 
         package init(
             name: ConnectionName, bridge: BridgeSettings, relay: RelayLinkSettings, relayAddress: RelayAddress,
             runner: BridgeRunner.Edges, relayLink: LinkEdges, journal: any TurnJournal,
+            agentSession: @escaping @Sendable (SessionID) -> AgentSession,
             agent: @escaping @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink
         ) {
             self.name = name
@@ -38,6 +42,7 @@ package final class LiveConnection: Sendable {
             self.runner = runner
             self.relayLink = relayLink
             self.journal = journal
+            self.agentSession = agentSession
             self.agent = agent
         }
     }
@@ -76,6 +81,7 @@ package final class LiveConnection: Sendable {
     let journal: any TurnJournal
     let mirroring: Locked<Mirroring>
     let loose: LooseCalls
+    let agentSession: @Sendable (SessionID) -> AgentSession
     let tell: @Sendable (LiveEvent) -> Void
     let condition = Locked(Condition())
     let gate: Locked<MemoryGate>
@@ -97,6 +103,7 @@ package final class LiveConnection: Sendable {
         missingToken = parts.missingToken
         token = Locked(TokenState(token: parts.missingToken == nil ? parts.relay.token : nil))
         mirroring = Locked(Mirroring(parts.mirror, deletedChats: parts.deletedChats))
+        agentSession = parts.agentSession
         self.tell = tell
         let links = links
         let heard = Locked<(@Sendable (RelayAnswer) -> Void)?>(nil)
@@ -160,7 +167,7 @@ package final class LiveConnection: Sendable {
         defer { installationIsTakenUp() }
         let isElsewhere = takeUpInstallation(contents.settings)
         runner.remember(restoring.storedCalls)
-        for turn in restoring.turns { agent?.adopt(turn.record) }
+        for turn in restoring.turns { agent?.adopt(EarlierTurn(turn.record)) }
         runner.tell { bridge, now in
             bridge.remember(tasks: restoring.cards)
             for owed in restoring.owed { bridge.restore(owed.obligation, since: owed.since) }

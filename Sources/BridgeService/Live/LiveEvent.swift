@@ -1,5 +1,6 @@
 package import BridgeCore
 package import BridgeModel
+package import Links
 
 /// What a running bridge tells: for the log, for the events on standard output, for `status`. Constant words and codes, never
 /// what a user or an agent wrote.
@@ -33,15 +34,3 @@ package enum LiveEvent: Sendable {
 }
 
 package enum LinkName: String, Hashable, Sendable { case relay, agent }
-
-/// What a person can do about a link that is away; it is tried again by itself all the same.
-package struct LinkRemedy: Hashable, Sendable {
-    package var words: String
-    /// What the command line documents for it.
-    package var exitCode: Int32?
-
-    package init(_ words: String, exitCode: Int32? = nil) {
-        self.words = words
-        self.exitCode = exitCode
-    }
-}

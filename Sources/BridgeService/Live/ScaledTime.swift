@@ -1,4 +1,5 @@
 package import BridgeModel
+package import Links
 
 /// A clock that runs faster than the machine's, for tests of what takes half an hour. Both times begin where the machine's
 /// stand.

@@ -1,5 +1,5 @@
 import BridgeCore
-package import BridgeModel
+import BridgeModel
 import RelayProtocol
 
 /// What a message of the user becomes: the names of its turn, its run and its agent session, all made of durable facts, so
@@ -33,16 +33,4 @@ struct UpdateIntake {
             agentSession: agentSession(message.session), run: RunID("sophon-\(turn)"), message: message,
             receivedAt: now, windowEnds: windowEnds)
     }
-
-    /// OpenClaw's canonical form (openclaw.md#session-keys): lower case, so a hash keeps apart what case alone tells apart.
-    static func openClawSession(_ session: SessionID) -> AgentSession {
-        let lower = session.text.lowercased()
-        let tail = lower == session.text ? "" : "-" + StableHash.text(of: session.text, length: 8)
-        return AgentSession("agent:main:sophon-\(lower)\(tail)")
-    }
-}
-
-extension LiveConnection {
-    /// The agent session that answers in a chat of the phone's.
-    package static func openClawSession(of chat: SessionID) -> AgentSession { UpdateIntake.openClawSession(chat) }
 }

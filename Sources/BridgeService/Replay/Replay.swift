@@ -1,4 +1,4 @@
-package import AgentProtocols
+package import AgentKit
 package import BridgeCore
 package import BridgeModel
 import Locking
@@ -20,20 +20,21 @@ package final class Replay {
     /// Something in it was understood.
     private var isRead = false
     private let log: ReplayLog
-    private let kind: AgentKind
+    private let agent: any AgentPlugin
     /// Of the recording.
     private let name: String
 
     package init(
-        runner: BridgeRunner, log: ReplayLog, kind: AgentKind, name: String, user: any ReplayUser, clock: any Clock
+        runner: BridgeRunner, log: ReplayLog, agent: any AgentPlugin, name: String, user: any ReplayUser,
+        clock: any Clock
     ) {
         self.runner = runner
         self.user = user
         self.clock = clock
         self.log = log
-        self.kind = kind
+        self.agent = agent
         self.name = name
-        decoder = kind.decoder()
+        decoder = agent.decoder()
     }
 
     /// Reads to the end of the file. `pause` waits for the time of the next frame and returns false when the replay is to end.
@@ -66,7 +67,7 @@ package final class Replay {
         guard isWhole, !isRead else { return }
         throw RecordingError(
             .nothingRead, file: name,
-            "none of its \(frames) frames can be read as \(kind.rawValue)'s; if it is another agent's, say so with --agent"
+            "none of its \(frames) frames can be read as \(agent.kind.rawValue)'s; if it is another agent's, say so with --agent"
         )
     }
 

@@ -1,4 +1,4 @@
-package import AgentProtocols
+package import AgentKit
 package import BridgeModel
 package import Recording
 
@@ -42,22 +42,24 @@ package struct ReplaySummary: Sendable {
     package var connectionStopped: String?
 }
 
-extension AgentKind {
+extension AgentRegistry {
     /// The kind of agent a recording comes from, by its header or its first frames.
-    package static func recognised(in file: String) throws(RecordingError) -> AgentKind {
+    package func recognised(in file: String) throws(RecordingError) -> any AgentPlugin {
         try recognised(in: try RecordingReader(file: file), name: file)
     }
 
-    package static func recognised(in reader: RecordingReader, name file: String) throws(RecordingError) -> AgentKind {
-        let recognition = AgentRecognition()
+    package func recognised(in reader: RecordingReader, name file: String) throws(RecordingError) -> any AgentPlugin {
+        let recognition = AgentRecognition(self)
         var seen = 0
         while let entry = try reader.next() {
             if let name = reader.header?.agent {
-                guard let kind = AgentKind(rawValue: name) else { throw unknown(file, "the header names \"\(name)\"") }
-                return kind
+                guard let agent = self[kind: AgentKind(rawValue: name)] else {
+                    throw unknown(file, "the header names \"\(name)\"")
+                }
+                return agent
             }
             guard entry.link == .agent else { continue }
-            if let kind = recognition.agent(of: entry.frame, capacity: entry.capacity) { return kind }
+            if let agent = recognition.agent(of: entry.frame, capacity: entry.capacity) { return agent }
             seen += 1
             if seen >= 200 { break }
         }
@@ -65,10 +67,10 @@ extension AgentKind {
         throw unknown(file, "none of its first frames is of a known kind")
     }
 
-    private static func unknown(_ file: String, _ found: String) -> RecordingError {
+    private func unknown(_ file: String, _ found: String) -> RecordingError {
         RecordingError(
             .unknownAgent, file: file,
-            "which agent is this from? \(found); known are \(allCases.map(\.rawValue).joined(separator: ", ")); say it with --agent"
+            "which agent is this from? \(found); known are \(kindNames); say it with --agent"
         )
     }
 }

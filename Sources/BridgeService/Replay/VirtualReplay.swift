@@ -1,4 +1,4 @@
-package import AgentProtocols
+package import AgentKit
 import BridgeCore
 import BridgeModel
 import Locking
@@ -13,7 +13,9 @@ package enum VirtualReplay {
         package var summary: ReplaySummary
     }
 
-    package static func play(file: String, as kind: AgentKind? = nil) throws -> Result {
+    package static func play(
+        file: String, as named: (any AgentPlugin)? = nil, of agents: AgentRegistry
+    ) throws -> Result {
         let clock = VirtualClock()
         let relay = InstantRelay(clock: clock)
         let log = ReplayLog()
@@ -22,9 +24,9 @@ package enum VirtualReplay {
             edges: BridgeRunner.Edges(
                 http: relay, clock: clock, alarm: clock, random: FixedRandom()),
             observe: { log.observe($0) })
-        let kind = try kind ?? AgentKind.recognised(in: file)
+        let agent = try named ?? agents.recognised(in: file)
         let reader = try RecordingReader(file: file)
-        let replay = Replay(runner: runner, log: log, kind: kind, name: file, user: relay, clock: clock)
+        let replay = Replay(runner: runner, log: log, agent: agent, name: file, user: relay, clock: clock)
         try replay.play(reader) { milliseconds in
             clock.move(to: .zero + .milliseconds(milliseconds))
             return true

@@ -1,6 +1,7 @@
-import AgentProtocols
+import AgentKit
 import BridgeCore
 package import BridgeModel
+import Links
 import Locking
 
 /// Keeps the status of a running bridge from what its connections tell, from any thread.

@@ -1,4 +1,5 @@
 import Glibc
+package import Links
 import Locking
 
 /// The signals that end a long-running command, or tell it something, taken by a thread of its own with `sigwait`: a handler

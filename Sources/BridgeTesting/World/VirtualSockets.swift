@@ -1,4 +1,3 @@
-import AgentProtocols
 import BridgeModel
 
 final class VirtualLink: WebSocketLink, @unchecked Sendable {

@@ -1,7 +1,9 @@
-package import AgentProtocols
+package import AgentKit
 package import BridgeCore
 package import BridgeModel
 package import BridgeService
+import Links
+import OpenClaw
 import RelayProtocol
 package import RelayRules
 
@@ -240,7 +242,7 @@ package final class WorldSide: @unchecked Sendable {
 
     /// The agent's session that answers in a chat.
     package func agentSession(ofChat chat: Int) -> AgentSession? {
-        chats[chat].map { LiveConnection.openClawSession(of: SessionID($0)) }
+        chats[chat].map { SessionNames.session(of: SessionID($0)) }
     }
 
     // MARK: The process
@@ -279,7 +281,7 @@ package final class WorldSide: @unchecked Sendable {
             runner: BridgeRunner.Edges(
                 http: sockets, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: source,
                 journal: journal, callLimit: callLimit),
-            relayLink: links(), journal: journal
+            relayLink: links(), journal: journal, agentSession: { SessionNames.session(of: $0) }
         ) { [weak self] tell in
             let listening: @Sendable (AgentLinkEvent) -> Void = { [weak self] event in
                 if case .observed(let said) = event { self?.observations += said }

@@ -1,6 +1,9 @@
+import AgentKit
+import Agents
 import BridgeModel
 import BridgeService
 import Commands
+import Configuring
 import FoundationEssentials
 
 /// The configuration for a command, from its options, the environment and the file.
@@ -19,7 +22,7 @@ enum CommandConfiguration {
         var sources = ConfigurationSources(flags: flags, environment: ProcessInfo.processInfo.environment)
         do throws(ConfigurationError) {
             try sources.readFile(named: command.values["config"])
-            return try ConfigurationLoader.load(sources)
+            return try ConfigurationLoader.load(sources, agents: .all)
         } catch {
             for fault in error.faults {
                 output.event(

@@ -1,6 +1,8 @@
+import Agents
 import BridgeModel
 import BridgeService
 import Commands
+import Configuring
 import Dispatch
 import FoundationEssentials
 import Glibc
@@ -71,7 +73,7 @@ struct DemoAgent {
         variables["SOPHON_STATE_DIR"] = directory + "/state"
         variables["SOPHON_CONFIG_DIR"] = directory + "/config"
         do throws(ConfigurationError) {
-            return try ConfigurationLoader.load(ConfigurationSources(environment: variables))
+            return try ConfigurationLoader.load(ConfigurationSources(environment: variables), agents: .all)
         } catch {
             for fault in error.faults { output.say("config: \(fault)") }
             throw CommandFailure(code: .usage, message: "the environment has a fault")

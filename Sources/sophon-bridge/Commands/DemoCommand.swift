@@ -1,6 +1,7 @@
 import BridgeModel
 import BridgeService
 import Commands
+import Configuring
 import Dispatch
 import Glibc
 import RelayRules

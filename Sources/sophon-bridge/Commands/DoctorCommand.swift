@@ -1,8 +1,10 @@
+import AgentKit
 import BridgeModel
 import BridgeService
 import Commands
 import Files
 import Glibc
+import Links
 import Locking
 import Transport
 
@@ -29,7 +31,7 @@ struct DoctorCommand {
         for connection in loaded.configuration.connections {
             let status = running?.connections.first { $0.name == connection.name.text }
             DoctorRelay(connection, loaded.configuration, running: status).check(tell)
-            DoctorAgent(connection, loaded).check(tell)
+            DoctorAgent(connection, loaded.configuration).check(tell)
         }
         try end(report.withLock { $0 })
     }
@@ -98,7 +100,7 @@ struct DoctorCommand {
 }
 
 /// Waits for something that comes on another thread.
-enum Waiting {
+struct Waiting: LinkExaminer {
     static func answer<Value: Sendable>(
         within limit: Duration, _ begin: (@escaping @Sendable (Value) -> Void) -> Void
     ) -> Value? {
@@ -109,7 +111,7 @@ enum Waiting {
     }
 
     /// Drives a link to its verdict and closes it in order.
-    static func verdict<Machine: SessionMachine & ~Copyable, Verdict: Sendable>(
+    func verdict<Machine: SessionMachine & ~Copyable, Verdict: Sendable>(
         of machine: consuming sending Machine, authorityFile: String?,
         judge: @escaping @Sendable (Machine.Order) -> Verdict?
     ) throws(ThreadFault) -> Verdict? {

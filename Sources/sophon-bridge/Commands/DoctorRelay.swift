@@ -1,6 +1,8 @@
+import AgentKit
 import BridgeModel
 import BridgeService
 import Files
+import Links
 import RelayProtocol
 import Transport
 
@@ -85,7 +87,7 @@ struct DoctorRelay {
         let judge = RelayJudge()
         let settings = RelayLinkSettings(relay: connection.relay.address, token: token)
         do throws(ThreadFault) {
-            let verdict = try Waiting.verdict(
+            let verdict = try Waiting().verdict(
                 of: RelayLink(settings), authorityFile: connection.relay.authorityFile, judge: { judge.hear($0) })
             return DoctorFinding.relayToken(verdict, connection: name)
         } catch {

@@ -1,4 +1,4 @@
-import AgentProtocols
+import AgentKit
 import BridgeModel
 import BridgeService
 import Files

@@ -1,4 +1,3 @@
-import AgentProtocols
 import BridgeCore
 import BridgeModel
 import BridgeService

@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 import BridgeService
 import Commands
@@ -11,7 +12,7 @@ struct ReloadCommand {
     private struct Change {
         var connection: LiveConnection
         var token: Secret?
-        var agent: (access: GatewayAccess, settings: Configuration.Agent.OpenClaw, reading: GatewayAccess.Reading)?
+        var agent: (agent: any LiveAgent, settings: AgentSettings, reading: AgentReading)?
     }
 
     init(_ command: ParsedCommand, _ output: Output, _ log: Log) {
@@ -69,8 +70,8 @@ struct ReloadCommand {
                     )
                 }
             }
-            if case .openClaw(let agent) = configured.agent, let access = edges.access(of: configured.name) {
-                do { change.agent = (access, agent, try access.read(agent)) } catch {
+            if let agent = edges.agent(of: configured.name) {
+                do { change.agent = (agent, configured.agent, try agent.read(configured.agent)) } catch {
                     throw CommandFailure(code: .usage, message: "connections[\(index)].agent.token: \(error)")
                 }
             }
@@ -82,7 +83,7 @@ struct ReloadCommand {
         let configuration = loaded.configuration
         // First what is hidden: the lines that follow may name it.
         for change in changes {
-            for secret in [change.token].compactMap({ $0 }) + (change.agent?.reading.settings.secrets ?? []) {
+            for secret in [change.token].compactMap({ $0 }) + (change.agent?.reading.secrets ?? []) {
                 log.cover(secret)
             }
         }
@@ -92,7 +93,7 @@ struct ReloadCommand {
         for change in changes {
             change.connection.use(configuration.limits, connections: changes.count)
             if let agent = change.agent {
-                agent.access.use(agent.settings)
+                agent.agent.use(agent.settings)
                 change.connection.renewAgent()
             }
             if let token = change.token { change.connection.use(token) }

@@ -1,4 +1,5 @@
-import AgentProtocols
+import AgentKit
+import Agents
 import BridgeCore
 import BridgeModel
 import BridgeService
@@ -27,7 +28,7 @@ struct ReplayCommand {
             throw UsageError("replay needs a recording: a file of JSON lines", try: "sophon-bridge replay run.jsonl")
         }
         let speed = try Pace.speed(command.values["speed"], default: .unlimited, try: Self.advice)
-        let agent = try agentKind()
+        let agent = try namedAgent()
         do {
             if let target = command.values["to"], target != "simulator" { return try play(to: target, speed, agent) }
             if let golden = command.values["expect"] { return try compare(with: golden, agent) }
@@ -38,21 +39,21 @@ struct ReplayCommand {
         }
     }
 
-    private func agentKind() throws -> AgentKind? {
+    private func namedAgent() throws -> (any AgentPlugin)? {
         guard let name = command.values["agent"] else { return nil }
-        guard let kind = AgentKind(rawValue: name) else {
+        guard let agent = AgentRegistry.all[kind: AgentKind(rawValue: name)] else {
             throw UsageError(
-                "--agent is \"\(name)\", expected \(AgentKind.allCases.map(\.rawValue).joined(separator: ", "))",
+                "--agent is \"\(name)\", expected \(AgentRegistry.all.kindNames)",
                 try: Self.advice)
         }
-        return kind
+        return agent
     }
 
     // MARK: Golden files
 
-    private func compare(with golden: String, _ agent: AgentKind?) throws {
+    private func compare(with golden: String, _ agent: (any AgentPlugin)?) throws {
         var lines: [String] = []
-        for file in command.operands { lines += try VirtualReplay.play(file: file, as: agent).lines }
+        for file in command.operands { lines += try VirtualReplay.play(file: file, as: agent, of: .all).lines }
         let text = lines.map { $0 + "\n" }.joined()
         if command.switches.contains("rewrite") {
             do { try Data(text.utf8).write(to: URL(filePath: golden), options: .atomic) } catch {
@@ -83,7 +84,7 @@ struct ReplayCommand {
 
     // MARK: Relays
 
-    private func playToSimulator(_ speed: ReplaySpeed, _ agent: AgentKind?) throws {
+    private func playToSimulator(_ speed: ReplaySpeed, _ agent: (any AgentPlugin)?) throws {
         let simulator = RelaySimulator()
         do { try simulator.start() } catch { throw CommandFailure(code: .unexpected, message: "\(error)") }
         defer { simulator.stop() }
@@ -120,7 +121,7 @@ struct ReplayCommand {
             + (end.interaction.map { [("interaction_id", .string($0.text))] } ?? [])
     }
 
-    private func play(to target: String, _ speed: ReplaySpeed, _ agent: AgentKind?) throws {
+    private func play(to target: String, _ speed: ReplaySpeed, _ agent: (any AgentPlugin)?) throws {
         guard target.hasPrefix("http://") || target.hasPrefix("https://") else {
             throw UsageError("--to is \"\(target)\", expected simulator, http://… or https://…", try: Self.advice)
         }

@@ -1,8 +1,10 @@
-import AgentProtocols
+import AgentKit
+import Agents
 import BridgeCore
 import BridgeModel
 import BridgeService
 import Commands
+import Links
 import Recording
 import Transport
 
@@ -41,21 +43,22 @@ final class ReplaySession: Sendable {
             })
     }
 
-    func play(_ file: String, _ agent: AgentKind?, _ user: any ReplayUser, _ speed: ReplaySpeed) throws {
-        let kind = try agent ?? AgentKind.recognised(in: file)
+    func play(_ file: String, _ named: (any AgentPlugin)?, _ user: any ReplayUser, _ speed: ReplaySpeed) throws {
+        let agent = try named ?? AgentRegistry.all.recognised(in: file)
         let pace = Pace(speed)
-        try play(try RecordingReader(file: file), kind, file, user) { pace.wait(for: $0) }
+        try play(try RecordingReader(file: file), agent, file, user) { pace.wait(for: $0) }
     }
 
     func play(text: String, name: String, _ user: any ReplayUser, pause: (Int64) -> Bool) throws {
-        let kind = try AgentKind.recognised(in: try RecordingReader(text: text, name: name), name: name)
-        try play(try RecordingReader(text: text, name: name), kind, name, user, pause: pause)
+        let agent = try AgentRegistry.all.recognised(in: try RecordingReader(text: text, name: name), name: name)
+        try play(try RecordingReader(text: text, name: name), agent, name, user, pause: pause)
     }
 
     private func play(
-        _ reader: RecordingReader, _ kind: AgentKind, _ name: String, _ user: any ReplayUser, pause: (Int64) -> Bool
+        _ reader: RecordingReader, _ agent: any AgentPlugin, _ name: String, _ user: any ReplayUser,
+        pause: (Int64) -> Bool
     ) throws {
-        let replay = Replay(runner: runner, log: log, kind: kind, name: name, user: user, clock: SystemClock())
+        let replay = Replay(runner: runner, log: log, agent: agent, name: name, user: user, clock: SystemClock())
         try replay.play(reader, pause: pause)
     }
 

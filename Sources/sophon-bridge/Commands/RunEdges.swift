@@ -1,4 +1,5 @@
-import AgentProtocols
+import AgentKit
+import Agents
 import BridgeCore
 import BridgeModel
 import BridgeService
@@ -6,6 +7,7 @@ import Commands
 import Files
 import FoundationEssentials
 import Journal
+import Links
 import Locking
 import Recording
 import RelayProtocol
@@ -20,7 +22,7 @@ final class RunEdges {
     private let clock: any Clock
     private let scaled: ScaledClock?
     private var clients: [CurlClient] = []
-    private var accesses: [ConnectionName: GatewayAccess] = [:]
+    private var agents: [ConnectionName: any LiveAgent] = [:]
     private let journal: Journal
     /// Why the journal cannot shrink, with what to do.
     var journalRemedy: String? { journal.remedy }
@@ -59,7 +61,7 @@ final class RunEdges {
     }
 
     /// How this connection shows itself to its gateway.
-    func access(of name: ConnectionName) -> GatewayAccess? { accesses[name] }
+    func agent(of name: ConnectionName) -> (any LiveAgent)? { agents[name] }
 
     /// Another configuration is in force.
     func use(_ loaded: LoadedConfiguration) {
@@ -75,7 +77,8 @@ final class RunEdges {
         log.cover(token)
         let recorder = try recorder(of: connection)
         var settings = BridgeSettings()
-        settings.turn.abilities = OpenClawSession.abilities
+        let agent = try agent(of: connection)
+        settings.turn.abilities = agent.abilities
         settings.whenBusy = connection.whenBusy
         let limits = loaded.configuration.limits
         settings.delivery.connections = limits.relayConnections
@@ -97,7 +100,7 @@ final class RunEdges {
                 http: client, clock: clock, alarm: try alarm(), random: SystemRandom(), journal: journal,
                 callLimit: limits.relayCall),
             relayLink: try linkEdges(connection.relay.authorityFile, recorder?.link(.relay)), journal: journal,
-            agent: try agent(of: connection, recorder, tell))
+            agentSession: { agent.session(of: $0) }, agent: try link(to: agent, of: connection, recorder, tell))
         parts.mirror = connection.mirror
         parts.memoryLimit = limits.memory(of: connections)
         if case .failure(let error) = known { parts.missingToken = "\(error)" }
@@ -153,54 +156,32 @@ final class RunEdges {
 
     // MARK: The agent
 
-    private func agent(
-        of connection: Configuration.Connection, _ recorder: Recorder?,
-        _ tell: @escaping @Sendable (LiveEvent) -> Void
-    ) throws -> @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink {
-        switch connection.agent {
-        case .openClaw(let agent): try openClaw(agent, of: connection.name, recorder, tell)
-        case .oppi, .pi:
+    private func agent(of connection: Configuration.Connection) throws -> any LiveAgent {
+        let name = connection.name
+        guard let agent = AgentRegistry.all.live(connection, in: loaded.configuration, clock: clock) else {
             throw CommandFailure(
                 code: .usage,
-                message: "this version runs OpenClaw alone; set the agent of \(connection.name) to openclaw")
+                message: "this version runs \(AgentRegistry.all.liveNames) alone; set the agent of \(name) to "
+                    + AgentRegistry.all.plugins[0].kind.rawValue)
         }
+        agents[name] = agent
+        return agent
     }
 
-    private func openClaw(
-        _ agent: Configuration.Agent.OpenClaw, of name: ConnectionName, _ recorder: Recorder?,
+    private func link(
+        to agent: any LiveAgent, of connection: Configuration.Connection, _ recorder: Recorder?,
         _ tell: @escaping @Sendable (LiveEvent) -> Void
     ) throws -> @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink {
-        let access = GatewayAccess(
-            agent, of: name, address: isSet("agent.url", of: name) ? agent.address : nil, in: loaded.configuration,
-            environment: environment)
-        let reading = try access.read()
+        let name = connection.name
+        let reading = try agent.read(connection.agent)
         for warning in reading.warnings { tell(.remedy(name, .agent, warning)) }
-        if let source = reading.tokenSource {
-            output.event("openclaw_token_resolved", [("connection", .string(name.text)), ("source", .string(source))])
+        for milestone in reading.milestones {
+            let fields = milestone.fields.map { ($0, JSONText.string($1)) }
+            output.event(milestone.name, [("connection", .string(name.text))] + fields)
         }
-        accesses[name] = access
         let log = log
-        for secret in reading.settings.secrets { log.cover(secret) }
+        for secret in reading.secrets { log.cover(secret) }
         let edges = try linkEdges(agent.authorityFile, recorder?.link(.agent))
-        return { report in
-            OpenClawLink(
-                reading.settings, edges: edges,
-                save: { token in
-                    log.cover(Secret(token.token))
-                    do { try access.save(token) } catch { tell(.remedy(name, .agent, "\(error)")) }
-                },
-                renew: {
-                    // What cannot be read now may be half written: it is read again before the next try.
-                    guard let settings = try? access.read().settings else { return nil }
-                    for secret in settings.secrets { log.cover(secret) }
-                    return settings
-                }, tell: report)
-        }
-    }
-
-    private func isSet(_ path: String, of name: ConnectionName) -> Bool {
-        let index = loaded.configuration.connections.firstIndex { $0.name == name } ?? 0
-        let setting = loaded.settings.first { $0.path == "connections[\(index)].\(path)" }
-        return setting.map { $0.origin != .fallback } ?? false
+        return { reading.link(edges, AgentOutlets(tell: $0, cover: { log.cover($0) })) }
     }
 }

@@ -2,6 +2,7 @@ import BridgeCore
 import BridgeModel
 import BridgeService
 import Commands
+import Links
 import Locking
 
 /// What a running bridge tells: events for programs on standard output, and the log.

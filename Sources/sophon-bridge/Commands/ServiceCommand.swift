@@ -1,4 +1,5 @@
-import AgentProtocols
+import AgentKit
+import Agents
 import BridgeModel
 import BridgeService
 import Commands
@@ -140,17 +141,20 @@ struct ServiceCommand {
         var arguments = ["run"]
         if let file = command.values["config"] { arguments += ["--config", Self.absolute(file)] }
         // A service has none of the variables of this terminal. Those that may hold a token stay out of the unit.
-        let kept = [
-            "PATH", "SOPHON_BASE_URL", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR", "SOPHON_HOST_LABEL", "SOPHON_AGENT",
-            "XDG_STATE_HOME", "OPENCLAW_URL", "OPENCLAW_STATE_DIR",
-        ]
+        let kept =
+            [
+                "PATH", "SOPHON_BASE_URL", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR", "SOPHON_HOST_LABEL", "SOPHON_AGENT",
+                "XDG_STATE_HOME",
+            ] + AgentRegistry.all.plugins.flatMap(\.serviceVariables)
         let variables = kept.compactMap { name in
             environment[name].flatMap { $0.isEmpty ? nil : (name: name, value: $0) }
         }
         return SystemdUnit(
             program: program, arguments: arguments, environment: variables,
             environmentFile: configuration.configDirectory.map { $0 + "/bridge.env" },
-            startsAgents: configuration.connections.contains { $0.agent.kind == .pi })
+            startsAgents: configuration.connections.contains {
+                AgentRegistry.all[kind: $0.agent.kind]?.isChild ?? false
+            })
     }
 
     private static var ownPath: String? {

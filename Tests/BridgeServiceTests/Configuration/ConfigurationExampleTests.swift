@@ -1,4 +1,5 @@
 import BridgeService
+import Configuring
 import FoundationEssentials
 import Testing
 

@@ -1,5 +1,10 @@
+import AgentKit
 import BridgeModel
 import BridgeService
+import Configuring
+import OpenClaw
+import Oppi
+import Pi
 import Testing
 
 @Suite("The configuration")
@@ -15,10 +20,7 @@ struct ConfigurationLoaderTests {
         #expect(configuration.connections.count == 1)
         #expect(configuration.connections[0].relay.address.description == "https://relay.example.com")
         #expect(configuration.connections[0].relay.token?.text == "t-1")
-        guard case .oppi(let oppi) = configuration.connections[0].agent else {
-            Issue.record("\(configuration.connections[0].agent)")
-            return
-        }
+        let oppi = try #require(configuration.connections[0].agent.values as? OppiValues)
         #expect(oppi.address.description == "http://10.0.0.2:7749")
         #expect(oppi.token?.text == "o-1")
         #expect(oppi.workspace == "garden")
@@ -30,11 +32,12 @@ struct ConfigurationLoaderTests {
     func command() throws {
         let environment = ["SOPHON_AGENT": "pi", "PI_COMMAND": "pi --mode rpc --model acme/quill-2"]
         #expect(
-            try load(environment: environment).configuration.connections[0].agent
-                == .pi(command: ["pi", "--mode", "rpc", "--model", "acme/quill-2"]))
+            try load(environment: environment).configuration.connections[0].agent.values as? PiValues
+                == PiValues(command: ["pi", "--mode", "rpc", "--model", "acme/quill-2"]))
         let file = connection(#""agent": {"kind": "pi", "command": ["/opt/my pi/pi", "--mode", "rpc"]}"#)
         #expect(
-            try load(file).configuration.connections[0].agent == .pi(command: ["/opt/my pi/pi", "--mode", "rpc"]))
+            try load(file).configuration.connections[0].agent.values as? PiValues
+                == PiValues(command: ["/opt/my pi/pi", "--mode", "rpc"]))
     }
 
     @Test("a flag goes over the environment, the environment over the file, the file over the default")
@@ -72,7 +75,7 @@ struct ConfigurationLoaderTests {
             #expect(setting("log.level")?.origin == .flag("log-level"))
             #expect(setting("host_label")?.shown == .unset)
             #expect(loaded.configuration.connections[0].relay.token?.text == "t-9")
-            guard case .openClaw(let agent) = loaded.configuration.connections[0].agent else { return }
+            let agent = try #require(loaded.configuration.connections[0].agent.values as? OpenClawValues)
             #expect(agent.token?.text == "s3cret")
             #expect(!"\(loaded)".contains("t-9"))
             #expect(!"\(loaded)".contains("s3cret"))
@@ -101,9 +104,8 @@ struct ConfigurationLoaderTests {
     @Test("OpenClaw's own files are where it says they are")
     func openClawFiles() throws {
         func directory(_ environment: [String: String]) throws -> String? {
-            guard case .openClaw(let agent) = try load(environment: environment).configuration.connections[0].agent
-            else { return nil }
-            return agent.stateDirectory
+            let values = try load(environment: environment).configuration.connections[0].agent.values
+            return (values as? OpenClawValues)?.stateDirectory
         }
         #expect(try directory([:]) == "/home/ada/.openclaw")
         #expect(try directory(["OPENCLAW_STATE_DIR": "/srv/openclaw"]) == "/srv/openclaw")

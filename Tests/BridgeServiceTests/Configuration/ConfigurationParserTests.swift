@@ -1,6 +1,6 @@
 import Testing
 
-@testable import BridgeService
+@testable import Configuring
 
 @Suite("The configuration file's JSON")
 struct ConfigurationParserTests {

@@ -1,4 +1,6 @@
+import Agents
 import BridgeService
+import Configuring
 import FoundationEssentials
 import Testing
 
@@ -9,7 +11,7 @@ func load(
     try ConfigurationLoader.load(
         ConfigurationSources(
             flags: flags, environment: ["HOME": "/home/ada"].merging(environment) { $1 },
-            file: text.map { .init(name: "bridge.json", bytes: Array($0.utf8)) }))
+            file: text.map { .init(name: "bridge.json", bytes: Array($0.utf8)) }), agents: .all)
 }
 
 func faults(_ text: String?, environment: [String: String] = [:]) -> [ConfigurationFault] {

@@ -1,7 +1,9 @@
-import AgentProtocols
+import AgentKit
 import BridgeModel
 import BridgeService
+import Links
 import Locking
+import OpenClaw
 import RelayProtocol
 import Testing
 

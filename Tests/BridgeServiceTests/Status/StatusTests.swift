@@ -1,10 +1,13 @@
+import AgentKit
 import BridgeCore
 import BridgeModel
 import BridgeService
 import Files
 import FoundationEssentials
 import Glibc
+import Links
 import Locking
+import OpenClaw
 import Testing
 
 private final class Watch: Clock {
@@ -21,7 +24,11 @@ struct StatusTests {
     private let name = ConnectionName("default")
 
     private func board() -> StatusBoard {
-        StatusBoard(version: "1", pid: 7, connections: [Configuration.Connection()], clock: clock)
+        StatusBoard(
+            version: "1", pid: 7,
+            connections: [
+                Configuration.Connection(agent: AgentSettings(AgentKind(rawValue: "openclaw"), OpenClawValues()))
+            ], clock: clock)
     }
 
     private func now(_ board: StatusBoard) -> BridgeStatus { board.status { _ in nil } }

@@ -1,4 +1,4 @@
-package import AgentProtocols
+package import AgentKit
 package import BridgeModel
 
 /// Runs that no phone message began: which of them are shown on the phone, and in which chat (DESIGN.md#a-runs-journey).

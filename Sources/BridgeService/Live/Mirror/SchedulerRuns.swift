@@ -1,4 +1,4 @@
-import AgentProtocols
+import AgentKit
 import BridgeModel
 
 /// Which runs are the scheduler's (openclaw.md#small-ones, `cron`).

@@ -1,0 +1,60 @@
+package import BridgeModel
+
+/// What an earlier process had handed over to the agent for one turn: runs that may have begun, and decisions that may have arrived.
+package struct EarlierTurn: Hashable, Sendable {
+    package struct Run: Hashable, Sendable {
+        package var id: RunID
+        /// The message that began it, where it was one.
+        package var text: String?
+
+        package init(_ id: RunID, text: String?) {
+            self.id = id
+            self.text = text
+        }
+    }
+
+    package struct Decision: Hashable, Sendable {
+        package var approval: ApprovalID
+        package var subject: ApprovalRequest.Subject
+        package var decision: ApprovalDecision
+        package var scope: DecisionScope
+        /// Nil: a record of an earlier version does not say.
+        package var decidedAt: Instant?
+        package var expiresAt: Instant?
+
+        package init(
+            _ decision: ApprovalDecision, scope: DecisionScope, of approval: ApprovalID,
+            subject: ApprovalRequest.Subject, decidedAt: Instant?, expiresAt: Instant?
+        ) {
+            self.approval = approval
+            self.subject = subject
+            self.decision = decision
+            self.scope = scope
+            self.decidedAt = decidedAt
+            self.expiresAt = expiresAt
+        }
+    }
+
+    package var session: AgentSession
+    package var runs: [Run]
+    /// The agent had answered for them.
+    package var isAccepted: Bool
+    package var isStopping: Bool
+    package var receivedAt: Instant
+    package var decisions: [Decision]
+    /// Approvals that ended their run: another one follows each of them.
+    package var detached: [ApprovalID]
+
+    package init(
+        session: AgentSession, runs: [Run], isAccepted: Bool, isStopping: Bool, receivedAt: Instant,
+        decisions: [Decision], detached: [ApprovalID]
+    ) {
+        self.session = session
+        self.runs = runs
+        self.isAccepted = isAccepted
+        self.isStopping = isStopping
+        self.receivedAt = receivedAt
+        self.decisions = decisions
+        self.detached = detached
+    }
+}

@@ -1,0 +1,111 @@
+package import BridgeModel
+package import Links
+
+/// What a connection's agent may know of the program that it serves.
+package struct AgentContext: Sendable {
+    package var connection: ConnectionName
+    package var environment: [String: String]
+    /// Where secrets of this connection's agent are kept; nil: there is no place.
+    package var configDirectory: String?
+    /// What the agent calls this machine.
+    package var displayName: String
+    package var version: String
+    package var clock: any Clock
+
+    package init(
+        connection: ConnectionName, environment: [String: String], configDirectory: String?, displayName: String,
+        version: String, clock: any Clock
+    ) {
+        self.connection = connection
+        self.environment = environment
+        self.configDirectory = configDirectory
+        self.displayName = displayName
+        self.version = version
+        self.clock = clock
+    }
+}
+
+/// The agent of one connection: what `run`, a reload and `doctor` need of it.
+package protocol LiveAgent: Sendable {
+    /// What a decision may grant.
+    var abilities: GrantAbilities { get }
+    /// The agent's session that answers in a chat of the phone's.
+    func session(of chat: SessionID) -> AgentSession
+
+    /// Looks into the files that the agent and the bridge keep. These settings would be used; nothing is in force before `use`.
+    func read(_ settings: AgentSettings) throws -> AgentReading
+    /// From now on, what these settings say.
+    func use(_ settings: AgentSettings)
+
+    /// The certificates of a private authority, for its sockets.
+    var authorityFile: String? { get }
+
+    /// What `doctor` finds, in the order in which it looks.
+    func examine(_ examiner: any LinkExaminer, tell: (DoctorFinding) -> Void)
+}
+
+/// What the files said, and the link that is made of it.
+package struct AgentReading: Sendable {
+    /// What people should know: a file that could not be read, and the like.
+    package var warnings: [String]
+    /// What no output may show.
+    package var secrets: [Secret]
+    /// Events of this agent's own, for programs that read along.
+    package var milestones: [Milestone]
+    package var link: @Sendable (LinkEdges, AgentOutlets) -> any AgentLink
+
+    package struct Milestone: Sendable {
+        package var name: String
+        package var fields: [(String, String)]
+
+        package init(_ name: String, _ fields: [(String, String)]) {
+            self.name = name
+            self.fields = fields
+        }
+    }
+
+    package init(
+        warnings: [String] = [], secrets: [Secret] = [], milestones: [Milestone] = [],
+        link: @escaping @Sendable (LinkEdges, AgentOutlets) -> any AgentLink
+    ) {
+        self.warnings = warnings
+        self.secrets = secrets
+        self.milestones = milestones
+        self.link = link
+    }
+}
+
+/// Where a link's words go.
+package struct AgentOutlets: Sendable {
+    package var tell: @Sendable (AgentLinkEvent) -> Void
+    /// Takes each secret before anything may name it.
+    package var cover: @Sendable (Secret) -> Void
+
+    package init(
+        tell: @escaping @Sendable (AgentLinkEvent) -> Void, cover: @escaping @Sendable (Secret) -> Void = { _ in }
+    ) {
+        self.tell = tell
+        self.cover = cover
+    }
+}
+
+/// Why an agent cannot be used as it is configured.
+package struct AgentFault: Error, CustomStringConvertible {
+    package var message: String
+    package var exitCode: Int32
+
+    package init(_ message: String, exitCode: Int32) {
+        self.message = message
+        self.exitCode = exitCode
+    }
+
+    package var description: String { message }
+}
+
+/// Drives a link as far as one verdict and closes it in order; for `doctor`.
+package protocol LinkExaminer {
+    func verdict<Machine: SessionMachine & ~Copyable, Verdict: Sendable>(
+        of machine: consuming sending Machine, authorityFile: String?,
+        judge: @escaping @Sendable (Machine.Order) -> Verdict?
+    ) throws(ThreadFault) -> Verdict?
+}

@@ -1,0 +1,17 @@
+import JSONReading
+
+/// Which agent a recording comes from, by its frames alone.
+package struct AgentRecognition {
+    private let parser = FrameParser()
+    private let agents: AgentRegistry
+
+    package init(_ agents: AgentRegistry) { self.agents = agents }
+
+    /// Nil: this frame does not tell. `capacity` says how many bytes from its beginning may be read.
+    package func agent(of frame: UnsafeRawBufferPointer, capacity: Int) -> (any AgentPlugin)? {
+        guard let root = parser.parse(frame, capacity: capacity), root.isObject, let type = root["type"]?.string else {
+            return nil
+        }
+        return agents.plugins.first { $0.recognises(type, root) }
+    }
+}

@@ -1,0 +1,13 @@
+package import AgentKit
+import OpenClaw
+import Oppi
+import Pi
+
+extension AgentRegistry {
+    /// Every agent that the bridge speaks to; the first is the one that holds when none is named.
+    package static let all = AgentRegistry([
+        OpenClawPlugin(),
+        OppiPlugin(),
+        PiPlugin(),
+    ])
+}

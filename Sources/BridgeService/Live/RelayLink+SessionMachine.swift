@@ -1,0 +1,13 @@
+package import Links
+package import RelayProtocol
+
+extension RelayLink: SessionMachine {
+    package static func socketOrder(_ order: Order) -> SocketOrder? {
+        switch order {
+        case .dial(let url, let headers): .dial(url: url, headers: headers)
+        case .send(let frame): .send(frame)
+        case .close(let code, let reason): .close(code: code, reason: reason)
+        case .update, .ready, .lost, .note, .stop: nil
+        }
+    }
+}

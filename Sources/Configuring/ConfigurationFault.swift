@@ -1,0 +1,79 @@
+package import BridgeModel
+
+/// One thing that is wrong with the configuration: where, what was found, what was expected, and what to do.
+package struct ConfigurationFault: Hashable, Sendable, CustomStringConvertible {
+    /// Such as `connections[0].relay.base_url`; empty where the file as a whole is meant.
+    package var path: String
+    /// What stands there; where the path is empty, a clause that names the file.
+    package var found: String
+    package var expected: String
+    package var remedy: String
+
+    package init(path: String, found: String, expected: String, remedy: String) {
+        self.path = path
+        self.found = found
+        self.expected = expected
+        self.remedy = remedy
+    }
+
+    package var description: String {
+        "\(path.isEmpty ? "" : "\(path) is ")\(found), expected \(expected); \(remedy)"
+    }
+}
+
+/// All that is wrong, at once.
+package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+    package var faults: [ConfigurationFault]
+
+    package init(faults: [ConfigurationFault]) { self.faults = faults }
+
+    package var description: String { faults.map { "config: \($0)" }.joined(separator: "\n") }
+}
+
+/// Where a value comes from.
+package enum ConfigurationOrigin: Hashable, Sendable, CustomStringConvertible {
+    case fallback
+    case file(String, line: Int)
+    /// The file says `"${NAME}"`.
+    case variable(String, file: String, line: Int)
+    /// The file says `"@/path"`.
+    case contents(of: String, file: String, line: Int)
+    case environment(String)
+    case flag(String)
+
+    package var description: String {
+        switch self {
+        case .fallback: "default"
+        case .file(let file, let line): "\(file):\(line)"
+        case .variable(let name, let file, let line): "environment \(name), by \(file):\(line)"
+        case .contents(let path, let file, let line): "file \(path), by \(file):\(line)"
+        case .environment(let name): "environment \(name)"
+        case .flag(let name): "--\(name)"
+        }
+    }
+
+    /// What changes a value that came from here.
+    var remedy: String {
+        switch self {
+        case .fallback: "set it"
+        case .file(let file, let line): "change line \(line) of \(file)"
+        case .variable(let name, let file, let line): "set \(name) otherwise, or change line \(line) of \(file)"
+        case .contents(let path, let file, let line): "change \(path), or line \(line) of \(file)"
+        case .environment(let name): "set \(name) otherwise, or unset it"
+        case .flag(let name): "give --\(name) another value"
+        }
+    }
+}
+
+/// One value in force, as it may be shown: a secret is not in it.
+package struct SettingInForce: Hashable, Sendable {
+    package enum Shown: Hashable, Sendable {
+        case value(JSONText)
+        case secret
+        case unset
+    }
+
+    package var path: String
+    package var shown: Shown
+    package var origin: ConfigurationOrigin
+}

@@ -1,0 +1,87 @@
+import Glibc
+
+/// What the configuration is made from.
+package struct ConfigurationSources: Sendable {
+    package struct File: Hashable, Sendable {
+        package var name: String
+        package var bytes: [UInt8]
+
+        package init(name: String, bytes: [UInt8]) {
+            self.name = name
+            self.bytes = bytes
+        }
+    }
+
+    /// The option's name and its text, by the path it sets.
+    package var flags: [String: (name: String, text: String)]
+    package var environment: [String: String]
+    package var file: File?
+
+    package init(
+        flags: [String: (name: String, text: String)] = [:], environment: [String: String] = [:], file: File? = nil
+    ) {
+        self.flags = flags
+        self.environment = environment.filter { !$0.value.isEmpty }
+        self.file = file
+    }
+
+    /// The most bytes of a configuration file, and of a file that one of its values stands in.
+    package static let fileLimit = 1 << 20
+    package static let valueLimit = 1 << 16
+
+    /// Reads the file: the one that is named, else `bridge.json` in the configuration directory, which may be absent.
+    package mutating func readFile(named name: String?) throws(ConfigurationError) {
+        guard let path = name ?? standardFile else { return }
+        if name == nil, access(path, F_OK) != 0 { return }
+        do { file = File(name: path, bytes: try Self.read(path, limit: Self.fileLimit)) } catch {
+            throw ConfigurationError(faults: [
+                ConfigurationFault(
+                    path: "", found: "\(path) \(error.reason)", expected: "a JSON file that can be read",
+                    remedy: error.isAbsent
+                        ? "write one with: sophon-bridge config example > \(path)"
+                        : "let this user read it, or name another file with --config")
+            ])
+        }
+    }
+
+    private var standardFile: String? {
+        configDirectory.map { $0 + "/bridge.json" }
+    }
+
+    private var configDirectory: String? {
+        let home = environment["HOME"]
+        guard let directory = environment["SOPHON_CONFIG_DIR"] else { return home.map { $0 + "/.config/sophon" } }
+        guard directory.hasPrefix("~/"), let home else { return directory }
+        return home + directory.dropFirst()
+    }
+
+    /// Whether programs read along, which must be known before anything is read that could be at fault.
+    package var wantsJSON: Bool { environment["SOPHON_JSON"].flatMap(SwitchWord.meaning) ?? false }
+
+    package struct Unreadable: Error {
+        package var reason: String
+        package var isAbsent = false
+    }
+
+    package static func read(_ path: String, limit: Int) throws(Unreadable) -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(errno) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 14)
+        while true {
+            let count = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw unreadable(errno) }
+            if count == 0 { return bytes }
+            bytes += piece.prefix(count)
+            guard bytes.count <= limit else { throw Unreadable(reason: "is over \(limit) bytes") }
+        }
+    }
+
+    private static func unreadable(_ code: Int32) -> Unreadable {
+        code == ENOENT
+            ? Unreadable(reason: "does not exist", isAbsent: true)
+            : Unreadable(reason: "cannot be read (\(String(cString: strerror(code))))")
+    }
+}

@@ -1,0 +1,43 @@
+package import BridgeModel
+
+/// What the link's runner does by itself; everything else is for whoever owns the link.
+package enum SocketOrder: Sendable {
+    case dial(url: String, headers: [HTTPHeader])
+    case send([UInt8])
+    case close(code: Int, reason: String)
+}
+
+/// A link to a far side over one WebSocket at a time, as a machine: no I/O, no clock, no randomness.
+package protocol SessionMachine: ~Copyable, SendableMetatype {
+    associatedtype Order: Sendable
+
+    var nextDeadline: Instant? { get }
+    mutating func takeOrders() -> [Order]
+    static func socketOrder(_ order: Order) -> SocketOrder?
+
+    mutating func start(at now: Instant)
+    mutating func shutDown(at now: Instant)
+    mutating func opened(at now: Instant)
+    /// Something came that shows that the far side lives, and says nothing else.
+    mutating func heard(at now: Instant)
+    mutating func received(
+        _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator)
+    mutating func closed(code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator)
+    mutating func refused(status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator)
+    mutating func failed(message: String, at now: Instant, using random: inout some RandomNumberGenerator)
+    mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator)
+    mutating func timePassed(
+        at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator)
+
+    /// Nothing of the handshake is under way, so that reading may stop for a while.
+    var mayPauseReading: Bool { get }
+    /// Nothing is read from now on: silence says nothing, and no answer comes.
+    mutating func readingPaused(at now: Instant)
+    mutating func readingResumed(at now: Instant)
+}
+
+extension SessionMachine where Self: ~Copyable {
+    package var mayPauseReading: Bool { false }
+    package mutating func readingPaused(at now: Instant) {}
+    package mutating func readingResumed(at now: Instant) {}
+}

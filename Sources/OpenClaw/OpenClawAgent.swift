@@ -1,0 +1,176 @@
+package import AgentKit
+package import BridgeModel
+import Crypto
+import Files
+import Links
+import Locking
+
+/// How one connection shows itself to its OpenClaw gateway: what is configured, what OpenClaw's own files hold, and this bridge's
+/// device. Read at the start, at a reload, and again before a refused link is tried anew, since a person may have mended a file.
+package final class OpenClawAgent: LiveAgent {
+    struct Reading {
+        var session: OpenClawSettings
+        /// What people should know: a file that could not be read, and the like.
+        var warnings: [String]
+        var tokenSource: String?
+    }
+
+    private let context: AgentContext
+    /// Nil: it is found in OpenClaw's own files. Only a start can change it.
+    private let address: WebAddress?
+    private let settings: Locked<AgentSettings>
+
+    package init(_ settings: AgentSettings, in context: AgentContext) {
+        self.context = context
+        address = settings.keysSet.contains("url") ? Self.values(settings).address : nil
+        self.settings = Locked(settings)
+    }
+
+    static func values(_ settings: AgentSettings) -> OpenClawValues {
+        settings.values as? OpenClawValues ?? OpenClawValues()
+    }
+
+    private var values: OpenClawValues { settings.withLock { Self.values($0) } }
+
+    package var abilities: GrantAbilities { OpenClawSession.abilities }
+    package var authorityFile: String? { values.authorityFile }
+    package func session(of chat: SessionID) -> AgentSession { SessionNames.session(of: chat) }
+
+    package func use(_ settings: AgentSettings) { self.settings.withLock { $0 = settings } }
+
+    package func read(_ settings: AgentSettings) throws -> AgentReading {
+        let reading = try read(Self.values(settings))
+        return AgentReading(
+            warnings: reading.warnings, secrets: reading.session.secrets,
+            milestones: reading.tokenSource.map { [.init("openclaw_token_resolved", [("source", $0)])] } ?? []
+        ) { edges, outlets in
+            OpenClawLink(
+                reading.session, edges: edges,
+                save: { token in
+                    outlets.cover(Secret(token.token))
+                    do { try self.save(token) } catch { outlets.tell(.remedy("\(error)")) }
+                },
+                renew: {
+                    // What cannot be read now may be half written: it is read again before the next try.
+                    guard let session = try? self.read(self.values).session else { return nil }
+                    for secret in session.secrets { outlets.cover(secret) }
+                    return session
+                }, tell: outlets.tell)
+        }
+    }
+
+    /// As these values would have it. Makes the device's key where there is none yet.
+    private func read(_ values: OpenClawValues) throws -> Reading {
+        let found = discover(values)
+        guard let files else {
+            throw AgentFault(
+                "nobody knows where the device's key is kept: set HOME or SOPHON_CONFIG_DIR", exitCode: 2)
+        }
+        let kept = try files.seed(wallMilliseconds: context.clock.wallMilliseconds) { try DeviceKey.generate().seed }
+        var session = introduction(to: found)
+        try show(kept.seed, to: &session, files)
+        return Reading(
+            session: session, warnings: found.warnings + (kept.warning.map { [$0] } ?? []),
+            tokenSource: found.tokenSource)
+    }
+
+    private func discover(_ values: OpenClawValues) -> OpenClawDiscovery.Found {
+        OpenClawDiscovery(stateDirectory: values.stateDirectory, environment: context.environment).find(
+            address: address, token: values.token)
+    }
+
+    private func introduction(to found: OpenClawDiscovery.Found) -> OpenClawSettings {
+        OpenClawSettings(
+            url: found.address.description, token: found.token?.text, password: found.password?.text,
+            client: OpenClawClient(displayName: context.displayName, version: context.version),
+            mayShowDeviceToken: ["127.0.0.1", "::1", "localhost"].contains(found.address.host))
+    }
+
+    private func show(_ seed: [UInt8], to session: inout OpenClawSettings, _ files: OpenClawDeviceFiles) throws {
+        let key = try DeviceKey(seed: seed)
+        session.device = OpenClawDevice(id: key.deviceID, signer: key)
+        session.deviceToken = try files.token(gateway: session.url, device: key.deviceID)?.text
+    }
+
+    private func save(_ token: OpenClawSession.DeviceToken) throws {
+        try files?.save(
+            token: Secret(token.token), gateway: token.gateway, device: token.deviceID, role: token.role,
+            scopes: token.scopes, wallMilliseconds: context.clock.wallMilliseconds)
+    }
+
+    private var files: OpenClawDeviceFiles? { context.configDirectory.map { OpenClawDeviceFiles(directory: $0) } }
+}
+
+extension OpenClawSettings {
+    /// What no log may show.
+    fileprivate var secrets: [Secret] { [token, password, deviceToken].compactMap { $0 }.map { Secret($0) } }
+}
+
+// MARK: Doctor
+
+extension OpenClawAgent {
+    package func examine(_ examiner: any LinkExaminer, tell: (DoctorFinding) -> Void) {
+        let name = context.connection.text
+        let values = self.values
+        if let finding = installation(values, isElsewhere: address.map { !$0.isPrivate } ?? false) { tell(finding) }
+        let found = discover(values)
+        for warning in found.warnings { tell(DoctorFinding(.agentToken, .warning, warning, connection: name)) }
+        if let source = found.tokenSource ?? (found.password == nil ? nil : "OpenClaw's own file") {
+            tell(DoctorFinding(.agentToken, .ok, "the gateway's token comes from \(source)", connection: name))
+        } else {
+            tell(
+                DoctorFinding(
+                    .agentToken, .warning, "there is no token for the gateway",
+                    remedy: "set OPENCLAW_TOKEN, unless the gateway asks for none", connection: name))
+        }
+        do {
+            let session = try introductionAsItStands(to: found, tell)
+            let judge = GatewayJudge()
+            let verdict = try examiner.verdict(
+                of: OpenClawSession(session), authorityFile: values.authorityFile, judge: { judge.hear($0) })
+            for finding in DoctorFinding.gateway(verdict, address: found.address, connection: name) { tell(finding) }
+        } catch {
+            let exitCode: Int32 = error is ThreadFault ? 1 : 13
+            tell(DoctorFinding(.gateway, .failed, "\(error)", connection: name, exitCode: exitCode))
+        }
+    }
+
+    /// Whether OpenClaw is on this machine; nil where it is meant to be elsewhere.
+    private func installation(_ values: OpenClawValues, isElsewhere: Bool) -> DoctorFinding? {
+        guard !isElsewhere, let directory = values.stateDirectory else { return nil }
+        let name = context.connection.text
+        switch OpenClawDiscovery.presence(in: directory) {
+        case .isSetUp: return DoctorFinding(.agent, .ok, "OpenClaw is set up in \(directory)", connection: name)
+        // Whoever names address and token needs no files of OpenClaw here.
+        case _ where address != nil && values.token != nil: return nil
+        case .isThere:
+            return DoctorFinding(
+                .agent, .failed, "OpenClaw is not set up: there is no \(directory)/openclaw.json",
+                remedy: "run: openclaw onboard", connection: name, exitCode: 11)
+        case .isAbsent:
+            return DoctorFinding(
+                .agent, .failed, "OpenClaw is not installed here: there is no \(directory)",
+                remedy: "install OpenClaw, or set OPENCLAW_URL and OPENCLAW_TOKEN", connection: name, exitCode: 10)
+        }
+    }
+
+    /// No key is made here: a gateway would be asked to approve a device that nobody has yet.
+    private func introductionAsItStands(
+        to found: OpenClawDiscovery.Found, _ tell: (DoctorFinding) -> Void
+    ) throws -> OpenClawSettings {
+        var session = introduction(to: found)
+        guard let files else { return session }
+        struct NoKey: Error {}
+        do {
+            let kept = try files.seed(wallMilliseconds: 0) { throw NoKey() }
+            try show(kept.seed, to: &session, files)
+        } catch is NoKey {
+            tell(
+                DoctorFinding(
+                    .gateway, .skipped,
+                    "this bridge has no device key yet; run makes one, and OpenClaw may ask to approve it",
+                    connection: context.connection.text))
+        }
+        return session
+    }
+}

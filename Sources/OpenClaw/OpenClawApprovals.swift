@@ -1,0 +1,69 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// Decodes approvals, from events and from lists (openclaw.md#approvals).
+extension OpenClawDecoder {
+    static func decision(_ node: FrameNode?) -> ApprovalDecision? {
+        switch node?.string {
+        case "allow-once": .approve
+        case "allow-always": .approveAlways
+        case "deny": .deny
+        default: nil
+        }
+    }
+
+    func approvalRequested(_ payload: FrameNode, plugin: Bool, at now: Instant) -> [Observation] {
+        guard let id = payload["id"]?.string else { return [] }
+        let request = payload["request"]
+        let isPlugin = plugin || id.hasPrefix("plugin:")
+        let command = request?["command"]?.string
+        let allowed = request?["allowedDecisions"]?.elements.compactMap { Self.decision($0) }
+        let severity: ApprovalRequest.Severity =
+            switch request?["severity"]?.string {
+            case "critical": .critical
+            case "info": .low
+            default: .medium
+            }
+        let made = ApprovalRequest(
+            id: ApprovalID(id), subject: isPlugin ? .plugin : .exec,
+            title: request?["title"]?.string ?? (isPlugin ? "Plugin approval" : "Run a command"),
+            message: request?["description"]?.string ?? request?["warningText"]?.string ?? "", command: command,
+            host: request?["host"]?.string, call: request?["toolCallId"]?.string.map { ToolCallID($0) },
+            severity: severity, expiresAt: expiryToCome(payload, at: now),
+            allowed: allowed.flatMap { $0.isEmpty ? nil : Set($0) })
+        let asked = signal(nil, request ?? payload, .approvalRequested(made))
+        guard detachesApprovals, !isPlugin else { return [asked] }
+        let waiting = openCommands.call(of: command, in: request?["sessionKey"]?.string)
+        // First: whoever knows of the question must know that its answer comes in another run, or a process that ends between the
+        // two forgets to wait for it.
+        return [
+            signal(waiting?.run, request ?? payload, .paused(PausedCall(call: waiting?.call, approval: made.id))),
+            asked,
+        ]
+    }
+
+    /// Those that wait. What has expired by the gateway's clock is left out (openclaw.md#disconnects).
+    func approvals(_ list: FrameNode?, at now: Instant) -> [Observation] {
+        (list?.elements ?? []).flatMap { entry -> [Observation] in
+            if let expiry = expiry(entry, at: now), expiry <= now { return [] }
+            return approvalRequested(entry, plugin: false, at: now)
+        }
+    }
+
+    /// What is asked only now waits, whatever its number says: taken at its word, the person's decision would never leave.
+    private func expiryToCome(_ payload: FrameNode, at now: Instant) -> Instant? {
+        expiry(payload, at: now).flatMap { $0 > now ? $0 : nil }
+    }
+
+    /// By the gateway's clock, as its challenge told it; without that by how long the approval was made to live.
+    private func expiry(_ payload: FrameNode, at now: Instant) -> Instant? {
+        guard let end = payload["expiresAtMs"]?.integer(clampedTo: .wallMilliseconds) else { return nil }
+        let day = 86_400_000
+        if let gatewayClock {
+            return gatewayClock.at + .milliseconds(min(max(end - gatewayClock.milliseconds, 0), 366 * day))
+        }
+        guard let begin = payload["createdAtMs"]?.integer(clampedTo: .wallMilliseconds) else { return nil }
+        return now + .milliseconds(min(max(end - begin, 0), day))
+    }
+}

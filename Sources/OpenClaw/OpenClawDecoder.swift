@@ -1,0 +1,338 @@
+package import AgentKit
+package import BridgeModel
+import JSONReading
+
+/// Frames of an OpenClaw gateway, all eras (openclaw.md#eras), to observations.
+///
+/// - Text comes from `chat` frames alone: using `agent` text as well doubles it unless every step is reconciled.
+/// - `lifecycle` end is not the end: `chat` final is (openclaw.md#order-of-frames-in-one-run). `lifecycle` error is not final for 15 s.
+/// - Era E1 tells the newest segment only: recognised by protocol 3 and a server of before April 2026 (openclaw.md#eras).
+/// - A second challenge is a new socket: all texts are forgotten, the next frame of a run carries its whole text. In a
+///   recording it is told as a lost link; on a live link `OpenClawSession` knows better and calls `socketLost`.
+package struct OpenClawDecoder: AgentDecoder {
+    private enum Asked {
+        case connect
+        case send(RunID)
+        case history(AgentSession)
+        case approvals
+    }
+
+    private let parser = FrameParser()
+    private var kept = KeptTexts()
+    private var asked: [String: Asked] = [:]
+    private var hasSocket = false
+    private let isRecorded: Bool
+    /// Era E1 (openclaw.md#chat): a text is that of the newest segment.
+    private(set) var tellsNewestSegment = false
+    /// E1 and E2: a command that waits for approval ends its run, and early gateways say so nowhere else (openclaw.md#approvals).
+    private(set) var detachesApprovals = false
+    private(set) var openCommands = OpenCommands()
+    /// The gateway's wall clock, told by the challenge: what approvals expire by.
+    private(set) var gatewayClock: (milliseconds: Int, at: Instant)?
+    /// In a recording: runs that began and have not ended, by session, which its histories are about.
+    private var open: [RunID: AgentSession] = [:]
+    private var lastSequence: [RunID: Int] = [:]
+    private var lastLifecycle: [RunID: Int] = [:]
+    package private(set) var unknown = UnknownTally()
+    package let nextDeadline: Instant? = nil
+    private static let askedLimit = 1_000
+
+    package init() { isRecorded = true }
+
+    /// For a session that follows its sockets and reads the history by itself.
+    init(live: Void) { isRecorded = false }
+
+    package mutating func deadlineHit(at now: Instant) -> [Observation] { [] }
+
+    package mutating func received(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
+        guard let root = parser.parse(frame, capacity: capacity), let type = root["type"] else {
+            if let root = parser.parse(frame, capacity: capacity), root["_ws"]?.holds("close") == true {
+                return [.linkLost]
+            }
+            unknown.countMalformed()
+            return []
+        }
+        return read(root, type, at: now)
+    }
+
+    /// A frame that was parsed already.
+    mutating func read(_ root: FrameNode, _ type: FrameNode, at now: Instant) -> [Observation] {
+        if type.holds("event") { return event(root, at: now) }
+        if type.holds("res") { return response(root, at: now) }
+        unknown.count("frame", type.string ?? "?")
+        return []
+    }
+
+    mutating func countMalformed() { unknown.countMalformed() }
+
+    /// Answers to what was asked on the lost socket will not come, and the next text of each run is whole.
+    mutating func socketLost() {
+        asked.removeAll()
+        openCommands.forget()
+        kept.forgetAll()
+        lastSequence.removeAll()
+        lastLifecycle.removeAll()
+    }
+
+    package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
+        guard let root = parser.parse(frame, capacity: capacity), let id = root["id"]?.string,
+            let method = root["method"]?.string
+        else { return [] }
+        let params = root["params"]
+        if asked.count >= Self.askedLimit { asked.removeAll() }
+        switch method {
+        case "connect": asked[id] = .connect
+        case "chat.send":
+            guard let run = params?["idempotencyKey"]?.string, let session = params?["sessionKey"]?.string else {
+                return []
+            }
+            asked[id] = .send(RunID(run))
+            if isRecorded { open[RunID(run)] = AgentSession(session) }
+            return [
+                .prompt(
+                    AgentPrompt(
+                        session: AgentSession(session), run: RunID(run), text: params?["message"]?.string ?? ""))
+            ]
+        case "chat.abort":
+            return [
+                .stopSent(
+                    session: params?["sessionKey"]?.string.map { AgentSession($0) },
+                    run: params?["runId"]?.string.map { RunID($0) })
+            ]
+        case "chat.history" where isRecorded:
+            asked[id] = (params?["sessionKey"]?.string).map { .history(AgentSession($0)) }
+        case "exec.approval.list", "plugin.approval.list": asked[id] = .approvals
+        case "exec.approval.resolve", "plugin.approval.resolve", "approval.resolve":
+            guard let approval = params?["id"]?.string, let decision = Self.decision(params?["decision"]) else {
+                return []
+            }
+            return [.decisionSent(ApprovalID(approval), decision)]
+        default: break
+        }
+        return []
+    }
+
+    // MARK: Responses
+
+    private mutating func response(_ root: FrameNode, at now: Instant) -> [Observation] {
+        guard let id = root["id"]?.string, let question = asked.removeValue(forKey: id) else { return [] }
+        let isGood = root["ok"]?.flag == true
+        let payload = root["payload"]
+        switch question {
+        case .connect:
+            let version = payload?["server"]?["version"]?.string ?? ""
+            detachesApprovals = payload?["protocol"]?.integer(in: 3...3) != nil
+            tellsNewestSegment = detachesApprovals && Self.isBeforeApril(version)
+            return []
+        case .send(let run):
+            guard isGood else {
+                return [
+                    .sendAnswered(asked: run, .refused(message: root["error"]?["message"]?.string ?? "no reason given"))
+                ]
+            }
+            guard let taken = payload?["runId"]?.string else { return [.sendAnswered(asked: run, .noRun)] }
+            return [.sendAnswered(asked: run, .accepted(run: RunID(taken)))]
+        case .history(let session): return isGood ? history(payload, session) : []
+        case .approvals: return approvals(payload, at: now)
+        }
+    }
+
+    /// E1 builds are those of before April 2026: `2026.M.patch`.
+    private static func isBeforeApril(_ version: String) -> Bool {
+        let parts = version.split(separator: ".").prefix(2).compactMap { Int($0) }
+        return parts.count == 2 && (parts[0] < 2026 || (parts[0] == 2026 && parts[1] < 4))
+    }
+
+    /// What became of the open runs of a session (openclaw.md#disconnects).
+    private mutating func history(_ payload: FrameNode?, _ session: AgentSession) -> [Observation] {
+        open.filter { $0.value == session }.keys.sorted().map { run in
+            let finding = OpenClawHistory.finding(of: .init(run: run), in: payload)
+            if case .running(let text) = finding.course { return .lookedUp(run, .running(text: text)) }
+            return .lookedUp(run, finding.hasText ? .ended(finding.end(inParagraphs: tellsNewestSegment)) : .unknown)
+        }
+    }
+
+    // MARK: Events
+
+    private mutating func event(_ root: FrameNode, at now: Instant) -> [Observation] {
+        guard let name = root["event"], let payload = root["payload"] else { return [] }
+        if name.holds("chat") { return chat(payload) }
+        if name.holds("agent") { return agent(payload) }
+        switch name.string ?? "" {
+        case "connect.challenge":
+            gatewayClock = (payload["ts"]?.integer(in: .wallMilliseconds)).map { ($0, now) }
+            defer { hasSocket = true }
+            guard hasSocket, isRecorded else { return [] }
+            kept.forgetAll()
+            lastSequence.removeAll()
+            lastLifecycle.removeAll()
+            return [.linkLost, .linkBack]
+        // The mirror of a tool frame, for runs that were begun on another socket (openclaw.md#which-events-reach-whom).
+        case "session.tool": return agent(payload)
+        case "exec.approval.requested": return approvalRequested(payload, plugin: false, at: now)
+        case "plugin.approval.requested": return approvalRequested(payload, plugin: true, at: now)
+        case "exec.approval.resolved", "plugin.approval.resolved":
+            guard let id = payload["id"]?.string, let decision = Self.decision(payload["decision"]) else { return [] }
+            let settlement = ApprovalSettlement(
+                id: ApprovalID(id), outcome: .decided(decision), by: payload["resolvedBy"]?.string)
+            return [signal(nil, payload["request"] ?? payload, .approvalSettled(settlement))]
+        case "cron":
+            // No state, and in older builds no run: bound by its session or by its name (openclaw.md#small-ones).
+            let job = AgentJob(
+                name: payload["jobId"]?.string, session: payload["sessionKey"]?.string.map { AgentSession($0) },
+                run: payload["runId"]?.string.map { RunID($0) })
+            if payload["action"]?.holds("started") == true { return [.jobStarted(job)] }
+            return payload["action"]?.holds("finished") == true ? [.jobFinished(job)] : []
+        case "tick", "health", "presence", "heartbeat", "shutdown", "sessions.changed", "session.message",
+            "session.operation", "session.approval", "chat.side_result", "update.available",
+            "device.pair.requested", "device.pair.resolved":
+            return []
+        case let other:
+            unknown.count("event", other)
+            return []
+        }
+    }
+
+    func signal(_ run: RunID?, _ payload: FrameNode, _ event: RunEvent) -> Observation {
+        .signal(
+            RunSignal(run: run, session: payload["sessionKey"]?.string.map { AgentSession($0) }, event: event))
+    }
+
+    // MARK: chat
+
+    private mutating func chat(_ payload: FrameNode) -> [Observation] {
+        guard let id = payload["runId"]?.string, let state = payload["state"] else {
+            unknown.countMalformed()
+            return []
+        }
+        let run = RunID(id)
+        if state.holds("delta") {
+            // Smaller numbers are stale; equal ones are not (openclaw.md#four-different-counters).
+            if let sequence = payload["seq"]?.integer(in: .counts) {
+                guard sequence >= lastSequence[run] ?? 0 else { return [] }
+                if lastSequence.count > 1_000 { lastSequence.removeAll() }
+                lastSequence[run] = sequence
+            }
+            return delta(payload, run).map { [signal(run, payload, .text($0))] } ?? []
+        }
+        switch state.string ?? "" {
+        case "final", "aborted":
+            let end = RunEnd(
+                text: text(of: payload), scope: tellsNewestSegment ? .segment : .run, usage: usage(payload["usage"]),
+                reason: state.holds("aborted") ? .aborted : Self.reason(payload["stopReason"]))
+            return terminal(run, payload, .finished(end))
+        case "error":
+            let failure = RunFailure(
+                kind: Self.kind(payload["errorKind"]), message: payload["errorMessage"]?.string ?? "",
+                text: text(of: payload), usage: usage(payload["usage"]))
+            return terminal(run, payload, .failed(failure))
+        case "status": return []
+        case let other:
+            unknown.count("chat state", other)
+            return []
+        }
+    }
+
+    private mutating func terminal(_ run: RunID, _ payload: FrameNode, _ event: RunEvent) -> [Observation] {
+        kept.forget(run)
+        lastSequence[run] = nil
+        lastLifecycle[run] = nil
+        open[run] = nil
+        return [signal(run, payload, event)]
+    }
+
+    /// The reducer of openclaw.md#chat: the message where there is one, else a replacement, else an addition.
+    private mutating func delta(_ payload: FrameNode, _ run: RunID) -> TextChange? {
+        if let block = soleTextBlock(payload["message"]?["content"]) {
+            if tellsNewestSegment { return .segment(String(decoding: block, as: UTF8.self)) }
+            return kept.moved(run, to: block)
+        }
+        if let text = text(of: payload) {
+            if tellsNewestSegment { return .segment(text) }
+            var text = text
+            return text.withUTF8 { kept.moved(run, to: UnsafeRawBufferPointer($0)) }
+        }
+        guard let addition = payload["deltaText"]?.bytes else { return nil }
+        return payload["replace"]?.flag == true ? kept.moved(run, to: addition) : kept.appended(run, addition)
+    }
+
+    /// The hot path: one block of text, taken where it lies.
+    private func soleTextBlock(_ content: FrameNode?) -> UnsafeRawBufferPointer? {
+        guard let content else { return nil }
+        if let bytes = content.bytes { return bytes }
+        let blocks = content.elements
+        guard blocks.count == 1, blocks[0]["type"]?.holds("text") == true else { return nil }
+        return blocks[0]["text"]?.bytes
+    }
+
+    private func text(of payload: FrameNode) -> String? { payload["message"]?["content"]?.contentText }
+
+    private func usage(_ node: FrameNode?) -> Usage? {
+        guard let node,
+            let input = (node["input"] ?? node["input_tokens"] ?? node["inputTokens"])?.integer(in: .counts),
+            let output = (node["output"] ?? node["output_tokens"] ?? node["outputTokens"])?.integer(in: .counts)
+        else { return nil }
+        return Usage(
+            inputTokens: input, outputTokens: output, estimatedCostUSD: node["cost"]?["total"]?.number(in: Usage.costs))
+    }
+
+    private static func reason(_ node: FrameNode?) -> RunEnd.Reason {
+        switch node?.string {
+        case "length", "max_tokens": .length
+        case "content_filter", "refusal": .contentFilter
+        case "tool_call", "tool_use", "toolUse": .toolCall
+        default: .stop
+        }
+    }
+
+    private static func kind(_ node: FrameNode?) -> RunFailure.Kind {
+        switch node?.string {
+        case "refusal": .refusal
+        case "timeout": .timeout
+        case "rate_limit": .rateLimit
+        case "context_length": .contextLength
+        default: .other
+        }
+    }
+
+    // MARK: agent
+
+    private mutating func agent(_ payload: FrameNode) -> [Observation] {
+        guard let stream = payload["stream"], !stream.holds("assistant") else { return [] }
+        guard let id = payload["runId"]?.string, let data = payload["data"] else {
+            unknown.countMalformed()
+            return []
+        }
+        let run = RunID(id)
+        switch stream.string ?? "" {
+        case "lifecycle": return lifecycle(payload, data, run).map { [signal(run, payload, $0)] } ?? []
+        case "tool":
+            if detachesApprovals { openCommands.notice(payload, data, run: run) }
+            return OpenClawTools.call(data).map { signal(run, payload, $0) }
+        case "item": return OpenClawTools.item(data).map { signal(run, payload, $0) }
+        case "command_output": return OpenClawTools.output(data).map { signal(run, payload, $0) }
+        case "thinking", "approval", "patch", "plan", "compaction", "usage", "run_status", "error": return []
+        case let other:
+            unknown.count("stream", other)
+            return []
+        }
+    }
+
+    private mutating func lifecycle(_ payload: FrameNode, _ data: FrameNode, _ run: RunID) -> RunEvent? {
+        // The same frame again, or one that was overtaken: an old failure must not undo the attempt after it (openclaw.md#four-different-counters).
+        if let sequence = payload["seq"]?.integer(in: .counts) {
+            guard sequence > lastLifecycle[run] ?? -1 else { return nil }
+            if lastLifecycle.count > 1_000 { lastLifecycle.removeAll() }
+            lastLifecycle[run] = sequence
+        }
+        switch data["phase"]?.string {
+        case "start":
+            // After a failed attempt the gateway forgets what it sent: the next text is whole (openclaw.md#chat, retry trap).
+            kept.forget(run)
+            if isRecorded, let session = payload["sessionKey"]?.string { open[run] = AgentSession(session) }
+            return .started
+        case "error": return .retrying(reason: data["error"]?.string ?? "")
+        default: return nil
+        }
+    }
+}

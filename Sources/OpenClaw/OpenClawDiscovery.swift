@@ -1,0 +1,135 @@
+package import BridgeModel
+import Files
+import FoundationEssentials
+import Glibc
+
+/// Finds the gateway of an OpenClaw on this machine in OpenClaw's own files (openclaw.md#transport).
+///
+/// What was set by flag, environment or configuration wins, each value for itself; then `openclaw.json`; then what an OpenClaw
+/// before 2026 left in `nodes/paired.json`, which later ones have put away.
+package struct OpenClawDiscovery: Sendable {
+    private static let standardAddress = WebAddress(.ws, "127.0.0.1", 18789)
+
+    /// Text that is not a text where one should be leaves the rest readable: OpenClaw's file holds far more than we know of.
+    private struct Form: Decodable {
+        struct Gateway: Decodable {
+            struct Auth: Decodable {
+                var mode: Lenient<String>?
+                var token: Lenient<String>?
+                var password: Lenient<String>?
+            }
+            var port: Lenient<UInt16>?
+            var auth: Lenient<Auth>?
+        }
+        var gateway: Lenient<Gateway>?
+    }
+
+    private struct Node: Decodable { var token: Lenient<String>? }
+
+    private struct Lenient<Value: Decodable>: Decodable {
+        var value: Value?
+        init(from decoder: any Decoder) throws { value = try? Value(from: decoder) }
+    }
+
+    package struct Found: Hashable, Sendable {
+        package var address: WebAddress
+        package var token: Secret?
+        package var password: Secret?
+        /// Where the token stands, for `openclaw_token_resolved`; nil: there is none.
+        package var tokenSource: String?
+        /// What people should know: a file that could not be read, and the like.
+        package var warnings: [String]
+
+        package init(
+            address: WebAddress, token: Secret? = nil, password: Secret? = nil, tokenSource: String? = nil,
+            warnings: [String] = []
+        ) {
+            self.address = address
+            self.token = token
+            self.password = password
+            self.tokenSource = tokenSource
+            self.warnings = warnings
+        }
+    }
+
+    private let stateDirectory: String?
+    private let environment: [String: String]
+
+    /// `stateDirectory`: OPENCLAW_STATE_DIR, else `~/.openclaw`; nil: not known.
+    package init(stateDirectory: String?, environment: [String: String]) {
+        self.stateDirectory = stateDirectory
+        self.environment = environment
+    }
+
+    /// `address` and `token` as they were set, with nil for what was not; `tokenOrigin` says by what.
+    package func find(address: WebAddress?, token: Secret?, tokenOrigin: String = "OPENCLAW_TOKEN") -> Found {
+        var found = Found(address: address ?? Self.standardAddress, token: token)
+        if token != nil { found.tokenSource = tokenOrigin }
+        guard let stateDirectory, address == nil || token == nil else { return found }
+        let path = stateDirectory + "/openclaw.json"
+        let gateway = read(Form.self, path, &found)?.gateway?.value
+        if address == nil, let port = gateway?.port?.value, port > 0 {
+            found.address = WebAddress(.ws, "127.0.0.1", port)
+        }
+        // The local gateway's secrets are no other machine's business.
+        guard token == nil, Self.isThisMachine(found.address.host) else { return found }
+        let auth = gateway?.auth?.value
+        let mode = auth?.mode?.value
+        if mode == nil || mode == "token", let text = resolved(auth?.token?.value, path, &found) {
+            (found.token, found.tokenSource) = (Secret(text), path)
+        } else if mode == "password", let text = resolved(auth?.password?.value, path, &found) {
+            found.password = Secret(text)
+        } else if mode != "none" {
+            takeOldToken(stateDirectory + "/nodes/paired.json", &found)
+        }
+        return found
+    }
+
+    package enum Presence { case isSetUp, isThere, isAbsent }
+
+    /// Whether OpenClaw keeps files there.
+    package static func presence(in directory: String) -> Presence {
+        if access(directory + "/openclaw.json", R_OK) == 0 { return .isSetUp }
+        return access(directory, F_OK) == 0 ? .isThere : .isAbsent
+    }
+
+    private static func isThisMachine(_ host: String) -> Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host.hasPrefix("127.")
+    }
+
+    /// The first by name, so that it is the same each time.
+    private func takeOldToken(_ path: String, _ found: inout Found) {
+        guard let nodes = read([String: Lenient<Node>].self, path, &found) else { return }
+        let tokens = nodes.sorted { $0.key < $1.key }.compactMap { $0.value.value?.token?.value }
+        guard let token = tokens.first(where: { !$0.isEmpty }) else { return }
+        (found.token, found.tokenSource) = (Secret(token), path)
+    }
+
+    /// OpenClaw's configuration may name a variable instead of a value.
+    private func resolved(_ text: String?, _ path: String, _ found: inout Found) -> String? {
+        guard let text, !text.isEmpty else { return nil }
+        guard text.hasPrefix("${"), text.hasSuffix("}") else { return text }
+        let name = String(text.dropFirst(2).dropLast())
+        if let value = environment[name], !value.isEmpty { return value }
+        found.warnings.append(
+            "\(path) takes the gateway's secret from \(name), which is not set here; set it, or OPENCLAW_TOKEN")
+        return nil
+    }
+
+    private func read<Value: Decodable>(_ type: Value.Type, _ path: String, _ found: inout Found) -> Value? {
+        do throws(FileError) {
+            guard let content = try PrivateFile.read(path) else { return nil }
+            let decoder = JSONDecoder()
+            // OpenClaw's file is JSON5: it may have comments.
+            decoder.allowsJSON5 = true
+            if let value = try? decoder.decode(type, from: Data(content.bytes)) {
+                if let warning = content.warning { found.warnings.append(warning) }
+                return value
+            }
+            found.warnings.append("\(path) is not understood; set OPENCLAW_URL and OPENCLAW_TOKEN")
+        } catch {
+            found.warnings.append("\(error)")
+        }
+        return nil
+    }
+}

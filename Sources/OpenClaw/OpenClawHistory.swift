@@ -1,0 +1,194 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+/// What a `chat.history` answer says of one run (openclaw.md#chathistory, openclaw.md#disconnects): is it over, and what is its text.
+enum OpenClawHistory {
+    /// What is known of the message that began the run.
+    struct Question {
+        var run: RunID
+        /// Where the gateway keeps no key with its rows, the message is known by its text and time.
+        var text: String?
+        var sentAtMilliseconds: Int64?
+        /// Approvals that the run asked for, and those of other runs: the rows of a follow-up are known by the approval in its name.
+        var approvals: Set<ApprovalID> = []
+        var otherApprovals: Set<ApprovalID> = []
+    }
+
+    /// The text of one row of the assistant.
+    struct Piece: Hashable {
+        var text: String
+        var messageID: String?
+        var isTruncated: Bool
+        /// The row before was the end of its run: this one begins a follow-up, which is told after a blank line.
+        var beginsFollowUp = false
+    }
+
+    enum Course: Hashable {
+        case running(text: String?)
+        case over
+        /// The gateway (E1 to E3) does not say; the rows alone cannot tell a pause between tools from the end.
+        case undecided
+    }
+
+    struct Finding {
+        var course: Course
+        var isQuestionThere = false
+        var pieces: [Piece] = []
+        var isAborted = false
+        var includesFollowUp = false
+        /// The last row is the end of a run.
+        var isComplete = false
+        /// The run is over, and its follow-up goes on; its text, if the gateway tells.
+        var followUp: (run: RunID, text: String?)?
+
+        var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
+
+        /// `inParagraphs`: a row is a segment of its own (E1), and no piece of one text.
+        func end(inParagraphs: Bool) -> RunEnd {
+            var rows: [RunEnd.Row] = []
+            var followsUp = false
+            for piece in pieces {
+                followsUp = followsUp || piece.beginsFollowUp
+                if piece.text.isEmpty { continue }
+                rows.append(RunEnd.Row(piece.text, beginsParagraph: inParagraphs || followsUp))
+                followsUp = false
+            }
+            return RunEnd(
+                rows: rows, reason: isAborted ? .aborted : .stop, truncated: pieces.contains(where: \.isTruncated),
+                includesFollowUp: includesFollowUp)
+        }
+    }
+
+    private static let followUpPrefix = "exec-approval-followup:"
+    static let cutMark = "...(truncated)..."
+    static let omitted = "[chat.history omitted: message too large]"
+    /// The clocks of bridge and gateway may differ by this much when a row is known by its text.
+    private static let clockTolerance: Int64 = 120_000
+
+    static func finding(of question: Question, in payload: FrameNode?) -> Finding {
+        var finding = Finding(course: course(of: question.run, in: payload))
+        finding.followUp = followUp(of: question, in: payload)
+        var mayBeFollowed = false
+        for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
+            let isFollowUp = name(row)?.hasPrefix(followUpPrefix) == true && name(row) != question.run.text
+            // Whose it is nobody knows: not this run's while that has not ended, nor where it is known what the run asked for.
+            let isStrange = isFollowUp && !isOurs(row, question)
+            if isStrange, !question.approvals.isEmpty || !(mayBeFollowed || finding.includesFollowUp) { continue }
+            // A run emits nothing after its end: later rows belong to a follow-up (openclaw.md#approvals).
+            let beginsFollowUp = finding.isComplete && !finding.isAborted
+            finding.isComplete = false
+            guard row["role"]?.holds("assistant") == true else { continue }
+            let isOurAbort = key(row) == "\(question.run.text):assistant"
+            let reason = row["stopReason"]?.string
+            let callsTool = reason.map { toolReasons.contains($0) } ?? false
+            mayBeFollowed = !callsTool
+            finding.isComplete = isOurAbort || (reason != nil && !callsTool)
+            finding.isAborted = finding.isAborted || isOurAbort || reason == "aborted"
+            var piece = piece(row["content"]?.contentText ?? "", row)
+            piece.beginsFollowUp = beginsFollowUp || (isFollowUp && !finding.includesFollowUp)
+            if isFollowUp || (beginsFollowUp && !question.run.text.hasPrefix(followUpPrefix)) {
+                finding.includesFollowUp = true
+            }
+            finding.pieces.append(piece)
+        }
+        return finding
+    }
+
+    /// A row, or one fetched in full.
+    static func piece(_ text: String, _ row: FrameNode) -> Piece {
+        let isOmitted = text == omitted
+        return Piece(
+            text: isOmitted ? "" : text, messageID: row["__openclaw"]?["id"]?.string,
+            isTruncated: isOmitted || text.hasSuffix(cutMark) || row["__openclaw"]?["truncated"]?.flag == true)
+    }
+
+    private static let toolReasons: Set<String> = ["toolUse", "tool_use", "tool_call", "tool_calls", "toolCalls"]
+
+    private static func course(of run: RunID, in payload: FrameNode?) -> Course {
+        let running = payload?["inFlightRun"]
+        let active = payload?["sessionInfo"]?["activeRunIds"]
+        if running?["runId"]?.equals(run.text) == true { return .running(text: running?["text"]?.string) }
+        if let active, active.isArray {
+            return active.elements.contains { $0.equals(run.text) } ? .running(text: nil) : .over
+        }
+        return payload?["sessionInfo"]?["hasActiveRun"]?.flag == false ? .over : .undecided
+    }
+
+    /// Of a follow-up that goes on while the run itself is over.
+    private static func followUp(of question: Question, in payload: FrameNode?) -> (run: RunID, text: String?)? {
+        let running = payload?["inFlightRun"]
+        let active = payload?["sessionInfo"]?["activeRunIds"]?.elements.compactMap(\.string) ?? []
+        let named = (running?["runId"]?.string).map { [$0] } ?? []
+        guard !(named + active).contains(question.run.text),
+            let next = (named + active).first(where: { asks($0, question.approvals) })
+        else { return nil }
+        return (RunID(next), named.contains(next) ? running?["text"]?.string : nil)
+    }
+
+    /// The rows that name the run, or a follow-up of it, wherever they stand; without a name those after the question, up to the next
+    /// one of a user.
+    private static func rows(of question: Question, in rows: [FrameNode], _ finding: inout Finding) -> [FrameNode] {
+        func isUser(_ row: FrameNode) -> Bool { row["role"]?.holds("user") == true }
+        let start =
+            rows.lastIndex { isUser($0) && key($0) == question.run.text }
+            ?? rows.lastIndex { isUser($0) && key($0) == nil && isSame($0, question) }
+        guard let start else {
+            let named = rows.filter { !isUser($0) && isOurs($0, question) }
+            finding.isQuestionThere = !named.isEmpty
+            return named
+        }
+        finding.isQuestionThere = true
+        let later = rows[(start + 1)...]
+        let next = later.firstIndex(where: isUser) ?? later.endIndex
+        let asked = Set(rows.filter(isUser).compactMap(key))
+        return later.indices.filter { index in
+            let row = later[index]
+            if isUser(row) { return false }
+            if isOurs(row, question) { return true }
+            guard index < next else { return false }
+            return name(row).map { !asked.contains($0) && !asks($0, question.otherApprovals) } ?? true
+        }.map { later[$0] }
+    }
+
+    private static func isOurs(_ row: FrameNode, _ question: Question) -> Bool {
+        if key(row) == "\(question.run.text):assistant" { return true }
+        guard let name = name(row) else { return false }
+        return name == question.run.text || asks(name, question.approvals)
+    }
+
+    /// The run of a row, where the gateway tells it.
+    private static func name(_ row: FrameNode) -> String? { row["__openclaw"]?["runId"]?.string }
+
+    private static func asks(_ run: String, _ approvals: Set<ApprovalID>) -> Bool {
+        run.hasPrefix(followUpPrefix) && approvals.contains { isFollowUp(RunID(run), of: $0) }
+    }
+
+    /// A follow-up's id begins with the approval's (openclaw.md#approvals).
+    static func isFollowUp(_ run: RunID, of approval: ApprovalID) -> Bool {
+        let stem = followUpPrefix + approval.text
+        return run.text == stem || run.text.hasPrefix("\(stem):")
+    }
+
+    private static func isSame(_ row: FrameNode, _ question: Question) -> Bool {
+        guard let asked = question.text, let said = row["content"]?.contentText else { return false }
+        guard asked.trimmed == said.trimmed else { return false }
+        guard let time = row["timestamp"]?.integer(in: .wallMilliseconds), let sent = question.sentAtMilliseconds else {
+            return true
+        }
+        return Int64(time) >= sent - clockTolerance
+    }
+
+    private static func key(_ row: FrameNode) -> String? {
+        (row["__openclaw"]?["idempotencyKey"] ?? row["idempotencyKey"])?.string
+    }
+}
+
+extension StringProtocol {
+    /// Without white space at either end.
+    var trimmed: SubSequence {
+        guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
+        else { return self[startIndex..<startIndex] }
+        return self[first...last]
+    }
+}

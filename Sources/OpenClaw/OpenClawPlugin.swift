@@ -1,0 +1,58 @@
+package import AgentKit
+package import BridgeModel
+import Configuring
+package import JSONReading
+
+/// OpenClaw: a gateway behind one WebSocket (openclaw.md).
+package struct OpenClawPlugin: AgentPlugin {
+    package init() {}
+
+    package var kind: AgentKind { AgentKind(rawValue: "openclaw") }
+    package var name: String { "OpenClaw" }
+
+    /// Requests, responses and events (openclaw.md#frames).
+    package func recognises(_ type: String, _ root: FrameNode) -> Bool {
+        switch type {
+        case "event": root["event"]?.string != nil
+        case "req": root["id"] != nil && root["method"]?.string != nil
+        case "res": root["id"] != nil && root["ok"] != nil
+        default: false
+        }
+    }
+
+    package func decoder() -> any AgentDecoder { OpenClawDecoder() }
+
+    package var keys: [String] { ["url", "token", "ca_file", "state_dir"] }
+    package var variables: [String] { ["OPENCLAW_URL", "OPENCLAW_TOKEN"] }
+
+    package func settings(_ section: inout AgentSection) -> any AgentValues {
+        var values = OpenClawValues()
+        values.address = section.value(
+            "url", as: section.address([.wss, .ws]), variable: "OPENCLAW_URL", else: values.address)
+        values.token = section.optional("token", as: .token, variable: "OPENCLAW_TOKEN")
+        values.authorityFile = section.optional("ca_file", as: section.certificates)
+        // OpenClaw has one on a machine, so that the variable says enough with several connections too.
+        values.stateDirectory = section.value(
+            "state_dir", as: section.directory.optional, shared: "OPENCLAW_STATE_DIR", else: section.home(".openclaw"))
+        return values
+    }
+
+    package var serviceVariables: [String] { ["OPENCLAW_URL", "OPENCLAW_STATE_DIR"] }
+    package var isChild: Bool { false }
+    package var isLive: Bool { true }
+    package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? {
+        OpenClawAgent(settings, in: context)
+    }
+}
+
+/// What the configuration says of an OpenClaw gateway.
+package struct OpenClawValues: AgentValues {
+    package var address = WebAddress(.ws, "127.0.0.1", 18789)
+    /// Nil: the one that is found in OpenClaw's own files.
+    package var token: Secret?
+    package var authorityFile: String?
+    /// Where OpenClaw keeps its own files; nil: not known, for want of a home.
+    package var stateDirectory: String?
+
+    package init() {}
+}

@@ -1,0 +1,147 @@
+import AgentKit
+package import BridgeModel
+import JSONReading
+
+// Decisions on their way to the gateway (openclaw.md#approvals, openclaw.md#others).
+extension OpenClawSession {
+    struct KeptDecision {
+        var subject: ApprovalRequest.Subject
+        var decision: ApprovalDecision
+        var expiresAt: Instant
+        var isAsked = false
+        /// When it left first; it may have arrived then.
+        var askedAt: Instant?
+        var tries = 0
+        var resendAt: Instant?
+    }
+
+    /// Where the gateway does not say when an approval expires: its longest life by default (openclaw.md#approvals).
+    static var approvalLife: Duration { .seconds(1_800) }
+
+    mutating func resolve(
+        _ approval: ApprovalID, _ subject: ApprovalRequest.Subject, _ decision: ApprovalDecision,
+        _ scope: DecisionScope, at now: Instant
+    ) {
+        let decision = Self.grantable(decision, scope)
+        // The same again: its answer is still to come.
+        if let known = decisions[approval], known.isAsked, known.decision == decision { return }
+        // A later decision about the same question (a stop denies) replaces the one before, also on the next link.
+        guard decisions[approval] != nil || decisions.count < Self.runsLimit else { return settle(approval, .unknown) }
+        decisions[approval] = KeptDecision(
+            subject: subject, decision: decision, expiresAt: approvalExpiry[approval] ?? now + Self.approvalLife)
+        if isLive { sendDecision(approval, at: now) }
+    }
+
+    mutating func sendDecision(_ approval: ApprovalID, at now: Instant) {
+        guard let kept = decisions[approval], let gateway else { return }
+        if kept.expiresAt <= now { return settle(approval, .expired) }
+        if gateway.grants("operator.approvals") == false {
+            orders.append(
+                .note(.missingScopes(["operator.approvals"], remedy: scopeRemedy(["operator.approvals"]))))
+            return settle(approval, .unknown)
+        }
+        decisions[approval]?.isAsked = true
+        if kept.askedAt == nil { decisions[approval]?.askedAt = now }
+        decisions[approval]?.resendAt = nil
+        decisions[approval]?.tries += 1
+        let isPlugin = kept.subject == .plugin || approval.text.hasPrefix("plugin:")
+        var params = JSONObjectWriter()
+        params.string("id", approval.text)
+        // The newer method knows what was decided before, and says so; the schemas are closed, so `kind` goes to it alone.
+        if gateway.offers("approval.resolve") {
+            params.string("kind", isPlugin ? "plugin" : "exec")
+            params.string("decision", Self.word(kept.decision))
+            return ask(.resolve(approval, kept.decision), "approval.resolve", params.finish(), at: now)
+        }
+        params.string("decision", Self.word(kept.decision))
+        ask(
+            .resolve(approval, kept.decision), isPlugin ? "plugin.approval.resolve" : "exec.approval.resolve",
+            params.finish(),
+            at: now)
+    }
+
+    /// An answer to a decision that was replaced meanwhile is not the one that is awaited.
+    mutating func resolveAnswered(
+        _ approval: ApprovalID, _ decision: ApprovalDecision, _ payload: FrameNode?, _ error: Refusal?, at now: Instant
+    ) {
+        guard let kept = decisions[approval], kept.decision == decision else { return }
+        if let error {
+            if error.isRetryable, error.code == "UNAVAILABLE" {
+                let pause = kept.tries < Self.triesLimit + 2 ? Duration.seconds(2) : Self.deafPause
+                decisions[approval]?.isAsked = false
+                decisions[approval]?.resendAt = now + (error.retryAfter ?? pause)
+                return
+            }
+            let outcome = Self.outcome(of: error, isLate: kept.expiresAt <= now)
+            // Gateways that know no repetition call it unknown once it is decided: the first try had arrived (openclaw.md#others).
+            if outcome == .unknown, kept.tries > 1, wasAskedOfThisProcess(kept) {
+                return settle(approval, .decided(kept.decision))
+            }
+            return settle(approval, outcome)
+        }
+        if payload?["applied"]?.flag == false {
+            return settle(approval, Self.outcome(recorded: payload?["approval"]))
+        }
+        // The broadcast that says so may be dropped for a slow socket; told twice, it is one.
+        settle(approval, .decided(kept.decision))
+    }
+
+    /// The same process was asked before: open questions die with it.
+    private func wasAskedOfThisProcess(_ kept: KeptDecision) -> Bool {
+        guard let askedAt = kept.askedAt, let began = gateway?.startedAt else { return false }
+        return began <= askedAt
+    }
+
+    /// A gateway that does not answer is asked again until it does, or until the approval has expired.
+    mutating func resolveUnanswered(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) {
+        guard let kept = decisions[approval], kept.decision == decision else { return }
+        if kept.tries < Self.triesLimit { return sendDecision(approval, at: now) }
+        decisions[approval]?.isAsked = false
+        decisions[approval]?.resendAt = now + Self.deafPause
+    }
+
+    mutating func settle(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) {
+        decisions[approval] = nil
+        approvalExpiry[approval] = nil
+        forgetListed(approval)
+        observed([
+            .signal(
+                RunSignal(
+                    run: nil, session: nil, event: .approvalSettled(ApprovalSettlement(id: approval, outcome: outcome)))
+            )
+        ])
+    }
+
+    /// What `allow-once` and `allow-always` can say; the gateway knows no grant for a session, a domain or a tool.
+    package static let abilities = GrantAbilities(session: false, permanent: true)
+
+    static func grantable(_ decision: ApprovalDecision, _ scope: DecisionScope) -> ApprovalDecision {
+        ApprovalGrant.widest(decision, scope, abilities: abilities).decision
+    }
+
+    static func word(_ decision: ApprovalDecision) -> String {
+        switch decision {
+        case .approve: "allow-once"
+        case .approveAlways: "allow-always"
+        case .deny: "deny"
+        }
+    }
+
+    /// Old gateways say "unknown or expired" for both; then our own clock decides which.
+    private static func outcome(of error: Refusal, isLate: Bool) -> ApprovalSettlement.Outcome {
+        let why = [error.detail, error.reason].compactMap { $0?.lowercased() }.joined(separator: " ")
+        return isLate || why.contains("expired") ? .expired : .unknown
+    }
+
+    /// The first answer won; this is what it was.
+    private static func outcome(recorded approval: FrameNode?) -> ApprovalSettlement.Outcome {
+        if let decision = OpenClawDecoder.decision(approval?["decision"]) { return .decided(decision) }
+        return switch approval?["status"]?.string {
+        case "allowed": .decided(.approve)
+        case "denied": approval?["reason"]?.holds("timeout") == true ? .expired : .decided(.deny)
+        case "expired": .expired
+        case "cancelled": .cancelled
+        default: .unknown
+        }
+    }
+}

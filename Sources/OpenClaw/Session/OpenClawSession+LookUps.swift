@@ -1,0 +1,287 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// What became of a run: history, and where that does not say it, a short wait (openclaw.md#disconnects).
+extension OpenClawSession {
+    struct LookUp {
+        enum Step: Hashable {
+            /// The link is away, or the question comes with the next one.
+            case due
+            case history
+            /// The rows did not say whether the run is over: `agent.wait` is asked.
+            case waiting
+            /// It is over: its last rows are fetched.
+            case lastHistory
+            /// Rows that were cut are fetched in full.
+            case rows
+        }
+
+        var session: AgentSession
+        /// The core waits for it. What we look up by ourselves is told as an end of the run, if it is one.
+        var isAsked: Bool
+        /// It also tells whether an unanswered message had arrived.
+        var settlesSend = false
+        var step = Step.due
+        var begunAt: Instant
+        /// Asked for again when the first answer was under way: that one may be too old.
+        var isAgain = false
+        var finding: OpenClawHistory.Finding?
+        var missingRows: Set<Int> = []
+    }
+
+    private static var freshFor: Duration { .milliseconds(500) }
+    private static var rowsLimit: Int { 16 }
+
+    mutating func lookUp(_ run: RunID, in session: AgentSession, isAsked: Bool, at now: Instant) {
+        if let known = lookUps[run] {
+            lookUps[run]?.isAsked = known.isAsked || isAsked
+            if known.step != .due, now - known.begunAt > Self.freshFor { lookUps[run]?.isAgain = true }
+            return
+        }
+        guard lookUps.count < Self.runsLimit else {
+            if isAsked { observed([.lookedUp(run, .unknown)]) }
+            return
+        }
+        lookUps[run] = LookUp(session: session, isAsked: isAsked, begunAt: now)
+        if isLive { askHistory(of: session, for: [run], .history, at: now) }
+    }
+
+    mutating func lookUpSend(_ run: RunID, in session: AgentSession, at now: Instant) {
+        lookUp(run, in: session, isAsked: false, at: now)
+        lookUps[run]?.settlesSend = true
+    }
+
+    mutating func askHistory(of session: AgentSession, for runs: [RunID], _ step: LookUp.Step, at now: Instant) {
+        for run in runs {
+            lookUps[run]?.step = step
+            lookUps[run]?.begunAt = now
+        }
+        var params = JSONObjectWriter()
+        params.string("sessionKey", session.text)
+        params.integer("limit", 200)
+        params.integer("maxChars", 500_000)
+        ask(.history(runs), "chat.history", params.finish(), limit: Self.historyLimit, at: now)
+    }
+
+    // MARK: Answers
+
+    mutating func historyAnswered(_ runs: [RunID], _ payload: FrameNode?, at now: Instant) {
+        for run in runs where lookUps[run] != nil {
+            guard let payload else {
+                finish(run, .unknown, at: now)
+                continue
+            }
+            let finding = OpenClawHistory.finding(of: question(about: run), in: payload)
+            lookUps[run]?.finding = finding
+            if let next = finding.followUp, let session = lookUps[run]?.session {
+                followsUp(next.run, next.text, in: session, at: now)
+                finish(run, .running(text: nil), at: now)
+                ended(run)
+                continue
+            }
+            switch finding.course {
+            case .running(let text): finish(run, .running(text: text), at: now)
+            case .over: fetchRows(of: run, finding, at: now)
+            // Its end was told already.
+            case .undecided where self.runs[run]?.heldEnd != nil: fetchRows(of: run, finding, at: now)
+            case .undecided where lookUps[run]?.step == .lastHistory: fetchRows(of: run, finding, at: now)
+            case .undecided where finding.isComplete && !mayBeAnothers(run, at: now):
+                fetchRows(of: run, finding, at: now)
+            case .undecided: wait(for: run, at: now)
+            }
+        }
+    }
+
+    private func question(about run: RunID) -> OpenClawHistory.Question {
+        var question = questions[run]?.question ?? .init(run: run)
+        for (other, asked) in questions where other != run {
+            question.otherApprovals.formUnion(asked.question.approvals)
+        }
+        question.otherApprovals.subtract(question.approvals)
+        return question
+    }
+
+    /// The last row after the question may be a follow-up's of another run, where rows have no names: that it is complete says
+    /// nothing then.
+    private func mayBeAnothers(_ run: RunID, at now: Instant) -> Bool {
+        let ours = questions[run]?.question.approvals ?? []
+        return awaited.contains { approval, followUp in
+            followUp.session == lookUps[run]?.session && followUp.until > now && !ours.contains(approval)
+        }
+    }
+
+    /// It began while nobody listened: from here it is a run like any other.
+    private mutating func followsUp(_ run: RunID, _ text: String?, in session: AgentSession, at now: Instant) {
+        let event = text.map { RunEvent.text(.snapshot($0)) } ?? .started
+        take([.signal(RunSignal(run: run, session: session, event: event))], at: now)
+    }
+
+    private mutating func wait(for run: RunID, at now: Instant) {
+        lookUps[run]?.step = .waiting
+        var params = JSONObjectWriter()
+        params.string("runId", run.text)
+        params.integer("timeoutMs", 500)
+        ask(.wait(run), "agent.wait", params.finish(), at: now)
+    }
+
+    /// A timeout means "still running, or unknown" (openclaw.md#disconnects): then the rows and the gateway's age decide.
+    mutating func waitAnswered(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
+        guard let known = lookUps[run], let finding = known.finding else { return }
+        switch payload?["status"]?.string {
+        case "ok": askHistory(of: known.session, for: [run], .lastHistory, at: now)
+        case "error":
+            let text = finding.end(inParagraphs: decoder.tellsNewestSegment).text
+            finish(
+                run, .failed(RunFailure(message: payload?["error"]?.string ?? "the agent gave no reason", text: text)),
+                at: now)
+        default:
+            if !finding.isQuestionThere { return finish(run, .unknown, at: now) }
+            guard diedWithItsGateway(run) else { return finish(run, .running(text: nil), at: now) }
+            // With the old process died its runs; what it wrote down is all there will be.
+            finding.hasText ? fetchRows(of: run, finding, at: now) : finish(run, .unknown, at: now)
+        }
+    }
+
+    private func diedWithItsGateway(_ run: RunID) -> Bool {
+        guard let asked = questions[run]?.at, let began = gateway?.startedAt else { return false }
+        return began > asked
+    }
+
+    /// Rows that the history cut, where the gateway hands them out one by one (E4).
+    private mutating func fetchRows(of run: RunID, _ finding: OpenClawHistory.Finding, at now: Instant) {
+        guard let known = lookUps[run] else { return }
+        let wasLast = known.step == .lastHistory
+        guard gateway?.offers("chat.message.get") == true else { return conclude(run, wasLast: wasLast, at: now) }
+        let cut = finding.pieces.enumerated().filter { $0.element.isTruncated && $0.element.messageID != nil }
+            .prefix(Self.rowsLimit)
+        guard !cut.isEmpty else { return conclude(run, wasLast: wasLast, at: now) }
+        lookUps[run]?.step = .rows
+        lookUps[run]?.missingRows = Set(cut.map(\.offset))
+        for (index, piece) in cut {
+            var params = JSONObjectWriter()
+            params.string("sessionKey", known.session.text)
+            params.string("messageId", piece.messageID)
+            params.integer("maxChars", 2_000_000)
+            ask(.row(run, piece: index), "chat.message.get", params.finish(), limit: Self.historyLimit, at: now)
+        }
+    }
+
+    mutating func rowAnswered(_ run: RunID, _ index: Int, _ payload: FrameNode?, at now: Instant) {
+        guard lookUps[run]?.missingRows.remove(index) != nil else { return }
+        if let row = payload?["message"], row.isObject, let text = row["content"]?.contentText,
+            lookUps[run]?.finding?.pieces.indices.contains(index) == true
+        {
+            lookUps[run]?.finding?.pieces[index] = OpenClawHistory.piece(text, row)
+        }
+        if lookUps[run]?.missingRows.isEmpty == true { conclude(run, wasLast: true, at: now) }
+    }
+
+    /// Without text the transcript may still be on its way to disk; only where the run is known to be over is that an answer.
+    private mutating func conclude(_ run: RunID, wasLast: Bool, at now: Instant) {
+        guard let finding = lookUps[run]?.finding else { return }
+        let isAnswer = finding.hasText || (wasLast && finding.isQuestionThere)
+        finish(run, isAnswer ? .ended(finding.end(inParagraphs: decoder.tellsNewestSegment)) : .unknown, at: now)
+    }
+
+    /// An inline approval holds its run. Where the run is over and its session's question is open, it is a detached one, and the
+    /// frames that said so were lost (openclaw.md#approvals); unless it is known to be another run's.
+    private mutating func tellDetached(of run: RunID, in session: AgentSession, at now: Instant) {
+        let others = question(about: run).otherApprovals
+        for approval in listedApprovals.keys.sorted()
+        where listedApprovals[approval] == session && !others.contains(approval) {
+            let call = PausedCall(call: nil, approval: approval)
+            take([.signal(RunSignal(run: run, session: session, event: .paused(call)))], at: now)
+        }
+    }
+
+    /// A decision can overtake the answer to what became of the run: while that is asked, its questions are remembered. A run that
+    /// an inline approval held would go on after the decision, and not be over in an answer that was under way by then.
+    mutating func forgetListed(_ approval: ApprovalID) {
+        guard let session = listedApprovals[approval] else { return }
+        if lookUps.values.contains(where: { $0.session == session }) {
+            settledWhileAsked.insert(approval)
+        } else {
+            listedApprovals[approval] = nil
+        }
+    }
+
+    private mutating func forgetSettled(in session: AgentSession) {
+        guard !settledWhileAsked.isEmpty, !lookUps.values.contains(where: { $0.session == session }) else { return }
+        for approval in settledWhileAsked where listedApprovals[approval] == session {
+            settledWhileAsked.remove(approval)
+            listedApprovals[approval] = nil
+        }
+    }
+
+    // MARK: Ends that tell too little
+
+    /// In E1 the end tells its last segment (openclaw.md#chat). Where others were missed it waits for the history's answer.
+    mutating func holdsEnd(_ signal: RunSignal, at now: Instant) -> Bool {
+        guard decoder.tellsNewestSegment, case .finished(let end) = signal.event, end.reason != .aborted,
+            let run = signal.run, let known = runs[run], known.hasMissed, known.heldEnd == nil
+        else { return false }
+        runs[run]?.heldEnd = end
+        if lookUps[run] != nil {
+            lookUps[run]?.isAgain = true
+        } else {
+            lookUp(run, in: known.session, isAsked: false, at: now)
+        }
+        return lookUps[run] != nil
+    }
+
+    /// With what the history has of it; its own words are the last, whether or not they are written down yet.
+    private mutating func tellHeld(_ held: RunEnd, of run: RunID, _ known: LookUp, at now: Instant) {
+        var end = held
+        if var finding = known.finding, finding.hasText {
+            if let text = held.text, finding.pieces.last?.text.trimmed != text.trimmed {
+                finding.pieces.append(.init(text: text, messageID: nil, isTruncated: false))
+            }
+            end = finding.end(inParagraphs: decoder.tellsNewestSegment)
+            end.usage = held.usage
+            end.reason = held.reason
+        }
+        if known.isAsked { observed([.lookedUp(run, .ended(end))]) }
+        observed([.signal(RunSignal(run: run, session: known.session, event: .finished(end)))])
+        ended(run)
+    }
+
+    mutating func finish(_ run: RunID, _ result: RunLookup, at now: Instant) {
+        guard let known = lookUps.removeValue(forKey: run) else { return }
+        if let end = runs[run]?.heldEnd {
+            if known.isAgain { return lookUp(run, in: known.session, isAsked: known.isAsked, at: now) }
+            return tellHeld(end, of: run, known, at: now)
+        }
+        if known.settlesSend {
+            sendLookedUp(run, isThere: result.isFound ? true : known.finding?.isQuestionThere, at: now)
+        }
+        if case .ended = result { tellDetached(of: run, in: known.session, at: now) }
+        forgetSettled(in: known.session)
+        if known.isAsked {
+            observed([.lookedUp(run, result)])
+        } else if let event = result.event {
+            observed([.signal(RunSignal(run: run, session: known.session, event: event))])
+        }
+        switch result {
+        case .ended, .failed: ended(run)
+        case .unknown: missed(run)
+        case .running:
+            if runs[run] == nil, runs.count < Self.runsLimit {
+                runs[run] = OpenRun(session: known.session, stage: .accepted, lastHeard: now)
+            }
+        }
+        if known.isAgain { lookUp(run, in: known.session, isAsked: known.isAsked, at: now) }
+    }
+}
+
+extension RunLookup {
+    fileprivate var isFound: Bool { if case .unknown = self { false } else { true } }
+
+    fileprivate var event: RunEvent? {
+        switch self {
+        case .ended(let end): .finished(end)
+        case .failed(let failure): .failed(failure)
+        case .running, .unknown: nil
+        }
+    }
+}

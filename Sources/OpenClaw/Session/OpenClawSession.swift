@@ -1,0 +1,282 @@
+import AgentKit
+package import BridgeModel
+import JSONReading
+
+/// The link to one OpenClaw gateway, for ever: what arrives goes in with the time, what is to be done comes out as orders.
+///
+/// - No I/O, no clock, no randomness: the runner owns the socket and one timer (`nextDeadline`), and calls `takeOrders` after
+///   each event.
+/// - One socket at a time. After an order to close nothing of that socket is reported, so that a late event cannot be taken for
+///   one of the next socket.
+/// - `linkBack` is observed when the gateway has greeted us and was asked for its events, `linkLost` once for each `linkBack`.
+/// - Nothing that was asked for is forgotten with a socket: sends, stops and decisions are kept until the gateway answered, the
+///   run ended or their time is over, and each of these is told to the core.
+/// - A message whose answer never came is sent again under the same key only while the gateway must still know that key;
+///   after that the history is asked first (openclaw.md#disconnects). So nothing runs twice.
+/// - No refusal is final: what only a person can mend is tried again by itself (`ConnectVerdict`).
+/// - A frame is parsed once. What it tells of runs the decoder says; here only what the link needs is read.
+package struct OpenClawSession: ~Copyable {
+    /// Where the link stands.
+    enum State {
+        /// Not begun, or shut down. Can transition to: dialling (`start`).
+        case idle
+        /// The runner opens a socket. Can transition to: greeting (`opened`), lost (`refused`, `failed`, the time is over).
+        case dialling(until: Instant)
+        /// The socket is open, the gateway's challenge is awaited. Can transition to: introducing (the challenge), lost.
+        case greeting(until: Instant)
+        /// `connect` is sent. Can transition to: live (hello-ok), lost.
+        case introducing(request: String, until: Instant)
+        /// The gateway greeted us. Can transition to: lost.
+        case live(since: Instant)
+        /// The delay to the next try is not drawn yet: within one event only. Can transition to: waiting, dialling.
+        case lost(reason: String, Retry)
+        /// Can transition to: dialling (the time is over, the machine slept, or the credentials changed).
+        case waiting(until: Instant)
+    }
+
+    static let oldestProtocol = 3
+    static let newestProtocol = 4
+    static let role = "operator"
+
+    var settings: OpenClawSettings
+    var state = State.idle
+    var orders: [Order] = []
+    let parser = FrameParser()
+    var decoder = OpenClawDecoder(live: ())
+
+    // Of the link.
+    /// Why the link is down; nil while it is up, or where there is no remedy.
+    var trouble: Trouble?
+    var backOff = BackOff()
+    var proof = DeviceProof.Version.v3
+    var showsDeviceToken = false
+    var gateway: Gateway?
+    /// The one before the last loss, to see whether it restarted.
+    var formerGateway: Gateway?
+    var restartExpected: Duration?
+    var lastFrame = Instant.zero
+    /// Nothing is read since then: silence says nothing, and no answer comes.
+    var pausedSince: Instant?
+    var lastOuterSequence: Int?
+    var sleepWatch = SleepWatch()
+    var toldUnknown = UnknownTally()
+    var unknownDue = Instant.zero
+    var subscribed: Set<AgentSession> = []
+
+    // Of what is asked.
+    var pending: [String: Pending] = [:]
+    var socketNumber = 0
+    var requestNumber = 0
+    var runs: [RunID: OpenRun] = [:]
+    var questions: [RunID: Asked] = [:]
+    var stops: [RunID: KeptStop] = [:]
+    var decisions: [ApprovalID: KeptDecision] = [:]
+    var approvalExpiry: [ApprovalID: Instant] = [:]
+    /// Exec approvals that were open when this socket asked, by session.
+    var listedApprovals: [ApprovalID: AgentSession] = [:]
+    /// Of these, those that were settled while it was asked what became of their run.
+    var settledWhileAsked: Set<ApprovalID> = []
+    var isListing = false
+    /// Approvals that end their run: another run will follow each of them.
+    var awaited: [ApprovalID: AwaitedFollowUp] = [:]
+    var lookUps: [RunID: LookUp] = [:]
+    var sessionNames = SessionNames()
+
+    package init(_ settings: OpenClawSettings) { self.settings = settings }
+
+    /// What is unknown was counted here since the beginning.
+    package var unknown: UnknownTally { decoder.unknown }
+
+    package mutating func takeOrders() -> [Order] {
+        defer { orders = [] }
+        return orders
+    }
+
+    var isLive: Bool { if case .live = state { true } else { false } }
+
+    // MARK: What happened
+
+    /// Begin, or try again at once.
+    package mutating func start(at now: Instant) {
+        switch state {
+        case .idle, .waiting: dial(at: now)
+        case .dialling, .greeting, .introducing, .live, .lost: return
+        }
+    }
+
+    /// Say goodbye. What is kept stays kept, for a later `start`.
+    package mutating func shutDown(at now: Instant) {
+        switch state {
+        case .dialling, .greeting, .introducing, .live: orders.append(.close(code: 1000, reason: "bridge stops"))
+        case .idle, .lost, .waiting: break
+        }
+        leaveSocket(at: now)
+        state = .idle
+    }
+
+    /// Other credentials, for the next socket; a link that waits tries them at once. One that is up stays as it is.
+    package mutating func use(_ new: OpenClawSettings, at now: Instant) {
+        let isNews =
+            new.token != settings.token || new.password != settings.password || new.device?.id != settings.device?.id
+            || new.deviceToken != settings.deviceToken
+        settings = new
+        guard isNews else { return }
+        showsDeviceToken = false
+        proof = .v3
+        if case .waiting = state { dial(at: now) }
+    }
+
+    /// The WebSocket is open.
+    package mutating func opened(at now: Instant) {
+        guard case .dialling = state else { return }
+        lastFrame = now
+        state = .greeting(until: now + Self.handshakeLimit)
+    }
+
+    /// A frame came. `capacity` tells how many bytes from its beginning may be read.
+    package mutating func received(
+        _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        switch state {
+        case .greeting, .introducing, .live: break
+        case .idle, .dialling, .lost, .waiting: return
+        }
+        lastFrame = now
+        guard let root = parser.parse(frame, capacity: capacity), let type = root["type"] else {
+            return decoder.countMalformed()
+        }
+        read(root, type, at: now)
+        tellUnknown(at: now)
+        settle(at: now, using: &random)
+    }
+
+    /// The far side or the network closed the socket.
+    package mutating func closed(
+        code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        switch state {
+        case .idle, .lost, .waiting: return
+        case .dialling, .greeting, .introducing: closedBeforeHello(code, reason, at: now)
+        case .live: closedWhileLive(code, reason, at: now)
+        }
+        settle(at: now, using: &random)
+    }
+
+    /// The upgrade to a WebSocket was answered with something else.
+    package mutating func refused(
+        status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        guard case .dialling = state else { return }
+        upgradeRefused(status, at: now)
+        settle(at: now, using: &random)
+    }
+
+    /// No connection, or one that broke without a word.
+    package mutating func failed(
+        message: String, at now: Instant, using random: inout some RandomNumberGenerator
+    ) {
+        switch state {
+        case .idle, .lost, .waiting: return
+        case .dialling, .greeting, .introducing, .live: lose(message, .byBackOff, at: now)
+        }
+        settle(at: now, using: &random)
+    }
+
+    /// The core wants something of the agent. `wallMilliseconds` is the time since 1970.
+    package mutating func command(_ command: AgentCommand, at now: Instant, wallMilliseconds: Int64) {
+        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
+        switch command {
+        case .send(_, let session, _, _), .abort(let session, _), .lookUp(let session, _): sessionNames.learn(session)
+        case .resolve: break
+        }
+        switch command {
+        case .send(_, let session, let run, let message):
+            send(message, in: session, as: run, at: now, wallMilliseconds: wallMilliseconds)
+        case .abort(let session, let run): abort(run, in: session, at: now)
+        case .resolve(let approval, let subject, let decision, let scope):
+            resolve(approval, subject, decision, scope, at: now)
+        case .lookUp(let session, let run): lookUp(run, in: session, isAsked: true, at: now)
+        }
+    }
+
+    /// A deadline may be due.
+    package mutating func timePassed(
+        at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator
+    ) {
+        if sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { noticesSleep(at: now) }
+        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
+        watch(at: now)
+        if isLive {
+            sendDue(at: now)
+            if pausedSince == nil {
+                expireRequests(at: now)
+                lookUpQuietRuns(at: now)
+            }
+        }
+        forgetOld(at: now)
+        settle(at: now, using: &random)
+    }
+
+    /// The machine has slept.
+    package mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator) {
+        guard !sleepWatch.hasJustNoticed(at: now) else { return }
+        noticesSleep(at: now)
+        settle(at: now, using: &random)
+    }
+
+    // MARK: Within
+
+    private mutating func noticesSleep(at now: Instant) {
+        sleepWatch.notices(at: now)
+        wokeUp(at: now)
+    }
+
+    private mutating func read(_ root: FrameNode, _ type: FrameNode, at now: Instant) {
+        if type.holds("event") {
+            noticeSequence(root, at: now)
+            noticeRun(root["payload"], at: now)
+            if root["event"]?.holds("connect.challenge") == true { return challenged(root, type, at: now) }
+            if root["event"]?.holds("shutdown") == true {
+                restartExpected = ConnectRefusal.delay(root["payload"]?["restartExpectedMs"])
+            }
+        }
+        let said = decoder.read(root, type, at: now)
+        if type.holds("res"), let id = root["id"]?.string {
+            if case .introducing(let request, _) = state, id == request { return introduced(root, at: now) }
+            // Unknown ids are second answers, or too late: dropped in silence (openclaw.md#frames).
+            guard let request = pending.removeValue(forKey: id)?.request else { return }
+            return answered(request, root, said, at: now)
+        }
+        take(said, at: now)
+    }
+
+    /// What the decoder says goes to the core, but for the echo of our own commands.
+    mutating func take(_ said: [Observation], at now: Instant) {
+        var told: [Observation] = []
+        for observation in said {
+            switch observation {
+            case .prompt, .stopSent, .decisionSent: continue
+            case .signal(var signal):
+                signal.session = signal.session.map { sessionNames.ours(for: $0) }
+                if holdsEnd(signal, at: now) { continue }
+                notice(signal, at: now)
+                told.append(.signal(signal))
+            case .jobStarted(let job): told.append(.jobStarted(spelt(job)))
+            case .jobFinished(let job): told.append(.jobFinished(spelt(job)))
+            case .sendAnswered, .abortAnswered, .lookedUp, .linkLost, .linkBack: told.append(observation)
+            }
+        }
+        observed(told)
+    }
+
+    /// In the canonical form, as the frames of its run are: each may have another (openclaw.md#session-keys).
+    private func spelt(_ job: AgentJob) -> AgentJob {
+        var job = job
+        job.session = job.session.map { sessionNames.ours(for: $0) }
+        return job
+    }
+
+    mutating func observed(_ observations: [Observation]) {
+        if !observations.isEmpty { orders.append(.observed(observations)) }
+    }
+}

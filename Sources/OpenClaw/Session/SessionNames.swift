@@ -1,0 +1,44 @@
+package import BridgeModel
+
+/// The core's own spelling of the sessions it has named. A gateway answers to a bare or a capital key, and speaks of the
+/// session in its canonical form (openclaw.md#session-keys); without this an approval would find no turn.
+package struct SessionNames {
+    private static let limit = 1_000
+
+    /// The session that answers in a chat of the phone's: the canonical form (openclaw.md#session-keys), which is lower case, so a
+    /// hash keeps apart what case alone tells apart.
+    package static func session(of chat: SessionID) -> AgentSession {
+        let lower = chat.text.lowercased()
+        let tail = lower == chat.text ? "" : "-" + StableHash.text(of: chat.text, length: 8)
+        return AgentSession("agent:main:sophon-\(lower)\(tail)")
+    }
+
+    private var spelt: Set<AgentSession> = []
+    private var byCanonicalKey: [String: AgentSession] = [:]
+    var defaultAgent = "main" {
+        didSet {
+            guard defaultAgent != oldValue else { return }
+            byCanonicalKey.removeAll()
+            for session in spelt { byCanonicalKey[canonical(session)] = session }
+        }
+    }
+
+    mutating func learn(_ session: AgentSession) {
+        if spelt.count >= Self.limit {
+            spelt.removeAll()
+            byCanonicalKey.removeAll()
+        }
+        guard spelt.insert(session).inserted else { return }
+        byCanonicalKey[canonical(session)] = session
+    }
+
+    func ours(for session: AgentSession) -> AgentSession {
+        if spelt.isEmpty || spelt.contains(session) { return session }
+        return byCanonicalKey[canonical(session)] ?? session
+    }
+
+    private func canonical(_ session: AgentSession) -> String {
+        let key = session.text.lowercased()
+        return key.hasPrefix("agent:") ? key : "agent:\(defaultAgent):\(key)"
+    }
+}

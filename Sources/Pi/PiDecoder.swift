@@ -1,0 +1,288 @@
+package import AgentKit
+package import BridgeModel
+import JSONReading
+
+/// Lines of `pi --mode rpc` to observations, both protocol lines (pi.md#versions, pi.md#later-lines-l-what-changes).
+///
+/// pi names no runs: they are counted. States of the run:
+/// - `idle`: Can transition to `running` (`agent_start`).
+/// - `running`: Can transition to `settling` (`agent_end`), `idle` (the process ended).
+/// - `settling`: the loop ended; 250 ms decide whether a retry or a compaction follows (pi.md#end). Can transition to
+///   `retrying`, `idle` (nothing followed, or anything else did).
+/// - `retrying`: Can transition to `running` (`agent_start`), `idle` (`auto_retry_end` without success).
+package struct PiDecoder: AgentDecoder {
+    private enum State: Equatable {
+        case idle, running, retrying
+        case settling(RunEvent, until: Instant)
+    }
+
+    private static let session = AgentSession("pi")
+    /// Of one message. Those of 100,000 messages are added up.
+    private static let tokenLimit = 1 << 40
+    private let parser = FrameParser()
+    private var state = State.idle
+    private var runs = 0
+    /// The run whose prompt was sent and whose `agent_start` has not come.
+    private var prompted: RunID?
+    private var prompts: [String: RunID] = [:]
+    private var asksMessages: Set<String> = []
+    private var lastStop = ""
+    private var lastError: String?
+    private var said = ""
+    private var lostRun = false
+    private var dialogs: Set<String> = []
+    /// The process says itself when nothing more will happen (`agent_settled`, pi.md#later-lines-l-what-changes).
+    private var tellsSettled = false
+    package private(set) var unknown = UnknownTally()
+
+    package init() {}
+
+    private var run: RunID { RunID("pi-run-\(runs)") }
+
+    package var nextDeadline: Instant? {
+        if case .settling(_, let until) = state { until } else { nil }
+    }
+
+    package mutating func deadlineHit(at now: Instant) -> [Observation] {
+        guard case .settling(let event, let until) = state, until <= now else { return [] }
+        return end(event)
+    }
+
+    package mutating func received(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
+        guard let root = parser.parse(frame, capacity: capacity), root.isObject else {
+            unknown.countMalformed()
+            return []
+        }
+        if root["_proc"]?.holds("exit") == true { return exited() }
+        guard let type = root["type"]?.string else {
+            unknown.countMalformed()
+            return []
+        }
+        var observations = settleBefore(type, root)
+        observations += event(type, root, at: now)
+        return observations
+    }
+
+    package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
+        guard let root = parser.parse(frame, capacity: capacity) else { return [] }
+        if root["_proc"]?.holds("spawn") == true { return lostRun ? [.linkBack] : [] }
+        let id = root["id"]?.string
+        switch root["type"]?.string {
+        case "prompt", "steer", "follow_up":
+            if state != .idle { return [] }
+            runs += 1
+            prompted = run
+            if let id, prompts.count < 1_000 { prompts[id] = run }
+            return [.prompt(AgentPrompt(session: Self.session, run: run, text: root["message"]?.string ?? ""))]
+        case "abort": return [.stopSent(session: Self.session, run: nil)]
+        case "get_messages":
+            if let id, asksMessages.count < 100 { asksMessages.insert(id) }
+            return []
+        case "extension_ui_response":
+            guard let id, dialogs.remove(id) != nil else { return [] }
+            return [.decisionSent(ApprovalID(id), DialogAnswer.decision(root))]
+        default: return []
+        }
+    }
+
+    // MARK: The end of a loop
+
+    /// What follows `agent_end` decides what it was.
+    private mutating func settleBefore(_ type: String, _ root: FrameNode) -> [Observation] {
+        guard case .settling(let event, _) = state else { return [] }
+        switch type {
+        case "auto_retry_start":
+            state = .retrying
+            return [signal(.retrying(reason: root["errorMessage"]?.string ?? ""))]
+        case "auto_compaction_start", "compaction_start":
+            guard root["reason"]?.holds("overflow") == true else { return tellsSettled ? [] : end(event) }
+            state = .retrying
+            return [signal(.retrying(reason: "the context overflowed"))]
+        // Dialogs and notices decide nothing.
+        case "extension_ui_request", "queue_update", "response": return []
+        case "agent_settled", "agent_start": return end(event)
+        default: return tellsSettled ? [] : end(event)
+        }
+    }
+
+    private mutating func end(_ event: RunEvent) -> [Observation] {
+        let observation = signal(event)
+        state = .idle
+        return [observation]
+    }
+
+    private func signal(_ event: RunEvent) -> Observation {
+        .signal(RunSignal(run: run, session: Self.session, event: event))
+    }
+
+    // MARK: Events
+
+    private mutating func event(_ type: String, _ root: FrameNode, at now: Instant) -> [Observation] {
+        switch type {
+        case "agent_start": return begun()
+        case "message_update": return preview(root["assistantMessageEvent"])
+        case "message_end": return messageEnded(root["message"])
+        case "tool_execution_start":
+            let name = root["toolName"]?.string ?? "tool"
+            return tool(root) { call in
+                .started(
+                    ToolStart(
+                        call: call, name: name, title: ToolLabel.make(name: name, arguments: root["args"]),
+                        arguments: root["args"]?.compact))
+            }
+        case "tool_execution_update":
+            return tool(root) {
+                .progress(ToolProgress(call: $0, output: root["partialResult"]?["content"]?.contentText))
+            }
+        case "tool_execution_end":
+            let failed = root["isError"]?.flag == true
+            let text = root["result"]?["content"]?.contentText
+            return tool(root) { call in
+                .finished(
+                    ToolResult(
+                        call: call, name: root["toolName"]?.string, status: failed ? .failed : .completed,
+                        result: ToolLabel.result(root["result"]), error: failed ? text : nil))
+            }
+        case "agent_end": return loopEnded(root, at: now)
+        case "agent_settled":
+            tellsSettled = true
+            // A retry was promised and did not come.
+            guard state == .retrying else { return [] }
+            return end(.failed(RunFailure(message: lastError ?? "")))
+        case "auto_retry_end":
+            guard root["success"]?.flag == false, state == .retrying else { return [] }
+            return end(.failed(RunFailure(message: root["finalError"]?.string ?? lastError ?? "")))
+        case "auto_compaction_end", "compaction_end":
+            guard state == .retrying, root["willRetry"]?.flag != true else { return [] }
+            return end(.failed(RunFailure(kind: .contextLength, message: root["errorMessage"]?.string ?? "")))
+        case "extension_ui_request": return dialog(root, at: now)
+        case "response": return response(root)
+        case "turn_start", "turn_end", "message_start", "auto_compaction_start", "compaction_start", "auto_retry_start",
+            "queue_update", "extension_error", "bash_execution_update":
+            return []
+        default:
+            unknown.count("event", type)
+            return []
+        }
+    }
+
+    private mutating func begun() -> [Observation] {
+        switch state {
+        case .retrying: break
+        case .idle, .settling, .running:
+            if prompted == nil { runs += 1 }
+            // An answer to a prompt may be taken back until its run begins, not later (pi.md#responses-stdout).
+            prompts = prompts.filter { $0.value != run }
+            said = ""
+        }
+        prompted = nil
+        lastStop = ""
+        lastError = nil
+        state = .running
+        return [signal(.started)]
+    }
+
+    /// Deltas alone: the snapshots beside them are of one protocol line only (pi.md#later-lines-l-what-changes).
+    private func preview(_ event: FrameNode?) -> [Observation] {
+        guard event?["type"]?.holds("text_delta") == true, let delta = event?["delta"]?.string, !delta.isEmpty else {
+            return []
+        }
+        return [signal(.text(.append(delta)))]
+    }
+
+    private mutating func messageEnded(_ message: FrameNode?) -> [Observation] {
+        guard let message, message["role"]?.holds("assistant") == true else { return [] }
+        note(message)
+        return [signal(.text(.segmentEnded(message["content"]?.contentText ?? "")))]
+    }
+
+    private mutating func note(_ message: FrameNode) {
+        lastStop = message["stopReason"]?.string ?? ""
+        lastError = message["errorMessage"]?.string
+        said += message["content"]?.contentText ?? ""
+    }
+
+    private func tool(_ root: FrameNode, _ make: (ToolCallID) -> ToolEvent) -> [Observation] {
+        guard let id = root["toolCallId"]?.string else { return [] }
+        return [signal(.tool(make(ToolCallID(id))))]
+    }
+
+    private mutating func loopEnded(_ root: FrameNode, at now: Instant) -> [Observation] {
+        let answers = (root["messages"]?.elements ?? []).filter { $0["role"]?.holds("assistant") == true }
+        // A loop that died by exception has no `message_end`: its one message stands here alone (pi.md#final-text-and-usage).
+        if lastStop.isEmpty, let last = answers.last { note(last) }
+        if root["willRetry"]?.flag == true {
+            state = .retrying
+            return [signal(.retrying(reason: lastError ?? ""))]
+        }
+        let usage = usage(answers)
+        let event: RunEvent =
+            switch lastStop {
+            case "error": .failed(RunFailure(message: lastError ?? "", usage: usage))
+            case "aborted": .finished(RunEnd(usage: usage, reason: .aborted))
+            case "length": .finished(RunEnd(usage: usage, reason: .length))
+            default: .finished(RunEnd(usage: usage))
+            }
+        state = .settling(event, until: now + (tellsSettled ? .seconds(30) : .milliseconds(250)))
+        return []
+    }
+
+    private func usage(_ messages: [FrameNode]) -> Usage? {
+        guard !messages.isEmpty else { return nil }
+        var usage = Usage(inputTokens: 0, outputTokens: 0)
+        var cost = 0.0
+        for message in messages {
+            usage.inputTokens += message["usage"]?["input"]?.integer(in: 0...Self.tokenLimit) ?? 0
+            usage.outputTokens += message["usage"]?["output"]?.integer(in: 0...Self.tokenLimit) ?? 0
+            cost += message["usage"]?["cost"]?["total"]?.number(in: Usage.costs) ?? 0
+            usage.model = message["model"]?.string ?? usage.model
+            usage.provider = message["provider"]?.string ?? usage.provider
+        }
+        usage.estimatedCostUSD = cost > 0 ? cost : nil
+        return usage
+    }
+
+    // MARK: Dialogs, responses, the process
+
+    private mutating func dialog(_ root: FrameNode, at now: Instant) -> [Observation] {
+        guard let request = DialogRequest.read(root, at: now) else {
+            // Notices want no answer; a dialog that no card can hold is counted.
+            let method = root["method"]?.string ?? "?"
+            if !DialogRequest.notices.contains(method) { unknown.count("dialog", method) }
+            return []
+        }
+        if dialogs.count < 100 { dialogs.insert(request.id.text) }
+        return [signal(.approvalRequested(request))]
+    }
+
+    private mutating func response(_ root: FrameNode) -> [Observation] {
+        guard let id = root["id"]?.string else { return [] }
+        if let run = prompts[id], root["command"]?.holds("prompt") == true {
+            // A failure wins, in whatever order two answers come (pi.md#responses-stdout).
+            guard root["success"]?.flag == false else { return [.sendAnswered(asked: run, .accepted(run: run))] }
+            prompts[id] = nil
+            return [.sendAnswered(asked: run, .refused(message: root["error"]?.string ?? ""))]
+        }
+        guard asksMessages.remove(id) != nil, lostRun else { return [] }
+        lostRun = false
+        let messages = root["data"]?["messages"]?.elements ?? []
+        let question = messages.lastIndex { $0["role"]?.holds("user") == true } ?? messages.startIndex
+        let texts = messages[question...].filter { $0["role"]?.holds("assistant") == true }
+            .compactMap { $0["content"]?.contentText }.filter { !$0.isEmpty }
+        let last = messages.last?["stopReason"]?.string
+        // An unfinished answer is not in the file (pi.md#process-end): what is not there will not come.
+        guard !texts.isEmpty, last == "stop" || last == "length" else {
+            return [.lookedUp(run, .failed(RunFailure(kind: .agentGone, message: "its process ended")))]
+        }
+        return [.lookedUp(run, .ended(RunEnd(text: texts.joined(separator: "\n\n"))))]
+    }
+
+    private mutating func exited() -> [Observation] {
+        var observations: [Observation] = []
+        if case .settling(let event, _) = state { observations += end(event) }
+        lostRun = state != .idle
+        state = .idle
+        dialogs = []
+        return observations + [.linkLost]
+    }
+}

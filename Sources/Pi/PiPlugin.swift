@@ -1,0 +1,45 @@
+package import AgentKit
+import Configuring
+package import JSONReading
+
+/// pi's RPC loop (pi.md). This version plays its recordings.
+package struct PiPlugin: AgentPlugin {
+    package init() {}
+
+    package var kind: AgentKind { AgentKind(rawValue: "pi") }
+    package var name: String { "pi" }
+
+    package func recognises(_ type: String, _ root: FrameNode) -> Bool {
+        Self.types.contains(type) && root["sessionId"] == nil
+    }
+
+    private static let types: Set = [
+        "abort", "agent_end", "agent_settled", "agent_start", "auto_retry_end", "auto_retry_start",
+        "extension_ui_request", "extension_ui_response", "follow_up", "get_messages", "get_state", "message_end",
+        "message_start", "message_update", "prompt", "response", "steer", "tool_execution_end", "tool_execution_start",
+        "tool_execution_update", "turn_end", "turn_start",
+    ]
+
+    package func decoder() -> any AgentDecoder { PiDecoder() }
+
+    package var keys: [String] { ["command"] }
+    package var variables: [String] { ["PI_COMMAND"] }
+
+    package func settings(_ section: inout AgentSection) -> any AgentValues {
+        let form = ValueForm<[String]>.words(atMost: 64, "a program and its arguments, as a list of texts")
+        return PiValues(
+            command: section.value("command", as: form, variable: "PI_COMMAND", else: ["pi", "--mode", "rpc"]))
+    }
+
+    package var serviceVariables: [String] { [] }
+    package var isChild: Bool { true }
+    package var isLive: Bool { false }
+    package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? { nil }
+}
+
+/// What the configuration says of pi.
+package struct PiValues: AgentValues {
+    package var command: [String]
+
+    package init(command: [String]) { self.command = command }
+}

@@ -1,0 +1,97 @@
+import AgentKit
+import BridgeModel
+
+/// An observation as one line that a person can read and a golden file can hold.
+enum ObservationText {
+    static func milliseconds(_ moment: Instant) -> Int64 { (moment - Instant.zero).nanoseconds / 1_000_000 }
+
+    static func line(_ observation: Observation) -> String {
+        switch observation {
+        case .signal(let signal):
+            "\(signal.run?.text ?? "-") \(signal.session?.text ?? "-") \(event(signal.event))"
+        case .prompt(let prompt): "prompt \(prompt.run) \(prompt.session) \(quoted(prompt.text))"
+        case .stopSent(let session, let run): "stop sent \(session?.text ?? "-") \(run?.text ?? "-")"
+        case .decisionSent(let approval, let decision): "decision sent \(approval) \(decision)"
+        case .sendAnswered(let asked, .accepted(let run)): "send \(asked) accepted as \(run)"
+        case .sendAnswered(let asked, .noRun): "send \(asked) runs nothing"
+        case .sendAnswered(let asked, .refused(let message)): "send \(asked) refused \(quoted(message))"
+        case .sendAnswered(let asked, .notSent(let sentence)): "send \(asked) not made \(quoted(sentence))"
+        case .abortAnswered(let run): "stop of \(run) answered"
+        case .lookedUp(let run, .running(let text)): "looked up \(run) running \(quoted(text))"
+        case .lookedUp(let run, .ended(let end)): "looked up \(run) \(self.end(end))"
+        case .lookedUp(let run, .failed(let failure)): "looked up \(run) \(self.failure(failure))"
+        case .lookedUp(let run, .unknown): "looked up \(run) unknown"
+        case .jobStarted(let job): "job started in \(job.session?.text ?? "?") \(job.run?.text ?? "")"
+        case .jobFinished(let job): "job finished in \(job.session?.text ?? "?") \(job.run?.text ?? "")"
+        case .linkLost: "link lost"
+        case .linkBack: "link back"
+        }
+    }
+
+    private static func event(_ event: RunEvent) -> String {
+        switch event {
+        case .started: "started"
+        case .text(.append(let text)): "append \(quoted(text))"
+        case .text(.snapshot(let text)): "snapshot \(quoted(text))"
+        case .text(.segment(let text)): "segment \(quoted(text))"
+        case .text(.segmentEnded(let text)): "segment ended \(quoted(text))"
+        case .tool(let tool): self.tool(tool)
+        case .approvalRequested(let request): self.request(request)
+        case .approvalSettled(let settlement):
+            "approval settled \(settlement.id) \(settlement.outcome)" + member("by", settlement.by)
+        case .paused(let paused): "paused \(paused.call?.text ?? "-") for \(paused.approval)"
+        case .retrying(let reason): "retrying \(quoted(reason))"
+        case .finished(let end): self.end(end)
+        case .failed(let failure): self.failure(failure)
+        }
+    }
+
+    private static func tool(_ tool: ToolEvent) -> String {
+        switch tool {
+        case .started(let start):
+            "tool started \(start.call) \(start.channel) \(start.name)" + member("title", start.title)
+                + (start.arguments.map { " arguments=\($0.text)" } ?? "")
+        case .progress(let progress):
+            "tool progress \(progress.call) \(progress.channel)" + (progress.append ? " append" : "")
+                + member("title", progress.title) + member("output", progress.output)
+                + (progress.percent.map { " percent=\($0)" } ?? "")
+        case .finished(let result):
+            "tool finished \(result.call) \(result.channel) \(result.name ?? "-") \(result.status)"
+                + member("title", result.title) + (result.result.map { " result=\($0.text)" } ?? "")
+                + member("error", result.error)
+        }
+    }
+
+    private static func request(_ request: ApprovalRequest) -> String {
+        var text = "approval requested \(request.id) \(request.subject) \(request.severity) \(quoted(request.title))"
+        text += member("message", request.message) + member("command", request.command)
+        text += member("host", request.host) + member("call", request.call?.text)
+        if let expiresAt = request.expiresAt { text += " expires=\(milliseconds(expiresAt))" }
+        if let allowed = request.allowed {
+            text += " allowed=" + allowed.map(\.rawValue).sorted().joined(separator: ",")
+        }
+        return text
+    }
+
+    private static func end(_ end: RunEnd) -> String {
+        "finished \(end.reason) \(end.scope) \(quoted(end.text))" + usage(end.usage)
+            + (end.truncated ? " truncated" : "") + (end.includesFollowUp ? " with follow-up" : "")
+    }
+
+    private static func failure(_ failure: RunFailure) -> String {
+        "failed \(failure.kind) \(quoted(failure.message))" + member("text", failure.text) + usage(failure.usage)
+    }
+
+    private static func usage(_ usage: Usage?) -> String {
+        guard let usage else { return "" }
+        return " tokens=\(usage.inputTokens)+\(usage.outputTokens)"
+            + (usage.estimatedCostUSD.map { " cost=\(Int(($0 * 1_000_000).rounded()))e-6" } ?? "")
+            + member("model", usage.model)
+    }
+
+    private static func member(_ name: String, _ value: String?) -> String {
+        value.map { " \(name)=\(quoted($0))" } ?? ""
+    }
+
+    private static func quoted(_ text: String?) -> String { text.map { JSONText.string($0).text } ?? "-" }
+}

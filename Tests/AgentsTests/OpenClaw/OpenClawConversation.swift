@@ -1,0 +1,324 @@
+import AgentKit
+import BridgeModel
+import FoundationEssentials
+import OpenClaw
+import Testing
+
+/// Always the middle of the range, so that a back-off has no jitter.
+struct NoJitter: RandomNumberGenerator {
+    mutating func next() -> UInt64 { 1 << 63 }
+}
+
+/// Signs by turning the text round: enough to see what was signed.
+struct MirrorSigner: Signer {
+    let publicKey = [UInt8](repeating: 1, count: 32)
+    func sign(_ text: [UInt8]) -> [UInt8] { text.reversed() }
+}
+
+/// The gateways of four eras, as far as a session can tell them apart (openclaw.md#eras).
+enum Era: CaseIterable {
+    case e1, e2, e3, e4
+
+    var protocolVersion: Int { self == .e1 || self == .e2 ? 3 : 4 }
+    var version: String {
+        switch self {
+        case .e1: "2026.3.13"
+        case .e2: "2026.4.22"
+        case .e3: "2026.6.11"
+        case .e4: "2026.10.2"
+        }
+    }
+
+    var methods: [String] {
+        let all = ["chat.send", "chat.abort", "chat.history", "sessions.subscribe", "sessions.messages.subscribe"]
+        switch self {
+        case .e1: return all + ["exec.approval.resolve"]
+        case .e2: return all + ["exec.approval.list", "exec.approval.resolve", "agent.wait"]
+        case .e3:
+            return all + [
+                "exec.approval.list", "exec.approval.resolve", "plugin.approval.list", "plugin.approval.resolve",
+                "agent.wait",
+            ]
+        case .e4:
+            return all + [
+                "exec.approval.list", "plugin.approval.list", "approval.resolve", "agent.wait", "chat.message.get",
+            ]
+        }
+    }
+}
+
+/// One session and the runner's side of it: a line an event, and what was asked for since.
+final class OpenClawConversation {
+    typealias Order = OpenClawSession.Order
+    typealias Note = OpenClawSession.Note
+
+    struct Sent: Equatable {
+        var id: String
+        var method: String
+        var params: String
+    }
+
+    static let key = "agent:main:phone-1"
+    static let session = AgentSession(key)
+
+    var session: OpenClawSession
+    var now = Instant.zero
+    var wall: Int64 = 1_770_000_000_000
+    var era: Era
+    /// Since when the gateway's process runs, on the session's clock.
+    var gatewayBegan = Instant.zero - .seconds(86_400)
+    var scopes: [String]? = ["operator.read", "operator.write", "operator.approvals"]
+    private(set) var orders: [Order] = []
+    private var random = NoJitter()
+
+    let settings: OpenClawSettings
+
+    init(era: Era = .e3, change: (inout OpenClawSettings) -> Void = { _ in }) {
+        self.era = era
+        var settings = OpenClawSettings(
+            url: "ws://127.0.0.1:18789", token: "secret", device: OpenClawDevice(id: "d1", signer: MirrorSigner()),
+            client: OpenClawClient(displayName: "Test bridge", version: "1.0.0"))
+        change(&settings)
+        session = OpenClawSession(settings)
+        self.settings = settings
+    }
+
+    // MARK: What happens
+
+    func pass(_ seconds: Double, asleep: Bool = false) {
+        let end = now + .seconds(seconds)
+        // A runner calls at each deadline; one that slept does not.
+        while !asleep, let next = session.nextDeadline, next <= end {
+            move(to: max(next, now))
+            session.timePassed(at: now, wallMilliseconds: wall, using: &random)
+            collect()
+        }
+        move(to: end)
+        guard asleep else { return }
+        session.timePassed(at: now, wallMilliseconds: wall, using: &random)
+        collect()
+    }
+
+    private func move(to moment: Instant) {
+        wall += (moment - now).nanoseconds / 1_000_000
+        now = moment
+    }
+
+    func use(_ settings: OpenClawSettings) {
+        session.use(settings, at: now)
+        collect()
+    }
+
+    func start() {
+        session.start(at: now)
+        collect()
+    }
+
+    func open() {
+        session.opened(at: now)
+        collect()
+    }
+
+    func receive(_ frame: String) {
+        let bytes = Array(frame.utf8)
+        bytes.withUnsafeBytes { session.received($0, capacity: $0.count, at: now, using: &random) }
+        collect()
+    }
+
+    func close(_ code: Int, _ reason: String = "") {
+        session.closed(code: code, reason: reason, at: now, using: &random)
+        collect()
+    }
+
+    func refuse(_ status: Int) {
+        session.refused(status: status, body: [], at: now, using: &random)
+        collect()
+    }
+
+    func fail(_ message: String) {
+        session.failed(message: message, at: now, using: &random)
+        collect()
+    }
+
+    func command(_ command: AgentCommand) {
+        session.command(command, at: now, wallMilliseconds: wall)
+        collect()
+    }
+
+    func shutDown() {
+        session.shutDown(at: now)
+        collect()
+    }
+
+    // MARK: What a gateway says
+
+    func event(_ name: String, _ payload: String, seq: Int? = nil) {
+        let number = seq.map { ",\"seq\":\($0)" } ?? ""
+        receive(#"{"type":"event","event":"\#(name)","payload":\#(payload)\#(number)}"#)
+    }
+
+    func challenge(nonce: String = "n1") {
+        event("connect.challenge", #"{"nonce":"\#(nonce)","ts":\#(wall)}"#)
+    }
+
+    /// Answers the latest request of this method, whenever it was sent; `payload` nil answers with `error`.
+    func answer(_ method: String, _ payload: String?, error: String = "{}") {
+        guard let request = allSent.last(where: { $0.method == method }) else {
+            Issue.record("nothing was asked of \(method)")
+            return
+        }
+        answer(id: request.id, payload, error: error)
+    }
+
+    func answer(id: String, _ payload: String?, error: String = "{}") {
+        receive(
+            payload.map { #"{"type":"res","id":"\#(id)","ok":true,"payload":\#($0)}"# }
+                ?? #"{"type":"res","id":"\#(id)","ok":false,"error":\#(error)}"#)
+    }
+
+    var hello: String {
+        let uptime = (now - gatewayBegan).nanoseconds / 1_000_000
+        let granted = era == .e1 || era == .e2 ? nil : scopes
+        let auth = granted.map { #","auth":{"role":"operator","scopes":\#(Self.list($0)),"deviceToken":"dt-1"}"# } ?? ""
+        return """
+            {"type":"hello-ok","protocol":\(era.protocolVersion),"server":{"version":"\(era.version)","connId":"c"},
+            "features":{"methods":\(Self.list(era.methods)),"events":[]},
+            "snapshot":{"presence":[],"health":{},"stateVersion":{"presence":1,"health":1},"uptimeMs":\(uptime)}\(auth),
+            "policy":{"maxPayload":524288,"maxBufferedBytes":1572864,"tickIntervalMs":30000}}
+            """
+    }
+
+    private static func list(_ texts: [String]) -> String { "[\(texts.map { "\"\($0)\"" }.joined(separator: ","))]" }
+
+    /// From the dial to the greeting; forgets the orders that led there.
+    func goLive() {
+        if case .dial? = orders.last {} else { start() }
+        open()
+        challenge()
+        clear()
+        let request = allSent.last { $0.method == "connect" }
+        answer(id: request?.id ?? "", hello)
+    }
+
+    /// What a journal knew of a run of an earlier process.
+    func adopt(
+        _ run: String = "r1", text: String? = "Hello?", secondsAgo: Double, _ stage: OpenClawSession.AdoptedStage
+    ) {
+        session.adopt(
+            RunID(run), in: Self.session, text: text, stage: stage,
+            sentAtMilliseconds: wall - Int64(secondsAgo * 1_000),
+            at: now, wallMilliseconds: wall)
+        collect()
+    }
+
+    /// Live, and a message accepted as run r1.
+    func goLiveWithRun(_ run: String = "r1") {
+        goLive()
+        send(run)
+        answer("chat.send", #"{"runId":"\#(run)","status":"started"}"#)
+        clear()
+    }
+
+    func send(_ run: String = "r1", text: String = "Hello?") {
+        command(
+            .send(
+                turn: TurnID("t"), session: Self.session, run: RunID(run),
+                message: UserMessage(id: MessageID("m"), session: SessionID("s"), interaction: nil, text: text)))
+    }
+
+    func lookUp(_ run: String = "r1") { command(.lookUp(session: Self.session, run: RunID(run))) }
+
+    func chat(_ state: String, _ text: String?, run: String = "r1", seq: Int? = nil) {
+        let message = text.map { #","message":{"role":"assistant","content":[{"type":"text","text":"\#($0)"}]}"# } ?? ""
+        event(
+            "chat", #"{"runId":"\#(run)","sessionKey":"\#(Self.key)","seq":1,"state":"\#(state)"\#(message)}"#,
+            seq: seq)
+    }
+
+    static func row(_ role: String, _ text: String, key: String? = nil, more: String = "", mark: String = "") -> String
+    {
+        let key = key.map { #""idempotencyKey":"\#($0)""# } ?? ""
+        let marks = [key, mark].filter { !$0.isEmpty }.joined(separator: ",")
+        return #"{"role":"\#(role)","content":[{"type":"text","text":"\#(text)"}],"__openclaw":{\#(marks)}\#(more)}"#
+    }
+
+    static func history(_ rows: [String], more: String = "") -> String {
+        #"{"sessionKey":"\#(key)","messages":[\#(rows.joined(separator: ","))]\#(more)}"#
+    }
+
+    // MARK: Results
+
+    /// All that was ever sent.
+    private(set) var allSent: [Sent] = []
+
+    func clear() { orders = [] }
+
+    private func collect() {
+        for order in session.takeOrders() {
+            orders.append(order)
+            if case .send(let frame) = order { allSent.append(Self.parse(frame)) }
+        }
+    }
+
+    /// What was sent since `clear`.
+    var sent: [Sent] {
+        orders.compactMap { if case .send(let frame) = $0 { Self.parse(frame) } else { nil } }
+    }
+
+    var methods: [String] { sent.map(\.method) }
+
+    var observations: [Observation] {
+        orders.flatMap { order -> [Observation] in if case .observed(let said) = order { said } else { [] } }
+    }
+
+    var notes: [Note] { orders.compactMap { if case .note(let note) = $0 { note } else { nil } } }
+
+    /// Why the link is away, where a person can do something.
+    var trouble: OpenClawSession.Trouble? {
+        notes.compactMap { if case .waiting(_, _, let trouble) = $0 { trouble } else { nil } }.last
+    }
+
+    var dials: Int { orders.count { if case .dial = $0 { true } else { false } } }
+
+    var closeCodes: [Int] {
+        orders.compactMap { if case .close(let code, _) = $0 { code } else { nil } }
+    }
+
+    /// Seconds until the next try, if one is awaited.
+    var wait: Double? {
+        notes.compactMap { if case .waiting(_, let retryAt, _) = $0 { (retryAt - now).seconds } else { nil } }.last
+    }
+
+    /// `{"type":"req","id":…,"method":…,"params":…}`, as the session writes it.
+    private static func parse(_ frame: [UInt8]) -> Sent {
+        struct Head: Decodable {
+            var id: String
+            var method: String
+        }
+        let text = String(decoding: frame, as: UTF8.self)
+        guard let head = try? JSONDecoder().decode(Head.self, from: Data(frame)),
+            let range = text.firstRange(of: "\"params\":")
+        else {
+            Issue.record("no request: \(text)")
+            return Sent(id: "", method: "", params: "")
+        }
+        return Sent(id: head.id, method: head.method, params: String(text[range.upperBound...].dropLast()))
+    }
+}
+
+extension Observation {
+    static func accepted(_ run: String, as taken: String? = nil) -> Observation {
+        .sendAnswered(asked: RunID(run), .accepted(run: RunID(taken ?? run)))
+    }
+
+    static func said(_ run: String, _ event: RunEvent) -> Observation {
+        .signal(RunSignal(run: RunID(run), session: OpenClawConversation.session, event: event))
+    }
+
+    static func settled(_ id: String, _ outcome: ApprovalSettlement.Outcome) -> Observation {
+        .signal(
+            RunSignal(
+                run: nil, session: nil,
+                event: .approvalSettled(ApprovalSettlement(id: ApprovalID(id), outcome: outcome))))
+    }
+}
