@@ -7,7 +7,8 @@
 ///   half of it is the lanes' own, however much text there is. Ends, messages, approvals and texts are never cut, so they may go
 ///   above it.
 /// - `updates`: `RelayLinkSettings.updateBytes`; above it updates are left out, and the relay sends them again.
-/// - all together: the memory limit; at it nothing more is read from the agent until `resumes` is reached.
+/// - all together: the memory limit; at it nothing more is read from the agent until `resumes` is reached. Texts alone never reach it
+///   (`counted`).
 package struct HeldBytes: Hashable, Sendable {
     /// Posts that wait in lanes, and calls that were tried and not answered.
     package var lanes = 0
@@ -27,6 +28,10 @@ package struct HeldBytes: Hashable, Sendable {
     package init() {}
 
     package var total: Int { lanes + texts + journal + storedCalls + agent + updates }
+
+    /// What counts towards a memory limit. Texts are at most half of it: they go when their runs end, and no run ends while nothing
+    /// is read.
+    package func counted(towards limit: Int) -> Int { total - texts + min(texts, limit / 2) }
 }
 
 /// When reading from the agent stops for want of memory, and when it goes on: with a gap between the two, so that the link does not
@@ -43,7 +48,8 @@ package struct MemoryGate: Hashable, Sendable {
     package var resumes: Int { limit / 4 * 3 }
 
     /// Nil: nothing changes.
-    package mutating func holds(_ bytes: Int) -> Change? {
+    package mutating func holds(_ held: HeldBytes) -> Change? {
+        let bytes = held.counted(towards: limit)
         if !isClosed, bytes >= limit {
             isClosed = true
             return .stopReading

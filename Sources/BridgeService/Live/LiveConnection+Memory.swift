@@ -18,10 +18,10 @@ extension LiveConnection {
     /// Stops reading from the agent at the limit, and goes on when three quarters are left. `always`: also when nothing changed,
     /// because two threads may have told the link in another order than they decided.
     func heedMemory(always: Bool = false) {
-        let held = heldBytes.total
+        let held = heldBytes
         let change = gate.withLock { $0.holds(held) }
         guard change != nil || always else { return }
         agent?.holdReading(gate.withLock { $0.isClosed })
-        if let change { tell(.memory(name, isFull: change == .stopReading, held: held)) }
+        if let change { tell(.memory(name, isFull: change == .stopReading, held: held.total)) }
     }
 }

@@ -119,13 +119,14 @@ extension LiveConnection {
         }
         if let old, old != new.installation { forgetChats() }
         if old != new.installation { keepInstallation() }
+        // Before the link has a chance to say that it is up: the status keeps what it hears last.
+        if wasStopped { tell(.mended(name)) }
         runner?.use(token: new)
         relay?.tell { link, now in link.use(new, at: now) }
         #if PLANTED_FAULTS
             if PlantedFault.newTokenWithoutLanes.isPlanted { return }
         #endif
         runner?.tell { bridge, now in bridge.relayResumes(at: now) }
-        if wasStopped { tell(.mended(name)) }
     }
 
     /// Chats of the old installation are not there in the new one.

@@ -197,13 +197,28 @@ struct HeldBytesTests {
     @Test("reading stops at the limit and goes on at three quarters of it")
     func gate() {
         var gate = MemoryGate(limit: 1_000)
-        #expect(gate.holds(999) == nil)
-        #expect(gate.holds(1_000) == .stopReading)
+        func lanes(_ bytes: Int) -> MemoryGate.Change? { gate.holds(Self.held(lanes: bytes)) }
+        #expect(lanes(999) == nil)
+        #expect(lanes(1_000) == .stopReading)
         #expect(gate.isClosed)
-        #expect(gate.holds(2_000) == nil)
-        #expect(gate.holds(751) == nil)
-        #expect(gate.holds(750) == .goOn)
-        #expect(gate.holds(900) == nil)
+        #expect(lanes(2_000) == nil)
+        #expect(lanes(751) == nil)
+        #expect(lanes(750) == .goOn)
+        #expect(lanes(900) == nil)
+    }
+
+    @Test("texts of open runs bring the limit nearer, and never keep it: only what is read ends their runs")
+    func textsOfOpenRuns() {
+        var gate = MemoryGate(limit: 1_000)
+        #expect(gate.holds(Self.held(lanes: 499, texts: 50_000)) == nil)
+        #expect(gate.holds(Self.held(lanes: 500, texts: 500)) == .stopReading)
+        #expect(gate.holds(Self.held(lanes: 250, texts: 50_000)) == .goOn)
+    }
+
+    private static func held(lanes: Int, texts: Int = 0) -> HeldBytes {
+        var held = HeldBytes()
+        (held.lanes, held.texts) = (lanes, texts)
+        return held
     }
 }
 
