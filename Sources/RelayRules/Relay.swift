@@ -7,78 +7,15 @@ package struct Relay: Sendable {
     let options: RelayOptions
     var identifiers: IdentifierSource
     var buckets: [String: RateBucket]
-    var sessionOrder: [String] = []
-    var sessionStates: [String: PhoneSession] = [:]
-    /// The deleted sessions that are still kept, oldest first.
-    var deletedSessions: [String] = []
-    /// Where a message stands: its session and its place there.
-    var messagePlaces: [String: (session: String, index: Int)] = [:]
-    var interactions: [String: Interaction] = [:]
-    var taskPlaces: [String: TaskPlace] = [:]
-    var approvals: [String: PhoneApproval] = [:]
-    /// Oldest first.
-    var openApprovals: [String] = []
-    /// In the order in which they were decided; the oldest are forgotten.
-    var settledApprovals: [String] = []
     var keys: RememberedKeys
-    var faults: [Fault] = []
-    var faultMix: FaultMix?
-    var drawnForConnection: SocketFault.Kind?
-    /// Grants that a fault holds back until the next message of the user has gone out.
-    var heldGrants: [(session: String?, interaction: String?, payload: [UInt8])] = []
-    /// Orders to the server of the connections, besides answers; drained by `takeEdgeOrders`.
-    var edgeOrders: [EdgeOrder] = []
-    var ring: [PhoneEvent] = []
-    var nextEvent: UInt64 = 1
-    var nextUpdate = 1
-    var nextUpdateOfOtherNode = 1
-    var updates: [PendingUpdate] = []
-    var tokens: [String: TokenStanding]
-    var isInstallationRevoked = false
-    var lastSocket = 0
-    var sockets: [SocketID: BridgeSocket] = [:]
-    /// Oldest first.
-    var socketOrder: [SocketID] = []
-    var socketInstructions: [SocketInstruction] = []
-    var socketFaults: [SocketFault] = []
-    var remoteRequests: [RemoteRequest] = []
-    /// The bridge's own device, once it is registered.
-    var bridgeDevice: (id: String, key: String)?
-    /// Oldest first.
-    var announcedFiles: [AnnouncedFile] = []
-    /// JSON values by key.
-    var memory: [String: (value: String, at: Moment)] = [:]
-    /// Oldest first.
-    var pairings: [Pairing] = []
-    var installationNames = InstallationNames()
-    /// Whether a bridge was ever connected, and the version that it told last.
-    var hadBridge = false
-    var bridgeVersion: String?
-    /// What the phone knows of the bridge.
-    var toldStanding = BridgeStanding.State.never
-    var callLog: CallLog
-    var callSubject = CallSubject()
-    package internal(set) var breaches: [Breach] = []
-    /// One for each code and method.
-    package internal(set) var warnings: [Warning] = []
-    var lastWarning: UInt64 = 0
-    /// Of the call that is being judged.
-    var callWarnings: [WarningCode] = []
-    package internal(set) var tally = Tally()
-
-    struct Interaction: Sendable {
-        var session: String
-        var since: Moment
-        var placeholder: String?
-        var ended = false
-    }
-
-    struct TaskPlace: Sendable {
-        var session: String
-        var index: Int
-        var created: [UInt8]
-        var finished: [UInt8]?
-    }
+    var chats = Chats()
+    var approvals: AskedApprovals
+    var phones: Phones
+    var updates: UpdateQueue
+    var sockets = BridgeSockets()
+    var faults = FaultPlan()
+    var installation: Installation
+    var records: CallRecords
 
     /// An answer kept for a repeat under the same key.
     struct Remembered: Sendable {
@@ -91,15 +28,22 @@ package struct Relay: Sendable {
     package init(options: RelayOptions = RelayOptions()) {
         self.options = options
         identifiers = IdentifierSource(seed: options.seed)
-        callLog = CallLog(limit: options.callLogLimit)
-        tokens = [options.bridgeToken: .good]
+        approvals = AskedApprovals(limit: options.approvalLimit)
+        phones = Phones(limit: options.ringEvents)
+        updates = UpdateQueue(limit: options.updateLimit)
+        installation = Installation(token: options.bridgeToken)
+        records = CallRecords(breachLimit: options.breachLimit, callLimit: options.callLogLimit)
         keys = RememberedKeys(limit: options.keyLimit, byteLimit: options.keyByteLimit)
         buckets = options.buckets.reduce(into: [:]) { $0[$1.key] = RateBucket(name: $1.key, shape: $1.value) }
     }
 
-    package var lastPhoneEventID: UInt64 { nextEvent - 1 }
-    package var sessions: [PhoneSession] { sessionOrder.compactMap { sessionStates[$0] } }
-    package var pendingApprovals: [PhoneApproval] { openApprovals.compactMap { approvals[$0] } }
+    package var breaches: [Breach] { records.breaches }
+    /// One for each code and method.
+    package var warnings: [Warning] { records.warnings }
+    package var tally: Tally { records.tally }
+    package var lastPhoneEventID: UInt64 { phones.lastID }
+    package var sessions: [PhoneSession] { chats.all }
+    package var pendingApprovals: [PhoneApproval] { approvals.pending }
     package func level(of bucket: String, at now: Moment) -> Double { buckets[bucket]?.level(at: now) ?? 0 }
 
     package func authorisesPhone(_ headers: [RawHeader]) -> Bool {
@@ -154,12 +98,12 @@ package struct Relay: Sendable {
         let bucket = Self.bucket(of: method)
         do throws(Refusal) { try checkBridgeToken(request, method, trace, at: now) } catch {
             // Every answer to a bridge tells how its bucket stands (relay.md#headers-on-every-bridge-response), also to one that is revoked.
-            if Self.bearer(request).flatMap({ tokens[$0] }) != nil {
+            if Self.bearer(request).flatMap({ installation.standing(of: $0) }) != nil {
                 headers += buckets[bucket]?.headers(at: now) ?? []
             }
             return plain(error)
         }
-        tally.calls[Self.tallyName(of: method), default: 0] += 1
+        records.called(Self.tallyName(of: method))
         let fault = takeFault(for: method)
         if var early = answerInsteadOf(fault, bucket: bucket, headers: headers, at: now) {
             early.fault = fault?.name
@@ -175,20 +119,19 @@ package struct Relay: Sendable {
                     status: 429, code: "rate_limited", message: "Too many calls: \(bucket).",
                     retryAfterMilliseconds: wait))
         }
-        tally.tokensTaken[bucket, default: 0] += 1
+        records.took(bucket)
         headers += buckets[bucket]?.headers(at: now) ?? []
-        callWarnings = []
         var exchange: Exchange
         do throws(Refusal) {
-            let result = try bridgeCall(target, request, at: now)
+            let (result, warnings) = try bridgeCall(target, request, at: now)
             let body = Array(#"{"ok":true,"result":"#.utf8) + result + Array("}".utf8)
             exchange = Exchange(response: RawResponse(status: 200, headers: headers, body: body), delivery: .normal)
-            for code in callWarnings {
+            for code in warnings {
                 warn(code, method: method, request: trace.requestID, at: now)
                 exchange.add(code)
             }
         } catch {
-            tally.refusals[error.code, default: 0] += 1
+            records.refused(error.code)
             if let code = error.breach { breach(code, error.message, method, trace, now) }
             exchange = plain(error)
         }
@@ -212,12 +155,5 @@ package struct Relay: Sendable {
     }
 
     /// Also for what only a server of sockets can see.
-    package mutating func note(_ breach: Breach) {
-        guard breaches.count < options.breachLimit else { return }
-        var breach = breach
-        // A path and what is quoted of a body can be long.
-        breach.method = breach.method.cut(to: 64)
-        breach.sentence = breach.sentence.cut(to: 1_024)
-        breaches.append(breach)
-    }
+    package mutating func note(_ breach: Breach) { records.note(breach) }
 }

@@ -20,7 +20,7 @@ extension Relay {
     mutating func checkBridgeToken(
         _ request: RawRequest, _ method: String, _ trace: RequestTrace, at now: Moment
     ) throws(Refusal) {
-        switch Self.bearer(request).flatMap({ tokens[$0] }) {
+        switch Self.bearer(request).flatMap({ installation.standing(of: $0) }) {
         case .good: break
         case .revoked:
             breach(.revokedToken, "The token was revoked.", method, trace, now)
@@ -30,7 +30,7 @@ extension Relay {
             throw Refusal(
                 status: 401, code: "invalid_token", message: "The token is unknown, malformed or revoked.")
         }
-        guard !isInstallationRevoked else {
+        guard !installation.isRevoked else {
             // In the middle of things 410, at the door 403 (relay.md#codes).
             throw Refusal(
                 status: method == "ws" ? 403 : 410, code: "installation_revoked", message: "The installation is gone.")
@@ -38,14 +38,13 @@ extension Relay {
     }
 
     /// Another token of the same installation, good from now on.
-    package mutating func admit(token: String) { tokens[token] = .good }
+    package mutating func admit(token: String) { installation.admit(token) }
 
     /// The token can neither connect nor post from now on, and its sockets are closed. False: there is no such token.
     package mutating func revoke(token: String) -> Bool {
-        guard tokens[token] != nil else { return false }
-        tokens[token] = .revoked
-        for id in socketOrder where sockets[id]?.token == token {
-            close(id, code: options.socket.revokedCode, "the token was revoked")
+        guard installation.revoke(token) else { return false }
+        for id in sockets.ids where sockets[id]?.token == token {
+            sockets.close(id, code: options.socket.revokedCode, "the token was revoked")
         }
         return true
     }
@@ -53,11 +52,11 @@ extension Relay {
     /// The user removes the installation: an update says so, and later writes get 410 (relay.md#others). The socket stays
     /// for the acknowledgement.
     package mutating func revokeInstallation(reason: String, at now: Moment) {
-        let installation = options.installation
+        let id = options.installation
         queueUpdate("installation.revoked", session: nil, interaction: nil, at: now) { payload in
-            payload.object("installation") { $0.field("id", installation) }
+            payload.object("installation") { $0.field("id", id) }
             payload.field("reason", reason)
         }
-        isInstallationRevoked = true
+        installation.revoke()
     }
 }

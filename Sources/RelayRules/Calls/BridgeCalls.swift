@@ -10,8 +10,9 @@ extension Relay {
     /// What a call is counted under: all unknown methods together, since their names are unbounded.
     static func tallyName(of method: String) -> String { methods.contains(method) ? method : "unknown" }
 
-    mutating func bridgeCall(_ target: RequestTarget, _ request: RawRequest, at now: Moment) throws(Refusal) -> [UInt8]
-    {
+    mutating func bridgeCall(_ target: RequestTarget, _ request: RawRequest, at now: Moment) throws(Refusal) -> (
+        result: [UInt8], warnings: [WarningCode]
+    ) {
         guard request.method == "POST" else {
             throw Refusal(status: 405, code: "method_not_allowed", message: "Use POST.", breach: .malformedRequest)
         }
@@ -35,20 +36,26 @@ extension Relay {
         }
         noteSubject(root)
         var fields = Fields(root, acceptsSamples: options.acceptsSamples)
-        defer { callWarnings = fields.warnings + (hasHalfACharacter ? [.loneSurrogate] : []) }
+        let result = try answer(to: target, &fields, root, request.body, at: now)
+        return (result, fields.warnings + (hasHalfACharacter ? [.loneSurrogate] : []))
+    }
+
+    private mutating func answer(
+        to target: RequestTarget, _ fields: inout Fields, _ root: JSONValue, _ body: [UInt8], at now: Moment
+    ) throws(Refusal) -> [UInt8] {
         let method = target.segments.dropFirst(2).joined(separator: "/")
         switch method {
         case "devices": return try registerDevice(&fields)
         case "notifyToolFile": return try announceFile(&fields)
         case _ where method.hasPrefix("sessions/") && method.hasSuffix("/recipients") && target.segments.count == 5:
             return try addRecipients(target.segments[3], &fields)
-        case "sendMessage": return try sendMessage(&fields, request.body, at: now)
-        case "sendMessageDelta": return try sendMessageDelta(&fields, request.body, at: now)
-        case "sendMessageEnd": return try sendMessageEnd(&fields, root, request.body, at: now)
-        case "createTask": return try createTask(&fields, request.body, at: now)
-        case "updateTask": return try updateTask(&fields, request.body, at: now)
-        case "finishTask": return try finishTask(&fields, request.body, at: now)
-        case "requestApproval": return try requestApproval(&fields, request.body, at: now)
+        case "sendMessage": return try sendMessage(&fields, body, at: now)
+        case "sendMessageDelta": return try sendMessageDelta(&fields, body, at: now)
+        case "sendMessageEnd": return try sendMessageEnd(&fields, root, body, at: now)
+        case "createTask": return try createTask(&fields, body, at: now)
+        case "updateTask": return try updateTask(&fields, body, at: now)
+        case "finishTask": return try finishTask(&fields, body, at: now)
+        case "requestApproval": return try requestApproval(&fields, body, at: now)
         case "getMemory": return try getMemory(&fields)
         case "setMemory": return try setMemory(&fields, at: now)
         case "createSession": return try createSession(&fields, at: now)
@@ -72,7 +79,7 @@ extension Relay {
         guard known.method == method, known.body == body else {
             throw .conflict("The key \(key) was used with another body.", breach: .idempotencyConflict)
         }
-        tally.replays += 1
+        records.replayed()
         return Self.marked(known.result)
     }
 
@@ -90,7 +97,7 @@ extension Relay {
     // MARK: Addresses
 
     func checkSession(_ session: String) throws(Refusal) {
-        guard let known = sessionStates[session] else {
+        guard let known = chats[session] else {
             throw .notFound("session_not_found", "The session", breach: .unknownSession)
         }
         try checkNotDeleted(known)
@@ -104,13 +111,13 @@ extension Relay {
 
     func checkInteraction(_ interaction: String?, in session: String, at now: Moment) throws(Refusal) {
         guard let interaction else { return }
-        guard let known = interactions[interaction], known.session == session else {
+        guard let known = chats.interaction(interaction), known.session == session else {
             throw .notFound("interaction_not_found", "The interaction", breach: .unknownInteraction)
         }
         try checkWindow(known, at: now)
     }
 
-    func checkWindow(_ interaction: Interaction, at now: Moment) throws(Refusal) {
+    func checkWindow(_ interaction: Chats.Interaction, at now: Moment) throws(Refusal) {
         guard now.milliseconds(since: interaction.since) <= options.followUpWindowMilliseconds else {
             throw Refusal(
                 status: 410, code: "interaction_expired", message: "The interaction is more than 30 minutes old.",
@@ -119,7 +126,7 @@ extension Relay {
     }
 
     func checkOpened(_ interaction: String?, _ what: String) throws(Refusal) {
-        guard let interaction, let known = interactions[interaction] else { return }
+        guard let interaction, let known = chats.interaction(interaction) else { return }
         if known.placeholder == nil {
             throw Refusal(
                 status: 409, code: "invalid_request", message: "\(what) came before the placeholder.",
@@ -138,9 +145,9 @@ extension Relay {
 
     mutating func openSession(source: String?, title: String? = nil, at now: Moment) -> String {
         let id = identifiers.identifier("ses_")
-        sessionOrder.append(id)
-        sessionStates[id] = PhoneSession(id: id, source: source, createdAt: now)
-        sessionStates[id]?.title = title
+        var session = PhoneSession(id: id, source: source, createdAt: now)
+        session.title = title
+        chats.open(session)
         let installation = options.installation
         publish("session_created", at: now) { data in
             data.field("session_id", id)

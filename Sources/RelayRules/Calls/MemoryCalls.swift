@@ -18,12 +18,12 @@ extension Relay {
             wanted = Set(keys.compactMap(\.string))
         }
         try fields.check()
-        let found = memory.filter { key, _ in
+        let found = installation.entries { key in
             wanted?.contains(key) ?? pattern.map { Self.matches(key, $0) } ?? true
         }
         return JSONWriter.object { result in
             result.array("entries") { list in
-                for (key, entry) in found.sorted(by: { $0.key < $1.key }) {
+                for (key, entry) in found {
                     list.objectElement { element in
                         element.field("key", key)
                         element.field("value", json: entry.value)
@@ -53,11 +53,11 @@ extension Relay {
             }
             written.append((key, text))
         }
-        if Set(memory.keys).union(written.map(\.key)).count > options.memoryLimit {
+        if installation.memoryCount(with: written.map(\.key)) > options.memoryLimit {
             fields.complain("entries", .tooBig, "at most \(options.memoryLimit) keys are kept", .oversized)
         }
         try fields.check()
-        for entry in written { memory[entry.key] = (entry.value, now) }
+        for entry in written { installation.write(entry.value, as: entry.key, at: now) }
         return JSONWriter.object { $0.field("written", Int64(written.count)) }
     }
 

@@ -17,17 +17,17 @@ extension Relay {
         if let known = try replay(key, "sendMessage", body, at: now) { return known }
         try checkSession(session)
         try checkInteraction(interaction, in: session, at: now)
-        if let interaction, interactions[interaction]?.placeholder != nil {
+        if let interaction, chats.interaction(interaction)?.placeholder != nil {
             throw Refusal(
                 status: 409, code: "invalid_request", message: "The interaction has a message already.",
                 breach: .secondPlaceholder)
         }
         let id = identifiers.identifier("msg_")
-        add(
+        chats.add(
             PhoneMessage(
                 id: id, role: .agent, interaction: interaction, text: text.plain ?? "", sealedText: text.sealed,
                 isFinal: false, usage: usage, at: now, attachments: attachments, replyTo: replyTo), to: session)
-        if let interaction { interactions[interaction]?.placeholder = id }
+        if let interaction { chats.opened(interaction, by: id) }
         publish("message_added", at: now) { data in
             data.field("message_id", id)
             data.field("session_id", session)
@@ -51,10 +51,9 @@ extension Relay {
         let key = fields.key(required: true)
         try fields.check()
         if let known = try replay(key, "sendMessageDelta", body, at: now) { return known }
-        let place = try openMessage(message, "The delta", at: now)
-        sessionStates[place.session]?.messages[place.index].streamed += delta.plain ?? ""
-        sessionStates[place.session]?.messages[place.index].deltas += 1
-        let interaction = sessionStates[place.session]?.messages[place.index].interaction
+        let (place, known) = try openMessage(message, "The delta", at: now)
+        chats.stream(delta.plain ?? "", to: place)
+        let interaction = known.interaction
         publish("message_delta", at: now) { data in
             data.field("message_id", message)
             data.field("session_id", place.session)
@@ -75,16 +74,15 @@ extension Relay {
         let key = fields.key(required: true)
         try fields.check()
         if let known = try replay(key, "sendMessageEnd", body, at: now) { return known }
-        let place = try openMessage(message, "The end", at: now)
+        var (place, state) = try openMessage(message, "The end", at: now)
         if text.plain == nil, text.sealed == nil {
             note(
                 Breach(
                     code: .textMissingAtEnd, sentence: "The end carries no text.", method: "sendMessageEnd",
                     request: "", at: now))
         }
-        guard var state = sessionStates[place.session]?.messages[place.index] else { return [] }
         let interaction = state.interaction
-        if let interaction, hasOpenTasks(of: interaction, in: place.session) {
+        if let interaction, chats.hasOpenTasks(of: interaction, in: place.session) {
             note(
                 Breach(
                     code: .endWithOpenTasks, sentence: "The end of \(interaction) leaves tasks running.",
@@ -95,9 +93,8 @@ extension Relay {
         state.isFinal = true
         state.usage = usage ?? state.usage
         state.finishReason = reason
-        sessionStates[place.session]?.messages[place.index] = state
-        sessionStates[place.session]?.updatedAt = now
-        if let interaction { interactions[interaction]?.ended = true }
+        chats.finish(state, at: place, at: now)
+        if let interaction { chats.ended(interaction) }
         publish("message_finalized", at: now) { data in
             data.field("message_id", message)
             data.field("session_id", place.session)
@@ -111,27 +108,20 @@ extension Relay {
     }
 
     private func openMessage(_ id: String, _ what: String, at now: Moment) throws(Refusal) -> (
-        session: String, index: Int
+        place: Chats.MessagePlace, message: PhoneMessage
     ) {
-        guard let place = messagePlaces[id], let message = sessionStates[place.session]?.messages[place.index],
+        guard let place = chats.place(ofMessage: id), let message = chats.message(at: place),
             message.role == .agent
         else { throw .notFound("message_not_found", "The message", breach: .unknownMessage) }
-        if let session = sessionStates[place.session] { try checkNotDeleted(session) }
+        if let session = chats[place.session] { try checkNotDeleted(session) }
         if message.isFinal {
             throw Refusal(
                 status: 409, code: "message_finalized", message: "\(what) came after the end of the message.",
                 breach: .messageFinalized)
         }
-        if let interaction = message.interaction, let known = interactions[interaction] {
+        if let interaction = message.interaction, let known = chats.interaction(interaction) {
             try checkWindow(known, at: now)
         }
-        return place
-    }
-
-    mutating func add(_ message: PhoneMessage, to session: String) {
-        guard let count = sessionStates[session]?.messages.count else { return }
-        sessionStates[session]?.messages.append(message)
-        sessionStates[session]?.updatedAt = message.at
-        messagePlaces[message.id] = (session, count)
+        return (place, message)
     }
 }

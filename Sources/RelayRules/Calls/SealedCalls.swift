@@ -16,9 +16,8 @@ extension Relay {
             fields.complain("pubkey", .invalidString, "64 lower-case hexadecimal digits", .malformedRequest)
         }
         try fields.check()
-        let isChanged = bridgeDevice.map { $0.key != key } ?? false
-        let id = bridgeDevice?.id ?? identifiers.identifier("dev_")
-        bridgeDevice = (id, key)
+        let id = installation.deviceID ?? identifiers.identifier("dev_")
+        let isChanged = installation.register(device: id, key: key)
         return JSONWriter.object { result in
             result.field("device_id", id)
             result.field("pubkey_changed", isChanged)
@@ -42,7 +41,6 @@ extension Relay {
         return Array("{}".utf8)
     }
 
-    /// Keyed by session and blind index, so a repeat is none; the oldest beyond a bound are forgotten.
     mutating func announceFile(_ fields: inout Fields) throws(Refusal) -> [UInt8] {
         let session = fields.required("session_id")
         _ = fields.enumeration("tool", ["read", "edit", "write"], required: true)
@@ -56,9 +54,8 @@ extension Relay {
         }
         try fields.check()
         try checkSession(session)
-        announcedFiles.removeAll { $0.session == session && $0.blindIndex == index }
-        announcedFiles.append(AnnouncedFile(session: session, blindIndex: index, path: path))
-        if announcedFiles.count > options.announcedFileLimit { announcedFiles.removeFirst() }
+        chats.announce(
+            AnnouncedFile(session: session, blindIndex: index, path: path), limit: options.announcedFileLimit)
         return Array("{}".utf8)
     }
 }

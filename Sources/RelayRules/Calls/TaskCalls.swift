@@ -1,9 +1,5 @@
 // Tool calls and approvals of `/v1/bridge` (relay.md#tool-calls, relay.md#requestapproval).
 extension Relay {
-    func hasOpenTasks(of interaction: String, in session: String) -> Bool {
-        sessionStates[session]?.tasks.contains { $0.interaction == interaction && $0.status == nil } ?? false
-    }
-
     private mutating func taskAddress(_ fields: inout Fields) -> (session: String, interaction: String?, task: String) {
         let session = fields.required("session_id")
         let interaction = fields.optional("interaction_id")
@@ -20,27 +16,25 @@ extension Relay {
         let sealed = fields.optional("args_ct", atMost: 2 * Fields.payloadLimit)
         _ = fields.key(required: false)
         try fields.check()
-        let place = "\(session)/\(task)"
-        if let known = taskPlaces[place] {
+        if let known = chats.place(ofTask: task, in: session) {
             guard known.created == body else {
                 throw .conflict("The task \(task) exists with another body.", breach: .idempotencyConflict)
             }
-            tally.replays += 1
+            records.replayed()
             return Array(#"{"idempotent":true}"#.utf8)
         }
         try checkSession(session)
         try checkInteraction(interaction, in: session, at: now)
         try checkOpened(interaction, "The task")
-        if let interaction, interactions[interaction]?.ended == true {
+        if let interaction, chats.interaction(interaction)?.ended == true {
             throw Refusal(
                 status: 409, code: "message_finalized", message: "The task came after the end.", breach: .taskAfterEnd)
         }
-        let index = sessionStates[session]?.tasks.count ?? 0
-        taskPlaces[place] = TaskPlace(session: session, index: index, created: body)
-        sessionStates[session]?.tasks.append(
+        chats.add(
             PhoneTask(
                 id: task, kind: kind, interaction: interaction, label: label.plain, arguments: arguments,
-                sealed: ["status_label_ct": label.sealed, "args_ct": sealed].compactMapValues { $0 }))
+                sealed: ["status_label_ct": label.sealed, "args_ct": sealed].compactMapValues { $0 }),
+            to: session, body: body)
         publish("task_created", at: now) { data in
             data.field("task_id", task)
             data.field("session_id", session)
@@ -53,17 +47,11 @@ extension Relay {
         return Array("{}".utf8)
     }
 
-    private func knownTask(_ session: String, _ task: String) throws(Refusal) -> TaskPlace {
-        guard let place = taskPlaces["\(session)/\(task)"] else {
+    private func knownTask(_ session: String, _ task: String) throws(Refusal) -> Chats.TaskPlace {
+        guard let place = chats.place(ofTask: task, in: session) else {
             throw Refusal(status: 404, code: "task_not_found", message: "The task is not known.", breach: .unknownTask)
         }
         return place
-    }
-
-    private mutating func keepSealed(_ fields: [String: String?], of place: TaskPlace) {
-        let present = fields.compactMapValues { $0 }
-        guard !present.isEmpty else { return }
-        sessionStates[place.session]?.tasks[place.index].sealed.merge(present) { _, new in new }
     }
 
     mutating func updateTask(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal) -> [UInt8] {
@@ -82,10 +70,12 @@ extension Relay {
             throw Refusal(
                 status: 409, code: "invalid_request", message: "The task is finished.", breach: .taskUpdateAfterFinish)
         }
-        if let label = label.plain { sessionStates[session]?.tasks[place.index].label = label }
-        if let partial { sessionStates[session]?.tasks[place.index].partialResult = partial }
-        if let percent { sessionStates[session]?.tasks[place.index].percent = percent }
-        keepSealed(["status_label_ct": label.sealed, "partial_result_ct": sealed], of: place)
+        chats.change(place) { known in
+            known.label = label.plain ?? known.label
+            known.partialResult = partial ?? known.partialResult
+            known.percent = percent ?? known.percent
+            known.keepSealed(["status_label_ct": label.sealed, "partial_result_ct": sealed])
+        }
         publish("task_progress", at: now) { data in
             data.field("task_id", task)
             data.field("session_id", session)
@@ -115,16 +105,18 @@ extension Relay {
             guard finished == body else {
                 throw .conflict("The task \(task) is finished already.", breach: .taskFinishedTwice)
             }
-            tally.replays += 1
+            records.replayed()
             return Array(#"{"idempotent":true}"#.utf8)
         }
         try checkInteraction(interaction, in: session, at: now)
-        taskPlaces["\(session)/\(task)"]?.finished = body
-        sessionStates[session]?.tasks[place.index].status = status
-        sessionStates[session]?.tasks[place.index].result = result
-        sessionStates[session]?.tasks[place.index].error = error.plain
-        keepSealed(["status_label_ct": label.sealed, "error_ct": error.sealed, "result_ct": sealed], of: place)
-        if let label = label.plain { sessionStates[session]?.tasks[place.index].label = label }
+        chats.finished(task, in: session, by: body)
+        chats.change(place) { known in
+            known.status = status
+            known.result = result
+            known.error = error.plain
+            known.keepSealed(["status_label_ct": label.sealed, "error_ct": error.sealed, "result_ct": sealed])
+            known.label = label.plain ?? known.label
+        }
         publish("task_\(status ?? "completed")", at: now) { data in
             data.field("task_id", task)
             data.field("session_id", session)
@@ -180,13 +172,18 @@ extension Relay {
             data.field("details_ct", sealed)
             data.field("ts", now.milliseconds)
         }
-        approvals[approval] = PhoneApproval(
-            id: approval, session: session, interaction: interaction, title: title ?? "", command: command,
-            askedAt: now,
-            data: data)
-        openApprovals.append(approval)
+        approvals.ask(
+            PhoneApproval(
+                id: approval, session: session, interaction: interaction, title: title ?? "", command: command,
+                askedAt: now, data: data))
         publish("approval_requested", data, at: now)
         remember(key, "requestApproval", body, Array("{}".utf8), at: now)
         return Array("{}".utf8)
+    }
+}
+
+extension PhoneTask {
+    fileprivate mutating func keepSealed(_ twins: [String: String?]) {
+        sealed.merge(twins.compactMapValues { $0 }) { _, new in new }
     }
 }

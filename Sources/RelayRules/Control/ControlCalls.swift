@@ -143,7 +143,7 @@ extension Relay {
 
     static func closeCode(_ order: inout Fields) -> Int {
         let code = order.integer("code", 1000...4999) ?? 1000
-        if !mayBeSent(code) {
+        if !BridgeSockets.mayBeSent(code) {
             order.complain(
                 "code", .custom, "must be 1000 to 1003, 1007 to 1014 or 3000 to 4999", .malformedRequest)
         }
@@ -162,7 +162,7 @@ extension Relay {
         if let token {
             guard revoke(token: token) else { throw .notFound("token_not_found", "The token", breach: nil) }
         } else {
-            for token in tokens.keys.sorted() { _ = revoke(token: token) }
+            for token in installation.tokenNames { _ = revoke(token: token) }
         }
     }
 }

@@ -86,12 +86,12 @@ extension Relay {
     mutating func forgetAllFaults() {
         forgetFaults()
         forgetSocketFaults()
-        heldGrants = []
+        _ = updates.takeHeldGrants()
     }
 
     /// What is planned, oldest first, calls before sockets: `kind`, `method` if it waits for one, `left`.
     package func plannedFaults() -> [(kind: String, method: String?, left: Int)] {
-        faults.map { ($0.kind.name, $0.method, $0.count) } + socketFaults.map { ($0.kind.name, nil, $0.count) }
+        faults.all.map { ($0.kind, $0.method, $0.left) }
     }
 
     func faultsAsJSON() -> [UInt8] {

@@ -63,5 +63,5 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
 }
 
 extension Relay {
-    package mutating func mixFaults(_ mix: FaultMix) { faultMix = mix }
+    package mutating func mixFaults(_ mix: FaultMix) { faults.use(mix) }
 }

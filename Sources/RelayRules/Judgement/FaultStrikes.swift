@@ -1,46 +1,31 @@
 // Planned faults meet bridge calls here.
 extension Relay {
-    package mutating func plan(_ fault: Fault) { faults.append(fault) }
+    package mutating func plan(_ fault: Fault) { faults.plan(fault) }
 
     /// Those of calls; with the mix.
-    package mutating func forgetFaults() {
-        faults = []
-        faultMix = nil
-    }
+    package mutating func forgetFaults() { faults.forgetCalls() }
 
     /// To be taken after every call of the machine.
-    package mutating func takeEdgeOrders() -> [EdgeOrder] {
-        defer { edgeOrders = [] }
-        return edgeOrders
-    }
+    package mutating func takeEdgeOrders() -> [EdgeOrder] { phones.takeOrders() }
 
-    /// What was planned for this call comes before what the mix draws.
-    mutating func takeFault(for method: String) -> Fault.Kind? {
-        let drawn = faultMix?.drawForCall()
-        if let planned = takePlannedFault(where: { $0 == nil || $0 == method }) { return planned }
-        if drawn != nil { tally.faults += 1 }
-        return drawn
+    mutating func takeFault(for method: String) -> Fault.Kind? { counted(faults.strike(call: method)) }
+
+    /// What has struck is counted.
+    mutating func counted<Kind>(_ fault: Kind?) -> Kind? {
+        if fault != nil { records.struck() }
+        return fault
     }
 
     /// A fault of an address outside `/v1/bridge`, which has to name it.
     mutating func strikeOutside(_ target: RequestTarget, headers: [RawHeader], at now: Moment) -> Exchange? {
-        guard !faults.isEmpty else { return nil }
+        guard faults.hasCalls else { return nil }
         let name =
             target.segments.starts(with: ["v1", "pairing"])
             ? target.segments.dropFirst().joined(separator: "/") : target.segments.joined(separator: "/")
-        guard let fault = takePlannedFault(where: { $0 == name }) else { return nil }
+        guard let fault = counted(faults.strike(address: name)) else { return nil }
         var exchange = answerInsteadOf(fault, bucket: "", headers: headers, at: now)
         exchange?.fault = fault.name
         return exchange
-    }
-
-    private mutating func takePlannedFault(where strikes: (String?) -> Bool) -> Fault.Kind? {
-        guard let index = faults.firstIndex(where: { strikes($0.method) }) else { return nil }
-        faults[index].count -= 1
-        let kind = faults[index].kind
-        if faults[index].count <= 0 { faults.remove(at: index) }
-        tally.faults += 1
-        return kind
     }
 
     /// The faults that strike before the write takes effect.
@@ -126,15 +111,12 @@ extension Relay {
     }
 
     /// As if every phone had been off for longer than the ring reaches back.
-    package mutating func losePhones() {
-        ring = []
-        edgeOrders.append(.cutPhones)
-    }
+    package mutating func losePhones() { phones.lose() }
 
     /// What a relay that comes up again still has is what was durable: the ring is gone, and so are the requests that waited.
     package mutating func restart(milliseconds: Int) {
         losePhones()
         cutSockets()
-        edgeOrders.append(.restart(milliseconds: milliseconds))
+        phones.restart(milliseconds: milliseconds)
     }
 }

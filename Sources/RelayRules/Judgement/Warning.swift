@@ -37,21 +37,14 @@ package enum WarningCode: String, Sendable, Hashable, CaseIterable {
 extension Relay {
     /// Also for what only a server of sockets can see.
     package mutating func warn(_ code: WarningCode, method: String, request: String, at now: Moment) {
-        let method = Self.tallyName(of: method)
-        lastWarning += 1
-        guard let index = warnings.firstIndex(where: { $0.code == code && $0.method == method }) else {
-            return warnings.append(
-                Warning(code: code, method: method, count: 1, request: request, at: now, number: lastWarning))
-        }
-        warnings[index].count += 1
-        (warnings[index].request, warnings[index].at, warnings[index].number) = (request, now, lastWarning)
+        records.warn(code, method: Self.tallyName(of: method), request: request, at: now)
     }
 
-    package var lastWarningNumber: UInt64 { lastWarning }
+    package var lastWarningNumber: UInt64 { records.lastWarning }
 
     /// Those that have changed after a number; 0: all.
     package func warnings(after number: UInt64) -> [Warning] {
-        guard lastWarning > number else { return [] }
+        guard lastWarningNumber > number else { return [] }
         return warnings.filter { $0.number > number }
     }
 }

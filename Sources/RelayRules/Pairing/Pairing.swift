@@ -90,25 +90,24 @@ extension Relay {
         var code = ""
         repeat {
             code = String(identifiers.identifier("").uppercased().prefix(7))
-        } while pairings.contains { $0.code == code }
+        } while installation.isKnown(code: code)
         let pairing = Pairing(
             code: code, pollToken: identifiers.identifier("p_"), connector: connector, startedAt: now)
-        pairings.append(pairing)
-        if pairings.count > options.pairingLimit { pairings.removeFirst() }
+        installation.add(pairing, limit: options.pairingLimit)
         return pairing
     }
 
     // MARK: Polling
 
     private func pairing(code: String?) throws(Refusal) -> Pairing {
-        guard let pairing = pairings.first(where: { $0.code == code }) else {
+        guard let pairing = installation.pairing(where: { $0.code == code }) else {
             throw .notFound("pairing_not_found", "The code", breach: nil)
         }
         return pairing
     }
 
     private func pairing(pollToken: String?) throws(Refusal) -> Pairing {
-        guard let pairing = pairings.first(where: { $0.pollToken == pollToken }) else {
+        guard let pairing = installation.pairing(where: { $0.pollToken == pollToken }) else {
             throw .notFound("pairing_not_found", "The poll token", breach: nil)
         }
         return pairing
@@ -171,14 +170,11 @@ extension Relay {
 
     /// A new token beside those there are; an installation that was revoked is back with it.
     private mutating func claim(_ code: String) throws(Refusal) {
-        guard tokens.count < 1_000 else {
+        guard installation.tokenCount < 1_000 else {
             throw Refusal(status: 429, code: "rate_limited", message: "There are 1,000 tokens; start a new simulator.")
         }
-        guard let index = pairings.firstIndex(where: { $0.code == code }) else { return }
+        guard installation.isKnown(code: code) else { return }
         let secret = identifiers.identifier("") + identifiers.identifier("")
-        let token = "\(options.installation):s_test_\(secret)"
-        tokens[token] = .good
-        isInstallationRevoked = false
-        pairings[index].token = token
+        installation.claim(code, token: "\(options.installation):s_test_\(secret)")
     }
 }

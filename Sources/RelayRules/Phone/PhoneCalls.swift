@@ -2,35 +2,19 @@
 extension Relay {
     // MARK: Events
 
-    /// The events of the ring after an id; nil, unknown or evicted: the whole ring (relay.md#gaps-and-what-the-emulator-should-do).
-    package func phoneEvents(after id: UInt64?) -> [PhoneEvent] {
-        guard let id, id < nextEvent, let first = ring.first, id + 1 >= first.id else {
-            return id == lastPhoneEventID ? [] : ring
-        }
-        // From the end: mostly it is asked for the last ones. Ids have a gap where a kept state was gone on from.
-        let known = ring.lastIndex { $0.id <= id }
-        return Array(ring[(known.map { $0 + 1 } ?? ring.startIndex)...])
-    }
+    /// The events of the ring after an id; nil, unknown or evicted: the whole ring.
+    package func phoneEvents(after id: UInt64?) -> [PhoneEvent] { phones.events(after: id) }
 
     mutating func publish(_ type: String, at now: Moment, _ fields: (inout JSONWriter) -> Void) {
         publish(type, JSONWriter.object(fields), at: now)
     }
 
-    mutating func publish(_ type: String, _ data: [UInt8], at now: Moment) {
-        ring.append(PhoneEvent(id: nextEvent, type: type, data: data, at: now))
-        nextEvent += 1
-        if ring.count > options.ringEvents { ring.removeFirst(ring.count - options.ringEvents) }
-    }
+    mutating func publish(_ type: String, _ data: [UInt8], at now: Moment) { phones.publish(type, data, at: now) }
 
     /// Expires what the time has passed over. Every request does it; a server calls it between requests.
     package mutating func tick(at now: Moment) {
-        while let first = ring.first, now.milliseconds(since: first.at) > options.ringMilliseconds {
-            ring.removeFirst()
-        }
-        for id in openApprovals {
-            guard let approval = approvals[id],
-                now.milliseconds(since: approval.askedAt) > options.approvalLifetimeMilliseconds
-            else { continue }
+        phones.expire(at: now, after: options.ringMilliseconds)
+        for id in approvals.overdue(at: now, after: options.approvalLifetimeMilliseconds) {
             settle(id, "deny", reason: "expired", at: now)
         }
         forgetDeletedSessions(at: now)
@@ -58,12 +42,12 @@ extension Relay {
     mutating func userSends(
         _ draft: UserDraft, session wanted: String?, under known: String? = nil, at now: Moment
     ) -> (session: String, interaction: String, message: String) {
-        let session = wanted.flatMap { sessionStates[$0] == nil ? nil : $0 } ?? openSession(source: nil, at: now)
+        let session = wanted.flatMap { chats[$0] == nil ? nil : $0 } ?? openSession(source: nil, at: now)
         let interaction = known ?? identifiers.identifier("int_")
         let message = identifiers.identifier("msg_")
-        if known == nil { interactions[interaction] = Interaction(session: session, since: now) }
+        if known == nil { chats.begin(interaction, in: session, at: now) }
         let content = Pair(plain: draft.text, sealed: draft.sealedText)
-        add(
+        chats.add(
             PhoneMessage(
                 id: message, role: .user, interaction: interaction, text: draft.text ?? "",
                 sealedText: draft.sealedText, isFinal: true, usage: nil, at: now, attachments: draft.attachments,
@@ -78,7 +62,7 @@ extension Relay {
             data.field("reply_to", draft.replyTo)
             data.field("ts", now.milliseconds)
         }
-        let model = sessionStates[session]?.model
+        let model = chats[session]?.model
         queueUpdate("session.message", session: session, interaction: interaction, at: now) { payload in
             payload.object("session") { Self.write(session, model, to: &$0) }
             payload.object("message") { field in
@@ -122,11 +106,7 @@ extension Relay {
     mutating func settle(
         _ id: String, _ decision: String, scope: ApprovalScope = ApprovalScope(), reason: String?, at now: Moment
     ) {
-        guard let approval = approvals[id], approval.decision == nil else { return }
-        approvals[id]?.decision = decision
-        openApprovals.removeAll { $0 == id }
-        settledApprovals.append(id)
-        while settledApprovals.count > options.approvalLimit { approvals[settledApprovals.removeFirst()] = nil }
+        guard let approval = approvals.settle(id, decision) else { return }
         publish("approval_resolved", at: now) { data in
             data.field("approval_id", id)
             data.field("decision", decision)

@@ -46,7 +46,7 @@ extension Relay {
     }
 
     private func session(_ id: String) throws(Refusal) -> PhoneSession {
-        guard let session = sessionStates[id] else {
+        guard let session = chats[id] else {
             throw .notFound("session_not_found", "The session", breach: nil)
         }
         guard !session.isDeleted else {
@@ -116,7 +116,7 @@ extension Relay {
 
     private mutating func startSession(title: String?, model: String?, at now: Moment) -> [UInt8] {
         let id = openSession(source: nil, title: title, at: now)
-        sessionStates[id]?.model = model
+        chats.choose(model: model, for: id)
         let (installation, user) = (options.installation, options.user)
         queueUpdate("session.started", session: id, interaction: nil, at: now) { payload in
             payload.object("session") { Self.write(id, model, to: &$0) }
@@ -131,12 +131,9 @@ extension Relay {
         let title = body.nullable("title", atMost: 1_024)
         let model = body.nullable("model", atMost: 256)
         try body.check()
-        if let title {
-            sessionStates[session.id]?.title = title.text
-            sessionStates[session.id]?.updatedAt = now
-        }
+        if let title { chats.name(session.id, title.text, at: now) }
         guard let model, model.text != session.model else { return }
-        sessionStates[session.id]?.model = model.text
+        chats.choose(model: model.text, for: session.id)
         queueUpdate("session.model.changed", session: session.id, interaction: nil, at: now) { payload in
             payload.object("session") { $0.field("id", session.id) }
             if let text = model.text { payload.field("model", text) } else { payload.nullField("model") }
@@ -145,14 +142,13 @@ extension Relay {
 
     private mutating func setArchived(_ session: PhoneSession, _ isArchived: Bool, at now: Moment) {
         guard session.isArchived != isArchived else { return }
-        sessionStates[session.id]?.isArchived = isArchived
+        chats.setArchived(session.id, isArchived)
         if isArchived { tellEnded(session, at: now) }
     }
 
     /// What runs is cancelled, what is asked is denied, and later writes get 410 (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went, relay.md#others, relay.md#codes).
     private mutating func delete(_ session: PhoneSession, at now: Moment) {
-        sessionStates[session.id]?.deletedAt = now
-        deletedSessions.append(session.id)
+        chats.delete(session.id, at: now)
         for approval in pendingApprovals where approval.session == session.id {
             settle(approval.id, "deny", reason: "session_deleted", at: now)
         }
@@ -241,8 +237,8 @@ extension Relay {
         let name = body.nullable("custom_display_name", atMost: 256)
         let emoji = body.nullable("custom_emoji", atMost: 64)
         try body.check()
-        if let name { installationNames.displayName = name.text }
-        if let emoji { installationNames.emoji = emoji.text }
+        if let name { installation.rename(displayName: name.text) }
+        if let emoji { installation.rename(emoji: emoji.text) }
         publishInstallation(at: now)
         return Array("{}".utf8)
     }
@@ -251,17 +247,17 @@ extension Relay {
         JSONWriter.object { account in
             account.object("user") { $0.field("id", options.user) }
             account.array("installations") { list in
-                list.objectElement { installation in
+                list.objectElement { item in
                     let standing = bridgeStanding
-                    installation.field("id", options.installation)
-                    installation.field("installation_id", options.installation)
-                    installation.field("state", standing.state.rawValue)
-                    installation.field("is_connected", standing.sockets > 0)
-                    installation.field("bridge_version", standing.version)
-                    installation.field("is_revoked", isInstallationRevoked)
-                    installation.field("custom_display_name", installationNames.displayName)
-                    installation.field("custom_emoji", installationNames.emoji)
-                    installation.field("connector", pairings.last { $0.token != nil }?.connector)
+                    item.field("id", options.installation)
+                    item.field("installation_id", options.installation)
+                    item.field("state", standing.state.rawValue)
+                    item.field("is_connected", standing.sockets > 0)
+                    item.field("bridge_version", standing.version)
+                    item.field("is_revoked", installation.isRevoked)
+                    item.field("custom_display_name", installation.names.displayName)
+                    item.field("custom_emoji", installation.names.emoji)
+                    item.field("connector", installation.connector)
                 }
             }
             account.array("sessions") { writeSessions(to: &$0) }

@@ -95,7 +95,7 @@ extension Relay {
 
     private func fileFields(_ session: String, _ target: RequestTarget) throws(Refusal) -> JSONValue {
         if let index = target.parameter("blind_idx") {
-            guard let file = announcedFiles.first(where: { $0.session == session && $0.blindIndex == index }) else {
+            guard let file = chats.file(of: session, blindIndex: index) else {
                 throw Refusal(status: 403, code: "permission_denied", message: "The bridge announced no such file.")
             }
             return .object([

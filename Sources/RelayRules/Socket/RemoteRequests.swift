@@ -26,7 +26,7 @@ extension Relay {
     }
 
     mutating func ask(type: String?, fields: JSONValue) -> String? {
-        guard let socket = socketOrder.last(where: { takesPart($0) }) else { return nil }
+        guard let socket = sockets.ids.last(where: { sockets.takesPart($0) }) else { return nil }
         let id = identifiers.identifier("rpc_")
         let frame = JSONWriter.object { frame in
             frame.field("type", type)
@@ -36,46 +36,28 @@ extension Relay {
                 frame.field(member.name, json: member.value.text)
             }
         }
-        remoteRequests.append(RemoteRequest(id: id, type: type, outcome: .waiting, socket: socket))
-        if remoteRequests.count > options.socket.requestLimit { remoteRequests.removeFirst() }
-        order(socket, .send(frame))
+        sockets.ask(
+            RemoteRequest(id: id, type: type, outcome: .waiting, socket: socket), frame: frame,
+            limit: options.socket.requestLimit)
         return id
     }
 
-    package func remoteRequest(_ id: String) -> RemoteRequest? { remoteRequests.first { $0.id == id } }
-
-    mutating func loseRequests(on socket: SocketID) {
-        for index in remoteRequests.indices
-        where remoteRequests[index].socket == socket && remoteRequests[index].outcome == .waiting {
-            remoteRequests[index].outcome = .lost
-        }
-    }
+    package func remoteRequest(_ id: String) -> RemoteRequest? { sockets.request(id) }
 
     mutating func answerReceived(
         _ frame: JSONValue, type: String, request id: String, on socket: SocketID, at now: Moment
     ) {
-        guard let index = remoteRequests.firstIndex(where: { $0.id == id && $0.outcome == .waiting }) else {
+        guard let request = sockets.request(id), request.outcome == .waiting else {
             return socketBreach(.unknownRequest, "A \(type.prefix(64)) answers no request that waits.", socket, now)
         }
-        let expected = Self.answerType(of: remoteRequests[index].type)
+        let expected = Self.answerType(of: request.type)
         if type != expected {
             socketBreach(.malformedFrame, "The answer has the type \(type.prefix(64)), not \(expected).", socket, now)
         }
-        if let fault = Self.fault(of: frame, answering: remoteRequests[index].type) {
+        if let fault = Self.fault(of: frame, answering: request.type) {
             socketBreach(fault.code, "The answer \(expected) \(fault.sentence).", socket, now)
         }
-        remoteRequests[index].outcome = .answered(Array(frame.text.utf8))
-        forgetOldAnswers()
-    }
-
-    /// Keeps the newest answers, up to a number of bytes; the newest one always.
-    private mutating func forgetOldAnswers() {
-        var bytes = 0
-        for index in remoteRequests.indices.reversed() {
-            guard case .answered(let frame) = remoteRequests[index].outcome else { continue }
-            bytes += frame.count
-            if bytes > options.socket.answerLimit, bytes > frame.count { remoteRequests[index].outcome = .forgotten }
-        }
+        sockets.answered(id, Array(frame.text.utf8), limit: options.socket.answerLimit)
     }
 
     private static func answerType(of request: String?) -> String {

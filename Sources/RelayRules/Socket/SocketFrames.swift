@@ -2,9 +2,7 @@
 // as nothing, and a judge must still see the misspelt one.
 extension Relay {
     package mutating func textReceived(_ text: [UInt8], on id: SocketID, at now: Moment) {
-        guard let socket = sockets[id], socket.manner == .normal || socket.manner == .withoutPings else { return }
-        let isFirst = socket.framesReceived == 0
-        sockets[id]?.framesReceived += 1
+        guard let isFirst = sockets.frameReceived(on: id) else { return }
         let frame: JSONValue
         do throws(JSONFault) { frame = try JSONParser.parse(text) } catch {
             return socketBreach(.malformedFrame, "A frame is no JSON: \(error).", id, now)
@@ -20,8 +18,8 @@ extension Relay {
         }
         switch type {
         case "hello": helloReceived(frame, isFirst: isFirst, on: id, at: now)
-        case "pong": sockets[id]?.pongReceived()
-        case "ping": if takesPart(id) { order(id, .send(Array(#"{"type":"pong"}"#.utf8))) }
+        case "pong": sockets.pongReceived(on: id)
+        case "ping": if sockets.takesPart(id) { sockets.instruct(id, .send(Array(#"{"type":"pong"}"#.utf8))) }
         case "ack": acknowledgementReceived(frame, on: id, at: now)
         default: socketBreach(.unknownFrame, "The relay knows no frame \(type.prefix(64)).", id, now)
         }
@@ -44,8 +42,8 @@ extension Relay {
         guard isFirst else {
             return socketBreach(.lateHello, "The hello came after another frame.", id, now)
         }
-        sockets[id]?.version = version
-        bridgeVersion = version
+        sockets.helloReceived(version: version, on: id)
+        installation.bridgeSaid(version: version)
     }
 
     private mutating func acknowledgementReceived(_ frame: JSONValue, on id: SocketID, at now: Moment) {
@@ -56,11 +54,11 @@ extension Relay {
         case .number(let text): update = text
         default: return socketBreach(.malformedFrame, "The ack has no up_to_update_id.", id, now)
         }
-        guard wasSent(update) else {
+        guard updates.wasSent(update) else {
             return socketBreach(
                 .unknownUpdate, "The ack names the update \(update.prefix(64)), which was never sent.", id, now)
         }
-        if strike(.acknowledgement, among: [.lostAcknowledgement]) != nil { return }
+        if counted(faults.strike(.acknowledgement, among: [.lostAcknowledgement])) != nil { return }
         acknowledge(upTo: update)
         deliverUpdates(at: now)
     }

@@ -11,8 +11,8 @@ extension Relay {
             let target = RequestTarget(request.target)
             try checkURL(target, request, trace, at: now)
             try checkBridgeToken(request, "ws", trace, at: now)
-            drawnForConnection = faultMix?.drawForSocket(.connection)
-            switch takeSocketFault(where: \.isRefusal) ?? drawn(where: \.isRefusal) {
+            faults.drawForConnection()
+            switch counted(faults.strikeConnection(where: \.isRefusal)) {
             case .refused(let status, let code):
                 throw Refusal(status: status, code: code, message: "As asked for.")
             case .page(let page, let status): return page.response(status: status, turn: tally.faults)
@@ -34,34 +34,32 @@ extension Relay {
     package mutating func socketOpened(by request: RawRequest, at now: Moment) -> SocketID {
         tick(at: now)
         let trace = RequestTrace(request.headers, using: &identifiers)
-        lastSocket += 1
-        hadBridge = true
-        let id = SocketID(number: lastSocket)
-        let fault = takeSocketFault(where: \.strikesOpening) ?? drawn(where: \.strikesOpening)
+        installation.bridgeConnected()
+        let fault = counted(faults.strikeConnection(where: \.strikesOpening))
         let token = Self.bearer(request) ?? ""
-        sockets[id] = BridgeSocket(token: token, request: trace.requestID, manner: Self.manner(fault), at: now)
-        socketOrder.append(id)
+        let id = sockets.add(
+            BridgeSocket(token: token, request: trace.requestID, manner: Self.manner(fault), at: now))
         if options.socket.newcomer == .replaces, fault != .joined {
-            for other in socketOrder where other != id {
-                close(other, code: options.socket.replacedCode, "replaced by a newer connection")
+            for other in sockets.ids where other != id {
+                sockets.close(other, code: options.socket.replacedCode, "replaced by a newer connection")
             }
         }
         switch fault {
-        case .acceptedThenClosed(let code): close(id, code: code, "as asked for")
-        case .acceptedThenCut: cut(id)
+        case .acceptedThenClosed(let code): sockets.close(id, code: code, "as asked for")
+        case .acceptedThenCut: sockets.cut(id)
         case .silent: break
         default:
             // The token may have been revoked between the upgrade and now.
-            guard tokens[token] == .good else {
-                close(id, code: options.socket.revokedCode, "the token was revoked")
+            guard installation.standing(of: token) == .good else {
+                sockets.close(id, code: options.socket.revokedCode, "the token was revoked")
                 break
             }
             let ready = JSONWriter.object { frame in
                 frame.field("type", "ready")
                 frame.field("installation_id", options.installation)
             }
-            order(id, .send(ready))
-            if fault == .halfOpen { order(id, .stopReading) }
+            sockets.instruct(id, .send(ready))
+            if fault == .halfOpen { sockets.instruct(id, .stopReading) }
             // `since_update_id` asks for the updates after it (relay.md#delivery-ack-replay).
             if let since = RequestTarget(request.target).parameter("since_update_id") { acknowledge(upTo: since) }
             deliverUpdates(at: now)
@@ -70,72 +68,31 @@ extension Relay {
     }
 
     /// However it ended.
-    package mutating func socketEnded(_ id: SocketID) {
-        sockets[id] = nil
-        socketOrder.removeAll { $0 == id }
-        loseRequests(on: id)
-    }
+    package mutating func socketEnded(_ id: SocketID) { sockets.ended(id) }
 
     /// To be taken after every call of the machine.
-    package mutating func takeSocketInstructions() -> [SocketInstruction] {
-        defer { socketInstructions = [] }
-        return socketInstructions
-    }
+    package mutating func takeSocketInstructions() -> [SocketInstruction] { sockets.takeInstructions() }
 
-    package var socketReports: [SocketReport] {
-        socketOrder.compactMap { id in
-            sockets[id].map {
-                SocketReport(
-                    socket: id, version: $0.version, openedAt: $0.openedAt, updatesSent: $0.updatesSent,
-                    missedPongs: $0.missedPongs, isClosing: $0.isClosing)
-            }
-        }
-    }
+    package var socketReports: [SocketReport] { sockets.reports }
 
     // MARK: What can be asked for
 
-    package mutating func plan(_ fault: SocketFault) { socketFaults.append(fault) }
-    package mutating func forgetSocketFaults() { socketFaults = [] }
+    package mutating func plan(_ fault: SocketFault) { faults.plan(fault) }
+    package mutating func forgetSocketFaults() { faults.forgetSockets() }
 
     /// Closes all sockets. A code that may not be sent cuts them.
     package mutating func closeSockets(code: Int, reason: String) {
-        for id in socketOrder { close(id, code: code, reason) }
+        for id in sockets.ids { sockets.close(id, code: code, reason) }
     }
 
-    package mutating func cutSockets() { socketOrder.forEach { cut($0) } }
+    package mutating func cutSockets() {
+        for id in sockets.ids { sockets.cut(id) }
+    }
 
     /// Nothing more is sent on the open sockets, and input is ignored; half open: not even read.
-    package mutating func silenceSockets(halfOpen: Bool) {
-        for id in socketOrder {
-            sockets[id]?.manner = halfOpen ? .halfOpen : .silent
-            if halfOpen { order(id, .stopReading) }
-        }
-    }
+    package mutating func silenceSockets(halfOpen: Bool) { sockets.silence(halfOpen: halfOpen) }
 
     // MARK: Parts
-
-    func takesPart(_ id: SocketID) -> Bool { sockets[id]?.speaks ?? false }
-
-    mutating func order(_ id: SocketID, _ order: SocketInstruction.Order) {
-        socketInstructions.append(SocketInstruction(socket: id, order: order))
-    }
-
-    mutating func close(_ id: SocketID, code: Int, _ reason: String) {
-        guard sockets[id]?.isClosing == false else { return }
-        guard Self.mayBeSent(code) else { return cut(id) }
-        sockets[id]?.isClosing = true
-        order(id, .close(code: code, reason: reason))
-    }
-
-    private mutating func cut(_ id: SocketID) {
-        sockets[id]?.isClosing = true
-        order(id, .cut)
-    }
-
-    /// RFC 6455, 7.4: the codes that an endpoint may put into a closing frame.
-    static func mayBeSent(_ code: Int) -> Bool {
-        (1000...1003).contains(code) || (1007...1014).contains(code) || (3000...4999).contains(code)
-    }
 
     private static func manner(_ fault: SocketFault.Kind?) -> BridgeSocket.Manner {
         switch fault {
@@ -146,42 +103,15 @@ extension Relay {
         }
     }
 
-    /// What the mix drew at the upgrade, once.
-    private mutating func drawn(where fits: (SocketFault.Kind) -> Bool) -> SocketFault.Kind? {
-        guard let kind = drawnForConnection, fits(kind) else { return nil }
-        drawnForConnection = nil
-        tally.faults += 1
-        return kind
-    }
-
-    /// What is planned for an update, a message, a grant or an acknowledgement, else what the mix draws for it.
-    mutating func strike(_ target: FaultKind.Target, among kinds: [SocketFault.Kind]) -> SocketFault.Kind? {
-        let drawn = faultMix?.drawForSocket(target)
-        if let planned = takeSocketFault(where: { kinds.contains($0) }) { return planned }
-        if drawn != nil { tally.faults += 1 }
-        return drawn
-    }
-
-    mutating func takeSocketFault(where fits: (SocketFault.Kind) -> Bool) -> SocketFault.Kind? {
-        guard let index = socketFaults.firstIndex(where: { fits($0.kind) }) else { return nil }
-        socketFaults[index].count -= 1
-        let kind = socketFaults[index].kind
-        if socketFaults[index].count <= 0 { socketFaults.remove(at: index) }
-        tally.faults += 1
-        return kind
-    }
-
     /// Pings what is due, and resends.
     mutating func tickSockets(at now: Moment) {
-        for id in socketOrder {
-            for beat in sockets[id]?.beats(at: now, options.socket) ?? [] {
-                switch beat {
-                case .ping: order(id, .send(Array(#"{"type":"ping"}"#.utf8)))
-                case .pongMissed:
-                    let seconds = options.socket.pongMilliseconds / 1_000
-                    socketBreach(.missedPong, "A ping was not answered within \(seconds) s.", id, now)
-                case .dead: close(id, code: 4001, "pings were not answered")
-                }
+        for (id, beat) in sockets.beats(at: now, options.socket) {
+            switch beat {
+            case .ping: sockets.instruct(id, .send(Array(#"{"type":"ping"}"#.utf8)))
+            case .pongMissed:
+                let seconds = options.socket.pongMilliseconds / 1_000
+                socketBreach(.missedPong, "A ping was not answered within \(seconds) s.", id, now)
+            case .dead: sockets.close(id, code: 4001, "pings were not answered")
             }
         }
         deliverUpdates(at: now)

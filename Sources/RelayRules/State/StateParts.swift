@@ -137,7 +137,7 @@ extension PendingUpdate {
     }
 }
 
-extension Relay.Interaction {
+extension Chats.Interaction {
     func write(_ id: String, to writer: inout JSONWriter) {
         writer.field("id", id)
         writer.field("session", session)

@@ -47,26 +47,27 @@ struct CallSubject: Sendable {
 
 extension Relay {
     /// The calls after a number, of those that are kept; 0: all of them.
-    package func calls(after number: UInt64) -> ArraySlice<BridgeCall> { callLog.calls(after: number) }
-    package var lastCallNumber: UInt64 { callLog.lastNumber }
+    package func calls(after number: UInt64) -> ArraySlice<BridgeCall> { records.log.calls(after: number) }
+    package var lastCallNumber: UInt64 { records.log.lastNumber }
 
     /// Before the fields are judged: a refused call has a place too. What is longer than any name was sent to fill the memory.
     mutating func noteSubject(_ root: JSONValue) {
-        guard callLog.limit > 0 else { return }
-        callSubject.session = root["session_id"]?.string?.cut(to: 256)
-        callSubject.interaction = root["interaction_id"]?.string?.cut(to: 256)
-        callSubject.message = root["message_id"]?.string?.cut(to: 256)
+        guard records.isWatched else { return }
+        records.note(
+            CallSubject(
+                session: root["session_id"]?.string?.cut(to: 256),
+                interaction: root["interaction_id"]?.string?.cut(to: 256),
+                message: root["message_id"]?.string?.cut(to: 256)))
     }
 
     /// After the answer is made: it names the request.
     mutating func noteCall(_ request: RawRequest, _ exchange: Exchange, at now: Moment) {
-        guard callLog.limit > 0, request.target.hasPrefix("/v1/bridge/") else { return }
-        let subject = callSubject
-        callSubject = CallSubject()
-        let place = subject.message.flatMap { messagePlaces[$0] }
-        let interaction = place.flatMap { sessionStates[$0.session]?.messages[$0.index].interaction }
+        guard records.isWatched, request.target.hasPrefix("/v1/bridge/") else { return }
+        let subject = records.takeSubject()
+        let place = subject.message.flatMap { chats.place(ofMessage: $0) }
+        let interaction = place.flatMap { chats.message(at: $0)?.interaction }
         let answer = exchange.response
-        callLog.add(
+        records.add(
             BridgeCall(
                 number: 0, at: now, method: Self.method(of: request).cut(to: 64),
                 status: exchange.delivery == .connectionReset ? 0 : answer.status,

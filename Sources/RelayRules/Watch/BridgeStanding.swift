@@ -24,31 +24,28 @@ package struct BridgeStanding: Hashable, Sendable {
 
 extension Relay {
     package var bridgeStanding: BridgeStanding {
-        let open = socketOrder.count { sockets[$0]?.isClosing == false }
+        let open = sockets.openCount
         let state: BridgeStanding.State =
-            if isInstallationRevoked || !tokens.values.contains(.good) {
+            if installation.isRevoked || !installation.hasGoodToken {
                 .revoked
             } else if open > 0 || options.hasBridgeInside {
                 .connected
             } else {
-                hadBridge ? .degraded : .never
+                installation.hadBridge ? .degraded : .never
             }
-        return BridgeStanding(state: state, sockets: open, version: bridgeVersion)
+        return BridgeStanding(state: state, sockets: open, version: installation.bridgeVersion)
     }
 
     /// Tells the phone when the bridge has come or gone. `tick` does it; a server calls it after whatever it told the machine.
     package mutating func tellStanding(at now: Moment) {
-        let state = bridgeStanding.state
-        guard state != toldStanding else { return }
-        toldStanding = state
-        publishInstallation(at: now)
+        if installation.tell(bridgeStanding.state) { publishInstallation(at: now) }
     }
 
     /// `installation_updated` has the state and the names that the user gave (relay.md#sse-events).
     mutating func publishInstallation(at now: Moment) {
-        let (installation, state, names) = (options.installation, bridgeStanding.state, installationNames)
+        let (id, state, names) = (options.installation, bridgeStanding.state, installation.names)
         publish("installation_updated", at: now) { data in
-            data.field("installation_id", installation)
+            data.field("installation_id", id)
             data.field("state", state.rawValue)
             data.field("custom_display_name", names.displayName)
             data.field("custom_emoji", names.emoji)

@@ -145,8 +145,6 @@ extension Relay {
     }
 
     package var faultReport: FaultReport {
-        FaultReport(
-            planned: plannedFaults().map { PlannedFault(kind: $0.kind, method: $0.method, left: $0.left) },
-            mix: faultMix.map { ActiveMix(seed: $0.seed, rate: $0.rate, kinds: $0.kinds.map(\.name)) })
+        FaultReport(planned: faults.all, mix: faults.activeMix)
     }
 }

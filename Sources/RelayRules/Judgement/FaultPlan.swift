@@ -1,0 +1,84 @@
+/// The misfortunes to come: those that were asked for, and the mix that draws more of them.
+///
+/// Invariants: a planned fault has at least one strike left, and the oldest that fits strikes first; what the mix drew for a
+/// connection strikes that connection, and once. Each chance is drawn from the mix whether a planned fault comes before it or
+/// not, so that the same seed gives the same faults for the same calls.
+struct FaultPlan: Sendable {
+    private var calls: [Fault] = []
+    private var sockets: [SocketFault] = []
+    private var mix: FaultMix?
+    private var drawnForConnection: SocketFault.Kind?
+
+    var hasCalls: Bool { !calls.isEmpty }
+    var activeMix: ActiveMix? { mix.map { ActiveMix(seed: $0.seed, rate: $0.rate, kinds: $0.kinds.map(\.name)) } }
+
+    /// Oldest first, calls before sockets.
+    var all: [PlannedFault] {
+        calls.map { PlannedFault(kind: $0.kind.name, method: $0.method, left: $0.count) }
+            + sockets.map { PlannedFault(kind: $0.kind.name, method: nil, left: $0.count) }
+    }
+
+    mutating func plan(_ fault: Fault) { calls.append(fault) }
+    mutating func plan(_ fault: SocketFault) { sockets.append(fault) }
+    mutating func use(_ mix: FaultMix) { self.mix = mix }
+
+    mutating func forgetCalls() {
+        calls = []
+        mix = nil
+    }
+
+    mutating func forgetSockets() { sockets = [] }
+
+    // MARK: Calls
+
+    /// What was planned for this call comes before what the mix draws.
+    mutating func strike(call method: String) -> Fault.Kind? {
+        let drawn = mix?.drawForCall()
+        return takeCall { $0 == nil || $0 == method } ?? drawn
+    }
+
+    /// A fault that names its address.
+    mutating func strike(address name: String) -> Fault.Kind? { takeCall { $0 == name } }
+
+    private mutating func takeCall(where strikes: (String?) -> Bool) -> Fault.Kind? {
+        guard let index = calls.firstIndex(where: { strikes($0.method) }) else { return nil }
+        calls[index].count -= 1
+        let kind = calls[index].kind
+        if calls[index].count <= 0 { calls.remove(at: index) }
+        return kind
+    }
+
+    // MARK: Connections and updates
+
+    /// Another connection comes: the mix draws what strikes it.
+    mutating func drawForConnection() { drawnForConnection = mix?.drawForSocket(.connection) }
+
+    /// What is planned for a connection, else what the mix drew for this one.
+    mutating func strikeConnection(where fits: (SocketFault.Kind) -> Bool) -> SocketFault.Kind? {
+        if let planned = takeSocket(where: fits) { return planned }
+        guard let kind = drawnForConnection, fits(kind) else { return nil }
+        drawnForConnection = nil
+        return kind
+    }
+
+    /// What is planned for a grant or an acknowledgement, else what the mix draws for it.
+    mutating func strike(_ target: FaultKind.Target, among kinds: [SocketFault.Kind]) -> SocketFault.Kind? {
+        let drawn = mix?.drawForSocket(target)
+        return takeSocket { kinds.contains($0) } ?? drawn
+    }
+
+    /// One of each kind that is planned, and what the mix draws.
+    mutating func strikes(on target: FaultKind.Target, among kinds: [SocketFault.Kind]) -> [SocketFault.Kind] {
+        var struck = kinds.filter { kind in takeSocket { $0 == kind } != nil }
+        if let drawn = mix?.drawForSocket(target) { struck.append(drawn) }
+        return struck
+    }
+
+    private mutating func takeSocket(where fits: (SocketFault.Kind) -> Bool) -> SocketFault.Kind? {
+        guard let index = sockets.firstIndex(where: { fits($0.kind) }) else { return nil }
+        sockets[index].count -= 1
+        let kind = sockets[index].kind
+        if sockets[index].count <= 0 { sockets.remove(at: index) }
+        return kind
+    }
+}
