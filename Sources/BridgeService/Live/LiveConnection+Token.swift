@@ -67,7 +67,7 @@ extension Secret {
 extension LiveConnection {
     /// Another token, from now on.
     package func use(_ new: Secret) {
-        let step = token.withLock { $0.use(new, hasOpenTurns: hasOpenTurns, at: clock.now) }
+        let step = step(to: new)
         switch step {
         case .none: break
         case .move: move(to: new)
@@ -81,6 +81,16 @@ extension LiveConnection {
             runner?.tell { bridge, now in bridge.leavesInstallation(at: now) }
             token.withLock { $0.farewell?.hasBegun = true }
             endFarewell()
+        }
+    }
+
+    /// The lock of the runner comes before the token's, as for what the agent says: a run is mirrored under both.
+    private func step(to new: Secret) -> TokenState.Step {
+        let isAccepting = condition.withLock { !$0.accepting.isEmpty }
+        guard let runner else { return token.withLock { $0.use(new, hasOpenTurns: isAccepting, at: clock.now) } }
+        return runner.ask { bridge in
+            let hasOpenTurns = isAccepting || bridge.openTurns > 0
+            return token.withLock { $0.use(new, hasOpenTurns: hasOpenTurns, at: clock.now) }
         }
     }
 
@@ -153,7 +163,8 @@ extension LiveConnection {
         let restored = settings[Self.installationSetting].map { Substring(decoding: $0, as: UTF8.self) }
         let current = token.withLock { state in
             state.restored = restored
-            return state.token?.installation
+            // A token without one says nothing of its installation.
+            return state.token.flatMap { $0.text.contains(":") ? $0.installation : nil }
         }
         guard let current, current != restored else { return false }
         return restored != nil
