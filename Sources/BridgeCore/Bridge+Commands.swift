@@ -117,8 +117,15 @@ extension Bridge {
     /// A question that a Stop refuses, and that the agent still lists: it belongs to a turn that is over, not to the one that the
     /// session is at work on now.
     func isBeingDenied(_ signal: RunSignal) -> Bool {
-        guard !obligations.isEmpty, case .approvalRequested(let request) = signal.event else { return false }
-        return obligations.owes(Obligation.name(ofDenial: request.id))
+        guard !obligations.isEmpty else { return false }
+        let approval: ApprovalID
+        switch signal.event {
+        case .approvalRequested(let request): approval = request.id
+        // An early gateway's list says first that the run waits for it.
+        case .paused(let call): approval = call.approval
+        case .started, .text, .tool, .approvalSettled, .retrying, .finished, .failed: return false
+        }
+        return obligations.owes(Obligation.name(ofDenial: approval))
     }
 
     /// Drops them, whatever their outcome: they have no caller any more.

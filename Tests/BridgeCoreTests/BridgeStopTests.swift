@@ -252,6 +252,11 @@ struct BridgeStopTests {
         bridge.timePassed(at: .at(5))
         bridge.turnBegins(Self.second, at: .at(6))
         bridge.agentBack(at: .at(7))
+        // The list of an early gateway says first that the run waits for it.
+        let paused = PausedCall(call: nil, approval: ApprovalID("a1"))
+        bridge.agentSays(RunSignal(run: nil, session: AgentSession("chat"), event: .paused(paused)), at: .at(7))
+        let isExpected = bridge.turn(TurnID("int_2"))?.expects(RunID("exec-approval-followup:a1"))
+        #expect(isExpected == false)
         let request = RunSignal(
             run: nil, session: AgentSession("chat"),
             event: .approvalRequested(ApprovalRequest(id: ApprovalID("a1"), subject: .exec, title: "Run")))
