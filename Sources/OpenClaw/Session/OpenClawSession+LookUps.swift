@@ -75,8 +75,11 @@ extension OpenClawSession {
             let finding = OpenClawHistory.finding(of: question(about: run), in: payload)
             lookUps[run]?.finding = finding
             if let next = finding.followUp, let session = lookUps[run]?.session {
+                // Whose end was not heard says first what it said itself: the follow-up's text goes behind that.
+                let isNews = self.runs[run] != nil && finding.hasText
+                if isNews { finish(run, .ended(finding.end(inParagraphs: decoder.tellsNewestSegment)), at: now) }
                 followsUp(next.run, next.text, in: session, at: now)
-                finish(run, .running(text: nil), at: now)
+                if !isNews { finish(run, .running(text: nil), at: now) }
                 ended(run)
                 continue
             }

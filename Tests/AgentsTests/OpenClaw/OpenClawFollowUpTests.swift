@@ -26,7 +26,7 @@ struct OpenClawFollowUpTests {
         rows: [RunEnd.Row("May I?"), RunEnd.Row("Rebooted.", beginsParagraph: true)], includesFollowUp: true)
 
     /// The first run has ended with its question, the second goes on.
-    private static func live(_ era: Era) -> OpenClawConversation {
+    private static func live(_ era: Era, endsFirst: Bool = true) -> OpenClawConversation {
         let talk = Talk(era: era)
         talk.goLiveWithRun()
         talk.event(
@@ -35,7 +35,7 @@ struct OpenClawFollowUpTests {
             {"runId":"r1","seq":5,"stream":"tool","sessionKey":"\(Talk.key)","data":{"phase":"result","name":"exec",\
             "toolCallId":"c1","result":{"details":{"status":"approval-pending","approvalId":"ap-1"}}}}
             """)
-        talk.chat("final", "May I?")
+        if endsFirst { talk.chat("final", "May I?") }
         talk.send("r2", text: "Second?")
         talk.answer("chat.send", #"{"runId":"r2","status":"started"}"#)
         talk.clear()
@@ -100,6 +100,19 @@ struct OpenClawFollowUpTests {
         #expect(
             talk.observations == [
                 .said(next, .text(.snapshot("Reboo"))), .lookedUp(RunID("r1"), .running(text: nil)),
+            ])
+    }
+
+    @Test("a follow-up that began unseen, behind an end that nobody heard, comes after what the run said")
+    func underWayBehindAnUnheardEnd() {
+        let talk = Self.live(.e4, endsFirst: false)
+        let next = Self.followUp("ap-1")
+        let more = #","sessionInfo":{"activeRunIds":["\#(next)"]},"inFlightRun":{"runId":"\#(next)","text":"Reboo"}"#
+        talk.lookUp("r1")
+        talk.answer("chat.history", Talk.history(Self.asked + [Self.second], more: more))
+        #expect(
+            talk.observations == [
+                .lookedUp(RunID("r1"), .ended(RunEnd(text: "May I?"))), .said(next, .text(.snapshot("Reboo"))),
             ])
     }
 
