@@ -1,4 +1,5 @@
 package import BridgeModel
+import CSQLite
 import Glibc
 
 /// Tidying a journal that no bridge has open. The caller sees to it that none does.
@@ -34,7 +35,7 @@ package enum JournalCleaning {
             let folding = Folding(database: database)
             while let greatest = try folding.unfolded() { try folding.foldOld(upTo: greatest) }
             // From now on it can give room back by itself.
-            let remedy = shrink(database, by: "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", Self.run)
+            let remedy = try shrink(database, by: "PRAGMA auto_vacuum = INCREMENTAL; VACUUM", Self.run)
             return Outcome(
                 turnsForgotten: Int(turns - (try database.integer(count) ?? 0)), bytesBefore: bytes,
                 bytesAfter: try size(database), remedy: remedy)
@@ -66,17 +67,21 @@ package enum JournalCleaning {
             try database.run("DELETE FROM stops WHERE connection = ?", connection)
             try database.run("DELETE FROM settings WHERE connection = ?", connection)
             try database.run("COMMIT")
-            return (Int(turns), shrink(database, by: "VACUUM", vacuum))
+            return (Int(turns), try shrink(database, by: "VACUUM", vacuum))
         } catch { throw error.failure }
     }
 
-    /// What was asked is done and committed by now: a disk without room for the copy is no failure of it.
-    private static func shrink(_ database: Database, by script: String, _ vacuum: Vacuum) -> String? {
+    /// What was asked is done and committed by now: a disk without room for the copy is no failure of it. Anything else is.
+    private static func shrink(
+        _ database: Database, by script: String, _ vacuum: Vacuum
+    ) throws(DatabaseError) -> String? {
         do throws(DatabaseError) {
             try vacuum(database, script)
             _ = try database.checkpoint(truncating: true)
             return nil
         } catch {
+            // SQLite says of some full disks only that it could not write.
+            guard [SQLITE_FULL, SQLITE_IOERR].contains(error.code) else { throw error }
             return "\(database.path) keeps its size: \(error.words); make room on its disk, or name one that has it in "
                 + "SQLITE_TMPDIR, and run: sophon-bridge journal clean"
         }

@@ -1,4 +1,5 @@
 import BridgeModel
+import CSQLite
 import FoundationEssentials
 import Glibc
 import Locking
@@ -153,5 +154,18 @@ struct RoomTests {
         #expect(outcome.turns == 8)
         #expect(outcome.remedy?.contains("make room") == true)
         #expect(try JournalReader(directory: folder.path).summary().connections.isEmpty)
+    }
+
+    @Test("a damaged file is no want of room")
+    func damaged() throws {
+        let journal = try folder.open()
+        _ = try journal.connection(Sample.main).write([Sample.turn("t", "text")])
+        journal.close()
+        let failure = #expect(throws: JournalFailure.self) {
+            try JournalCleaning.forget(Sample.main, directory: folder.path) { database, _ throws(DatabaseError) in
+                throw DatabaseError(code: SQLITE_CORRUPT, words: "malformed", path: database.path)
+            }
+        }
+        #expect(failure?.code == .damaged)
     }
 }
