@@ -40,8 +40,9 @@ package protocol LiveAgent: Sendable {
     /// The certificates of a private authority, for its sockets.
     var authorityFile: String? { get }
 
-    /// What `doctor` finds, in the order in which it looks.
-    func examine(_ examiner: any LinkExaminer, tell: (DoctorFinding) -> Void)
+    /// What `doctor` finds, in the order in which it looks. `cover` takes each secret before anything may name it.
+    func examine(
+        _ examiner: any LinkExaminer, cover: @escaping @Sendable (Secret) -> Void, tell: (DoctorFinding) -> Void)
 }
 
 /// What the files said, and the link that is made of it.

@@ -109,7 +109,9 @@ extension OpenClawSettings {
 // MARK: Doctor
 
 extension OpenClawAgent {
-    package func examine(_ examiner: any LinkExaminer, tell: (DoctorFinding) -> Void) {
+    package func examine(
+        _ examiner: any LinkExaminer, cover: @escaping @Sendable (Secret) -> Void, tell: (DoctorFinding) -> Void
+    ) {
         let name = context.connection.text
         let values = self.values
         if let finding = installation(values, isElsewhere: address.map { !$0.isPrivate } ?? false) { tell(finding) }
@@ -125,6 +127,7 @@ extension OpenClawAgent {
         }
         do {
             let session = try introductionAsItStands(to: found, tell)
+            for secret in session.secrets { cover(secret) }
             let judge = GatewayJudge()
             let verdict = try examiner.verdict(
                 of: OpenClawSession(session), authorityFile: values.authorityFile, judge: { judge.hear($0) })

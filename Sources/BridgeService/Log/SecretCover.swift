@@ -22,7 +22,9 @@ package final class SecretCover: Sendable {
         // As it stands in a document of JSON.
         let escaped = String(JSONText.string(text).text.dropFirst().dropLast())
         secrets.withLock { secrets in
-            for form in Set([text, escaped]) where !secrets.contains(form) {
+            for form in Set([text, escaped]) {
+                // One that is in force is made known again and again, and stays among the newest.
+                secrets.removeAll { $0 == form }
                 if secrets.count >= Self.limit { secrets.removeFirst() }
                 secrets.append(form)
             }

@@ -13,10 +13,10 @@ struct DoctorAgent {
         self.configuration = configuration
     }
 
-    func check(_ tell: (DoctorFinding) -> Void) {
+    func check(_ cover: @escaping @Sendable (Secret) -> Void, _ tell: (DoctorFinding) -> Void) {
         let agents = AgentRegistry.all
         if let agent = agents.live(connection, in: configuration, clock: SystemClock()) {
-            return agent.examine(Waiting(), tell: tell)
+            return agent.examine(Waiting(), cover: cover, tell: tell)
         }
         tell(
             DoctorFinding(

@@ -28,10 +28,12 @@ struct DoctorCommand {
         let names = loaded.configuration.connections.map(\.name.text).joined(separator: ", ")
         tell(DoctorFinding(.config, .ok, "the configuration has no fault; connections: \(names)"))
         let running = checkState(loaded.configuration.stateDirectory, tell)
+        let secrets = output.secrets
+        let cover: @Sendable (Secret) -> Void = { secrets.cover($0) }
         for connection in loaded.configuration.connections {
             let status = running?.connections.first { $0.name == connection.name.text }
-            DoctorRelay(connection, loaded.configuration, running: status).check(tell)
-            DoctorAgent(connection, loaded.configuration).check(tell)
+            DoctorRelay(connection, loaded.configuration, running: status).check(cover, tell)
+            DoctorAgent(connection, loaded.configuration).check(cover, tell)
         }
         try end(report.withLock { $0 })
     }

@@ -23,8 +23,10 @@ struct DoctorRelay {
 
     private var name: String { connection.name.text }
 
-    func check(_ tell: (DoctorFinding) -> Void) {
+    /// `cover` takes the token before an answer can repeat it.
+    func check(_ cover: (Secret) -> Void, _ tell: (DoctorFinding) -> Void) {
         let token = credentials(tell)
+        if let token { cover(token) }
         let answer = health()
         let relay = DoctorFinding.relay(answer, address: connection.relay.address, connection: name)
         tell(relay)

@@ -217,6 +217,17 @@ struct StatusTests {
         #expect(secrets.covered(JSONText.string("inst_1:s_\"quoted\"_secret!").text) == "\"***!\"")
     }
 
+    @Test("a secret that is made known again stays covered, however many come after it")
+    func secretInForce() {
+        let secrets = SecretCover()
+        let inForce = Secret("inst_1:s_in_force")
+        for number in 0..<1_000 {
+            if number % 400 == 0 { secrets.cover(inForce) }
+            secrets.cover(Secret("inst_1:s_\(number)_other"))
+        }
+        #expect(secrets.covered(inForce.text) == "***")
+    }
+
     @Test("a journal that keeps its size is shown with the remedy")
     func journalRemedy() {
         let board = board()
