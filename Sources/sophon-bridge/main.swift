@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 import BridgeService
 import Commands
@@ -48,6 +49,10 @@ do {
     output.event("error", [("code", .number(Int(failure.code.rawValue))), ("message", .string(failure.message))])
     output.say("sophon-bridge: \(failure.message)")
     output.leave(failure.code)
+} catch let fault as AgentFault {
+    output.event("error", [("code", .number(Int(fault.exitCode))), ("message", .string(fault.message))])
+    output.say("sophon-bridge: \(fault.message)")
+    output.leave(fault.exitCode)
 } catch let mistake as UsageError {
     output.event("error", [("code", .number(Int(ExitCode.usage.rawValue))), ("message", .string(mistake.message))])
     output.say("sophon-bridge: \(mistake)")

@@ -43,6 +43,15 @@ class DoctorTests(Scenarios):
                 self.assertNotIn(secret, outcome.out + outcome.err + people.out + people.err)
 
     @scenario(60)
+    async def test_without_a_place_for_the_device_s_key_a_start_is_a_mistake_of_the_configuration(self):
+        async with Stage("E3", start=False) as stage:
+            outcome = await say(stage, "run", "--json", without=("SOPHON_CONFIG_DIR",), HOME="", SOPHON_BOT_TOKEN=stage.relay.token)
+            # systemd starts it again after any other code.
+            self.assertEqual(outcome.code, 2, outcome)
+            self.assertIn("set HOME or SOPHON_CONFIG_DIR", outcome.err)
+            self.assertEqual([event["code"] for event in lines_of(outcome.out) if event["event"] == "error"], [2])
+
+    @scenario(60)
     async def test_doctor_beside_a_running_bridge_takes_nothing_from_it(self):
         async with Stage("E3") as stage:
             turn = stage.ask("on", Say(words("before")), Hold("doctor"), Say(words("after")))
