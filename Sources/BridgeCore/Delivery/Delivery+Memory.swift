@@ -8,8 +8,8 @@ extension Delivery {
 
     mutating func count(_ slot: Int) {
         let bytes = lanes[slot].heldBytes
-        heldBytes += bytes - lanes[slot].countedBytes
-        lanes[slot].countedBytes = bytes
+        heldBytes += bytes - lanes[slot].ledger.countedBytes
+        lanes[slot].ledger.countedBytes = bytes
     }
 
     /// Over the bound the fullest lane gives way, until seven eighths are reached or nothing is left that may be cut.
@@ -25,7 +25,10 @@ extension Delivery {
         var changed: Set<Int> = []
         defer { for slot in changed.sorted() { refile(slot, at: now) } }
         while heldBytes > bound / 8 * 7 {
-            guard let fullest = slotsLeft.max(by: { (lanes[$0].countedBytes, $0) < (lanes[$1].countedBytes, $1) })
+            guard
+                let fullest = slotsLeft.max(by: {
+                    (lanes[$0].ledger.countedBytes, $0) < (lanes[$1].ledger.countedBytes, $1)
+                })
             else {
                 return
             }

@@ -11,7 +11,7 @@ extension Delivery {
         let now = time.read(instant)
         stopped = nil
         isLeaving = leaving
-        if !leaving { withOldToken = Set(lanes.indices.filter { lanes[$0].state == .underWay }) }
+        if !leaving { withOldToken = Set(lanes.indices.filter { lanes[$0].isUnderWay }) }
         for index in buckets.indices { buckets[index].renew(at: now) }
     }
 

@@ -69,8 +69,8 @@ package struct Delivery: Sendable {
             let lane = lanes[slot]
             lanes[slot] = Lane(
                 restoring: lane.record, windowEnds: lane.windowEnds, at: time.latest)
-            lanes[slot].textHold = settings.textHold
-            lanes[slot].countedBytes = lane.countedBytes
+            lanes[slot].preview.hold = settings.textHold
+            lanes[slot].ledger.countedBytes = lane.ledger.countedBytes
             refile(slot, at: time.latest)
         }
     }
@@ -135,7 +135,7 @@ package struct Delivery: Sendable {
 
     /// The turn is closed. What the lane still has to say is said, then it goes away.
     package mutating func closeLane(_ turn: TurnID) {
-        change(turn, at: time.latest) { lane, _ in lane.isClosing = true }
+        change(turn, at: time.latest) { lane, _ in lane.close() }
     }
 
     // MARK: - Whether the relay takes anything
@@ -246,7 +246,7 @@ package struct Delivery: Sendable {
             slot = lanes.count
             lanes.append(lane)
         }
-        lanes[slot].textHold = settings.textHold
+        lanes[slot].preview.hold = settings.textHold
         slots[lane.address.turn] = slot
         refile(slot, at: now)
     }
@@ -294,16 +294,16 @@ package struct Delivery: Sendable {
             let own = since + settings.openTarget
             time = lanes[slot].endSince.map { min(own, $0 + settings.endTarget) } ?? own
         case .text, .taskStarted, .taskProgress, .taskEnded, .approval:
-            time = max(since, lanes[slot].servedAt ?? since)
+            time = max(since, lanes[slot].ledger.servedAt ?? since)
         }
-        return DeliveryLines.Key(rank: rank, time: time, served: lanes[slot].served)
+        return DeliveryLines.Key(rank: rank, time: time, served: lanes[slot].ledger.served)
     }
 
     private mutating func remove(_ slot: Int) {
         lines.leave(slot)
         lines.setTimer(slot, to: nil)
         slots[lanes[slot].address.turn] = nil
-        heldBytes -= lanes[slot].countedBytes
+        heldBytes -= lanes[slot].ledger.countedBytes
         lanes[slot] = .vacant
         freeSlots.append(slot)
         #if PLANTED_FAULTS
@@ -343,8 +343,8 @@ package struct Delivery: Sendable {
         turns += 1
         if let line = lines.line(of: slot) { lines.served(line) }
         if lanes[slot].frozen == nil { calls += 1 }
-        lanes[slot].served = turns
-        lanes[slot].servedAt = now
+        lanes[slot].ledger.served = turns
+        lanes[slot].ledger.servedAt = now
         #if PLANTED_FAULTS
             if PlantedFault.laneStarves.isPlanted { favourite = slot }
         #endif

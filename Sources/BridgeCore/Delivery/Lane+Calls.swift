@@ -14,26 +14,21 @@ extension Lane {
     mutating func readiness(at now: Instant) -> Readiness {
         switch state {
         case .underWay, .refused, .gone: return .nothing
-        case .resting(let until):
-            guard let frozen else { return .nothing }
-            var earliest = until
-            if frozen.tried.kind == .text, let hold = holdEnds, !frozen.tried.mayHaveLanded {
-                // It was refused for the rate, so it is not there, and the end carries it.
-                if now >= hold {
-                    giveUpBeforeEnd()
-                    return readiness(at: now)
-                }
-                earliest = min(until, hold)
+        case .resting(let frozen, let until):
+            // Text that was refused for the rate is not there, and the end carries it.
+            let mayGiveUp = frozen.tried.kind == .text && !frozen.tried.mayHaveLanded
+            let hold = mayGiveUp ? holdEnds : nil
+            if let hold, now >= hold {
+                giveUpBeforeEnd()
+                return readiness(at: now)
             }
-            if now < until { return .waits(until: earliest) }
-            return .ready(
-                frozen.tried.kind, rank(of: frozen.tried.kind), since: frozen.since,
-                again: frozen.tried.kind == .text && !frozen.tried.mayHaveLanded ? holdEnds : nil)
+            if now < until { return .waits(until: hold.map { min(until, $0) } ?? until) }
+            return .ready(frozen.tried.kind, rank(of: frozen.tried.kind), since: frozen.since, again: hold)
         case .idle:
             if let hold = holdEnds, now >= hold { stopPreview() }
             guard let (kind, since) = queue.firstKind else { return .nothing }
             guard kind == .text else { return .ready(kind, rank(of: kind), since: since, again: nil) }
-            let ready = pace.readyAt(now)
+            let ready = preview.readyAt(now)
             if ready > now { return .waits(until: min(ready, holdEnds ?? ready)) }
             // A delta from before a restart may be there already: it is not given up for the end's sake.
             return .ready(kind, rank(of: kind), since: since, again: holdEnds.flatMap { $0 > now ? $0 : nil })
@@ -43,15 +38,19 @@ extension Lane {
     /// Tries the next call, or the resting one again. Only when `readiness` said that there is one.
     mutating func begin(_ call: @autoclosure () -> CallID, number: UInt64, at now: Instant) -> CallAttempt {
         var body: [UInt8]?
-        var frozen = self.frozen ?? freeze(as: call(), at: now, body: &body)
+        var frozen: Frozen
+        if case .resting(let resting, _) = state {
+            frozen = resting
+        } else {
+            frozen = freeze(as: call(), at: now, body: &body)
+        }
         frozen.attempts += 1
         frozen.number = number
         frozen.firstTried = frozen.firstTried ?? now
         #if PLANTED_FAULTS
             if PlantedFault.retryRecoalesces.isPlanted, frozen.attempts > 1 { recoalesce(&frozen) }
         #endif
-        self.frozen = frozen
-        state = .underWay
+        state = .underWay(frozen)
         return CallAttempt(
             call: frozen.call, turn: address.turn, name: frozen.name, payload: frozen.payload,
             attempt: frozen.attempts, durability: frozen.isStored ? nil : frozen.tried.kind.durability,
@@ -60,7 +59,7 @@ extension Lane {
 
     /// The call behind the one under way, to make its body of while the relay is at work; nil when that may still change.
     mutating func callAhead(behind call: CallID) -> RelayCall? {
-        guard state == .underWay, frozen?.call == call, let next = queue.firstFixed else { return nil }
+        guard case .underWay(let frozen) = state, frozen.call == call, let next = queue.firstFixed else { return nil }
         let relayCall = relayCall(next.post, next.entry)
         ahead = PreparedCall(call: relayCall, key: next.key)
         return relayCall
@@ -72,9 +71,10 @@ extension Lane {
 
     /// The call could not be saved, so it did not leave: it is as if it had not been tried.
     mutating func couldNotSave(until: Instant) {
-        frozen?.attempts -= 1
-        if frozen?.attempts == 0, frozen?.isStored == false { frozen?.firstTried = nil }
-        state = .resting(until: until)
+        guard case .underWay(var frozen) = state else { return }
+        frozen.attempts -= 1
+        if frozen.attempts == 0, !frozen.isStored { frozen.firstTried = nil }
+        state = .resting(frozen, until: until)
     }
 
     /// What is asked about the call under way when its answer comes.
@@ -87,7 +87,7 @@ extension Lane {
 
     /// Nil when that call is not under way. It changes nothing; `mutating` spares a copy of the lane.
     mutating func returned(_ call: CallID) -> Returned? {
-        guard state == .underWay, let frozen, frozen.call == call else { return nil }
+        guard case .underWay(let frozen) = state, frozen.call == call else { return nil }
         var tried = frozen.tried
         tried.endWaits = endSince != nil
         return Returned(turn: address.turn, name: frozen.name, number: frozen.number, tried: tried)
@@ -98,26 +98,25 @@ extension Lane {
         _ decision: RetryDecision, tried: RetryPolicy.Tried, wasTold: Bool, at now: Instant,
         into reports: inout [PostReport]
     ) {
-        frozen?.tried = tried
-        frozen?.wasTold = wasTold
-        guard state == .underWay, let call = frozen else { return }
+        guard case .underWay(var call) = state else { return }
+        call.tried = tried
+        call.wasTold = wasTold
         if case .retry(let wait) = decision {
-            frozen?.isStored = true
-            state = .resting(until: now + wait)
+            call.isStored = true
+            state = .resting(call, until: now + wait)
             return
         }
         if case .stopConnection = decision {
             // Nothing is sent any more; the call stays what it was, for whoever takes the lane up again.
-            state = .resting(until: now)
+            state = .resting(call, until: now)
             return
         }
         if case .askTurn(var refusal) = decision {
-            state = .refused
+            state = .refused(call)
             refusal.text = call.wholeText
             reports.append(.refused(call.name, refusal))
             return
         }
-        frozen = nil
         state = .idle
         switch decision {
         case .delivered(let receipt):
@@ -156,12 +155,14 @@ extension Lane {
     /// Until when text may hold back the end: text that waited for its bubble gets its time from then on.
     private var holdEnds: Instant? {
         guard let endSince, bubble != .awaited else { return nil }
-        return max(endSince, bubbleSince ?? endSince) + textHold
+        var since = endSince
+        if case .known(_, let known?) = bubble { since = max(since, known) }
+        return since + preview.hold
     }
 
     /// The rank of the most urgent call from the next on.
     private func rank(of kind: PostKind) -> DeliveryRank {
-        let own: DeliveryRank = kind == .text && pace.count == 0 ? .firstText : kind.rank
+        let own: DeliveryRank = kind == .text && preview.deltas == 0 ? .firstText : kind.rank
         guard let behind = queue.mostUrgent else { return own }
         return min(own, behind)
     }
@@ -171,7 +172,7 @@ extension Lane {
             return freeze(text: text.text, since: text.since, as: call, at: now)
         }
         guard let entry = queue.removeFirst() else { preconditionFailure("a lane without a post was given a try") }
-        if entry.kind == .end { endSince = nil }
+        if entry.kind == .end { end.leave() }
         var tried = RetryPolicy.Tried(kind: entry.kind, deadline: deadline(of: entry))
         switch entry.content {
         case .stored(let stored):
@@ -199,12 +200,10 @@ extension Lane {
     }
 
     private mutating func freeze(text: String, since: Instant, as call: CallID, at now: Instant) -> Frozen {
-        streamed += text.utf8.count
-        deltas += 1
-        pace.sent(at: now)
-        let key = keys.delta(epoch: epoch, number: deltas)
+        preview.sent(text, at: now)
+        let key = keys.nextDelta()
         return Frozen(
-            call: call, name: .text(endOffset: streamed),
+            call: call, name: .text(endOffset: preview.streamed),
             payload: .fresh(.sendMessageDelta(SendMessageDelta(message: message, delta: text, key: key))),
             since: since, tried: RetryPolicy.Tried(kind: .text, deadline: windowEnds),
             bytes: HeldBytes.entryCost + text.utf8.count)
@@ -214,8 +213,7 @@ extension Lane {
         #if PLANTED_FAULTS
             if PlantedFault.placeholderNotAwaited.isPlanted { return }
         #endif
-        bubble = .known(message)
-        bubbleSince = now
+        bubble = .known(message, since: now)
     }
 
     /// Text, tasks and the end are taken only behind an open, and an open that fails takes them with it.
@@ -224,7 +222,7 @@ extension Lane {
             // It is to be caught by the relay, not here.
             if PlantedFault.planted != nil, case .awaited = bubble { return MessageID(address.turn.text) }
         #endif
-        guard case .known(let message) = bubble else { preconditionFailure("a post went ahead of its bubble") }
+        guard case .known(let message, _) = bubble else { preconditionFailure("a post went ahead of its bubble") }
         return message
     }
 
@@ -243,44 +241,45 @@ extension Lane {
         case .open:
             // One space: the relay refused an empty placeholder (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one).
             return .sendMessage(
-                SendMessage(session: session, interaction: interaction, text: " ", key: keys.open(form: entry.form)))
+                SendMessage(
+                    session: session, interaction: interaction, text: " ", key: keys.fixed.open(form: entry.form)))
         case .text(let text):
             return .sendMessageDelta(
-                SendMessageDelta(message: message, delta: text, key: keys.delta(epoch: epoch, number: deltas)))
+                SendMessageDelta(message: message, delta: text, key: keys.lastDelta))
         case .taskStarted(let start):
             return .createTask(
                 CreateTask(
                     session: session, interaction: interaction, task: start.task, kind: start.kind,
-                    label: start.label, arguments: start.arguments, key: entry.key ?? keys.taskStart(start.task)))
+                    label: start.label, arguments: start.arguments, key: entry.key ?? keys.fixed.taskStart(start.task)))
         case .taskProgress(let progress):
-            updates += 1
             return .updateTask(
                 UpdateTask(
                     session: session, interaction: interaction, task: progress.task, label: progress.label,
                     percent: progress.percent, partialResult: progress.partialResult,
-                    key: keys.taskUpdate(progress.task, epoch: epoch, number: updates)))
+                    key: keys.nextUpdate(of: progress.task)))
         case .taskEnded(let end):
             return .finishTask(
                 FinishTask(
                     session: session, interaction: interaction, task: end.task, name: end.name, status: end.status,
-                    label: end.label, error: end.error, result: end.result, key: entry.key ?? keys.taskEnd(end.task)))
+                    label: end.label, error: end.error, result: end.result,
+                    key: entry.key ?? keys.fixed.taskEnd(end.task)))
         case .approval(let card):
             return .requestApproval(
                 RequestApproval(
                     session: session, interaction: interaction, approval: card.approval, slug: card.slug,
                     action: card.action, toolCall: card.toolCall, title: card.title, severity: card.severity,
                     command: card.command, host: card.host, message: card.message,
-                    key: keys.approval(card.approval, form: entry.form)))
+                    key: keys.fixed.approval(card.approval, form: entry.form)))
         case .end(let end):
             return .sendMessageEnd(
                 SendMessageEnd(
                     message: message, text: end.text, usage: end.usage, finishReason: end.finishReason,
-                    key: keys.end(form: entry.form)))
+                    key: keys.fixed.end(form: entry.form)))
         case .message(let whole):
             return .sendMessage(
                 SendMessage(
                     session: session, interaction: nil, text: whole.text, usage: whole.usage,
-                    key: keys.message(whole.part, form: entry.form)))
+                    key: keys.fixed.message(whole.part, form: entry.form)))
         }
     }
 
@@ -291,8 +290,7 @@ extension Lane {
         let left = leaveInteraction()
         guard case .approval = call.name else { return left }
         guard case .fresh(.requestApproval(let request)) = call.payload, request.interaction != nil else {
-            frozen = call
-            state = .refused
+            state = .refused(call)
             return left + [.refused(call.name, PostRefusal(.interactionExpired))]
         }
         let card = ApprovalCard(

@@ -20,7 +20,7 @@ extension Lane {
     private var nextTried: Instant? {
         switch state {
         // One that the relay said no to each time is not there: its key is as good as new.
-        case .resting: frozen?.tried.mayHaveLanded == true ? frozen?.firstTried : nil
+        case .resting(let call, _): call.tried.mayHaveLanded ? call.firstTried : nil
         case .idle: queue.firstStored?.triedAt
         case .underWay, .refused, .gone: nil
         }
@@ -30,11 +30,10 @@ extension Lane {
         var reports: [PostReport] = []
         while hasForgottenCall(at: now) {
             guard let name = frozen?.name ?? queue.firstStored?.name else { break }
-            if frozen != nil {
-                frozen = nil
+            if case .resting = state {
                 state = .idle
             } else if queue.removeFirst()?.kind == .end {
-                endSince = nil
+                end.leave()
             }
             switch name {
             case .text: stopPreview()
@@ -53,9 +52,8 @@ extension Lane {
     /// Nothing may carry the interaction any more, and nothing needs the bubble.
     mutating func leaveInteraction() -> [PostReport] {
         isWindowOpen = false
-        isEnded = true
-        isPreviewOver = true
-        endSince = nil
+        end = .taken
+        preview.stop()
         queue.leaveInteraction()
         return [.windowClosed]
     }

@@ -29,87 +29,25 @@ package enum LaneBounds {
 ///
 /// Invariants: one call under way at most; a call that was tried keeps key and value; nothing that needs the bubble
 /// goes out before its message id is known; nothing is taken after the end but whole messages, and approvals when the
-/// window is closed; `frozen` is there in underWay, resting and refused only.
+/// window is closed; an abandoned lane that has no call to be answered is gone.
 struct Lane: Sendable {
-    enum State: Hashable, Sendable {
-        case idle, underWay
-        case resting(until: Instant)
-        case refused
-        case gone
-    }
-
-    enum Bubble: Hashable, Sendable {
-        /// No open was posted.
-        case none
-        case awaited
-        case known(MessageID)
-        /// The open was given up: what needs the bubble cannot go out.
-        case lost
-    }
-
-    /// A call that was tried at least once, or is about to be.
-    struct Frozen: Hashable, Sendable {
-        var call: CallID
-        var name: PostName
-        var payload: CallAttempt.Payload
-        var attempts = 0
-        var isStored = false
-        /// The relay itself said how long it rests.
-        var wasTold = false
-        var since: Instant
-        /// Nil: it was not tried yet.
-        var firstTried: Instant?
-        var tried: RetryPolicy.Tried
-        /// Of the try under way: its number in the bucket.
-        var number: UInt64 = 0
-        /// Of its payload, while it is not answered.
-        var bytes = 0
-    }
-
-    struct PreparedCall: Hashable, Sendable {
-        var call: RelayCall
-        var key: IdempotencyKey
-        var body: [UInt8]?
-    }
-
     enum Taken: Hashable, Sendable {
         case queued, joined, ignored
     }
 
     let address: LaneAddress
     let windowEnds: Instant
-    let keys: IdempotencyKeys
-    /// One life of the process.
-    let epoch: Int
+    var keys: LaneKeys
     var state = State.idle
+    var course = Course.open
     var bubble = Bubble.none
-    /// When the bubble became known.
-    var bubbleSince: Instant?
-    var frozen: Frozen?
     var queue = LaneQueue()
     /// The call of the first post in the queue, made before its turn came.
     var ahead: PreparedCall?
-    var pace = LanePace()
-    var textHold = LaneBounds.lastDeltaHold
-    /// Bytes of text that were tried.
-    var streamed = 0
-    /// Deltas and progress of this epoch.
-    var deltas = 0
-    var updates = 0
-    /// When the end was posted, while it was not tried.
-    var endSince: Instant?
-    var isEnded = false
-    var isPreviewOver = false
+    var preview = LanePreview()
+    var end = End.notPosted
     var isWindowOpen = true
-    /// Takes no post any more, and tries none that was not tried.
-    var isAbandoned = false
-    /// The turn is closed: the lane goes away when it is empty.
-    var isClosing = false
-    /// When the lane last had its turn, in the order of all lanes.
-    var served: UInt64 = 0
-    /// `heldBytes` as `Delivery` has counted it.
-    var countedBytes = 0
-    var servedAt: Instant?
+    var ledger = Ledger()
 
     /// What stands where no lane is.
     static let vacant: Lane = {
@@ -122,8 +60,7 @@ struct Lane: Sendable {
     init(_ address: LaneAddress, windowEnds: Instant, epoch: Int = 1) {
         self.address = address
         self.windowEnds = windowEnds
-        self.epoch = epoch
-        keys = IdempotencyKeys(turn: address.turn)
+        keys = LaneKeys(turn: address.turn, epoch: epoch)
     }
 
     /// Closed, and nothing of it is left to be said.
@@ -145,7 +82,7 @@ struct Lane: Sendable {
 
     /// Takes a post. What cannot be carried is reported, so that a turn never waits for it.
     mutating func post(_ post: Post, at now: Instant, into reports: inout [PostReport]) -> Taken {
-        guard !isAbandoned, state != .gone, !isEnded || mayFollowEnd(post) else { return .ignored }
+        guard !isAbandoned, state != .gone, end == .notPosted || mayFollowEnd(post) else { return .ignored }
         if post.needsBubble, bubble == .none || bubble == .lost {
             reportImpossible(post, into: &reports)
             return .ignored
@@ -175,12 +112,11 @@ struct Lane: Sendable {
     }
 
     /// The post that waits for the turn's word.
-    var refusedName: PostName? { state == .refused ? frozen?.name : nil }
+    var refusedName: PostName? { if case .refused(let call) = state { call.name } else { nil } }
 
     /// In the place of the refused post, ahead of all that waits.
     mutating func replace(_ post: Post, followedBy more: [Post] = [], at now: Instant) {
-        guard state == .refused, let refused = frozen else { return }
-        frozen = nil
+        guard case .refused(let refused) = state else { return }
         state = .idle
         if refused.name == .open && post.kind != .open { loseBubble() }
         if post.kind == .end { endPosted(at: now) }
@@ -195,29 +131,29 @@ struct Lane: Sendable {
 
     /// Nothing takes the place of the refused post.
     mutating func skip() {
-        guard state == .refused, let refused = frozen else { return }
-        frozen = nil
+        guard case .refused(let refused) = state else { return }
         state = .idle
         if refused.name == .open { loseBubble() }
     }
 
     mutating func stopPreview() {
-        isPreviewOver = true
+        preview.stop()
         queue.removeTexts()
     }
+
+    /// The turn is closed. What is left to be said is said first.
+    mutating func close() { course = isAbandoned ? .abandoned(isClosing: true) : .closing }
 
     /// What waits is sent as it was posted; what comes from now on goes without the interaction.
     mutating func closeWindow() { isWindowOpen = false }
 
     /// A call that was tried keeps its right to an answer; nothing else goes out.
     mutating func abandon() {
-        isAbandoned = true
+        course = .abandoned(isClosing: isClosing)
         queue = LaneQueue()
-        endSince = nil
+        end.leave()
         switch state {
-        case .idle, .refused, .gone:
-            frozen = nil
-            state = .gone
+        case .idle, .refused, .gone: state = .gone
         case .underWay, .resting: break
         }
     }
@@ -225,7 +161,6 @@ struct Lane: Sendable {
     /// False where nothing waits for another try.
     mutating func dropAbandoned() -> Bool {
         guard isAbandoned, case .resting = state else { return false }
-        frozen = nil
         state = .gone
         return true
     }
@@ -236,39 +171,37 @@ struct Lane: Sendable {
     /// without the interaction.
     private mutating func loseBubble() {
         bubble = .lost
-        isPreviewOver = true
+        preview.stop()
         isWindowOpen = false
-        endSince = nil
+        end.leave()
         queue.leaveInteraction()
     }
 
     private mutating func take(_ text: String, at now: Instant, into reports: inout [PostReport]) -> Taken {
-        if isPreviewOver || text.isEmpty { return .ignored }
+        if preview.isOver || text.isEmpty { return .ignored }
         guard queue.textBytes + text.utf8.count <= LaneBounds.waitingTextBytes else {
             stopPreview()
-            reports.append(.deadLetter(.text(endOffset: streamed)))
+            reports.append(.deadLetter(.text(endOffset: preview.streamed)))
             return .ignored
         }
         return queue.append(text: text, since: now) ? .joined : .queued
     }
 
     private mutating func endPosted(at now: Instant) {
-        isEnded = true
-        endSince = now
+        end = .waits(since: now)
         // A delta or a progress that rests must not keep the end for long.
-        guard case .resting(let until) = state, let frozen else { return }
+        guard case .resting(let frozen, let until) = state else { return }
         if frozen.tried.kind == .taskProgress
             || frozen.tried.kind == .text && frozen.tried.unknownOutcomes >= RetryPolicy.deltaTriesBeforeEnd
         {
             giveUpBeforeEnd()
         } else if frozen.tried.kind == .text && !frozen.wasTold {
-            state = .resting(until: min(until, now + LaneBounds.lastDeltaHold))
+            state = .resting(frozen, until: min(until, now + LaneBounds.lastDeltaHold))
         }
     }
 
     /// The end carries what the resting delta would have said.
     mutating func giveUpBeforeEnd() {
-        frozen = nil
         state = .idle
         stopPreview()
     }
@@ -294,8 +227,8 @@ struct Lane: Sendable {
             content: .post(post), kind: post.kind, since: now, withoutInteraction: !isWindowOpen)
         switch post {
         case .end(let end): entry.form = end.form
-        case .taskStarted(let start): entry.key = keys.taskStart(start.task)
-        case .taskEnded(let end): entry.key = keys.taskEnd(end.task)
+        case .taskStarted(let start): entry.key = keys.fixed.taskStart(start.task)
+        case .taskEnded(let end): entry.key = keys.fixed.taskEnd(end.task)
         case .open, .text, .taskProgress, .approval, .message: break
         }
         return entry

@@ -139,8 +139,8 @@ extension Lane {
             }
         }
         var record = LaneRecord(
-            address: address, message: nil, epoch: epoch + 1, deltas: pace.count, streamed: streamed)
-        if case .known(let known) = bubble { record.message = known }
+            address: address, message: nil, epoch: keys.epoch + 1, deltas: preview.deltas, streamed: preview.streamed)
+        if case .known(let known, _) = bubble { record.message = known }
         queue.forEach { entry in
             switch entry.content {
             case .stored(let call): unanswered.append(call)
@@ -150,9 +150,9 @@ extension Lane {
             }
         }
         record.unanswered = unanswered
-        record.ended = isEnded && endSince == nil
+        record.ended = end == .taken
         record.bubbleIsLost = bubble == .lost
-        record.previewIsOver = isPreviewOver
+        record.previewIsOver = preview.isOver
         record.windowIsOpen = isWindowOpen
         record.isAbandoned = isAbandoned || state == .gone
         record.isClosing = isClosing
@@ -168,23 +168,19 @@ extension Lane {
     /// What was stored and not answered goes first, as it was; only then the new epoch begins.
     init(restoring record: LaneRecord, windowEnds: Instant, at now: Instant) {
         self.init(record.address, windowEnds: windowEnds, epoch: record.epoch)
-        pace = LanePace(count: record.deltas)
-        streamed = record.streamed
-        isEnded = record.ended
-        isPreviewOver = record.previewIsOver
+        preview = LanePreview(deltas: record.deltas, streamed: record.streamed, isOver: record.previewIsOver)
+        if record.ended { end = .taken }
         isWindowOpen = record.windowIsOpen
-        isClosing = record.isClosing
-        if let message = record.message { bubble = .known(message) }
+        if record.isClosing { close() }
+        if let message = record.message { bubble = .known(message, since: nil) }
         if record.bubbleIsLost { bubble = .lost }
         for call in record.unanswered {
             queue.append(
                 LaneQueue.Entry(content: .stored(call), kind: call.name.kind, since: now, form: call.form))
             switch call.name {
             case .open: if bubble == .none { bubble = .awaited }
-            case .text(let endOffset): streamed = max(streamed, endOffset)
-            case .end:
-                isEnded = true
-                endSince = now
+            case .text(let endOffset): preview.reached(endOffset)
+            case .end: end = .waits(since: now)
             case .taskStarted, .taskProgress, .taskEnded, .approval, .message: break
             }
         }
@@ -198,9 +194,7 @@ extension Lane {
             _ = queue.append(text: text, since: now)
             return
         case .open: if bubble == .none { bubble = .awaited }
-        case .end:
-            isEnded = true
-            endSince = now
+        case .end: end = .waits(since: now)
         case .taskStarted, .taskProgress, .taskEnded, .approval, .message: break
         }
         queue.append(

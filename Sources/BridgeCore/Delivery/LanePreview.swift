@@ -1,0 +1,34 @@
+import BridgeModel
+
+/// The text that a turn shows while it runs: how far it has come, how fast it may go on, and whether it goes on at all.
+///
+/// Invariants: `streamed` only grows; once it is over it stays so.
+struct LanePreview: Hashable, Sendable {
+    /// How long text may hold back the end behind it.
+    var hold = LaneBounds.lastDeltaHold
+    /// Bytes of text that were tried.
+    private(set) var streamed: Int
+    private(set) var isOver: Bool
+    private var pace: LanePace
+
+    init(deltas: Int = 0, streamed: Int = 0, isOver: Bool = false) {
+        pace = LanePace(count: deltas)
+        self.streamed = streamed
+        self.isOver = isOver
+    }
+
+    /// Deltas that were tried.
+    var deltas: Int { pace.count }
+
+    func readyAt(_ now: Instant) -> Instant { pace.readyAt(now) }
+
+    mutating func sent(_ text: String, at now: Instant) {
+        streamed += text.utf8.count
+        pace.sent(at: now)
+    }
+
+    /// A delta of an earlier life ends there.
+    mutating func reached(_ endOffset: Int) { streamed = max(streamed, endOffset) }
+
+    mutating func stop() { isOver = true }
+}
