@@ -56,6 +56,8 @@ let package = Package(
 
         // The one lock of the project; below everything that has threads.
         room("Locking", []),
+        // Starting a thread, waking one that polls, deadlines.
+        room("Threads", ["CPosix"]),
 
         // Pure rooms.
         pureRoom("BridgeModel"),
@@ -72,11 +74,13 @@ let package = Package(
 
         // WebSocket: the protocol without I/O, and the thread that carries one open connection over any pipe.
         room("WebSocketCodec", ["BridgeModel", "CWslay", "CSimdjson", "COpenSSL"]),
-        room("WebSocketLoop", ["BridgeModel", "Locking", "WebSocketCodec", "CPosix"]),
+        room("WebSocketLoop", ["BridgeModel", "Locking", "Threads", "WebSocketCodec"]),
 
         // Edges.
-        room("Transport", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CCurl"]),
-        room("LocalServer", ["BridgeModel", "Locking", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
+        room("Transport", ["BridgeModel", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop", "CCurl"]),
+        room(
+            "LocalServer",
+            ["BridgeModel", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
         room("Crypto", ["BridgeModel", "COpenSSL"]),
         room("Files", ["BridgeModel", "Sealing"]),
         room("Journal", ["BridgeModel", "Locking", "CSQLite"]),

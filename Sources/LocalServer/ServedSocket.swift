@@ -3,6 +3,7 @@ import CMicrohttpd
 import Dispatch
 import Glibc
 import Locking
+import Threads
 import WebSocketCodec
 import WebSocketLoop
 

@@ -1,4 +1,5 @@
 import BridgeModel
+import Threads
 import WebSocketCodec
 import WebSocketLoop
 

@@ -1,4 +1,5 @@
 package import BridgeModel
+import Threads
 import WebSocketCodec
 package import WebSocketLoop
 

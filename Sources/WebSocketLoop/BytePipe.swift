@@ -1,4 +1,5 @@
 import Glibc
+package import Threads
 
 /// What carries the bytes of one connection: a socket, with TLS or without. Used by its connection's thread alone.
 package protocol BytePipe: AnyObject {
@@ -24,26 +25,6 @@ package enum PipeWrite: Hashable, Sendable {
     case failed(String)
 }
 
-/// A moment on the monotonic clock, in milliseconds.
-package struct Deadline: Hashable, Sendable {
-    private let milliseconds: Int64
-
-    package init(after duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        milliseconds = Self.now + seconds * 1_000 + attoseconds / 1_000_000_000_000_000
-    }
-
-    private static var now: Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-    }
-
-    /// For `poll`; 0 when it has passed.
-    package var millisecondsLeft: Int32 { Int32(clamping: max(0, milliseconds - Self.now)) }
-    package var hasPassed: Bool { millisecondsLeft == 0 }
-}
-
 /// How a wait ended; several may be true, none when the time was up.
 package struct Readiness: Sendable {
     package var isReadable = false
@@ -65,26 +46,4 @@ package func wait(
     let seen = Int32(polled[0].revents)
     return Readiness(
         isReadable: seen & POLLIN != 0, isWritable: seen & POLLOUT != 0, isBroken: seen & (POLLERR | POLLHUP) != 0)
-}
-
-/// Runs `body` on a thread of its own. False when the system has none left.
-package func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
-    final class Box {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    let box = Unmanaged.passRetained(Box(body))
-    var thread = pthread_t()
-    let status = pthread_create(
-        &thread, nil,
-        { @Sendable pointer in
-            if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().body() }
-            return nil
-        }, box.toOpaque())
-    guard status == 0 else {
-        box.release()
-        return false
-    }
-    pthread_detach(thread)
-    return true
 }

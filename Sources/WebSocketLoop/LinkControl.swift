@@ -1,20 +1,7 @@
 package import BridgeModel
-import CPosix
 import Locking
+package import Threads
 import WebSocketCodec
-
-/// Wakes a thread that polls. A wake-up before the poll is not lost.
-package final class WakeUp: Sendable {
-    /// -1 when the process has no descriptor left.
-    package let descriptor: Int32
-
-    init() { descriptor = sb_eventfd_make() }
-
-    deinit { if descriptor >= 0 { close(descriptor) } }
-
-    func raise() { sb_eventfd_raise(descriptor) }
-    package func clear() { sb_eventfd_clear(descriptor) }
-}
 
 /// What other threads ask of a connection's thread. All calls return at once; after the end they go nowhere.
 package final class LinkControl: Sendable {

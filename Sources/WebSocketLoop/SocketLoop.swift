@@ -1,5 +1,6 @@
 package import BridgeModel
 import Glibc
+import Threads
 package import WebSocketCodec
 
 /// The life of one open connection on its thread: takes orders, writes, reads, tells, waits; over and over.
