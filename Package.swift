@@ -81,6 +81,7 @@ let package = Package(
         room(
             "LocalServer",
             ["BridgeModel", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
+        room("Children", ["BridgeModel", "CPosix", "Locking", "Threads"]),
         room("Crypto", ["BridgeModel", "COpenSSL"]),
         room("Files", ["BridgeModel", "Sealing"]),
         room("Journal", ["BridgeModel", "Locking", "CSQLite"]),
@@ -172,6 +173,7 @@ let package = Package(
         tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Journal"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),
         tests("SealingTests", ["BridgeModel", "Crypto", "Locking", "RelayProtocol", "Sealing", "WireTesting"]),
+        tests("ChildrenTests", ["BridgeModel", "CPosix", "Children", "Locking", "Threads", "WireTesting"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
         tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),
         tests("LocalServerTests", ["BridgeModel", "LocalServer", "Locking", "Transport", "WireTesting"]),

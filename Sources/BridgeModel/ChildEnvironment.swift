@@ -1,0 +1,36 @@
+/// The bridge's own environment, less what no agent may see, less `dropping`, with `adding`.
+package struct ChildEnvironment: Hashable, Sendable {
+    /// Names; a `*` at the end stands for any rest.
+    package var dropping: [String]
+    /// Replaces what is there, also what would be dropped.
+    package var adding: [String: String]
+
+    package init(dropping: [String] = [], adding: [String: String] = [:]) {
+        self.dropping = dropping
+        self.adding = adding
+    }
+
+    /// Our own secrets, and what the service manager meant for the bridge alone: with `NOTIFY_SOCKET` a child could say that the
+    /// bridge is ready or stopping, and `LISTEN_*` names descriptors that it does not have.
+    package static let neverPassed = ["SOPHON_*", "NOTIFY_SOCKET", "LISTEN_*", "CREDENTIALS_DIRECTORY"]
+
+    /// `NAME=value` entries for the child, sorted by name. An entry without `=` belongs to no name and is left out.
+    package func entries(of own: [String]) -> [String] {
+        let patterns = Self.neverPassed + dropping
+        var values: [String: String] = [:]
+        for entry in own {
+            guard let equals = entry.firstIndex(of: "="), equals != entry.startIndex else { continue }
+            let name = String(entry[..<equals])
+            // The first of two counts, as for `getenv`.
+            guard values[name] == nil, !patterns.contains(where: { Self.covers($0, name) }) else { continue }
+            values[name] = String(entry[entry.index(after: equals)...])
+        }
+        values.merge(adding) { _, added in added }
+        return values.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+    }
+
+    private static func covers(_ pattern: String, _ name: String) -> Bool {
+        guard pattern.hasSuffix("*") else { return pattern == name }
+        return name.hasPrefix(pattern.dropLast())
+    }
+}

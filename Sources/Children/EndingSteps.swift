@@ -1,0 +1,52 @@
+import BridgeModel
+import Threads
+
+/// The steps of a child's end, each once and in order.
+struct EndingSteps {
+    enum Step: Hashable { case closeInput, terminate, kill }
+
+    private let first: Step
+    private let grace: Duration
+    /// Can transition to: `waiting` when an end is asked for; `waiting` with a later step, `finished`.
+    private enum State {
+        case notAsked
+        case waiting(next: Step, at: Deadline)
+        case finished
+    }
+    private var state = State.notAsked
+
+    init(_ life: ChildPlan.Life, _ pipes: ChildPlan.Pipes) {
+        let hasInput = if case .lines = pipes { true } else { false }
+        switch life {
+        case .withBridge(let grace), .byItself(let grace):
+            first = hasInput ? .closeInput : .terminate
+            self.grace = grace
+        case .outlives:
+            first = .terminate
+            grace = .seconds(5)
+        }
+    }
+
+    mutating func ask(atOnce: Bool) {
+        switch state {
+        case .notAsked: state = .waiting(next: atOnce ? .kill : first, at: Deadline(after: .zero))
+        case .waiting where atOnce: state = .waiting(next: .kill, at: Deadline(after: .zero))
+        case .waiting, .finished: break
+        }
+    }
+
+    var deadline: Deadline? {
+        if case .waiting(_, let at) = state { at } else { nil }
+    }
+
+    /// What is due now.
+    mutating func next() -> Step? {
+        guard case .waiting(let step, let at) = state, at.hasPassed else { return nil }
+        switch step {
+        case .closeInput: state = .waiting(next: .terminate, at: Deadline(after: grace))
+        case .terminate: state = .waiting(next: .kill, at: Deadline(after: grace))
+        case .kill: state = .finished
+        }
+        return step
+    }
+}

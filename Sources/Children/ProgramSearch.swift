@@ -1,0 +1,52 @@
+import BridgeModel
+import Glibc
+
+/// Which file a command means.
+enum ProgramSearch {
+    /// A name with a slash is a path, seen from the child's folder. Else the entries of the child's `PATH` are looked through; those
+    /// that are no absolute path are passed over: in a workspace they would run what lies there.
+    static func path(of command: String, environment: [String]) throws(ChildFailure) -> String {
+        guard !command.utf8.contains(UInt8(ascii: "/")) else { return command }
+        let search =
+            environment.first { $0.hasPrefix("PATH=") }.map { String($0.dropFirst(5)) }
+            ?? "/usr/local/bin:/usr/bin:/bin"
+        var isThere = false
+        for folder in search.split(separator: ":") where folder.hasPrefix("/") {
+            let path = "\(folder)/\(command)"
+            var about = stat()
+            guard stat(path, &about) == 0, about.st_mode & S_IFMT == S_IFREG else { continue }
+            if access(path, X_OK) == 0 { return path }
+            isThere = true
+        }
+        throw isThere
+            ? ChildFailure(.notExecutable, "\(command) in \(search) may not be run by this user; see `chmod +x`")
+            : ChildFailure(
+                .notFound,
+                "the command \(command) was not found in \(search); install it, or configure its whole path")
+    }
+
+    /// Why `exec` or `chdir` failed in the child.
+    static func failure(of path: String, folder: String, stage: Int32, error: Int32) -> ChildFailure {
+        let found = String(cString: strerror(error))
+        if stage == 2 {
+            return ChildFailure(.noFolder, "the folder \(folder) cannot be entered: \(found)")
+        }
+        if stage == 4 { return Plumbing.failure(error, doing: "pass the streams to \(path)") }
+        return switch error {
+        case ENOENT where access(path, F_OK) == 0:
+            ChildFailure(
+                .notExecutable,
+                "\(path) is there, but not the program or library that it needs: look at its first line (`#!`)")
+        case ENOENT, ENOTDIR:
+            ChildFailure(.notFound, "the program \(path) was not found; install it, or configure its whole path")
+        case EACCES:
+            ChildFailure(
+                .notExecutable, "\(path) may not be run by this user; see `chmod +x`, and `noexec` of its disk")
+        case ENOEXEC:
+            ChildFailure(.notExecutable, "\(path) is no program of this machine; does a script's first line say `#!`?")
+        case E2BIG:
+            ChildFailure(.badPlan, "arguments and environment of \(path) are too long for the system")
+        default: Plumbing.failure(error, doing: "run \(path)")
+        }
+    }
+}
