@@ -2,16 +2,16 @@ package import BridgeModel
 
 // For status, metrics and the journal.
 extension Delivery {
-    package var callsUnderWay: Int { underWay }
+    package var callsUnderWay: Int { traffic.underWay }
 
     package var laneCount: Int { slots.count }
 
     /// The tokens that may be taken now.
     package mutating func level(of bucket: RelayBucket, at instant: Instant) -> Double {
-        buckets[bucket.index].level(at: time.read(instant))
+        rates.level(of: bucket, at: time.read(instant))
     }
 
-    package func figures(of bucket: RelayBucket) -> BucketFigures { buckets[bucket.index].figures }
+    package func figures(of bucket: RelayBucket) -> BucketFigures { rates.figures(of: bucket) }
 
     /// How many lanes wait for a token of that bucket, or for the pace that all share.
     package func lanesWaiting(for bucket: RelayBucket) -> Int { lines.count(in: bucket) }
@@ -35,7 +35,7 @@ extension Delivery {
     package var hasWaitingText: Bool { lanes.contains { $0.queue.textBytes > 0 && $0.bubble != .awaited } }
 
     package var isIdle: Bool {
-        underWay == 0 && lanes.allSatisfy { $0.frozen == nil && $0.queue.isEmpty }
+        traffic.underWay == 0 && lanes.allSatisfy { $0.frozen == nil && $0.queue.isEmpty }
     }
 
     /// What a restart would know of this lane, were it to happen now.

@@ -3,16 +3,17 @@ package import BridgeModel
 // The token that calls go out with: refused, changed, or that of another installation.
 extension Delivery {
     /// The relay will have nothing more from this token.
-    package mutating func stop(_ code: RelayErrorCode) { stopped = stopped ?? code }
+    package mutating func stop(_ code: RelayErrorCode) { token.stop(code) }
+
+    /// Why nothing is sent any more.
+    package var stopped: RelayErrorCode? { token.stopped }
 
     /// Another token: pending calls are sent again. `leaving`: it is the old one's last chance, and a call that is refused for it is a
     /// dead letter.
     package mutating func resume(leaving: Bool = false, at instant: Instant) {
         let now = time.read(instant)
-        stopped = nil
-        isLeaving = leaving
-        if !leaving { withOldToken = Set(lanes.indices.filter { lanes[$0].isUnderWay }) }
-        for index in buckets.indices { buckets[index].renew(at: now) }
+        token.resume(leaving: leaving, underWay: Set(lanes.indices.filter { lanes[$0].isUnderWay }))
+        rates.renew(at: now)
     }
 
     /// What is left of so many turns will never go out.
@@ -22,11 +23,5 @@ extension Delivery {
     package mutating func dropAbandoned(at instant: Instant) {
         let now = time.read(instant)
         for slot in lanes.indices where lanes[slot].dropAbandoned() { refile(slot, at: now) }
-    }
-
-    /// What an answer that refuses the token means. That of an earlier token says nothing of the present one.
-    func ofRefusedToken(_ decision: RetryDecision, _ slot: Int, hadOldToken: Bool) -> RetryDecision {
-        if isLeaving || hadOldToken && lanes[slot].isAbandoned { return .deadLetter }
-        return hadOldToken ? .retry(after: .zero) : decision
     }
 }

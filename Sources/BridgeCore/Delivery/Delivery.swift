@@ -17,36 +17,20 @@ package import BridgeModel
 package struct Delivery: Sendable {
     package private(set) var settings: DeliverySettings
     package internal(set) var tally = DeliveryTally()
-    /// Why nothing is sent any more.
-    package internal(set) var stopped: RelayErrorCode?
-    /// A refusal of the token is final now: no call is kept for another token.
-    var isLeaving = false
-    /// Where a call is under way that left with an earlier token.
-    var withOldToken: Set<Int> = []
-
     /// By slot; free slots hold `Lane.vacant`.
     var lanes: [Lane] = []
-    private var freeSlots: [Int] = []
-    var slots: [TurnID: Int] = [:]
+    var slots = LaneSlots()
     var lines = DeliveryLines()
 
-    /// In the order of `RelayBucket.index`.
-    var buckets: [TokenBucket]
-    private var sharedPace: SharedPace
+    var token = DeliveryToken()
+    var rates: DeliveryRates
     private var policy = RetryPolicy()
     /// What came to pass without an answer, to be told by `next`.
     private var untold: [DeliveryReport] = []
 
-    /// What all lanes hold.
-    package internal(set) var heldBytes = 0
-    /// What turns hold besides; the lanes' cards give way to it.
-    var heldBeside = 0
-
+    var held = DeliveryHeld()
     var time = SteadyTime()
-    var underWay = 0
-    private var ordinaryUnderWay = 0
-    private var calls: UInt64 = 0
-    private var turns: UInt64 = 0
+    var traffic = DeliveryTraffic()
     #if PLANTED_FAULTS
         /// The lane that is served alone.
         private var favourite: Int?
@@ -54,17 +38,14 @@ package struct Delivery: Sendable {
 
     package init(settings: DeliverySettings = DeliverySettings()) {
         self.settings = settings
-        sharedPace = SharedPace(share: settings.deltaShare)
-        buckets = Self.freshBuckets(settings)
+        rates = DeliveryRates(settings)
     }
 
     /// The process died and came back with what the journal holds: unanswered calls go again as they were stored, and
     /// nothing is known of the relay's buckets.
     package mutating func restart() {
-        buckets = Self.freshBuckets(settings)
-        sharedPace = SharedPace(share: settings.deltaShare)
-        underWay = 0
-        ordinaryUnderWay = 0
+        rates = DeliveryRates(settings)
+        traffic.restart()
         for slot in lanes.indices {
             let lane = lanes[slot]
             lanes[slot] = Lane(
@@ -73,10 +54,6 @@ package struct Delivery: Sendable {
             lanes[slot].ledger.countedBytes = lane.ledger.countedBytes
             refile(slot, at: time.latest)
         }
-    }
-
-    private static func freshBuckets(_ settings: DeliverySettings) -> [TokenBucket] {
-        RelayBucket.inOrder.map { TokenBucket(settings.figures[$0] ?? .ofSheet($0)) }
     }
 
     // MARK: - What turns ask
@@ -149,7 +126,7 @@ package struct Delivery: Sendable {
 
     package mutating func next(at instant: Instant) -> DeliveryStep {
         if !untold.isEmpty { return .report(untold.removeFirst()) }
-        guard stopped == nil else { return .idle(until: nil) }
+        guard token.stopped == nil else { return .idle(until: nil) }
         let now = time.read(instant)
         while let slot = lines.removeTimer(dueAt: now) { refile(slot, at: now) }
         // A lane that was looked at again may have given up what the relay has forgotten.
@@ -157,8 +134,9 @@ package struct Delivery: Sendable {
         var wait = lines.nextTimer
         var best: (key: DeliveryLines.Key, slot: Int, bucket: RelayBucket)?
         for bucket in RelayBucket.inOrder {
-            guard let first = candidate(in: bucket, at: now), hasConnection(for: bucket) else { continue }
-            guard let ready = readyAt(bucket, rank: first.key.rank, at: now) else { continue }
+            guard let first = candidate(in: bucket, at: now), traffic.hasConnection(for: bucket, settings)
+            else { continue }
+            guard let ready = rates.readyAt(bucket, rank: first.key.rank, at: now) else { continue }
             if ready > now {
                 wait = min(wait ?? ready, ready)
             } else if best.map({ first.key < $0.key }) ?? true {
@@ -185,13 +163,16 @@ package struct Delivery: Sendable {
             returned.tried.mayHaveLanded = true
             tally.unknownOutcomes += 1
         }
-        settle(returned.number, in: returned.tried.kind.bucket, answer, at: now)
+        rates.settle(returned.number, in: returned.tried.kind.bucket, answer, at: now)
         var decision = policy.decide(answer.outcome, tried: returned.tried, at: now, using: &random)
-        let hadOldToken = withOldToken.remove(call.slot) != nil
-        if case .stopConnection = decision { decision = ofRefusedToken(decision, call.slot, hadOldToken: hadOldToken) }
+        let hadOldToken = token.comesBack(from: call.slot)
+        if case .stopConnection = decision {
+            decision = token.meaning(
+                of: decision, hadOldToken: hadOldToken, isAbandoned: lanes[call.slot].isAbandoned)
+        }
         heedRateLimit(answer, decision, at: now)
         tally.count(decision, wasTold: !isUnknown)
-        if case .stopConnection(let code) = decision { stopped = code }
+        if case .stopConnection(let code) = decision { token.refused(code) }
 
         var told: [PostReport] = []
         lanes[call.slot].answered(decision, tried: returned.tried, wasTold: !isUnknown, at: now, into: &told)
@@ -209,7 +190,7 @@ package struct Delivery: Sendable {
         let now = time.read(instant)
         guard let returned = comesBack(call) else { return [] }
         defer { refile(call.slot, at: now) }
-        buckets[returned.tried.kind.bucket.index].answered(returned.number, responded: false, reading: nil, at: now)
+        rates.cameToNothing(returned.number, in: returned.tried.kind.bucket, at: now)
         guard let decision = RetryPolicy.afterFailedSave(returned.tried, keyIsTaken: keyIsTaken, at: now) else {
             lanes[call.slot].couldNotSave(until: now + .seconds(1))
             return []
@@ -237,17 +218,9 @@ package struct Delivery: Sendable {
     // MARK: - Lanes and lines
 
     private mutating func add(_ lane: Lane, at now: Instant) {
-        guard slots[lane.address.turn] == nil else { return }
-        let slot: Int
-        if let free = freeSlots.popLast() {
-            slot = free
-            lanes[slot] = lane
-        } else {
-            slot = lanes.count
-            lanes.append(lane)
-        }
+        guard let slot = slots.take(for: lane.address.turn) else { return }
+        if slot < lanes.count { lanes[slot] = lane } else { lanes.append(lane) }
         lanes[slot].preview.hold = settings.textHold
-        slots[lane.address.turn] = slot
         refile(slot, at: now)
     }
 
@@ -302,10 +275,9 @@ package struct Delivery: Sendable {
     private mutating func remove(_ slot: Int) {
         lines.leave(slot)
         lines.setTimer(slot, to: nil)
-        slots[lanes[slot].address.turn] = nil
-        heldBytes -= lanes[slot].ledger.countedBytes
+        slots.leave(lanes[slot].address.turn)
+        held.lanes -= lanes[slot].ledger.countedBytes
         lanes[slot] = .vacant
-        freeSlots.append(slot)
         #if PLANTED_FAULTS
             if favourite == slot { favourite = nil }
         #endif
@@ -322,34 +294,17 @@ package struct Delivery: Sendable {
         return lines.first(in: bucket, at: now)
     }
 
-    private func hasConnection(for bucket: RelayBucket) -> Bool {
-        guard underWay < settings.connections else { return false }
-        return bucket == .msg || ordinaryUnderWay < settings.connections - settings.reserved
-    }
-
-    private mutating func readyAt(_ bucket: RelayBucket, rank: DeliveryRank, at now: Instant) -> Instant? {
-        guard let ready = buckets[bucket.index].readyAt(now) else { return nil }
-        // A turn's first text, and text that holds back something more urgent, do not wait for the pace all share.
-        guard bucket == .delta, rank >= .text else { return ready }
-        return max(ready, sharedPace.readyAt(now, refill: buckets[bucket.index].figures.refill))
-    }
-
     private mutating func send(from slot: Int, bucket: RelayBucket, at now: Instant) -> CallAttempt {
-        let number = buckets[bucket.index].take(at: now)
+        let number = rates.take(from: bucket, at: now)
         tally.tokensTaken[bucket.index] += 1
-        if bucket == .delta { sharedPace.sent(at: now, refill: buckets[bucket.index].figures.refill) }
-        underWay += 1
-        if bucket != .msg { ordinaryUnderWay += 1 }
-        turns += 1
         if let line = lines.line(of: slot) { lines.served(line) }
-        if lanes[slot].frozen == nil { calls += 1 }
-        lanes[slot].ledger.served = turns
+        let call = traffic.call(from: slot, isNew: lanes[slot].frozen == nil)
+        lanes[slot].ledger.served = traffic.leaves(bucket)
         lanes[slot].ledger.servedAt = now
         #if PLANTED_FAULTS
             if PlantedFault.laneStarves.isPlanted { favourite = slot }
         #endif
-        let fresh = CallID(number: calls, slot: slot)
-        let attempt = lanes[slot].begin(fresh, number: number, at: now)
+        let attempt = lanes[slot].begin(call, number: number, at: now)
         if attempt.attempt == 1 { policy.firstTry(attempt.name.kind) } else { tally.retries += 1 }
         refile(slot, at: now)
         return attempt
@@ -361,18 +316,8 @@ package struct Delivery: Sendable {
             tally.strayAnswers += 1
             return nil
         }
-        underWay -= 1
-        if returned.tried.kind.bucket != .msg { ordinaryUnderWay -= 1 }
+        traffic.comesBack(returned.tried.kind.bucket)
         return returned
-    }
-
-    /// What the answer says of the buckets.
-    private mutating func settle(_ number: UInt64, in own: RelayBucket, _ answer: RelayAnswer, at now: Instant) {
-        var responded = answer.rate != nil
-        if case .unknown = answer.outcome {} else { responded = true }
-        let reading = answer.rate?.bucket == own ? answer.rate : nil
-        buckets[own.index].answered(number, responded: responded, reading: reading, at: now)
-        if let rate = answer.rate, let other = rate.bucket, other != own { buckets[other.index].observe(rate, at: now) }
     }
 
     /// A 429 puts its bucket to sleep; one that names none puts all to sleep.
@@ -381,8 +326,6 @@ package struct Delivery: Sendable {
         tally.rateLimited += 1
         var wait = RetryPolicy.told(refusal)
         if case .retry(let decided) = decision { wait = decided }
-        for bucket in RelayBucket.inOrder where answer.rate?.bucket == nil || answer.rate?.bucket == bucket {
-            buckets[bucket.index].sleep(until: now + wait, at: now)
-        }
+        rates.rest(answer.rate?.bucket, until: now + wait, at: now)
     }
 }
