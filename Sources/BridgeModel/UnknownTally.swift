@@ -16,3 +16,19 @@ package struct UnknownTally: Sendable, Hashable {
 
     package mutating func countMalformed() { malformed += 1 }
 }
+
+/// Says at most once a minute what is unknown, and only what is news.
+package struct UnknownReport: Sendable {
+    private static let interval = Duration.seconds(60)
+    private var last = UnknownTally()
+    private var due = Instant.zero
+
+    package init() {}
+
+    package mutating func news(_ tally: UnknownTally, at now: Instant) -> UnknownTally? {
+        guard now >= due, tally != last else { return nil }
+        last = tally
+        due = now + Self.interval
+        return tally
+    }
+}

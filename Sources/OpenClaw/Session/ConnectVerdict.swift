@@ -2,7 +2,7 @@ import BridgeModel
 
 /// What to do about a refused introduction (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 enum ConnectVerdict: Hashable {
-    case again(Retry, OpenClawSession.Trouble?)
+    case again(Redial, OpenClawSession.Trouble?)
     /// Gateways of early 2026 do not know the newer signed text.
     case signTheOldWay
     case showDeviceToken

@@ -19,7 +19,7 @@ extension OpenClawSession {
         approvals: [ApprovalID] = [], sentAtMilliseconds: Int64, at now: Instant, wallMilliseconds: Int64
     ) {
         guard runs[run] == nil, runs.count < Self.runsLimit else { return }
-        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
+        life.saw(now, wallMilliseconds: wallMilliseconds)
         sessionNames.learn(session)
         // A wall clock that went back tells nothing: then the key counts as forgotten.
         let age = wallMilliseconds - sentAtMilliseconds
@@ -44,7 +44,7 @@ extension OpenClawSession {
         wallMilliseconds: Int64
     ) {
         guard decisions[approval] == nil, decisions.count < Self.runsLimit else { return }
-        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
+        life.saw(now, wallMilliseconds: wallMilliseconds)
         let sentAt = now - .milliseconds(max(wallMilliseconds - sentAtMilliseconds, 0))
         decisions[approval] = KeptDecision(
             subject: subject, decision: Self.grantable(decision, scope),

@@ -3,20 +3,16 @@ import JSONReading
 
 // From the dial to the greeting (openclaw.md#handshake).
 extension OpenClawSession {
-    /// A gateway waits up to 15 s for us; we wait as long for each of its two steps.
-    static var handshakeLimit: Duration { .seconds(15) }
-    private static var dialLimit: Duration { .seconds(30) }
-
     mutating func dial(at now: Instant) {
         socketNumber += 1
         requestNumber = 0
-        state = .dialling(until: now + Self.dialLimit)
+        life.dial(at: now)
         orders.append(.dial(url: settings.url, headers: []))
     }
 
     /// The first frame on a socket; the introduction is signed with the challenge's own time.
     mutating func challenged(_ root: FrameNode, _ type: FrameNode, at now: Instant) {
-        guard case .greeting = state else { return }
+        guard case .greeting(.challenge, _) = life.state else { return }
         _ = decoder.read(root, type, at: now)
         let id = nextRequestID()
         let frame = request(
@@ -24,9 +20,9 @@ extension OpenClawSession {
             introduction(
                 nonce: root["payload"]?["nonce"]?.string ?? "",
                 challengedAt: root["payload"]?["ts"]?.integer(in: .wallMilliseconds)
-                    ?? Int(sleepWatch.wallMilliseconds ?? 0)))
+                    ?? Int(life.wallMilliseconds ?? 0)))
         _ = frame.withUnsafeBytes { decoder.sent($0, capacity: $0.count, at: now) }
-        state = .introducing(request: id, until: now + Self.handshakeLimit)
+        life.awaits(.hello(request: id), at: now)
         orders.append(.send(frame))
     }
 
@@ -108,9 +104,8 @@ extension OpenClawSession {
             refusal.expectedProtocol = gateway.protocolVersion
             return apply(refusal, isSocketOpen: true, at: now)
         }
-        self.gateway = gateway
+        life.greeted(Greeted(by: gateway), silence: gateway.tickInterval + gateway.tickInterval, at: now)
         sessionNames.defaultAgent = gateway.defaultAgent ?? "main"
-        state = .live(since: now)
         trouble = nil
         restartExpected = nil
         orders.append(
@@ -151,11 +146,11 @@ extension OpenClawSession {
         let reason = "the gateway refused the connection: \(refusal.message)"
         if isSocketOpen { orders.append(.close(code: 1000, reason: "refused")) }
         switch verdict {
-        case .again(let retry, let trouble):
+        case .again(let redial, let trouble):
             // What was refused may be mended by then: the next try begins with the first choice again.
             if trouble?.kind == .credential { showsDeviceToken = false }
             if trouble?.kind == .device { proof = .v3 }
-            lose(trouble?.message ?? reason, retry, trouble, at: now)
+            lose(trouble?.message ?? reason, redial, trouble, at: now)
         case .signTheOldWay:
             proof = .v2
             lose(reason, .atOnce, at: now)

@@ -24,7 +24,7 @@ extension OpenClawSession {
 
     /// Once for each session and socket.
     mutating func follow(_ session: AgentSession, at now: Instant) {
-        guard subscribed.insert(session).inserted else { return }
+        guard life.withLive({ $0.follows(session) }) == true else { return }
         var params = JSONObjectWriter()
         params.string("key", session.text)
         ask(.subscribe, "sessions.messages.subscribe", params.finish(), at: now)

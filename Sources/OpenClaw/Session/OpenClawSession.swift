@@ -16,22 +16,31 @@ import JSONReading
 /// - No refusal is final: what only a person can mend is tried again by itself (`ConnectVerdict`).
 /// - A frame is parsed once. What it tells of runs the decoder says; here only what the link needs is read.
 package struct OpenClawSession: ~Copyable {
-    /// Where the link stands.
-    enum State {
-        /// Not begun, or shut down. Can transition to: dialling (`start`).
-        case idle
-        /// The runner opens a socket. Can transition to: greeting (`opened`), lost (`refused`, `failed`, the time is over).
-        case dialling(until: Instant)
-        /// The socket is open, the gateway's challenge is awaited. Can transition to: introducing (the challenge), lost.
-        case greeting(until: Instant)
-        /// `connect` is sent. Can transition to: live (hello-ok), lost.
-        case introducing(request: String, until: Instant)
-        /// The gateway greeted us. Can transition to: lost.
-        case live(since: Instant)
-        /// The delay to the next try is not drawn yet: within one event only. Can transition to: waiting, dialling.
-        case lost(reason: String, Retry)
-        /// Can transition to: dialling (the time is over, the machine slept, or the credentials changed).
-        case waiting(until: Instant)
+    /// What the handshake waits for.
+    enum Awaited {
+        /// The gateway's challenge.
+        case challenge
+        /// The answer to `connect`.
+        case hello(request: String)
+    }
+
+    /// What is true on one socket, from its greeting to its loss.
+    struct Greeted {
+        let gateway: Gateway
+        private var lastSequence: Int?
+        private var followed: Set<AgentSession> = []
+
+        init(by gateway: Gateway) { self.gateway = gateway }
+
+        /// How many broadcasts before this one did not come (openclaw.md#four-different-counters).
+        mutating func lost(before sequence: Int) -> Int {
+            defer { lastSequence = max(sequence, lastSequence ?? 0) }
+            guard let lastSequence, sequence > lastSequence + 1 else { return 0 }
+            return sequence - lastSequence - 1
+        }
+
+        /// True once for each session.
+        mutating func follows(_ session: AgentSession) -> Bool { followed.insert(session).inserted }
     }
 
     static let oldestProtocol = 3
@@ -39,7 +48,7 @@ package struct OpenClawSession: ~Copyable {
     static let role = "operator"
 
     var settings: OpenClawSettings
-    var state = State.idle
+    var life = LinkLife<Awaited, Greeted>()
     var orders: [Order] = []
     let parser = FrameParser()
     var decoder = OpenClawDecoder(live: ())
@@ -47,21 +56,12 @@ package struct OpenClawSession: ~Copyable {
     // Of the link.
     /// Why the link is down; nil while it is up, or where there is no remedy.
     var trouble: Trouble?
-    var backOff = BackOff()
     var proof = DeviceProof.Version.v3
     var showsDeviceToken = false
-    var gateway: Gateway?
     /// The one before the last loss, to see whether it restarted.
     var formerGateway: Gateway?
     var restartExpected: Duration?
-    var lastFrame = Instant.zero
-    /// Nothing is read since then: silence says nothing, and no answer comes.
-    var pausedSince: Instant?
-    var lastOuterSequence: Int?
-    var sleepWatch = SleepWatch()
-    var toldUnknown = UnknownTally()
-    var unknownDue = Instant.zero
-    var subscribed: Set<AgentSession> = []
+    var unknownReport = UnknownReport()
 
     // Of what is asked.
     var pending: [String: Pending] = [:]
@@ -92,26 +92,25 @@ package struct OpenClawSession: ~Copyable {
         return orders
     }
 
-    var isLive: Bool { if case .live = state { true } else { false } }
+    var isLive: Bool { life.isLive }
+
+    /// Nil while the link is not live.
+    var gateway: Gateway? { life.live?.gateway }
 
     // MARK: What happened
 
     /// Begin, or try again at once.
     package mutating func start(at now: Instant) {
-        switch state {
+        switch life.state {
         case .idle, .waiting: dial(at: now)
-        case .dialling, .greeting, .introducing, .live, .lost: return
+        case .dialling, .greeting, .live, .lost: return
         }
     }
 
     /// Say goodbye. What is kept stays kept, for a later `start`.
     package mutating func shutDown(at now: Instant) {
-        switch state {
-        case .dialling, .greeting, .introducing, .live: orders.append(.close(code: 1000, reason: "bridge stops"))
-        case .idle, .lost, .waiting: break
-        }
-        leaveSocket(at: now)
-        state = .idle
+        if life.hasSocket { orders.append(.close(code: 1000, reason: "bridge stops")) }
+        leftSocket(life.leave(at: now))
     }
 
     /// Other credentials, for the next socket; a link that waits tries them at once. One that is up stays as it is.
@@ -123,30 +122,22 @@ package struct OpenClawSession: ~Copyable {
         guard isNews else { return }
         showsDeviceToken = false
         proof = .v3
-        if case .waiting = state { dial(at: now) }
+        if case .waiting = life.state { dial(at: now) }
     }
 
     /// The WebSocket is open.
-    package mutating func opened(at now: Instant) {
-        guard case .dialling = state else { return }
-        lastFrame = now
-        state = .greeting(until: now + Self.handshakeLimit)
-    }
+    package mutating func opened(at now: Instant) { _ = life.opened(awaiting: .challenge, at: now) }
 
     /// A frame came. `capacity` tells how many bytes from its beginning may be read.
     package mutating func received(
         _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
-        switch state {
-        case .greeting, .introducing, .live: break
-        case .idle, .dialling, .lost, .waiting: return
-        }
-        lastFrame = now
+        guard life.heard(at: now) else { return }
         guard let root = parser.parse(frame, capacity: capacity), let type = root["type"] else {
             return decoder.countMalformed()
         }
         read(root, type, at: now)
-        tellUnknown(at: now)
+        if let news = unknownReport.news(decoder.unknown, at: now) { orders.append(.note(.unknown(news))) }
         settle(at: now, using: &random)
     }
 
@@ -154,9 +145,9 @@ package struct OpenClawSession: ~Copyable {
     package mutating func closed(
         code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
-        switch state {
+        switch life.state {
         case .idle, .lost, .waiting: return
-        case .dialling, .greeting, .introducing: closedBeforeHello(code, reason, at: now)
+        case .dialling, .greeting: closedBeforeHello(code, reason, at: now)
         case .live: closedWhileLive(code, reason, at: now)
         }
         settle(at: now, using: &random)
@@ -166,7 +157,7 @@ package struct OpenClawSession: ~Copyable {
     package mutating func refused(
         status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator
     ) {
-        guard case .dialling = state else { return }
+        guard case .dialling = life.state else { return }
         upgradeRefused(status, at: now)
         settle(at: now, using: &random)
     }
@@ -175,16 +166,14 @@ package struct OpenClawSession: ~Copyable {
     package mutating func failed(
         message: String, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
-        switch state {
-        case .idle, .lost, .waiting: return
-        case .dialling, .greeting, .introducing, .live: lose(message, .byBackOff, at: now)
-        }
+        guard life.hasSocket else { return }
+        lose(message, .byBackOff, at: now)
         settle(at: now, using: &random)
     }
 
     /// The core wants something of the agent. `wallMilliseconds` is the time since 1970.
     package mutating func command(_ command: AgentCommand, at now: Instant, wallMilliseconds: Int64) {
-        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
+        life.saw(now, wallMilliseconds: wallMilliseconds)
         switch command {
         case .send(_, let session, _, _), .abort(let session, _), .lookUp(let session, _): sessionNames.learn(session)
         case .resolve: break
@@ -203,12 +192,11 @@ package struct OpenClawSession: ~Copyable {
     package mutating func timePassed(
         at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator
     ) {
-        if sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { noticesSleep(at: now) }
-        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
+        if life.noticesSleep(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { wokeUp(at: now) }
         watch(at: now)
         if isLive {
             sendDue(at: now)
-            if pausedSince == nil {
+            if !life.isPaused {
                 expireRequests(at: now)
                 lookUpQuietRuns(at: now)
             }
@@ -219,17 +207,12 @@ package struct OpenClawSession: ~Copyable {
 
     /// The machine has slept.
     package mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator) {
-        guard !sleepWatch.hasJustNoticed(at: now) else { return }
-        noticesSleep(at: now)
+        guard life.hearsOfSleep(at: now) else { return }
+        wokeUp(at: now)
         settle(at: now, using: &random)
     }
 
     // MARK: Within
-
-    private mutating func noticesSleep(at now: Instant) {
-        sleepWatch.notices(at: now)
-        wokeUp(at: now)
-    }
 
     private mutating func read(_ root: FrameNode, _ type: FrameNode, at now: Instant) {
         if type.holds("event") {
@@ -242,7 +225,7 @@ package struct OpenClawSession: ~Copyable {
         }
         let said = decoder.read(root, type, at: now)
         if type.holds("res"), let id = root["id"]?.string {
-            if case .introducing(let request, _) = state, id == request { return introduced(root, at: now) }
+            if case .greeting(.hello(let request), _) = life.state, id == request { return introduced(root, at: now) }
             // Unknown ids are second answers, or too late: dropped in silence (openclaw.md#frames).
             guard let request = pending.removeValue(forKey: id)?.request else { return }
             return answered(request, root, said, at: now)

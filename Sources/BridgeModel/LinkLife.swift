@@ -1,0 +1,221 @@
+/// The life of a link that has one socket at a time: dialling, handshake, live, lost, waiting for the next try
+/// (DESIGN.md#links-and-watchdogs). The link of each far side holds one; what it sends and reads is its own.
+///
+/// - No I/O, no clock, no randomness: events come in with the time, and what follows from them is returned.
+/// - `Greeting` is what is awaited of the far side during the handshake, `Live` what is true while the link is up and no longer.
+/// - The back-off begins anew only after a link that held for a minute (`BackOff`), and each step has its time limit.
+/// - A link that is live and silent is dead, except while reading is paused: silence says nothing then.
+package struct LinkLife<Greeting, Live> {
+    package enum State {
+        /// Not begun, shut down, or given up. Can transition to: dialling (`dial`).
+        case idle
+        /// The runner opens a socket. Can transition to: greeting (`opened`), lost, idle.
+        case dialling(until: Instant)
+        /// The socket is open. Can transition to: greeting (`awaits`), live (`greeted`), lost, idle.
+        case greeting(Greeting, until: Instant)
+        /// Can transition to: lost, idle.
+        case live(Live, Uptime)
+        /// The delay to the next try is not drawn yet: within one event only. Can transition to: waiting (`settle`), dialling.
+        case lost(reason: String, Redial)
+        /// Can transition to: dialling (the time is over, or the owner has reason to hurry), lost (the machine slept).
+        case waiting(until: Instant)
+    }
+
+    /// How long a link is up, and how long it may be silent.
+    package struct Uptime {
+        fileprivate var since: Instant
+        fileprivate var silence: Duration
+        /// Nothing is read since then.
+        fileprivate var pausedSince: Instant?
+    }
+
+    /// What a deadline that has passed means.
+    package enum Due {
+        /// The socket did not open in time.
+        case unopened
+        /// The far side did not do in time what was awaited of it.
+        case ungreeted(Greeting)
+        case silent
+        case redial
+    }
+
+    /// What follows a loss.
+    package enum Next: Hashable {
+        case dial(reason: String)
+        case wait(reason: String, until: Instant)
+    }
+
+    private static var dialLimit: Duration { .seconds(30) }
+    /// An OpenClaw gateway waits up to 15 s for us; each step of any handshake gets as long.
+    package static var handshakeLimit: Duration { .seconds(15) }
+    /// Whatever the far side says of its return.
+    private static var leastDelay: Duration { .milliseconds(250) }
+    package static var sleepReason: String { "the machine slept" }
+
+    package private(set) var state = State.idle
+    private var backOff = BackOff()
+    private var sleepWatch = SleepWatch()
+    /// When the open socket last brought anything. Beside the state, because each frame sets it.
+    private var lastFrame = Instant.zero
+
+    package init() {}
+
+    package var isLive: Bool { if case .live = state { true } else { false } }
+
+    package var live: Live? { if case .live(let live, _) = state { live } else { nil } }
+
+    package var isPaused: Bool { if case .live(_, let uptime) = state { uptime.pausedSince != nil } else { false } }
+
+    /// There is a socket to close, be it only on its way.
+    package var hasSocket: Bool {
+        switch state {
+        case .dialling, .greeting, .live: true
+        case .idle, .lost, .waiting: false
+        }
+    }
+
+    /// When the link itself wants to be called.
+    package var nextDeadline: Instant? {
+        switch state {
+        case .idle, .lost: nil
+        case .dialling(let until), .greeting(_, let until), .waiting(let until): until
+        case .live(_, let uptime): silenceEnds(uptime)
+        }
+    }
+
+    /// The wall clock as it was told last, in milliseconds since 1970.
+    package var wallMilliseconds: Int64? { sleepWatch.wallMilliseconds }
+
+    // MARK: Up
+
+    package mutating func dial(at now: Instant) { state = .dialling(until: now + Self.dialLimit) }
+
+    /// False: no socket was being opened.
+    package mutating func opened(awaiting greeting: Greeting, at now: Instant) -> Bool {
+        guard case .dialling = state else { return false }
+        lastFrame = now
+        state = .greeting(greeting, until: now + Self.handshakeLimit)
+        return true
+    }
+
+    /// The handshake goes on.
+    package mutating func awaits(_ greeting: Greeting, at now: Instant) {
+        guard case .greeting = state else { return }
+        state = .greeting(greeting, until: now + Self.handshakeLimit)
+    }
+
+    /// The handshake is over. `silence`: after that long without a frame the link counts as dead.
+    package mutating func greeted(_ live: Live, silence: Duration, at now: Instant) {
+        guard case .greeting = state else { return }
+        lastFrame = now
+        state = .live(live, Uptime(since: now, silence: silence))
+    }
+
+    /// Something came on the socket. False: none is open.
+    package mutating func heard(at now: Instant) -> Bool {
+        switch state {
+        case .greeting, .live: break
+        case .idle, .dialling, .lost, .waiting: return false
+        }
+        lastFrame = now
+        return true
+    }
+
+    /// Nil: the link is not live.
+    package mutating func withLive<Result>(_ change: (inout Live) -> Result) -> Result? {
+        guard case .live(var live, let uptime) = state else { return nil }
+        // What is changed has one owner, or its collections would be copied.
+        state = .idle
+        defer { state = .live(live, uptime) }
+        return change(&live)
+    }
+
+    // MARK: Down
+
+    /// The socket is left for good. What was true while it was live is handed back.
+    package mutating func leave(at now: Instant) -> Live? {
+        defer { state = .idle }
+        guard case .live(let live, let uptime) = state else { return nil }
+        backOff.linkHeld(for: now - uptime.since)
+        return live
+    }
+
+    /// The link is gone, or stays away; when to try again is drawn by `settle`.
+    package mutating func lose(_ reason: String, _ redial: Redial, at now: Instant) -> Live? {
+        defer { state = .lost(reason: reason, redial) }
+        return leave(at: now)
+    }
+
+    /// Draws the delay of a loss that was decided in this event. To dial is the owner's.
+    package mutating func settle(at now: Instant, using random: inout some RandomNumberGenerator) -> Next? {
+        guard case .lost(let reason, let redial) = state else { return nil }
+        let delay: Duration
+        switch redial {
+        case .atOnce: return .dial(reason: reason)
+        case .after(let said): delay = max(said, Self.leastDelay)
+        case .byBackOff: delay = backOff.next(using: &random)
+        case .byLongBackOff: delay = backOff.next(needsPerson: true, using: &random)
+        case .notBefore(let said): delay = max(said, backOff.next(using: &random))
+        }
+        state = .waiting(until: now + delay)
+        return .wait(reason: reason, until: now + delay)
+    }
+
+    // MARK: Time
+
+    package func due(at now: Instant) -> Due? {
+        switch state {
+        case .dialling(let until): until <= now ? .unopened : nil
+        case .greeting(let greeting, let until): until <= now ? .ungreeted(greeting) : nil
+        case .live(_, let uptime): silenceEnds(uptime).map { $0 <= now } == true ? .silent : nil
+        case .waiting(let until): until <= now ? .redial : nil
+        case .idle, .lost: nil
+        }
+    }
+
+    private func silenceEnds(_ uptime: Uptime) -> Instant? {
+        uptime.pausedSince == nil ? lastFrame + uptime.silence : nil
+    }
+
+    package mutating func readingPaused(at now: Instant) {
+        guard case .live(let live, var uptime) = state else { return }
+        uptime.pausedSince = now
+        state = .live(live, uptime)
+    }
+
+    /// For how long nothing was read: what was due meanwhile gets that much more time. Nil: reading was not paused.
+    package mutating func readingResumed(at now: Instant) -> Duration? {
+        guard case .live(let live, var uptime) = state, let since = uptime.pausedSince else { return nil }
+        uptime.pausedSince = nil
+        lastFrame = now
+        state = .live(live, uptime)
+        return now - since
+    }
+
+    // MARK: Sleep
+
+    package mutating func saw(_ now: Instant, wallMilliseconds: Int64) {
+        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
+    }
+
+    /// Whether the machine slept, as the clocks show. `due`: when the owner had asked to be called.
+    package mutating func noticesSleep(at now: Instant, wallMilliseconds: Int64, due: Instant?) -> Bool {
+        defer { saw(now, wallMilliseconds: wallMilliseconds) }
+        guard sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: due) else { return false }
+        sleepWatch.notices(at: now)
+        return true
+    }
+
+    /// The machine is said to have slept. False: that is the sleep which the clocks have shown a moment ago.
+    package mutating func hearsOfSleep(at now: Instant) -> Bool {
+        guard !sleepWatch.hasJustNoticed(at: now) else { return false }
+        sleepWatch.notices(at: now)
+        return true
+    }
+
+    /// After a sleep a waiting link is tried at once. True: there was a socket, and it is dead without an error.
+    package mutating func wokeUp() -> Bool {
+        if case .waiting = state { state = .lost(reason: Self.sleepReason, .atOnce) }
+        return hasSocket
+    }
+}
