@@ -17,9 +17,9 @@ extension RelayLink {
     }
 
     private mutating func ready(_ root: FrameNode, at now: Instant) {
-        guard case .greeting = state else { return }
-        state = .live(since: now)
-        installation = root["installation_id"]?.string
+        guard case .greeting = life.state else { return }
+        let installation = root["installation_id"]?.string
+        life.greeted(Ready(installation: installation), silence: Self.silenceLimit, at: now)
         orders.append(.ready(installation: installation))
     }
 
@@ -33,7 +33,7 @@ extension RelayLink {
         switch ledger.came(name, isNumber: isNumber, bytes: size, at: now) {
         case .isWaiting, .isAcknowledged: return
         case .noRoom: return noRoom()
-        case .take: isTellingFull = false
+        case .take: _ = life.withLive { $0.isTellingFull = false }
         }
         guard let update else {
             unknown.countMalformed()
@@ -50,15 +50,15 @@ extension RelayLink {
 
     private mutating func noRoom() {
         unknown.count("update left for later", "")
-        guard !isTellingFull else { return }
-        isTellingFull = true
+        guard life.live?.isTellingFull == false else { return }
+        _ = life.withLive { $0.isTellingFull = true }
         orders.append(.note(.full(waiting: ledger.count)))
     }
 
     private mutating func revoked(_ update: RelayUpdate, _ reason: String?, at now: Instant) {
         ledger.durable(update.name, at: now)
         // One that speaks of an installation before this one is old news.
-        if let theirs = update.installation, let ours = installation, theirs != ours { return }
+        if let theirs = update.installation, let ours = life.live?.installation, theirs != ours { return }
         orders.append(.update(update))
         flushAcknowledgement()
         orders.append(.close(code: 1000, reason: "installation revoked"))

@@ -2,77 +2,64 @@ package import BridgeModel
 
 // Dialling, losing the link, waiting, and noticing that it is dead (DESIGN.md#links-and-watchdogs).
 extension RelayLink {
-    private static var dialLimit: Duration { .seconds(30) }
-    static var readyLimit: Duration { .seconds(15) }
     /// The relay pings every 25 to 30 s and waits 10 s for the answer (relay.md#heartbeat-and-liveness, D4).
-    private static var silenceLimit: Duration { .seconds(45) }
+    static var silenceLimit: Duration { .seconds(45) }
     static var pairAgain: String { "Pair it again with `sophon-bridge pair`, or set SOPHON_BOT_TOKEN." }
 
     /// When `timePassed` is due, if nothing else comes.
     package var nextDeadline: Instant? {
-        switch state {
-        case .idle, .stopped, .lost: nil
-        case .dialling(let until), .waiting(let until): until
-        case .greeting(let until): min(until, lastFrame + Self.silenceLimit)
-        case .live: min(lastFrame + Self.silenceLimit, ledger.gapEnds ?? lastFrame + Self.silenceLimit)
-        }
+        guard let next = life.nextDeadline else { return nil }
+        guard isLive, let gapEnds = ledger.gapEnds else { return next }
+        return min(next, gapEnds)
     }
 
     mutating func dial(at now: Instant) {
-        state = .dialling(until: now + Self.dialLimit)
+        life.dial(at: now)
         orders.append(.dial(url: settings.url, headers: settings.headers))
     }
 
     // MARK: Loss
 
     /// The link is gone; when to try again is drawn by `settle`.
-    mutating func lose(_ reason: String, _ retry: Retry, at now: Instant) {
+    mutating func lose(_ reason: String, _ redial: Redial, at now: Instant) {
         leaveSocket(at: now)
-        state = .lost(reason: reason, retry)
+        _ = life.lose(reason, redial, at: now)
     }
 
     mutating func halt(_ stop: Stop, at now: Instant) {
         leaveSocket(at: now)
-        state = .stopped
         orders.append(.stop(stop))
     }
 
     mutating func leaveSocket(at now: Instant) {
-        if case .live(let since) = state { backOff.linkHeld(for: now - since) }
+        _ = life.leave(at: now)
         ledger.socketLost()
-        isTellingFull = false
-        installation = nil
     }
 
     /// Draws the delay of a loss that was decided in this event.
     mutating func settle(at now: Instant, using random: inout some RandomNumberGenerator) {
-        guard case .lost(let reason, let retry) = state else { return }
-        let delay: Duration
-        switch retry {
-        case .atOnce:
+        switch life.settle(at: now, using: &random) {
+        case .dial(let reason):
             orders.append(.lost(reason: reason, retryAt: now))
-            return dial(at: now)
-        case .byBackOff: delay = backOff.next(using: &random)
-        case .byLongBackOff: delay = backOff.next(needsPerson: true, using: &random)
-        case .notBefore(let told): delay = max(told, backOff.next(using: &random))
+            dial(at: now)
+        case .wait(let reason, let until): orders.append(.lost(reason: reason, retryAt: until))
+        case nil: return
         }
-        state = .waiting(until: now + delay)
-        orders.append(.lost(reason: reason, retryAt: now + delay))
     }
 
     // MARK: Time
 
     mutating func watch(at now: Instant) {
-        switch state {
-        case .dialling(let until) where until <= now: giveUp("the relay did not answer the call", at: now)
-        case .greeting(let until) where until <= now: giveUp("the relay did not say that it is ready", at: now)
-        case .live where lastFrame + Self.silenceLimit <= now: giveUp("the relay fell silent", at: now)
-        case .live where ledger.gapEnds.map({ $0 <= now }) ?? false:
+        switch life.due(at: now) {
+        case .unopened: giveUp("the relay did not answer the call", at: now)
+        case .ungreeted: giveUp("the relay did not say that it is ready", at: now)
+        case .silent: giveUp("the relay fell silent", at: now)
+        case .redial: dial(at: now)
+        case nil:
+            guard isLive, let gapEnds = ledger.gapEnds, gapEnds <= now else { return }
             // A new socket brings all that is not acknowledged.
             orders.append(.close(code: 1000, reason: "asking for what was left out"))
             lose("the relay did not send again what there was no room for", .atOnce, at: now)
-        case .waiting(let until) where until <= now: dial(at: now)
-        case .idle, .dialling, .greeting, .live, .lost, .waiting, .stopped: return
         }
     }
 
@@ -82,13 +69,9 @@ extension RelayLink {
     }
 
     mutating func wokeUp(at now: Instant) {
-        switch state {
-        case .dialling, .greeting, .live:
-            orders.append(.close(code: 1000, reason: "machine slept"))
-            lose("the machine slept", .atOnce, at: now)
-        case .waiting: state = .lost(reason: "the machine slept", .atOnce)
-        case .idle, .lost, .stopped: return
-        }
+        guard life.wokeUp() else { return }
+        orders.append(.close(code: 1000, reason: "machine slept"))
+        lose(LinkLife<Void, Ready>.sleepReason, .atOnce, at: now)
     }
 
     // MARK: Refusal

@@ -15,48 +15,22 @@ import JSONReading
 /// - The back-off begins anew only after a link that held for a minute (W36), and each step has its time limit (W37).
 /// - A dead token is final (W35).
 package struct RelayLink: ~Copyable {
-    /// Where the link stands.
-    enum State {
-        /// Not begun, or shut down. Can transition to: dialling (`start`).
-        case idle
-        /// The runner opens a socket. Can transition to: greeting (`opened`), lost (`refused`, `failed`, the time is over),
-        /// stopped (the token was refused).
-        case dialling(until: Instant)
-        /// The socket is open, the relay's `ready` is awaited. Can transition to: live (`ready`), lost.
-        case greeting(until: Instant)
-        /// Can transition to: lost, stopped (the installation was revoked).
-        case live(since: Instant)
-        /// The delay to the next try is not drawn yet: within one event only. Can transition to: waiting, dialling.
-        case lost(reason: String, Retry)
-        /// Can transition to: dialling (the time is over, or the machine slept).
-        case waiting(until: Instant)
-        /// Can transition to: dialling (`start`).
-        case stopped
-    }
-
-    enum Retry {
-        case atOnce
-        case byBackOff
-        /// Something between us and the relay says no, so that only a person can mend it: by a back-off that grows longer.
-        case byLongBackOff
-        /// Not before the relay asked for, and not before our own back-off.
-        case notBefore(Duration)
+    /// What is true on one socket, from the relay's `ready` to the loss.
+    struct Ready {
+        let installation: String?
+        /// The relay was heard to send more than there is room for, and that was said.
+        var isTellingFull = false
     }
 
     var settings: RelayLinkSettings
-    var state = State.idle
+    /// The relay's `ready` is all that the handshake waits for. A link that gave up is idle.
+    var life = LinkLife<Void, Ready>()
     var orders: [Order] = []
     let parser = FrameParser()
 
-    var backOff = BackOff()
-    var lastFrame = Instant.zero
-    var sleepWatch = SleepWatch()
-    var installation: String?
     var ledger: UpdateLedger
-    var isTellingFull = false
     package internal(set) var unknown = UnknownTally()
-    var toldUnknown = UnknownTally()
-    var unknownDue = Instant.zero
+    var unknownReport = UnknownReport()
 
     package init(_ settings: RelayLinkSettings) {
         self.settings = settings
@@ -72,14 +46,14 @@ package struct RelayLink: ~Copyable {
     /// Updates that are not durable yet (`HeldBytes.updates`).
     package var heldBytes: Int { ledger.bytes }
 
-    var isLive: Bool { if case .live = state { true } else { false } }
+    var isLive: Bool { life.isLive }
 
     // MARK: What happened
 
     /// Begin, or try again after a stop.
     package mutating func start(at now: Instant) {
-        switch state {
-        case .idle, .stopped, .waiting: dial(at: now)
+        switch life.state {
+        case .idle, .waiting: dial(at: now)
         case .dialling, .greeting, .live, .lost: return
         }
     }
@@ -87,20 +61,13 @@ package struct RelayLink: ~Copyable {
     /// Say goodbye. What was not acknowledged comes again after the next `start`.
     package mutating func shutDown(at now: Instant) {
         flushAcknowledgement()
-        switch state {
-        case .dialling, .greeting, .live: orders.append(.close(code: 1000, reason: "bridge stops"))
-        case .idle, .lost, .waiting, .stopped: break
-        }
+        if life.hasSocket { orders.append(.close(code: 1000, reason: "bridge stops")) }
         leaveSocket(at: now)
-        state = .idle
     }
 
     /// The WebSocket is open.
     package mutating func opened(at now: Instant) {
-        guard case .dialling = state else { return }
-        lastFrame = now
-        state = .greeting(until: now + Self.readyLimit)
-        guard let version = settings.helloVersion else { return }
+        guard life.opened(awaiting: (), at: now), let version = settings.helloVersion else { return }
         var hello = JSONObjectWriter()
         hello.string("type", "hello")
         hello.string("version", version)
@@ -111,28 +78,25 @@ package struct RelayLink: ~Copyable {
     package mutating func received(
         _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
-        guard isOpen else { return }
-        lastFrame = now
+        guard life.heard(at: now) else { return }
         if let root = parser.parse(frame, capacity: capacity), root.isObject {
             read(root, size: frame.count, at: now)
         } else {
             unknown.countMalformed()
         }
-        tellUnknown(at: now)
+        if let news = unknownReport.news(unknown, at: now) { orders.append(.note(.unknown(news))) }
         settle(at: now, using: &random)
     }
 
     /// Something else came that shows that the relay lives: a ping or pong of the WebSocket itself.
-    package mutating func heard(at now: Instant) { if isOpen { lastFrame = now } }
+    package mutating func heard(at now: Instant) { _ = life.heard(at: now) }
 
     /// The far side or the network closed the socket.
     package mutating func closed(
         code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
-        switch state {
-        case .idle, .lost, .waiting, .stopped: return
-        case .dialling, .greeting, .live: lose(Self.words(code, reason), .byBackOff, at: now)
-        }
+        guard life.hasSocket else { return }
+        lose(Self.words(code, reason), .byBackOff, at: now)
         settle(at: now, using: &random)
     }
 
@@ -140,7 +104,7 @@ package struct RelayLink: ~Copyable {
     package mutating func refused(
         status: Int, body: [UInt8], at now: Instant, using random: inout some RandomNumberGenerator
     ) {
-        guard case .dialling = state else { return }
+        guard case .dialling = life.state else { return }
         upgradeRefused(status, body, at: now)
         settle(at: now, using: &random)
     }
@@ -149,24 +113,22 @@ package struct RelayLink: ~Copyable {
     package mutating func failed(
         message: String, at now: Instant, using random: inout some RandomNumberGenerator
     ) {
-        switch state {
-        case .idle, .lost, .waiting, .stopped: return
-        case .dialling, .greeting, .live: lose(message, .byBackOff, at: now)
-        }
+        guard life.hasSocket else { return }
+        lose(message, .byBackOff, at: now)
         settle(at: now, using: &random)
     }
 
     /// Another token: the socket of the old one is left for one with the new one, at once.
     package mutating func use(_ token: Secret, at now: Instant) {
         settings.token = token
-        switch state {
+        switch life.state {
         case .dialling, .greeting, .live:
             flushAcknowledgement()
             orders.append(.close(code: 1000, reason: "another token"))
             leaveSocket(at: now)
             orders.append(.lost(reason: "the token was changed", retryAt: now))
             dial(at: now)
-        case .idle, .waiting, .stopped: dial(at: now)
+        case .idle, .waiting: dial(at: now)
         case .lost: break
         }
     }
@@ -181,32 +143,19 @@ package struct RelayLink: ~Copyable {
     package mutating func timePassed(
         at now: Instant, wallMilliseconds: Int64, using random: inout some RandomNumberGenerator
     ) {
-        if sleepWatch.hasSlept(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { noticesSleep(at: now) }
-        sleepWatch.saw(now, wallMilliseconds: wallMilliseconds)
+        if life.noticesSleep(at: now, wallMilliseconds: wallMilliseconds, due: nextDeadline) { wokeUp(at: now) }
         watch(at: now)
         settle(at: now, using: &random)
     }
 
     /// The machine has slept.
     package mutating func slept(at now: Instant, using random: inout some RandomNumberGenerator) {
-        guard !sleepWatch.hasJustNoticed(at: now) else { return }
-        noticesSleep(at: now)
+        guard life.hearsOfSleep(at: now) else { return }
+        wokeUp(at: now)
         settle(at: now, using: &random)
     }
 
     // MARK: Within
-
-    private mutating func noticesSleep(at now: Instant) {
-        sleepWatch.notices(at: now)
-        wokeUp(at: now)
-    }
-
-    private var isOpen: Bool {
-        switch state {
-        case .greeting, .live: true
-        case .idle, .dialling, .lost, .waiting, .stopped: false
-        }
-    }
 
     mutating func flushAcknowledgement() {
         guard isLive, let frame = ledger.takeAcknowledgement() else { return }
@@ -221,13 +170,5 @@ package struct RelayLink: ~Copyable {
         default:
             reason.isEmpty ? "the connection was closed (\(code))" : "the connection was closed (\(code), \(reason))"
         }
-    }
-
-    /// Counted by name, told once a minute.
-    private mutating func tellUnknown(at now: Instant) {
-        guard now >= unknownDue, unknown != toldUnknown else { return }
-        toldUnknown = unknown
-        unknownDue = now + .seconds(60)
-        orders.append(.note(.unknown(unknown)))
     }
 }
