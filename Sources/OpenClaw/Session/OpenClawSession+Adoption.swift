@@ -43,11 +43,13 @@ extension OpenClawSession {
         subject: ApprovalRequest.Subject, sentAtMilliseconds: Int64, expiresAt: Instant? = nil, at now: Instant,
         wallMilliseconds: Int64
     ) {
-        guard decisions[approval] == nil, decisions.count < Self.runsLimit else { return }
+        guard approvals[approval] == nil, approvals.hasRoom(for: approval) else { return }
         life.saw(now, wallMilliseconds: wallMilliseconds)
         let sentAt = now - .milliseconds(max(wallMilliseconds - sentAtMilliseconds, 0))
-        decisions[approval] = KeptDecision(
-            subject: subject, decision: Self.grantable(decision, scope),
-            expiresAt: expiresAt ?? sentAt + Self.approvalLife, askedAt: sentAt, tries: 1)
+        approvals.keep(
+            .init(
+                Self.grantable(decision, scope), on: subject, expiresAt: expiresAt ?? sentAt + GatewayApprovals.life,
+                askedAt: sentAt, tries: 1),
+            about: approval)
     }
 }

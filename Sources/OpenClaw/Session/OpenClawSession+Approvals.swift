@@ -4,46 +4,29 @@ import JSONReading
 
 // Decisions on their way to the gateway (openclaw.md#approvals, openclaw.md#others).
 extension OpenClawSession {
-    struct KeptDecision {
-        var subject: ApprovalRequest.Subject
-        var decision: ApprovalDecision
-        var expiresAt: Instant
-        var isAsked = false
-        /// When it left first; it may have arrived then.
-        var askedAt: Instant?
-        var tries = 0
-        var resendAt: Instant?
-    }
-
-    /// Where the gateway does not say when an approval expires: its longest life by default (openclaw.md#approvals).
-    static var approvalLife: Duration { .seconds(1_800) }
-
     mutating func resolve(
         _ approval: ApprovalID, _ subject: ApprovalRequest.Subject, _ decision: ApprovalDecision,
         _ scope: DecisionScope, at now: Instant
     ) {
         let decision = Self.grantable(decision, scope)
         // The same again: its answer is still to come.
-        if let known = decisions[approval], known.isAsked, known.decision == decision { return }
+        if let known = approvals[approval], known.errand == .asked, known.decision == decision { return }
         // A later decision about the same question (a stop denies) replaces the one before, also on the next link.
-        guard decisions[approval] != nil || decisions.count < Self.runsLimit else { return settle(approval, .unknown) }
-        decisions[approval] = KeptDecision(
-            subject: subject, decision: decision, expiresAt: approvalExpiry[approval] ?? now + Self.approvalLife)
+        guard approvals.hasRoom(for: approval) else { return settle(approval, .unknown) }
+        approvals.keep(
+            .init(decision, on: subject, expiresAt: approvals.expiresAt(approval, at: now)), about: approval)
         if isLive { sendDecision(approval, at: now) }
     }
 
     mutating func sendDecision(_ approval: ApprovalID, at now: Instant) {
-        guard let kept = decisions[approval], let gateway else { return }
+        guard let kept = approvals[approval], let gateway else { return }
         if kept.expiresAt <= now { return settle(approval, .expired) }
         if gateway.grants("operator.approvals") == false {
             orders.append(
                 .note(.missingScopes(["operator.approvals"], remedy: scopeRemedy(["operator.approvals"]))))
             return settle(approval, .unknown)
         }
-        decisions[approval]?.isAsked = true
-        if kept.askedAt == nil { decisions[approval]?.askedAt = now }
-        decisions[approval]?.resendAt = nil
-        decisions[approval]?.tries += 1
+        approvals.asked(approval, at: now)
         let isPlugin = kept.subject == .plugin || approval.text.hasPrefix("plugin:")
         var params = JSONObjectWriter()
         params.string("id", approval.text)
@@ -64,13 +47,11 @@ extension OpenClawSession {
     mutating func resolveAnswered(
         _ approval: ApprovalID, _ decision: ApprovalDecision, _ payload: FrameNode?, _ error: Refusal?, at now: Instant
     ) {
-        guard let kept = decisions[approval], kept.decision == decision else { return }
+        guard let kept = approvals.awaited(approval, as: decision) else { return }
         if let error {
             if error.isRetryable, error.code == "UNAVAILABLE" {
                 let pause = kept.tries < Self.triesLimit + 2 ? Duration.seconds(2) : Self.deafPause
-                decisions[approval]?.isAsked = false
-                decisions[approval]?.resendAt = now + (error.retryAfter ?? pause)
-                return
+                return approvals.putOff(approval, until: now + (error.retryAfter ?? pause))
             }
             let outcome = Self.outcome(of: error, isLate: kept.expiresAt <= now)
             // Gateways that know no repetition call it unknown once it is decided: the first try had arrived (openclaw.md#others).
@@ -87,23 +68,20 @@ extension OpenClawSession {
     }
 
     /// The same process was asked before: open questions die with it.
-    private func wasAskedOfThisProcess(_ kept: KeptDecision) -> Bool {
+    private func wasAskedOfThisProcess(_ kept: GatewayApprovals.Decision) -> Bool {
         guard let askedAt = kept.askedAt, let began = gateway?.startedAt else { return false }
         return began <= askedAt
     }
 
     /// A gateway that does not answer is asked again until it does, or until the approval has expired.
     mutating func resolveUnanswered(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) {
-        guard let kept = decisions[approval], kept.decision == decision else { return }
+        guard let kept = approvals.awaited(approval, as: decision) else { return }
         if kept.tries < Self.triesLimit { return sendDecision(approval, at: now) }
-        decisions[approval]?.isAsked = false
-        decisions[approval]?.resendAt = now + Self.deafPause
+        approvals.putOff(approval, until: now + Self.deafPause)
     }
 
     mutating func settle(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) {
-        decisions[approval] = nil
-        approvalExpiry[approval] = nil
-        forgetListed(approval)
+        forget(approval)
         observed([
             .signal(
                 RunSignal(

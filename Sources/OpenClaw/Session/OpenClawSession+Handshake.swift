@@ -4,8 +4,7 @@ import JSONReading
 // From the dial to the greeting (openclaw.md#handshake).
 extension OpenClawSession {
     mutating func dial(at now: Instant) {
-        socketNumber += 1
-        requestNumber = 0
+        requests.dialled()
         life.dial(at: now)
         orders.append(.dial(url: settings.url, headers: []))
     }
@@ -14,7 +13,7 @@ extension OpenClawSession {
     mutating func challenged(_ root: FrameNode, _ type: FrameNode, at now: Instant) {
         guard case .greeting(.challenge, _) = life.state else { return }
         _ = decoder.read(root, type, at: now)
-        let id = nextRequestID()
+        let id = requests.nextID()
         let frame = request(
             id, "connect",
             introduction(

@@ -191,30 +191,21 @@ extension OpenClawSession {
     /// frames that said so were lost (openclaw.md#approvals); unless it is known to be another run's.
     private mutating func tellDetached(of run: RunID, in session: AgentSession, at now: Instant) {
         let others = question(about: run).otherApprovals
-        for approval in listedApprovals.keys.sorted()
-        where listedApprovals[approval] == session && !others.contains(approval) {
+        for approval in approvals.listed(in: session) where !others.contains(approval) {
             let call = PausedCall(call: nil, approval: approval)
             take([.signal(RunSignal(run: run, session: session, event: .paused(call)))], at: now)
         }
     }
 
-    /// A decision can overtake the answer to what became of the run: while that is asked, its questions are remembered. A run that
-    /// an inline approval held would go on after the decision, and not be over in an answer that was under way by then.
-    mutating func forgetListed(_ approval: ApprovalID) {
-        guard let session = listedApprovals[approval] else { return }
-        if lookUps.values.contains(where: { $0.session == session }) {
-            settledWhileAsked.insert(approval)
-        } else {
-            listedApprovals[approval] = nil
-        }
+    /// Of a question that is settled.
+    mutating func forget(_ approval: ApprovalID) {
+        let lookUps = lookUps
+        approvals.settled(approval) { session in lookUps.values.contains { $0.session == session } }
     }
 
     private mutating func forgetSettled(in session: AgentSession) {
-        guard !settledWhileAsked.isEmpty, !lookUps.values.contains(where: { $0.session == session }) else { return }
-        for approval in settledWhileAsked where listedApprovals[approval] == session {
-            settledWhileAsked.remove(approval)
-            listedApprovals[approval] = nil
-        }
+        guard !lookUps.values.contains(where: { $0.session == session }) else { return }
+        approvals.forgetSettled(in: session)
     }
 
     // MARK: Ends that tell too little

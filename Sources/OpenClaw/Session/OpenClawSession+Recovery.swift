@@ -14,7 +14,7 @@ extension OpenClawSession {
         let hasRestarted = gateway?.hasRestarted(since: formerGateway) == true
         let held = runs.filter(\.value.isHeld).keys.sorted()
         recoverRuns(hasRestarted: hasRestarted, at: now)
-        for approval in decisions.keys.sorted() { sendDecision(approval, at: now) }
+        for approval in approvals.kept { sendDecision(approval, at: now) }
         for run in stops.keys.sorted() {
             stops[run]?.tries = 0
             if stops[run]?.isAsked == false { sendStop(run, at: now) }
@@ -32,7 +32,7 @@ extension OpenClawSession {
 
     mutating func listApprovals(at now: Instant) {
         guard let gateway, gateway.grants("operator.approvals") != false,
-            pending.values.count(where: { $0.request == .approvals }) < 4
+            requests.count(of: .approvals) < 4
         else { return }
         if gateway.offers("exec.approval.list") { ask(.approvals, "exec.approval.list", Array("{}".utf8), at: now) }
         if gateway.offers("plugin.approval.list") { ask(.approvals, "plugin.approval.list", Array("{}".utf8), at: now) }

@@ -4,36 +4,6 @@ import JSONReading
 
 // Requests on the socket, their answers and their time limits.
 extension OpenClawSession {
-    enum Request: Hashable {
-        case subscribe
-        case approvals
-        case send(RunID)
-        case abort(RunID)
-        case resolve(ApprovalID, ApprovalDecision)
-        case history([RunID])
-        case wait(RunID)
-        /// One row of the history in full: the piece it replaces.
-        case row(RunID, piece: Int)
-
-        var name: String {
-            switch self {
-            case .subscribe: "subscribe"
-            case .approvals: "approval.list"
-            case .send: "chat.send"
-            case .abort: "chat.abort"
-            case .resolve: "approval.resolve"
-            case .history: "chat.history"
-            case .wait: "agent.wait"
-            case .row: "chat.message.get"
-            }
-        }
-    }
-
-    struct Pending {
-        var request: Request
-        var deadline: Instant
-    }
-
     static var requestLimit: Duration { .seconds(15) }
     static var historyLimit: Duration { .seconds(30) }
     /// How often a request that may be repeated is, on one socket.
@@ -41,18 +11,11 @@ extension OpenClawSession {
     /// Before a stop or a decision is tried once more after that: neither is given up for want of an answer.
     static var deafPause: Duration { .seconds(60) }
 
-    /// Unique among all sockets, so that nothing late is taken for the answer to something new.
-    mutating func nextRequestID() -> String {
-        requestNumber += 1
-        return "b\(socketNumber)-\(requestNumber)"
-    }
-
     mutating func ask(
-        _ request: Request, _ method: StaticString, _ params: [UInt8], limit: Duration = requestLimit, at now: Instant
+        _ request: GatewayRequest, _ method: StaticString, _ params: [UInt8], limit: Duration = requestLimit,
+        at now: Instant
     ) {
-        let id = nextRequestID()
-        let frame = self.request(id, method, params)
-        pending[id] = Pending(request: request, deadline: now + limit)
+        let frame = self.request(requests.asks(request, until: now + limit), method, params)
         // The decoder knows what was asked before a byte leaves; its echo is nothing new to the core.
         _ = frame.withUnsafeBytes { decoder.sent($0, capacity: $0.count, at: now) }
         orders.append(.send(frame))
@@ -69,16 +32,13 @@ extension OpenClawSession {
 
     // MARK: Answers
 
-    mutating func answered(_ request: Request, _ root: FrameNode, _ said: [Observation], at now: Instant) {
+    mutating func answered(_ request: GatewayRequest, _ root: FrameNode, _ said: [Observation], at now: Instant) {
         let error = root["ok"]?.flag == true ? nil : Refusal(root["error"])
         if let error { noteFailure(of: request, error) }
         let payload = root["payload"]
         switch request {
         case .subscribe: break
-        case .approvals:
-            isListing = true
-            take(said, at: now)
-            isListing = false
+        case .approvals: take(said, isListing: true, at: now)
         case .send(let run): sendAnswered(run, payload, error, said, at: now)
         case .abort(let run): stopAnswered(run, payload, error, at: now)
         case .resolve(let approval, let decision): resolveAnswered(approval, decision, payload, error, at: now)
@@ -113,7 +73,7 @@ extension OpenClawSession {
         }
     }
 
-    private mutating func noteFailure(of request: Request, _ error: Refusal) {
+    private mutating func noteFailure(of request: GatewayRequest, _ error: Refusal) {
         if let scope = error.missingScope {
             orders.append(.note(.missingScopes([scope], remedy: scopeRemedy([scope]))))
         } else {
@@ -124,11 +84,9 @@ extension OpenClawSession {
     // MARK: Time limits
 
     mutating func expireRequests(at now: Instant) {
-        let late = pending.filter { $0.value.deadline <= now }.sorted { $0.key < $1.key }
-        for (id, expired) in late {
-            pending[id] = nil
-            orders.append(.note(.requestFailed(method: expired.request.name, code: "no answer in time")))
-            switch expired.request {
+        for expired in requests.expire(at: now) {
+            orders.append(.note(.requestFailed(method: expired.name, code: "no answer in time")))
+            switch expired {
             case .subscribe, .approvals: break
             case .send(let run): sendUnanswered(run, at: now)
             case .abort(let run): stopUnanswered(run, at: now)
@@ -143,9 +101,7 @@ extension OpenClawSession {
     /// What waited for its moment on a live link.
     mutating func sendDue(at now: Instant) {
         for run in runs.keys.sorted() where runs[run]?.resendAt.map({ $0 <= now }) == true { handOver(run, at: now) }
-        for id in decisions.keys.sorted() where decisions[id]?.resendAt.map({ $0 <= now }) == true {
-            sendDecision(id, at: now)
-        }
+        for approval in approvals.due(at: now) { sendDecision(approval, at: now) }
         for run in stops.keys.sorted() where stops[run]?.resendAt.map({ $0 <= now }) == true { sendStop(run, at: now) }
     }
 
@@ -161,18 +117,12 @@ extension OpenClawSession {
             refuse(run, because: "The agent could not be reached in time.\(remedy)")
         }
         stops = stops.filter { $0.value.until > now }
-        for id in decisions.keys.sorted() {
-            guard let decision = decisions[id], !decision.isAsked, decision.expiresAt <= now else { continue }
-            settle(id, .expired)
-        }
+        for approval in approvals.expired(at: now) { settle(approval, .expired) }
     }
 
     mutating func leaveRequests() {
         for run in runs.keys { runs[run]?.resendAt = nil }
-        for id in decisions.keys {
-            decisions[id]?.isAsked = false
-            decisions[id]?.resendAt = nil
-        }
+        approvals.socketLost()
         for run in stops.keys {
             stops[run]?.isAsked = false
             stops[run]?.resendAt = nil

@@ -281,18 +281,12 @@ extension OpenClawSession {
         runs[RunID(name)]?.lastHeard = now
     }
 
-    mutating func notice(_ signal: RunSignal, at now: Instant) {
+    mutating func notice(_ signal: RunSignal, isListing: Bool, at now: Instant) {
         switch signal.event {
         case .approvalRequested(let request):
-            if approvalExpiry.count >= 1_000 { approvalExpiry.removeAll() }
-            approvalExpiry[request.id] = request.expiresAt
-            if isListing, request.subject == .exec, listedApprovals.count < Self.runsLimit {
-                listedApprovals[request.id] = signal.session
-            }
-        case .approvalSettled(let settlement):
-            approvalExpiry[settlement.id] = nil
-            forgetListed(settlement.id)
-            decisions[settlement.id] = nil
+            approvals.requested(request)
+            if isListing, request.subject == .exec { approvals.listed(request.id, in: signal.session) }
+        case .approvalSettled(let settlement): forget(settlement.id)
         case .finished, .failed:
             if let run = signal.run { ended(run) }
             return
@@ -315,7 +309,7 @@ extension OpenClawSession {
         if let run { questions[origin(of: run)]?.question.approvals.insert(approval) }
         guard let session else { return }
         if awaited.count >= Self.runsLimit { awaited.removeAll() }
-        awaited[approval] = AwaitedFollowUp(session: session, until: now + Self.approvalLife + Self.followUpPatience)
+        awaited[approval] = AwaitedFollowUp(session: session, until: now + GatewayApprovals.life + Self.followUpPatience)
     }
 
     /// What a follow-up asks for belongs to the run that it follows.

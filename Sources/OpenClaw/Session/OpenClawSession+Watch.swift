@@ -16,17 +16,17 @@ extension OpenClawSession {
         if isLive {
             for run in runs.values { add(run.resendAt) }
             if !life.isPaused { addWatches(add) }
-            for decision in decisions.values { add(decision.resendAt) }
+            add(approvals.nextResend)
             for stop in stops.values { add(stop.resendAt) }
         }
         for run in runs.values { add(run.givenUpAt) }
         for stop in stops.values { add(stop.until) }
-        for decision in decisions.values where !decision.isAsked { add(decision.expiresAt) }
+        add(approvals.nextExpiry)
         return next
     }
 
-    private func addWatches(_ add: (Instant) -> Void) {
-        for request in pending.values { add(request.deadline) }
+    private func addWatches(_ add: (Instant?) -> Void) {
+        add(requests.nextDeadline)
         for run in runs.values where run.isFollowed { add(run.lastHeard + Self.quietLimit) }
     }
 
@@ -37,10 +37,7 @@ extension OpenClawSession {
     /// What was due meanwhile gets the time that it was not read.
     package mutating func readingResumed(at now: Instant) {
         guard let pause = life.readingResumed(at: now) else { return }
-        for (id, var request) in pending {
-            request.deadline = request.deadline + pause
-            pending[id] = request
-        }
+        requests.postpone(by: pause)
         for run in runs.keys { runs[run]?.lastHeard = now }
     }
 
@@ -59,9 +56,7 @@ extension OpenClawSession {
             observed([.linkLost])
         }
         decoder.socketLost()
-        pending.removeAll()
-        listedApprovals.removeAll()
-        settledWhileAsked.removeAll()
+        requests.socketLost()
         leaveRequests()
     }
 

@@ -64,19 +64,11 @@ package struct OpenClawSession: ~Copyable {
     var unknownReport = UnknownReport()
 
     // Of what is asked.
-    var pending: [String: Pending] = [:]
-    var socketNumber = 0
-    var requestNumber = 0
+    var requests = GatewayRequests()
     var runs: [RunID: OpenRun] = [:]
     var questions: [RunID: Asked] = [:]
     var stops: [RunID: KeptStop] = [:]
-    var decisions: [ApprovalID: KeptDecision] = [:]
-    var approvalExpiry: [ApprovalID: Instant] = [:]
-    /// Exec approvals that were open when this socket asked, by session.
-    var listedApprovals: [ApprovalID: AgentSession] = [:]
-    /// Of these, those that were settled while it was asked what became of their run.
-    var settledWhileAsked: Set<ApprovalID> = []
-    var isListing = false
+    var approvals = GatewayApprovals()
     /// Approvals that end their run: another run will follow each of them.
     var awaited: [ApprovalID: AwaitedFollowUp] = [:]
     var lookUps: [RunID: LookUp] = [:]
@@ -227,14 +219,14 @@ package struct OpenClawSession: ~Copyable {
         if type.holds("res"), let id = root["id"]?.string {
             if case .greeting(.hello(let request), _) = life.state, id == request { return introduced(root, at: now) }
             // Unknown ids are second answers, or too late: dropped in silence (openclaw.md#frames).
-            guard let request = pending.removeValue(forKey: id)?.request else { return }
+            guard let request = requests.answered(id) else { return }
             return answered(request, root, said, at: now)
         }
         take(said, at: now)
     }
 
-    /// What the decoder says goes to the core, but for the echo of our own commands.
-    mutating func take(_ said: [Observation], at now: Instant) {
+    /// What the decoder says goes to the core, but for the echo of our own commands. `isListing`: it is the list of open questions.
+    mutating func take(_ said: [Observation], isListing: Bool = false, at now: Instant) {
         var told: [Observation] = []
         for observation in said {
             switch observation {
@@ -242,7 +234,7 @@ package struct OpenClawSession: ~Copyable {
             case .signal(var signal):
                 signal.session = signal.session.map { sessionNames.ours(for: $0) }
                 if holdsEnd(signal, at: now) { continue }
-                notice(signal, at: now)
+                notice(signal, isListing: isListing, at: now)
                 told.append(.signal(signal))
             case .jobStarted(let job): told.append(.jobStarted(spelt(job)))
             case .jobFinished(let job): told.append(.jobFinished(spelt(job)))

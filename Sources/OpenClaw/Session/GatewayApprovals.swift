@@ -1,0 +1,135 @@
+import BridgeModel
+
+/// Decisions on their way to the gateway, and what is known of the questions they answer.
+///
+/// - A decision is kept until the gateway has answered it, its question is settled, or the question has expired; a lost socket
+///   makes it due again.
+/// - Of two decisions about one question the later one counts; an answer to the earlier one is not its answer (`awaited(_:as:)`).
+/// - A question that was open when this socket asked for the list is remembered for as long as it is asked what became of a run
+///   of its session, also when it is settled meanwhile: the answer may be older than the settlement.
+struct GatewayApprovals {
+    struct Decision {
+        let subject: ApprovalRequest.Subject
+        let decision: ApprovalDecision
+        let expiresAt: Instant
+        /// When it left first; it may have arrived then.
+        fileprivate(set) var askedAt: Instant?
+        fileprivate(set) var tries = 0
+        fileprivate(set) var errand = Errand.due
+
+        init(
+            _ decision: ApprovalDecision, on subject: ApprovalRequest.Subject, expiresAt: Instant,
+            askedAt: Instant? = nil, tries: Int = 0
+        ) {
+            self.decision = decision
+            self.subject = subject
+            self.expiresAt = expiresAt
+            self.askedAt = askedAt
+            self.tries = tries
+        }
+    }
+
+    /// A question that was open when this socket asked.
+    private struct Listed {
+        let session: AgentSession
+        /// While it was asked what became of its session's run.
+        var isSettled: Bool
+    }
+
+    private static let decisionsLimit = 256
+    private static let listedLimit = 256
+    private static let expiryLimit = 1_000
+    /// Where the gateway does not say when an approval expires: its longest life by default (openclaw.md#approvals).
+    static let life = Duration.seconds(1_800)
+
+    private var decisions: [ApprovalID: Decision] = [:]
+    private var expiry: [ApprovalID: Instant] = [:]
+    private var listing: [ApprovalID: Listed] = [:]
+
+    // MARK: Decisions
+
+    subscript(approval: ApprovalID) -> Decision? { decisions[approval] }
+
+    /// All that is kept, in an order that is the same everywhere.
+    var kept: [ApprovalID] { decisions.keys.sorted() }
+
+    func due(at now: Instant) -> [ApprovalID] {
+        kept.filter { decisions[$0]?.errand.resendAt.map { $0 <= now } == true }
+    }
+
+    /// Those that nobody can answer any more. One that was asked gets its answer.
+    func expired(at now: Instant) -> [ApprovalID] {
+        kept.filter { decisions[$0].map { $0.errand != .asked && $0.expiresAt <= now } == true }
+    }
+
+    var nextResend: Instant? { decisions.values.lazy.compactMap(\.errand.resendAt).min() }
+
+    var nextExpiry: Instant? { decisions.values.lazy.filter { $0.errand != .asked }.map(\.expiresAt).min() }
+
+    func hasRoom(for approval: ApprovalID) -> Bool {
+        decisions[approval] != nil || decisions.count < Self.decisionsLimit
+    }
+
+    func expiresAt(_ approval: ApprovalID, at now: Instant) -> Instant { expiry[approval] ?? now + Self.life }
+
+    mutating func keep(_ decision: Decision, about approval: ApprovalID) { decisions[approval] = decision }
+
+    /// Nil: it was replaced, or its question is settled.
+    func awaited(_ approval: ApprovalID, as decision: ApprovalDecision) -> Decision? {
+        decisions[approval].flatMap { $0.decision == decision ? $0 : nil }
+    }
+
+    mutating func asked(_ approval: ApprovalID, at now: Instant) {
+        guard let known = decisions[approval] else { return }
+        decisions[approval]?.errand = .asked
+        decisions[approval]?.askedAt = known.askedAt ?? now
+        decisions[approval]?.tries += 1
+    }
+
+    mutating func putOff(_ approval: ApprovalID, until moment: Instant) {
+        decisions[approval]?.errand = .putOff(until: moment)
+    }
+
+    // MARK: Questions
+
+    mutating func requested(_ request: ApprovalRequest) {
+        if expiry.count >= Self.expiryLimit { expiry.removeAll() }
+        expiry[request.id] = request.expiresAt
+    }
+
+    /// It is in the list of open questions that this socket asked for.
+    mutating func listed(_ approval: ApprovalID, in session: AgentSession?) {
+        guard listing.count < Self.listedLimit else { return }
+        listing[approval] = session.map { Listed(session: $0, isSettled: listing[approval]?.isSettled ?? false) }
+    }
+
+    /// The exec questions that were open in a session when this socket asked.
+    func listed(in session: AgentSession) -> [ApprovalID] {
+        listing.filter { $0.value.session == session }.keys.sorted()
+    }
+
+    /// `isSessionAsked`: whether it is being asked what became of a run of the question's session. A decision can overtake that
+    /// answer: while it is awaited, its questions are remembered. A run that an inline approval held would go on after the
+    /// decision, and not be over in an answer that was under way by then.
+    mutating func settled(_ approval: ApprovalID, isSessionAsked: (AgentSession) -> Bool) {
+        decisions[approval] = nil
+        expiry[approval] = nil
+        guard let session = listing[approval]?.session else { return }
+        if isSessionAsked(session) {
+            listing[approval]?.isSettled = true
+        } else {
+            listing[approval] = nil
+        }
+    }
+
+    /// No run of the session is asked about any more.
+    mutating func forgetSettled(in session: AgentSession) {
+        guard listing.values.contains(where: { $0.isSettled && $0.session == session }) else { return }
+        listing = listing.filter { !$0.value.isSettled || $0.value.session != session }
+    }
+
+    mutating func socketLost() {
+        listing.removeAll()
+        for approval in decisions.keys { decisions[approval]?.errand = .due }
+    }
+}

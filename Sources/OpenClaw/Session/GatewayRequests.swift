@@ -1,0 +1,85 @@
+import BridgeModel
+
+/// What was asked of the gateway, and what for.
+enum GatewayRequest: Hashable {
+    case subscribe
+    case approvals
+    case send(RunID)
+    case abort(RunID)
+    case resolve(ApprovalID, ApprovalDecision)
+    case history([RunID])
+    case wait(RunID)
+    /// One row of the history in full: the piece it replaces.
+    case row(RunID, piece: Int)
+
+    var name: String {
+        switch self {
+        case .subscribe: "subscribe"
+        case .approvals: "approval.list"
+        case .send: "chat.send"
+        case .abort: "chat.abort"
+        case .resolve: "approval.resolve"
+        case .history: "chat.history"
+        case .wait: "agent.wait"
+        case .row: "chat.message.get"
+        }
+    }
+}
+
+/// Requests in flight on the one socket, each with its deadline.
+///
+/// - A request is pending from `asks` until it is answered, has expired, or the socket is lost: it leaves by exactly one of these.
+/// - An id is unique among all sockets of this process, so that a late answer is never taken for the answer to a newer request.
+/// - No deadline passes while reading is paused: what is pending then gets that much more time (`postpone`).
+struct GatewayRequests {
+    private struct Pending {
+        var request: GatewayRequest
+        var deadline: Instant
+    }
+
+    private var pending: [String: Pending] = [:]
+    private var socketNumber = 0
+    private var requestNumber = 0
+
+    var nextDeadline: Instant? { pending.values.lazy.map(\.deadline).min() }
+
+    func count(of request: GatewayRequest) -> Int { pending.values.count { $0.request == request } }
+
+    /// A new socket is dialled.
+    mutating func dialled() {
+        socketNumber += 1
+        requestNumber = 0
+    }
+
+    /// Of a request whose answer is awaited elsewhere.
+    mutating func nextID() -> String {
+        requestNumber += 1
+        return "b\(socketNumber)-\(requestNumber)"
+    }
+
+    /// The id it is sent under.
+    mutating func asks(_ request: GatewayRequest, until deadline: Instant) -> String {
+        let id = nextID()
+        pending[id] = Pending(request: request, deadline: deadline)
+        return id
+    }
+
+    /// Nil: a second answer, or one that is too late (openclaw.md#frames).
+    mutating func answered(_ id: String) -> GatewayRequest? { pending.removeValue(forKey: id)?.request }
+
+    /// Those whose deadline has passed, in the order of their ids.
+    mutating func expire(at now: Instant) -> [GatewayRequest] {
+        let late = pending.filter { $0.value.deadline <= now }.sorted { $0.key < $1.key }
+        for (id, _) in late { pending[id] = nil }
+        return late.map(\.value.request)
+    }
+
+    mutating func postpone(by pause: Duration) {
+        for (id, var known) in pending {
+            known.deadline = known.deadline + pause
+            pending[id] = known
+        }
+    }
+
+    mutating func socketLost() { pending.removeAll() }
+}
