@@ -18,7 +18,7 @@ extension OpenClawSession {
         _ run: RunID, in session: AgentSession, text: String?, stage: AdoptedStage, isStopped: Bool = false,
         approvals: [ApprovalID] = [], sentAtMilliseconds: Int64, at now: Instant, wallMilliseconds: Int64
     ) {
-        guard runs[run] == nil, runs.count < Self.runsLimit else { return }
+        guard runs[run] == nil, runs.hasRoom else { return }
         life.saw(now, wallMilliseconds: wallMilliseconds)
         sessionNames.learn(session)
         // A wall clock that went back tells nothing: then the key counts as forgotten.
@@ -26,14 +26,14 @@ extension OpenClawSession {
         let sentAt = now - (age >= 0 ? .milliseconds(age) : Self.keyLife)
         // Only what can be sent again can be in doubt.
         let isInDoubt = stage == .handedOver && text != nil
-        runs[run] = OpenRun(
-            session: session, text: text, stage: isInDoubt ? .asked(since: sentAt, tries: 1) : .accepted, lastHeard: now
-        )
-        runs[run]?.isStopped = isStopped
-        questions[run] = Asked(
-            question: .init(run: run, text: text, sentAtMilliseconds: text == nil ? nil : sentAtMilliseconds),
-            at: sentAt)
-        for approval in approvals { expectFollowUp(of: approval, after: run, in: session, at: now) }
+        runs.begins(
+            run,
+            .init(
+                session: session, text: text, stage: isInDoubt ? .asked(since: sentAt, tries: 1) : .accepted,
+                isStopped: isStopped, lastHeard: now))
+        runs.questions.asked(
+            .init(run: run, text: text, sentAtMilliseconds: text == nil ? nil : sentAtMilliseconds), at: sentAt)
+        for approval in approvals { runs.questions.expectFollowUp(of: approval, after: run, in: session, at: now) }
     }
 
     /// To be called before `start`, for a decision that was handed over and is not known to have been taken. It is sent again;

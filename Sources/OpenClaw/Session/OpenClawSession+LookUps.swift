@@ -4,59 +4,26 @@ import JSONReading
 
 // What became of a run: history, and where that does not say it, a short wait (openclaw.md#disconnects).
 extension OpenClawSession {
-    struct LookUp {
-        enum Step: Hashable {
-            /// The link is away, or the question comes with the next one.
-            case due
-            case history
-            /// The rows did not say whether the run is over: `agent.wait` is asked.
-            case waiting
-            /// It is over: its last rows are fetched.
-            case lastHistory
-            /// Rows that were cut are fetched in full.
-            case rows
-        }
-
-        var session: AgentSession
-        /// The core waits for it. What we look up by ourselves is told as an end of the run, if it is one.
-        var isAsked: Bool
-        /// It also tells whether an unanswered message had arrived.
-        var settlesSend = false
-        var step = Step.due
-        var begunAt: Instant
-        /// Asked for again when the first answer was under way: that one may be too old.
-        var isAgain = false
-        var finding: OpenClawHistory.Finding?
-        var missingRows: Set<Int> = []
-    }
-
-    private static var freshFor: Duration { .milliseconds(500) }
     private static var rowsLimit: Int { 16 }
 
     mutating func lookUp(_ run: RunID, in session: AgentSession, isAsked: Bool, at now: Instant) {
-        if let known = lookUps[run] {
-            lookUps[run]?.isAsked = known.isAsked || isAsked
-            if known.step != .due, now - known.begunAt > Self.freshFor { lookUps[run]?.isAgain = true }
-            return
-        }
-        guard lookUps.count < Self.runsLimit else {
+        if lookUps.joins(run, isAsked: isAsked, at: now) { return }
+        guard lookUps.hasRoom else {
             if isAsked { observed([.lookedUp(run, .unknown)]) }
             return
         }
-        lookUps[run] = LookUp(session: session, isAsked: isAsked, begunAt: now)
-        if isLive { askHistory(of: session, for: [run], .history, at: now) }
+        lookUps.begin(run, in: session, isAsked: isAsked, at: now)
+        if isLive { askHistory(of: session, for: [run], at: now) }
     }
 
     mutating func lookUpSend(_ run: RunID, in session: AgentSession, at now: Instant) {
         lookUp(run, in: session, isAsked: false, at: now)
-        lookUps[run]?.settlesSend = true
+        lookUps.settleSend(of: run)
     }
 
-    mutating func askHistory(of session: AgentSession, for runs: [RunID], _ step: LookUp.Step, at now: Instant) {
-        for run in runs {
-            lookUps[run]?.step = step
-            lookUps[run]?.begunAt = now
-        }
+    /// `isLast`: the run is known to be over.
+    mutating func askHistory(of session: AgentSession, for runs: [RunID], isLast: Bool = false, at now: Instant) {
+        lookUps.asksHistory(for: runs, isLast: isLast, at: now)
         var params = JSONObjectWriter()
         params.string("sessionKey", session.text)
         params.integer("limit", 200)
@@ -72,8 +39,8 @@ extension OpenClawSession {
                 finish(run, .unknown, at: now)
                 continue
             }
-            let finding = OpenClawHistory.finding(of: question(about: run), in: payload)
-            lookUps[run]?.finding = finding
+            let finding = OpenClawHistory.finding(of: self.runs.questions.question(about: run), in: payload)
+            lookUps.found(finding, about: run)
             if let next = finding.followUp, let session = lookUps[run]?.session {
                 // Whose end was not heard says first what it said itself: the follow-up's text goes behind that.
                 let isNews = self.runs[run] != nil && finding.hasText
@@ -96,22 +63,10 @@ extension OpenClawSession {
         }
     }
 
-    private func question(about run: RunID) -> OpenClawHistory.Question {
-        var question = questions[run]?.question ?? .init(run: run)
-        for (other, asked) in questions where other != run {
-            question.otherApprovals.formUnion(asked.question.approvals)
-        }
-        question.otherApprovals.subtract(question.approvals)
-        return question
-    }
-
     /// The last row after the question may be a follow-up's of another run, where rows have no names: that it is complete says
     /// nothing then.
     private func mayBeAnothers(_ run: RunID, at now: Instant) -> Bool {
-        let ours = questions[run]?.question.approvals ?? []
-        return awaited.contains { approval, followUp in
-            followUp.session == lookUps[run]?.session && followUp.until > now && !ours.contains(approval)
-        }
+        runs.questions.awaitsAnothers(than: run, in: lookUps[run]?.session, at: now)
     }
 
     /// It began while nobody listened: from here it is a run like any other.
@@ -121,7 +76,7 @@ extension OpenClawSession {
     }
 
     private mutating func wait(for run: RunID, at now: Instant) {
-        lookUps[run]?.step = .waiting
+        lookUps.waits(for: run)
         var params = JSONObjectWriter()
         params.string("runId", run.text)
         params.integer("timeoutMs", 500)
@@ -132,7 +87,7 @@ extension OpenClawSession {
     mutating func waitAnswered(_ run: RunID, _ payload: FrameNode?, at now: Instant) {
         guard let known = lookUps[run], let finding = known.finding else { return }
         switch payload?["status"]?.string {
-        case "ok": askHistory(of: known.session, for: [run], .lastHistory, at: now)
+        case "ok": askHistory(of: known.session, for: [run], isLast: true, at: now)
         case "error":
             let text = finding.end(inParagraphs: decoder.tellsNewestSegment).text
             finish(
@@ -147,7 +102,7 @@ extension OpenClawSession {
     }
 
     private func diedWithItsGateway(_ run: RunID) -> Bool {
-        guard let asked = questions[run]?.at, let began = gateway?.startedAt else { return false }
+        guard let asked = runs.questions[run]?.at, let began = gateway?.startedAt else { return false }
         return began > asked
     }
 
@@ -159,8 +114,7 @@ extension OpenClawSession {
         let cut = finding.pieces.enumerated().filter { $0.element.isTruncated && $0.element.messageID != nil }
             .prefix(Self.rowsLimit)
         guard !cut.isEmpty else { return conclude(run, wasLast: wasLast, at: now) }
-        lookUps[run]?.step = .rows
-        lookUps[run]?.missingRows = Set(cut.map(\.offset))
+        lookUps.fetches(Set(cut.map(\.offset)), of: run)
         for (index, piece) in cut {
             var params = JSONObjectWriter()
             params.string("sessionKey", known.session.text)
@@ -171,13 +125,11 @@ extension OpenClawSession {
     }
 
     mutating func rowAnswered(_ run: RunID, _ index: Int, _ payload: FrameNode?, at now: Instant) {
-        guard lookUps[run]?.missingRows.remove(index) != nil else { return }
-        if let row = payload?["message"], row.isObject, let text = row["content"]?.contentText,
-            lookUps[run]?.finding?.pieces.indices.contains(index) == true
-        {
-            lookUps[run]?.finding?.pieces[index] = OpenClawHistory.piece(text, row)
+        var piece: OpenClawHistory.Piece?
+        if let row = payload?["message"], row.isObject, let text = row["content"]?.contentText {
+            piece = OpenClawHistory.piece(text, row)
         }
-        if lookUps[run]?.missingRows.isEmpty == true { conclude(run, wasLast: true, at: now) }
+        if lookUps.rowCame(index, piece, of: run) == true { conclude(run, wasLast: true, at: now) }
     }
 
     /// Without text the transcript may still be on its way to disk; only where the run is known to be over is that an answer.
@@ -190,7 +142,7 @@ extension OpenClawSession {
     /// An inline approval holds its run. Where the run is over and its session's question is open, it is a detached one, and the
     /// frames that said so were lost (openclaw.md#approvals); unless it is known to be another run's.
     private mutating func tellDetached(of run: RunID, in session: AgentSession, at now: Instant) {
-        let others = question(about: run).otherApprovals
+        let others = runs.questions.question(about: run).otherApprovals
         for approval in approvals.listed(in: session) where !others.contains(approval) {
             let call = PausedCall(call: nil, approval: approval)
             take([.signal(RunSignal(run: run, session: session, event: .paused(call)))], at: now)
@@ -200,11 +152,11 @@ extension OpenClawSession {
     /// Of a question that is settled.
     mutating func forget(_ approval: ApprovalID) {
         let lookUps = lookUps
-        approvals.settled(approval) { session in lookUps.values.contains { $0.session == session } }
+        approvals.settled(approval) { lookUps.asks(about: $0) }
     }
 
     private mutating func forgetSettled(in session: AgentSession) {
-        guard !lookUps.values.contains(where: { $0.session == session }) else { return }
+        guard !lookUps.asks(about: session) else { return }
         approvals.forgetSettled(in: session)
     }
 
@@ -215,9 +167,9 @@ extension OpenClawSession {
         guard decoder.tellsNewestSegment, case .finished(let end) = signal.event, end.reason != .aborted,
             let run = signal.run, let known = runs[run], known.hasMissed, known.heldEnd == nil
         else { return false }
-        runs[run]?.heldEnd = end
+        runs.holds(end, of: run)
         if lookUps[run] != nil {
-            lookUps[run]?.isAgain = true
+            lookUps.again(run)
         } else {
             lookUp(run, in: known.session, isAsked: false, at: now)
         }
@@ -225,7 +177,7 @@ extension OpenClawSession {
     }
 
     /// With what the history has of it; its own words are the last, whether or not they are written down yet.
-    private mutating func tellHeld(_ held: RunEnd, of run: RunID, _ known: LookUp, at now: Instant) {
+    private mutating func tellHeld(_ held: RunEnd, of run: RunID, _ known: LookUps.LookUp, at now: Instant) {
         var end = held
         if var finding = known.finding, finding.hasText {
             if let text = held.text, finding.pieces.last?.text.trimmed != text.trimmed {
@@ -241,7 +193,7 @@ extension OpenClawSession {
     }
 
     mutating func finish(_ run: RunID, _ result: RunLookup, at now: Instant) {
-        guard let known = lookUps.removeValue(forKey: run) else { return }
+        guard let known = lookUps.remove(run) else { return }
         if let end = runs[run]?.heldEnd {
             if known.isAgain { return lookUp(run, in: known.session, isAsked: known.isAsked, at: now) }
             return tellHeld(end, of: run, known, at: now)
@@ -258,11 +210,8 @@ extension OpenClawSession {
         }
         switch result {
         case .ended, .failed: ended(run)
-        case .unknown: missed(run)
-        case .running:
-            if runs[run] == nil, runs.count < Self.runsLimit {
-                runs[run] = OpenRun(session: known.session, stage: .accepted, lastHeard: now)
-            }
+        case .unknown: runs.missed(run)
+        case .running: runs.found(run, in: known.session, at: now)
         }
         if known.isAgain { lookUp(run, in: known.session, isAsked: known.isAsked, at: now) }
     }

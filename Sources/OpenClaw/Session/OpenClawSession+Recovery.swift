@@ -6,18 +6,18 @@ import JSONReading
 extension OpenClawSession {
     mutating func recover(at now: Instant) {
         ask(.subscribe, "sessions.subscribe", Array("{}".utf8), at: now)
-        for session in Set(runs.values.map(\.session) + lookUps.values.map(\.session)).sorted() {
+        for session in Set(runs.sessions + lookUps.sessions).sorted() {
             follow(session, at: now)
         }
         listApprovals(at: now)
         observed([.linkBack])
         let hasRestarted = gateway?.hasRestarted(since: formerGateway) == true
-        let held = runs.filter(\.value.isHeld).keys.sorted()
+        let held = runs.held
         recoverRuns(hasRestarted: hasRestarted, at: now)
         for approval in approvals.kept { sendDecision(approval, at: now) }
-        for run in stops.keys.sorted() {
-            stops[run]?.tries = 0
-            if stops[run]?.isAsked == false { sendStop(run, at: now) }
+        for run in runs.stops.runs {
+            runs.stops.beginAnew(run)
+            if runs.stops[run]?.errand != .asked { sendStop(run, at: now) }
         }
         for run in held { handOver(run, at: now) }
     }
@@ -39,32 +39,30 @@ extension OpenClawSession {
     }
 
     private mutating func recoverRuns(hasRestarted: Bool, at now: Instant) {
-        for (run, known) in runs.sorted(by: { $0.key < $1.key }) {
-            runs[run]?.hasMissed = true
+        runs.missedFrames()
+        for run in runs.all {
+            guard let known = runs[run] else { continue }
             switch known.stage {
             case .held: continue
-            case .accepted: mark(run, known.session, isAsked: true, at: now)
-            case .asked(let since, _):
+            case .accepted: lookUps.mark(run, in: known.session, isAsked: true, at: now)
+            case .asked(let since, _, _):
                 if known.isHeard || known.isStopped {
                     // Its frames were its answer. One that was stopped must not begin again; if it had begun, the stop that
                     // follows ends it.
-                    runs[run]?.stage = .accepted
-                    if known.isStopped, stops[run] == nil { keepStop(run, in: known.session, at: now) }
+                    runs.acceptedUnanswered(run)
+                    if known.isStopped, runs.stops[run] == nil { runs.stops.keep(run, in: known.session, at: now) }
                     if known.isHeard { answer(run, .accepted(run: run)) }
-                    mark(run, known.session, isAsked: true, at: now)
+                    lookUps.mark(run, in: known.session, isAsked: true, at: now)
                 } else if !hasRestarted, knowsKey(sentAt: since, at: now) {
-                    runs[run]?.stage = .asked(since: since, tries: 0)
+                    runs.beginAnew(run)
                     handOver(run, at: now)
                 } else {
-                    mark(run, known.session, isAsked: false, at: now)
-                    lookUps[run]?.settlesSend = true
+                    lookUps.mark(run, in: known.session, isAsked: false, at: now)
+                    lookUps.settleSend(of: run)
                 }
             }
         }
-        let due = Dictionary(grouping: lookUps.filter { $0.value.step == .due }.keys) { lookUps[$0]?.session }
-        for session in due.keys.compactMap({ $0 }).sorted() {
-            askHistory(of: session, for: (due[session] ?? []).sorted(), .history, at: now)
-        }
+        for (session, runs) in lookUps.due { askHistory(of: session, for: runs, at: now) }
     }
 
     /// The process that was asked is the one that greeted us, and remembers the key (openclaw.md#chatsend, openclaw.md#disconnects). One that does not say how
@@ -72,11 +70,5 @@ extension OpenClawSession {
     private func knowsKey(sentAt since: Instant, at now: Instant) -> Bool {
         guard now - since < Self.keyLife, let gateway else { return false }
         return gateway.startedAt.map { $0 <= since } ?? (formerGateway != nil)
-    }
-
-    private mutating func mark(_ run: RunID, _ session: AgentSession, isAsked: Bool, at now: Instant) {
-        var known = lookUps[run] ?? LookUp(session: session, isAsked: isAsked, begunAt: now)
-        known.isAsked = known.isAsked || isAsked
-        lookUps[run] = known
     }
 }

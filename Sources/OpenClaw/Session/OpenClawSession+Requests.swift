@@ -100,33 +100,23 @@ extension OpenClawSession {
 
     /// What waited for its moment on a live link.
     mutating func sendDue(at now: Instant) {
-        for run in runs.keys.sorted() where runs[run]?.resendAt.map({ $0 <= now }) == true { handOver(run, at: now) }
+        for run in runs.due(at: now) { handOver(run, at: now) }
         for approval in approvals.due(at: now) { sendDecision(approval, at: now) }
-        for run in stops.keys.sorted() where stops[run]?.resendAt.map({ $0 <= now }) == true { sendStop(run, at: now) }
+        for run in runs.stops.due(at: now) { sendStop(run, at: now) }
     }
 
     /// What was kept too long for anybody to wait for it.
     mutating func forgetOld(at now: Instant) {
-        for run in runs.keys.sorted() where runs[run]?.givenUpAt.map({ $0 <= now }) == true {
+        for run in runs.givenUp(at: now) {
             // A stopped message has no waiting caller; its abort is still owed.
             if runs[run]?.isStopped == true {
-                runs[run] = nil
+                runs.forgetMessage(run)
                 continue
             }
             let remedy = trouble.map { " \($0.remedy)" } ?? ""
             refuse(run, because: "The agent could not be reached in time.\(remedy)")
         }
-        stops = stops.filter { $0.value.until > now }
+        runs.stops.forgetOld(at: now)
         for approval in approvals.expired(at: now) { settle(approval, .expired) }
-    }
-
-    mutating func leaveRequests() {
-        for run in runs.keys { runs[run]?.resendAt = nil }
-        approvals.socketLost()
-        for run in stops.keys {
-            stops[run]?.isAsked = false
-            stops[run]?.resendAt = nil
-        }
-        for run in lookUps.keys { lookUps[run]?.step = .due }
     }
 }

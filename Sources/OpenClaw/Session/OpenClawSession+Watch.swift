@@ -4,7 +4,6 @@ import JSONReading
 
 // Losing the link, waiting, and noticing that it is dead (DESIGN.md#links-and-watchdogs).
 extension OpenClawSession {
-    private static var quietLimit: Duration { .seconds(60) }
 
     /// When `timePassed` is due, if nothing else comes.
     package var nextDeadline: Instant? {
@@ -14,20 +13,18 @@ extension OpenClawSession {
         }
         add(life.nextDeadline)
         if isLive {
-            for run in runs.values { add(run.resendAt) }
-            if !life.isPaused { addWatches(add) }
+            add(runs.nextResend)
+            if !life.isPaused {
+                add(requests.nextDeadline)
+                add(runs.nextQuiet)
+            }
             add(approvals.nextResend)
-            for stop in stops.values { add(stop.resendAt) }
+            add(runs.stops.nextResend)
         }
-        for run in runs.values { add(run.givenUpAt) }
-        for stop in stops.values { add(stop.until) }
+        add(runs.nextGivenUp)
+        add(runs.stops.nextEnd)
         add(approvals.nextExpiry)
         return next
-    }
-
-    private func addWatches(_ add: (Instant?) -> Void) {
-        add(requests.nextDeadline)
-        for run in runs.values where run.isFollowed { add(run.lastHeard + Self.quietLimit) }
     }
 
     package var mayPauseReading: Bool { isLive }
@@ -38,7 +35,7 @@ extension OpenClawSession {
     package mutating func readingResumed(at now: Instant) {
         guard let pause = life.readingResumed(at: now) else { return }
         requests.postpone(by: pause)
-        for run in runs.keys { runs[run]?.lastHeard = now }
+        runs.readingResumed(at: now)
     }
 
     // MARK: Loss
@@ -57,7 +54,9 @@ extension OpenClawSession {
         }
         decoder.socketLost()
         requests.socketLost()
-        leaveRequests()
+        approvals.socketLost()
+        runs.socketLost()
+        lookUps.socketLost()
     }
 
     /// Draws the delay of a loss that was decided in this event.
@@ -111,16 +110,15 @@ extension OpenClawSession {
         else { return }
         orders.append(.note(.framesLost(lost)))
         listApprovals(at: now)
-        for run in runs.keys.sorted() where runs[run]?.isFollowed == true {
+        for run in runs.followed {
             if let session = runs[run]?.session { lookUp(run, in: session, isAsked: false, at: now) }
         }
     }
 
     mutating func lookUpQuietRuns(at now: Instant) {
-        let quiet = runs.filter { $0.value.isFollowed && $0.value.lastHeard + Self.quietLimit <= now }
-        for (run, known) in quiet.sorted(by: { $0.key < $1.key }) {
-            runs[run]?.lastHeard = now
-            lookUp(run, in: known.session, isAsked: false, at: now)
+        for run in runs.quiet(at: now) {
+            runs.heard(run, at: now)
+            if let session = runs[run]?.session { lookUp(run, in: session, isAsked: false, at: now) }
         }
     }
 }

@@ -65,13 +65,9 @@ package struct OpenClawSession: ~Copyable {
 
     // Of what is asked.
     var requests = GatewayRequests()
-    var runs: [RunID: OpenRun] = [:]
-    var questions: [RunID: Asked] = [:]
-    var stops: [RunID: KeptStop] = [:]
+    var runs = GatewayRuns()
+    var lookUps = LookUps()
     var approvals = GatewayApprovals()
-    /// Approvals that end their run: another run will follow each of them.
-    var awaited: [ApprovalID: AwaitedFollowUp] = [:]
-    var lookUps: [RunID: LookUp] = [:]
     var sessionNames = SessionNames()
 
     package init(_ settings: OpenClawSettings) { self.settings = settings }

@@ -1,0 +1,224 @@
+import BridgeModel
+
+/// Messages on their way to the gateway, the runs they begin, and the stops of these.
+///
+/// - A run is open until its end was seen, its message was refused, or it was not found for too long (`missesLimit`).
+/// - A message leaves again only under its own key, and never after it was stopped.
+/// - The gateway may put a message into a run of another name: from then on only that name is open (`accepted`).
+struct GatewayRuns {
+    struct Run {
+        enum Stage: Hashable {
+            /// Not a byte has left. Can transition to: asked (`leaves`).
+            case held(since: Instant)
+            /// It left, `since` for the first time, and the gateway has not taken it. `resendAt`: it asked for a pause.
+            /// Can transition to: accepted, held (the gateway does not have it).
+            case asked(since: Instant, tries: Int, resendAt: Instant? = nil)
+            case accepted
+        }
+
+        let session: AgentSession
+        /// Nil for a run that was not begun by this session.
+        let text: String?
+        fileprivate(set) var stage: Stage
+        fileprivate(set) var lastHeard: Instant
+        /// A frame of it was seen.
+        fileprivate(set) var isHeard = false
+        /// The person does not want it any more: it must not leave again.
+        fileprivate(set) var isStopped: Bool
+        /// Its frames were lost for a while.
+        fileprivate(set) var hasMissed = false
+        /// Its end came, and tells the newest segment alone: the history is asked for those that were missed.
+        fileprivate(set) var heldEnd: RunEnd?
+        /// Look-ups in a row that found nothing.
+        fileprivate var misses = 0
+
+        init(session: AgentSession, text: String? = nil, stage: Stage, isStopped: Bool = false, lastHeard: Instant) {
+            self.session = session
+            self.text = text
+            self.stage = stage
+            self.isStopped = isStopped
+            self.lastHeard = lastHeard
+        }
+
+        var isFollowed: Bool { stage == .accepted }
+        var isHeld: Bool { if case .held = stage { true } else { false } }
+        var isAsked: Bool { if case .asked = stage { true } else { false } }
+        var resendAt: Instant? { if case .asked(_, _, let resendAt) = stage { resendAt } else { nil } }
+
+        /// When a frame or an answer is missed.
+        fileprivate var quietAt: Instant? { isFollowed ? lastHeard + GatewayRuns.quietLimit : nil }
+
+        /// The core explains a message that never left after 2 minutes (DESIGN.md#a-runs-journey), and closes a turn after 30.
+        fileprivate var givenUpAt: Instant? {
+            switch stage {
+            case .held(let since): since + .seconds(120)
+            case .asked(let since, _, _): since + .seconds(1_800)
+            case .accepted: nil
+            }
+        }
+    }
+
+    private static let limit = 256
+    private static let missesLimit = 30
+    private static let quietLimit = Duration.seconds(60)
+
+    private var runs: [RunID: Run] = [:]
+    var stops = KeptStops()
+    var questions = RunQuestions()
+
+    subscript(run: RunID) -> Run? { runs[run] }
+
+    var isEmpty: Bool { runs.isEmpty }
+
+    var hasRoom: Bool { runs.count < Self.limit }
+
+    var sessions: [AgentSession] { runs.values.map(\.session) }
+
+    // Each list is in an order that is the same everywhere.
+
+    var all: [RunID] { runs.keys.sorted() }
+
+    var held: [RunID] { runs(where: { $0.isHeld }) }
+
+    var followed: [RunID] { runs(where: { $0.isFollowed }) }
+
+    func due(at now: Instant) -> [RunID] { runs(where: { $0.resendAt.map { $0 <= now } == true }) }
+
+    func quiet(at now: Instant) -> [RunID] { runs(where: { $0.quietAt.map { $0 <= now } == true }) }
+
+    /// Kept too long for anybody to wait for it.
+    func givenUp(at now: Instant) -> [RunID] { runs(where: { $0.givenUpAt.map { $0 <= now } == true }) }
+
+    private func runs(where isMeant: (Run) -> Bool) -> [RunID] { runs.filter { isMeant($0.value) }.keys.sorted() }
+
+    var nextResend: Instant? { runs.values.lazy.compactMap(\.resendAt).min() }
+
+    var nextQuiet: Instant? { runs.values.lazy.compactMap(\.quietAt).min() }
+
+    var nextGivenUp: Instant? { runs.values.lazy.compactMap(\.givenUpAt).min() }
+
+    // MARK: Messages
+
+    mutating func begins(_ run: RunID, _ known: Run) { runs[run] = known }
+
+    /// `question`: what its history is asked for.
+    mutating func begins(_ run: RunID, _ known: Run, _ question: OpenClawHistory.Question, at now: Instant) {
+        runs[run] = known
+        let open = runs
+        questions.makeRoom { open[$0] != nil }
+        questions.asked(question, at: now)
+    }
+
+    /// It is handed over, maybe again.
+    mutating func leaves(_ run: RunID, at now: Instant) {
+        switch runs[run]?.stage {
+        case .held, .accepted: runs[run]?.stage = .asked(since: now, tries: 1)
+        case .asked(let since, let tries, _): runs[run]?.stage = .asked(since: since, tries: tries + 1)
+        case nil: return
+        }
+        runs[run]?.lastHeard = now
+    }
+
+    /// The gateway did not take it, and asked for a pause.
+    mutating func putOff(_ run: RunID, until moment: Instant) {
+        guard case .asked(let since, let tries, _) = runs[run]?.stage else { return }
+        runs[run]?.stage = .asked(since: since, tries: tries, resendAt: moment)
+    }
+
+    /// On a new socket it has all its tries again.
+    mutating func beginAnew(_ run: RunID) {
+        guard case .asked(let since, _, _) = runs[run]?.stage else { return }
+        runs[run]?.stage = .asked(since: since, tries: 0)
+    }
+
+    /// The gateway does not have it.
+    mutating func holdAgain(_ run: RunID, at now: Instant) { runs[run]?.stage = .held(since: now) }
+
+    /// Its frames were its answer.
+    mutating func acceptedUnanswered(_ run: RunID) { runs[run]?.stage = .accepted }
+
+    /// The gateway took it, maybe into a run of another name: that one is followed. True: the stop is still to be sent, to that
+    /// name.
+    mutating func accepted(_ run: RunID, as taken: RunID, at now: Instant) -> Bool {
+        runs[run]?.stage = .accepted
+        runs[run]?.lastHeard = now
+        guard let known = runs[run] else { return false }
+        if taken != run {
+            forget(run)
+            if runs[taken] == nil { runs[taken] = known }
+            // The same text runs there (openclaw.md#chatsend), under a key that is not ours: its rows are known by the text.
+            if questions[taken] == nil, let text = known.text {
+                questions.asked(.init(run: taken, text: text), at: questions[run]?.at ?? now)
+            }
+        }
+        // A stop that overtook the message, or named it as we did, stopped nothing.
+        guard known.isStopped, taken != run || stops[run] == nil else { return false }
+        runs[taken]?.isStopped = true
+        stops.keep(taken, in: known.session, at: now)
+        return true
+    }
+
+    mutating func isStopped(_ run: RunID) { runs[run]?.isStopped = true }
+
+    // MARK: Runs
+
+    mutating func heard(_ run: RunID, at now: Instant) { runs[run]?.lastHeard = now }
+
+    /// A frame told something of it. A follow-up is a run of its own, which nobody sent.
+    mutating func told(of run: RunID, in session: AgentSession?, at now: Instant) {
+        if runs[run] == nil, run.text.hasPrefix(RunQuestions.followUpPrefix), let session, hasRoom {
+            runs[run] = Run(session: session, stage: .accepted, lastHeard: now)
+        }
+        runs[run]?.isHeard = true
+        runs[run]?.misses = 0
+    }
+
+    /// A history says that it goes on.
+    mutating func found(_ run: RunID, in session: AgentSession, at now: Instant) {
+        guard runs[run] == nil, hasRoom else { return }
+        runs[run] = Run(session: session, stage: .accepted, lastHeard: now)
+    }
+
+    mutating func holds(_ end: RunEnd, of run: RunID) { runs[run]?.heldEnd = end }
+
+    /// The message was refused: neither it nor its stop is owed any more.
+    mutating func forget(_ run: RunID) {
+        runs[run] = nil
+        stops.forget(run)
+    }
+
+    /// A stop stays owed.
+    mutating func forgetMessage(_ run: RunID) { runs[run] = nil }
+
+    mutating func ended(_ run: RunID) {
+        questions.ended(run)
+        forget(run)
+    }
+
+    /// A run that nobody finds is not looked for for ever; the core has its own patience.
+    mutating func missed(_ run: RunID) {
+        guard var known = runs[run] else { return }
+        known.misses += 1
+        runs[run] = known.misses >= Self.missesLimit && known.isFollowed ? nil : known
+    }
+
+    // MARK: The socket
+
+    /// Reading was paused: no run was quiet meanwhile.
+    mutating func readingResumed(at now: Instant) {
+        for run in runs.keys { runs[run]?.lastHeard = now }
+    }
+
+    /// A new socket: frames were missed before it.
+    mutating func missedFrames() {
+        for run in runs.keys { runs[run]?.hasMissed = true }
+    }
+
+    mutating func socketLost() {
+        for run in runs.keys {
+            guard case .asked(let since, let tries, _) = runs[run]?.stage else { continue }
+            runs[run]?.stage = .asked(since: since, tries: tries)
+        }
+        stops.socketLost()
+    }
+}

@@ -1,0 +1,81 @@
+import BridgeModel
+
+/// What began each run, and which questions its turn was asked, also after its end: a history may be asked about it.
+///
+/// - A run that an approval ended is followed by another one; until that has ended, or is given up, it is awaited.
+struct RunQuestions {
+    struct Asked {
+        var question: OpenClawHistory.Question
+        let at: Instant
+    }
+
+    /// The follow-up of an approval that ended its run.
+    private struct Awaited {
+        let session: AgentSession
+        /// Some are lost (openclaw.md#approvals): it is not awaited for ever.
+        let until: Instant
+    }
+
+    static let followUpPrefix = "exec-approval-followup:"
+    private static let limit = 512
+    private static let awaitedLimit = 256
+    /// From the decision to the follow-up's end.
+    private static let followUpPatience = Duration.seconds(600)
+
+    private var questions: [RunID: Asked] = [:]
+    private var awaited: [ApprovalID: Awaited] = [:]
+
+    subscript(run: RunID) -> Asked? { questions[run] }
+
+    mutating func asked(_ question: OpenClawHistory.Question, at now: Instant) {
+        questions[question.run] = Asked(question: question, at: now)
+    }
+
+    /// Makes room where there is none: of the runs that are over.
+    mutating func makeRoom(keeping isOpen: (RunID) -> Bool) {
+        if questions.count >= Self.limit { questions = questions.filter { isOpen($0.key) } }
+    }
+
+    /// With the approvals of all other runs, so that none of them is taken for one of its own.
+    func question(about run: RunID) -> OpenClawHistory.Question {
+        var question = questions[run]?.question ?? .init(run: run)
+        for (other, asked) in questions where other != run {
+            question.otherApprovals.formUnion(asked.question.approvals)
+        }
+        question.otherApprovals.subtract(question.approvals)
+        return question
+    }
+
+    // MARK: Follow-ups
+
+    mutating func expectFollowUp(
+        of approval: ApprovalID, after run: RunID?, in session: AgentSession?, at now: Instant
+    ) {
+        if let run { questions[origin(of: run)]?.question.approvals.insert(approval) }
+        guard let session else { return }
+        if awaited.count >= Self.awaitedLimit { awaited.removeAll() }
+        awaited[approval] = Awaited(session: session, until: now + GatewayApprovals.life + Self.followUpPatience)
+    }
+
+    /// Whether a follow-up in the session is awaited that is not the run's own.
+    func awaitsAnothers(than run: RunID, in session: AgentSession?, at now: Instant) -> Bool {
+        let ours = questions[run]?.question.approvals ?? []
+        return awaited.contains { approval, followUp in
+            followUp.session == session && followUp.until > now && !ours.contains(approval)
+        }
+    }
+
+    /// What a follow-up asks for belongs to the run that it follows.
+    private func origin(of run: RunID) -> RunID {
+        guard run.text.hasPrefix(Self.followUpPrefix) else { return run }
+        let asked = questions.filter {
+            $0.value.question.approvals.contains { OpenClawHistory.isFollowUp(run, of: $0) }
+        }
+        return asked.keys.min() ?? run
+    }
+
+    mutating func ended(_ run: RunID) {
+        guard run.text.hasPrefix(Self.followUpPrefix) else { return }
+        awaited = awaited.filter { !OpenClawHistory.isFollowUp(run, of: $0.key) }
+    }
+}
