@@ -6,7 +6,7 @@ extension OpenClawSession {
     mutating func dial(at now: Instant) {
         requests.dialled()
         life.dial(at: now)
-        orders.append(.dial(url: settings.url, headers: []))
+        orders.append(.dial(url: introduction.settings.url, headers: []))
     }
 
     /// The first frame on a socket; the introduction is signed with the challenge's own time.
@@ -16,76 +16,13 @@ extension OpenClawSession {
         let id = requests.nextID()
         let frame = request(
             id, "connect",
-            introduction(
+            introduction.params(
                 nonce: root["payload"]?["nonce"]?.string ?? "",
                 challengedAt: root["payload"]?["ts"]?.integer(in: .wallMilliseconds)
                     ?? Int(life.wallMilliseconds ?? 0)))
         _ = frame.withUnsafeBytes { decoder.sent($0, capacity: $0.count, at: now) }
         life.awaits(.hello(request: id), at: now)
         orders.append(.send(frame))
-    }
-
-    /// The token that is shown, and whether it is the device's own.
-    private var credential: (token: String?, isDeviceToken: Bool) {
-        if let token = settings.token, !token.isEmpty, !showsDeviceToken { return (token, false) }
-        if settings.password != nil, !showsDeviceToken { return (nil, false) }
-        return settings.deviceToken.map { ($0, true) } ?? (settings.token, false)
-    }
-
-    private func introduction(nonce: String, challengedAt: Int) -> [UInt8] {
-        let client = settings.client
-        var names = JSONObjectWriter()
-        names.string("id", "gateway-client")
-        names.string("displayName", client.displayName)
-        names.string("version", client.version)
-        names.string("platform", client.platform)
-        names.string("deviceFamily", client.deviceFamily)
-        names.string("mode", "backend")
-        names.string("instanceId", client.instanceID)
-
-        let (token, isDeviceToken) = credential
-        var auth = JSONObjectWriter()
-        auth.string("token", token)
-        if isDeviceToken { auth.string("deviceToken", token) }
-        auth.string("password", settings.password)
-
-        var params = JSONObjectWriter()
-        params.integer("minProtocol", Self.oldestProtocol)
-        params.integer("maxProtocol", Self.newestProtocol)
-        params.raw("client", names.finish())
-        params.string("role", Self.role)
-        params.raw("scopes", Self.list(settings.scopes))
-        params.raw("caps", Self.list(capabilities))
-        if token != nil || settings.password != nil { params.raw("auth", auth.finish()) }
-        if let device = settings.device {
-            let text = DeviceProof(
-                deviceID: device.id, clientID: "gateway-client", clientMode: "backend", role: Self.role,
-                scopes: settings.scopes, signedAtMilliseconds: challengedAt, token: token, nonce: nonce,
-                platform: client.platform, deviceFamily: client.deviceFamily
-            ).text(proof)
-            params.raw("device", Self.proof(of: device, over: text, at: challengedAt, nonce))
-        }
-        return params.finish()
-    }
-
-    /// `chat-only-assistant-text` spares the assistant text that the decoder would drop (openclaw.md#client-caps-connectparamscaps). It is new, so it is said
-    /// only to a gateway that has shown itself to be new enough.
-    private var capabilities: [String] {
-        (formerGateway?.protocolVersion ?? 0) >= 4 ? ["tool-events", "chat-only-assistant-text"] : ["tool-events"]
-    }
-
-    private static func proof(of device: OpenClawDevice, over text: String, at time: Int, _ nonce: String) -> [UInt8] {
-        var proof = JSONObjectWriter()
-        proof.string("id", device.id)
-        proof.string("publicKey", Base64URL.encode(device.signer.publicKey))
-        proof.string("signature", Base64URL.encode(device.signer.sign(Array(text.utf8))))
-        proof.integer("signedAt", time)
-        proof.string("nonce", nonce)
-        return proof.finish()
-    }
-
-    private static func list(_ texts: [String]) -> [UInt8] {
-        Array("[\(texts.map { JSONText.string($0).text }.joined(separator: ","))]".utf8)
     }
 
     // MARK: The answer
@@ -105,57 +42,27 @@ extension OpenClawSession {
         }
         life.greeted(Greeted(by: gateway), silence: gateway.tickInterval + gateway.tickInterval, at: now)
         sessionNames.defaultAgent = gateway.defaultAgent ?? "main"
-        trouble = nil
-        restartExpected = nil
+        outage = Outage()
         orders.append(
             .note(
                 .connected(version: gateway.version, protocol: gateway.protocolVersion, scopes: gateway.scopes)))
-        if let given = gateway.deviceToken, let device = settings.device {
-            settings.deviceToken = given.token
-            orders.append(
-                .saveDeviceToken(
-                    DeviceToken(
-                        gateway: settings.url, deviceID: device.id, role: given.role, scopes: given.scopes,
-                        token: given.token)))
-        }
-        let missing = settings.scopes.filter { gateway.grants($0) == false }
+        if let token = introduction.accepted(by: gateway) { orders.append(.saveDeviceToken(token)) }
+        let missing = introduction.settings.scopes.filter { gateway.grants($0) == false }
         if !missing.isEmpty { orders.append(.note(.missingScopes(missing, remedy: scopeRemedy(missing)))) }
         recover(at: now)
     }
 
-    func scopeRemedy(_ missing: [String]) -> String {
-        let what = missing.joined(separator: ", ")
-        guard let device = settings.device else {
-            return
-                "The gateway did not grant \(what), because the bridge has no device key: give it a state directory, "
-                + "so that one is made, and approve it with `openclaw devices approve`."
-        }
-        return "The gateway did not grant \(what): approve device \(device.id.prefix(12))… for them with "
-            + "`openclaw devices list` and `openclaw devices approve <request id>`."
-    }
+    func scopeRemedy(_ missing: [String]) -> String { introduction.scopeRemedy(missing) }
 
     // MARK: Refusals and closes
 
     private mutating func apply(_ refusal: ConnectRefusal, isSocketOpen: Bool, at now: Instant) {
-        let verdict = ConnectVerdict(
-            refusal,
-            tried: .init(
-                proof: settings.device == nil ? nil : proof, hasKeptToken: settings.deviceToken != nil,
-                usedKeptToken: credential.isDeviceToken, mayShowDeviceToken: settings.mayShowDeviceToken))
+        let verdict = introduction.refused(refusal)
         let reason = "the gateway refused the connection: \(refusal.message)"
         if isSocketOpen { orders.append(.close(code: 1000, reason: "refused")) }
         switch verdict {
-        case .again(let redial, let trouble):
-            // What was refused may be mended by then: the next try begins with the first choice again.
-            if trouble?.kind == .credential { showsDeviceToken = false }
-            if trouble?.kind == .device { proof = .v3 }
-            lose(trouble?.message ?? reason, redial, trouble, at: now)
-        case .signTheOldWay:
-            proof = .v2
-            lose(reason, .atOnce, at: now)
-        case .showDeviceToken:
-            showsDeviceToken = true
-            lose(reason, .atOnce, at: now)
+        case .again(let redial, let trouble): lose(trouble?.message ?? reason, redial, trouble, at: now)
+        case .signTheOldWay, .showDeviceToken: lose(reason, .atOnce, at: now)
         }
     }
 
@@ -179,8 +86,7 @@ extension OpenClawSession {
     }
 
     mutating func closedWhileLive(_ code: Int, _ reason: String, at now: Instant) {
-        let expected = restartExpected
-        restartExpected = nil
+        let expected = outage.takeRestart()
         switch code {
         case 1012: lose("the gateway restarts", .after(expected ?? .seconds(1)), at: now)
         case 1013: lose("the gateway is starting", .after(expected ?? .seconds(2)), at: now)
@@ -196,7 +102,7 @@ extension OpenClawSession {
 
     /// A gateway has no credentials in the upgrade itself: such an answer comes from something before it, or instead of it.
     mutating func upgradeRefused(_ status: Int, at now: Instant) {
-        let reason = "\(settings.url) answered with HTTP \(status)"
+        let reason = "\(introduction.settings.url) answered with HTTP \(status)"
         switch status {
         case 401, 403:
             let message = "\(reason), not with a WebSocket: something before the gateway refuses us."

@@ -11,7 +11,7 @@ extension OpenClawSession {
         }
         listApprovals(at: now)
         observed([.linkBack])
-        let hasRestarted = gateway?.hasRestarted(since: formerGateway) == true
+        let hasRestarted = gateway?.hasRestarted(since: introduction.formerGateway) == true
         let held = runs.held
         recoverRuns(hasRestarted: hasRestarted, at: now)
         for approval in approvals.kept { sendDecision(approval, at: now) }
@@ -69,6 +69,6 @@ extension OpenClawSession {
     /// old it is counts as the same only where we saw it before.
     private func knowsKey(sentAt since: Instant, at now: Instant) -> Bool {
         guard now - since < Self.keyLife, let gateway else { return false }
-        return gateway.startedAt.map { $0 <= since } ?? (formerGateway != nil)
+        return gateway.startedAt.map { $0 <= since } ?? (introduction.formerGateway != nil)
     }
 }

@@ -113,7 +113,7 @@ extension OpenClawSession {
                 runs.forgetMessage(run)
                 continue
             }
-            let remedy = trouble.map { " \($0.remedy)" } ?? ""
+            let remedy = outage.trouble.map { " \($0.remedy)" } ?? ""
             refuse(run, because: "The agent could not be reached in time.\(remedy)")
         }
         runs.stops.forgetOld(at: now)

@@ -43,13 +43,13 @@ extension OpenClawSession {
     /// The link is gone; when to try again is drawn by `settle`.
     mutating func lose(_ reason: String, _ redial: Redial, _ trouble: Trouble? = nil, at now: Instant) {
         leftSocket(life.lose(reason, redial, at: now))
-        self.trouble = trouble
+        outage.trouble = trouble
     }
 
     /// Forgets what belongs to the socket, and nothing that outlives it.
     mutating func leftSocket(_ left: Greeted?) {
         if let left {
-            formerGateway = left.gateway
+            introduction.lost(left.gateway)
             observed([.linkLost])
         }
         decoder.socketLost()
@@ -63,7 +63,8 @@ extension OpenClawSession {
     mutating func settle(at now: Instant, using random: inout some RandomNumberGenerator) {
         switch life.settle(at: now, using: &random) {
         case .dial: dial(at: now)
-        case .wait(let reason, let until): orders.append(.note(.waiting(reason: reason, retryAt: until, trouble)))
+        case .wait(let reason, let until):
+            orders.append(.note(.waiting(reason: reason, retryAt: until, outage.trouble)))
         case nil: return
         }
     }

@@ -47,30 +47,21 @@ package struct OpenClawSession: ~Copyable {
     static let newestProtocol = 4
     static let role = "operator"
 
-    var settings: OpenClawSettings
+    var introduction: Introduction
     var life = LinkLife<Awaited, Greeted>()
     var orders: [Order] = []
     let parser = FrameParser()
     var decoder = OpenClawDecoder(live: ())
 
-    // Of the link.
-    /// Why the link is down; nil while it is up, or where there is no remedy.
-    var trouble: Trouble?
-    var proof = DeviceProof.Version.v3
-    var showsDeviceToken = false
-    /// The one before the last loss, to see whether it restarted.
-    var formerGateway: Gateway?
-    var restartExpected: Duration?
+    var outage = Outage()
     var unknownReport = UnknownReport()
-
-    // Of what is asked.
     var requests = GatewayRequests()
     var runs = GatewayRuns()
     var lookUps = LookUps()
     var approvals = GatewayApprovals()
     var sessionNames = SessionNames()
 
-    package init(_ settings: OpenClawSettings) { self.settings = settings }
+    package init(_ settings: OpenClawSettings) { introduction = Introduction(settings) }
 
     /// What is unknown was counted here since the beginning.
     package var unknown: UnknownTally { decoder.unknown }
@@ -103,13 +94,7 @@ package struct OpenClawSession: ~Copyable {
 
     /// Other credentials, for the next socket; a link that waits tries them at once. One that is up stays as it is.
     package mutating func use(_ new: OpenClawSettings, at now: Instant) {
-        let isNews =
-            new.token != settings.token || new.password != settings.password || new.device?.id != settings.device?.id
-            || new.deviceToken != settings.deviceToken
-        settings = new
-        guard isNews else { return }
-        showsDeviceToken = false
-        proof = .v3
+        guard introduction.use(new) else { return }
         if case .waiting = life.state { dial(at: now) }
     }
 
@@ -208,7 +193,7 @@ package struct OpenClawSession: ~Copyable {
             noticeRun(root["payload"], at: now)
             if root["event"]?.holds("connect.challenge") == true { return challenged(root, type, at: now) }
             if root["event"]?.holds("shutdown") == true {
-                restartExpected = ConnectRefusal.delay(root["payload"]?["restartExpectedMs"])
+                outage.announced(restart: ConnectRefusal.delay(root["payload"]?["restartExpectedMs"]))
             }
         }
         let said = decoder.read(root, type, at: now)
