@@ -26,7 +26,7 @@ extension AgentLink {
     package var heldBytes: Int { 0 }
 }
 
-/// What an agent's link tells of itself.
+/// Events of an agent's link.
 package enum AgentLinkEvent: Sendable {
     case observed([Observation])
     case connected(version: String, scopes: [String]?)

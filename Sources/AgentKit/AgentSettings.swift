@@ -12,7 +12,7 @@ extension AgentValues {
 package struct AgentSettings: Hashable, Sendable {
     package var kind: AgentKind
     package var values: any AgentValues
-    /// The keys that somebody set, in the file or in the environment.
+    /// Keys with an explicit value, from the file or from the environment; the others hold their defaults.
     package var keysSet: Set<String>
 
     package init(_ kind: AgentKind, _ values: any AgentValues, keysSet: Set<String> = []) {

@@ -2,7 +2,7 @@
 package struct ChildEnvironment: Hashable, Sendable {
     /// Names; a `*` at the end stands for any rest.
     package var dropping: [String]
-    /// Replaces what is there, also what would be dropped.
+    /// Overrides inherited variables of the same name, those in `dropping` included.
     package var adding: [String: String]
 
     package init(dropping: [String] = [], adding: [String: String] = [:]) {

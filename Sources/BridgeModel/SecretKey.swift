@@ -7,7 +7,7 @@ package final class SecretKey: @unchecked Sendable, Equatable, CustomStringConve
 {
     package static let length = 32
 
-    // Unchecked, because nothing writes here but `deinit`, when nobody else is left.
+    // Unchecked, because only `deinit` writes here, when no other reference is left.
     private var storage: [UInt8]
 
     /// Nil unless there are exactly 32.

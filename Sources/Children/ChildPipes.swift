@@ -1,7 +1,7 @@
 import BridgeModel
 import Glibc
 
-/// What waits to be read by the child.
+/// Input queued for the child.
 struct OutgoingInput {
     enum State {
         case open

@@ -144,7 +144,7 @@ extension OpenClawAgent {
         let name = context.connection.text
         switch OpenClawDiscovery.presence(in: directory) {
         case .isSetUp: return DoctorFinding(.agent, .ok, "OpenClaw is set up in \(directory)", connection: name)
-        // Whoever names address and token needs no files of OpenClaw here.
+        // With address and token configured, no files of OpenClaw are needed here.
         case _ where address != nil && values.token != nil: return nil
         case .isThere:
             return DoctorFinding(
@@ -157,7 +157,7 @@ extension OpenClawAgent {
         }
     }
 
-    /// No key is made here: a gateway would be asked to approve a device that nobody has yet.
+    /// No key is created here: the gateway would hold a pairing request for a device that is not in use.
     private func introductionAsItStands(
         to found: OpenClawDiscovery.Found, _ tell: (DoctorFinding) -> Void
     ) throws -> OpenClawSettings {

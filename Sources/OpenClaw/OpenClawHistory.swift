@@ -72,7 +72,7 @@ enum OpenClawHistory {
         var mayBeFollowed = false
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
             let isFollowUp = name(row)?.hasPrefix(followUpPrefix) == true && name(row) != question.run.text
-            // Whose it is nobody knows: not this run's while that has not ended, nor where it is known what the run asked for.
+            // Its owner is unknown: not this run's while that is in flight, nor where this run's approvals are known.
             let isStrange = isFollowUp && !isOurs(row, question)
             if isStrange, !question.approvals.isEmpty || !(mayBeFollowed || finding.includesFollowUp) { continue }
             // A run emits nothing after its end: later rows belong to a follow-up (openclaw.md#approvals).

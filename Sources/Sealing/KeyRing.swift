@@ -136,7 +136,7 @@ package struct KeyRing: Sendable {
                 order(.tell(.tooManyKeys))
                 return order(.acknowledge(update))
             }
-            // Whoever made the key has wrapped it for the devices of now.
+            // The maker of the key has wrapped it for the current devices.
             add(key, for: session, isOurs: false, granted: Set(book.pinned.map(\.id)))
             return changed(at: now, update)
         }

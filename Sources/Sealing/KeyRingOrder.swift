@@ -61,7 +61,7 @@ package enum KeyRingNews: Hashable, Sendable {
     case deviceUnusable(DeviceID)
     case tooManyDevices
     case keyChanged(SessionID)
-    /// Somebody granted another key for a chat that has one, and no device was revoked.
+    /// Another key was granted for a chat that has one, and no device was revoked.
     case keyRefused(SessionID)
     case grantUnreadable(SessionID, SealingError)
     /// No room for another chat's key: an old one does not give way, or its chat could be gone on with in the open.

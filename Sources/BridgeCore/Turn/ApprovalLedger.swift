@@ -234,7 +234,7 @@ struct ApprovalLedger: Sendable, Hashable {
         switch (approval.state, settlement.outcome) {
         case (.decided(let ours), .decided(let theirs)) where (ours == .deny) == (theirs == .deny):
             return .confirmed
-        // A repeated decision: what comes of the first is there, so the agent had heard it (openclaw.md#others).
+        // A retried decision: the follow-up run has begun, so the agent had received the first try (openclaw.md#others).
         case (.decided, .unknown) where approval.followUpBegan:
             return .confirmed
         case (_, .decided):

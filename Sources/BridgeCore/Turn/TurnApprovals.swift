@@ -151,8 +151,8 @@ extension Turn {
         return leaveAgent(at: now) + conclude(.lost, line: line, at: now)
     }
 
-    /// Nobody here will see more of it: a run of our own is aborted, and what it asked is denied. One of another client goes on, and
-    /// its approvals stay with that client.
+    /// The turn ends before its run: a run of our own is aborted and its open approvals are denied. A run of another client is left
+    /// alone, approvals included.
     mutating func leaveAgent(at now: Instant) -> [TurnOrder] {
         guard !isInRunOfOthers else { return [] }
         let abort = occupiesAgent ? abortRuns() : []

@@ -11,7 +11,7 @@ extension WorldJudge {
         }
     }
 
-    /// An answer is whole soon after its run, whatever goes on at the neighbour.
+    /// An answer is complete soon after its run, whatever faults the other connection has.
     mutating func judgePromptness(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         for message in plan.messages where message.side == index {
             guard ![.approval, .detached, .fails].contains(message.script.kind),

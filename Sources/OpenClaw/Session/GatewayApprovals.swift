@@ -57,7 +57,7 @@ struct GatewayApprovals {
         kept.filter { decisions[$0]?.errand.resendAt.map { $0 <= now } == true }
     }
 
-    /// Those that nobody can answer any more. One that was asked gets its answer.
+    /// Those past their deadline. One that the core asked for is answered.
     func expired(at now: Instant) -> [ApprovalID] {
         kept.filter { decisions[$0].map { $0.errand != .asked && $0.expiresAt <= now } == true }
     }

@@ -69,7 +69,7 @@ extension OpenClawSession {
         runs.questions.awaitsAnothers(than: run, in: lookUps[run]?.session, at: now)
     }
 
-    /// It began while nobody listened: from here it is a run like any other.
+    /// It began while the link was down: from here it is a run like any other.
     private mutating func followsUp(_ run: RunID, _ text: String?, in session: AgentSession, at now: Instant) {
         let event = text.map { RunEvent.text(.snapshot($0)) } ?? .started
         take([.signal(RunSignal(run: run, session: session, event: event))], at: now)
