@@ -77,7 +77,9 @@ let package = Package(
         room("WebSocketLoop", ["BridgeModel", "Locking", "Threads", "WebSocketCodec"]),
 
         // Edges.
-        room("Transport", ["BridgeModel", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop", "CCurl"]),
+        room(
+            "Transport",
+            ["BridgeModel", "CCurl", "CPosix", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop"]),
         room(
             "LocalServer",
             ["BridgeModel", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),

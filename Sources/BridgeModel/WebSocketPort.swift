@@ -16,11 +16,18 @@ package struct WebSocketRequest: Sendable {
     package var sendLimit: Int
     /// A file with the certificates of a private authority; nil: the system's.
     package var authorityFile: String?
+    /// SHA-256 of the DER of the one certificate that the server may show, in place of authorities and names; compared before any
+    /// byte of ours is sent. For `wss://` alone.
+    package var leafPin: [UInt8]?
+    /// The Unix socket to dial in place of host and port, at most 100 bytes. It must belong to this user.
+    package var unixPath: String?
 
     package init(
         url: String, headers: [HTTPHeader] = [], connectTimeout: Duration = .seconds(10),
-        handshakeTimeout: Duration = .seconds(10), closeTimeout: Duration = .seconds(5), messageLimit: Int = 64 << 20,
-        sendLimit: Int = 64 << 20, authorityFile: String? = nil
+        handshakeTimeout: Duration = .seconds(10), closeTimeout: Duration = .seconds(5),
+        messageLimit: Int = 64 << 20,
+        sendLimit: Int = 64 << 20, authorityFile: String? = nil, leafPin: [UInt8]? = nil,
+        unixPath: String? = nil
     ) {
         self.url = url
         self.headers = headers
@@ -30,6 +37,8 @@ package struct WebSocketRequest: Sendable {
         self.messageLimit = messageLimit
         self.sendLimit = sendLimit
         self.authorityFile = authorityFile
+        self.leafPin = leafPin
+        self.unixPath = unixPath
     }
 }
 

@@ -16,6 +16,9 @@ package final class CurlClient: HTTPClient {
         package var connectTimeout = Duration.seconds(5)
         /// A file with the certificates of a private authority; nil: the system's.
         package var authorityFile: String?
+        /// SHA-256 of the DER of the one certificate that servers may show, in place of authorities and names; compared before any
+        /// byte of a request is sent. For `https://` alone.
+        package var leafPin: [UInt8]?
         /// Exchanges beyond this are refused at once.
         package var queueLimit = 10_000
         /// Off, because in libcurl 7.88.1 HTTP/2 breaks when a connection is reused; for servers that speak nothing else,
@@ -51,7 +54,9 @@ package final class CurlClient: HTTPClient {
         /// Nil before the loop runs and after it has ended: there is no thread to wake.
         var loopThread: pthread_t?
 
-        var hasNews: Bool { !jobs.isEmpty || hasNewCancellation || closed != nil || maximumConnections != nil }
+        var hasNews: Bool {
+            !jobs.isEmpty || hasNewCancellation || closed != nil || maximumConnections != nil
+        }
     }
 
     private let inbox: Locked<Inbox>
@@ -68,7 +73,8 @@ package final class CurlClient: HTTPClient {
     deinit { close() }
 
     package func send(
-        _ request: HTTPRequest, completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
+        _ request: HTTPRequest,
+        completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
     ) {
         enter(Job(exchange: nil, request: request, completion: completion))
     }
@@ -118,10 +124,15 @@ package final class CurlClient: HTTPClient {
     private func enter(_ job: Job) {
         let limit = settings.queueLimit
         let refusal: HTTPFailure? = inbox.withLock { inbox in
-            if let closed = inbox.closed { return HTTPFailure(.cancelled, closed, mayHaveBeenApplied: false) }
-            if let exchange = job.exchange, inbox.cancelled.contains(exchange) { return Self.cancelledBefore }
+            if let closed = inbox.closed {
+                return HTTPFailure(.cancelled, closed, mayHaveBeenApplied: false)
+            }
+            if let exchange = job.exchange, inbox.cancelled.contains(exchange) {
+                return Self.cancelledBefore
+            }
             guard inbox.jobs.count < limit else {
-                return HTTPFailure(.other, "more than \(limit) requests wait already", mayHaveBeenApplied: false)
+                return HTTPFailure(
+                    .other, "more than \(limit) requests wait already", mayHaveBeenApplied: false)
             }
             inbox.jobs.append(job)
             loop.wake(&inbox)

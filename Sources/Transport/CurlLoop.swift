@@ -65,7 +65,8 @@ final class CurlLoop: @unchecked Sendable {
             retained.release()
             curl_multi_cleanup(raw)
             return inbox.withLock {
-                $0.closed = "the system has no thread left for the client: \(String(cString: strerror(status)))"
+                $0.closed =
+                    "the system has no thread left for the client: \(String(cString: strerror(status)))"
             }
         }
         pthread_detach(thread)
@@ -132,10 +133,16 @@ final class CurlLoop: @unchecked Sendable {
     private func begin(_ job: CurlClient.Job) {
         guard let transfer = idle.popLast() ?? Transfer(settings: settings) else {
             return job.completion(
-                .failure(HTTPFailure(.other, "libcurl has no memory for a request", mayHaveBeenApplied: false)))
+                .failure(
+                    HTTPFailure(.other, "libcurl has no memory for a request", mayHaveBeenApplied: false)))
+        }
+        guard transfer.mayBeUsed else {
+            return job.completion(
+                .failure(HTTPFailure(.tlsFailed, LeafPin.unusable, mayHaveBeenApplied: false)))
         }
         transfer.prepare(
-            job, headers: headers.list(for: job.request.headers), address: addresses.address(of: job.request))
+            job, headers: headers.list(for: job.request.headers),
+            address: addresses.address(of: job.request))
         underWay[transfer.handle] = transfer
         if let exchange = job.exchange { exchanges[exchange] = transfer }
         if let work = job.meanwhile { meanwhile.append(work) }
@@ -144,7 +151,8 @@ final class CurlLoop: @unchecked Sendable {
             underWay[transfer.handle] = nil
             if let exchange = job.exchange { exchanges[exchange] = nil }
             return transfer.fail(
-                HTTPFailure(.other, String(cString: curl_multi_strerror(status)), mayHaveBeenApplied: false))
+                HTTPFailure(.other, String(cString: curl_multi_strerror(status)), mayHaveBeenApplied: false)
+            )
         }
     }
 
@@ -164,7 +172,8 @@ final class CurlLoop: @unchecked Sendable {
 
     private func end(_ jobs: [CurlClient.Job]) {
         for job in jobs {
-            job.completion(.failure(HTTPFailure(.cancelled, "the client was closed", mayHaveBeenApplied: false)))
+            job.completion(
+                .failure(HTTPFailure(.cancelled, "the client was closed", mayHaveBeenApplied: false)))
         }
         for transfer in underWay.values {
             curl_multi_remove_handle(raw, transfer.handle)
@@ -202,7 +211,9 @@ final class HeaderLists {
         var list = curl_slist_append(nil, "Accept:")
         for header in headers {
             // A line break would let a value become a header of its own.
-            let line = "\(header.name): \(header.value)".filter { $0 != "\r" && $0 != "\n" && $0 != "\r\n" }
+            let line = "\(header.name): \(header.value)".filter {
+                $0 != "\r" && $0 != "\n" && $0 != "\r\n"
+            }
             list = curl_slist_append(list, line) ?? list
         }
         guard let list else { return nil }

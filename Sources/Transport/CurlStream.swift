@@ -12,6 +12,9 @@ final class CurlStream: BytePipe {
     private let multi: UnsafeMutableRawPointer
     private let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
+    private let unixPath: String?
+    private let leafPin: [UInt8]?
+    private var pin: LeafPin?
     private(set) var descriptor: Int32 = -1
 
     private static let bufferSize = 65_536
@@ -25,6 +28,7 @@ final class CurlStream: BytePipe {
         }
         self.multi = UnsafeMutableRawPointer(multi)
         self.easy = easy
+        unixPath = request.unixPath
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         let options: [(CURLoption, Int)] = [
@@ -44,6 +48,12 @@ final class CurlStream: BytePipe {
         _ = sb_curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https")
         if let file = request.authorityFile { _ = sb_curl_set_text(easy, CURLOPT_CAINFO, file) }
         _ = sb_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+        if let unixPath {
+            _ = sb_curl_set_text(easy, CURLOPT_UNIX_SOCKET_PATH, unixPath)
+            _ = sb_curl_set_text(easy, CURLOPT_NOPROXY, "*")
+        }
+        leafPin = request.leafPin
+        if let leafPin { pin = LeafPin(leafPin, for: easy) }
     }
 
     deinit {
@@ -55,6 +65,8 @@ final class CurlStream: BytePipe {
 
     /// Name look-up, TCP, a proxy, TLS. False when it was cut meanwhile.
     func connect(_ control: LinkControl) throws(WebSocketFailure) -> Bool {
+        if leafPin != nil, pin == nil { throw WebSocketFailure(.tlsFailed, LeafPin.unusable) }
+        if let unixPath { try UnixSocket.check(unixPath) }
         let status = curl_multi_add_handle(multi, easy)
         guard status == CURLM_OK else {
             throw WebSocketFailure(.other, String(cString: curl_multi_strerror(status)))
@@ -68,9 +80,11 @@ final class CurlStream: BytePipe {
                 var socket = -1
                 descriptor = sb_curl_get_socket(easy, &socket) == CURLE_OK ? Int32(socket) : -1
                 guard descriptor >= 0 else { throw WebSocketFailure(.other, "libcurl gave no socket") }
+                if let unixPath { try UnixSocket.checkListener(descriptor, unixPath) }
                 return true
             }
-            var wakeUp = curl_waitfd(fd: control.wakeUp.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
+            var wakeUp = curl_waitfd(
+                fd: control.wakeUp.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
             curl_multi_poll(multi, &wakeUp, 1, 1_000, nil)
             if wakeUp.revents != 0 { control.wakeUp.clear() }
         }
@@ -102,6 +116,7 @@ final class CurlStream: BytePipe {
     }
 
     private func failure(_ code: CURLcode) -> WebSocketFailure {
+        if let finding = pin?.finding { return WebSocketFailure(.tlsFailed, finding) }
         let text = text(code)
         switch code {
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
@@ -110,7 +125,8 @@ final class CurlStream: BytePipe {
             return WebSocketFailure(.nameNotFound, "the name could not be found: \(text)")
         case CURLE_COULDNT_CONNECT:
             return WebSocketFailure(.connectionRefused, "no connection: \(text)")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+            CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
             return WebSocketFailure(.tlsFailed, "TLS failed: \(text)")
         case CURLE_OPERATION_TIMEDOUT:

@@ -11,6 +11,8 @@ final class Transfer {
     private var sendings = 0
     /// Receive buffer for libcurl's callbacks: behind a pointer passed as it is, since there are many callbacks a transfer.
     private let reply: UnsafeMutablePointer<Reply>
+    private let isPinned: Bool
+    private var pin: LeafPin?
     private var form: Form?
     private var address: OpaquePointer?
 
@@ -25,8 +27,10 @@ final class Transfer {
         self.handle = handle
         reply = .allocate(capacity: 1)
         reply.initialize(to: Reply())
+        isPinned = settings.leafPin != nil
         let options: [(CURLoption, Int)] = [
-            (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_TCP_NODELAY, 1), (CURLOPT_TCP_KEEPALIVE, 1),
+            (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_TCP_NODELAY, 1),
+            (CURLOPT_TCP_KEEPALIVE, 1),
             (CURLOPT_SSL_VERIFYPEER, 1), (CURLOPT_SSL_VERIFYHOST, 2),
             (CURLOPT_HTTP_VERSION, Int(settings.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1)),
             // Without it, removing a handle waits for the resolver's thread, and every transfer with it.
@@ -46,11 +50,16 @@ final class Transfer {
         _ = sb_curl_set_before_request(handle, beforeRequest)
         _ = sb_curl_set_data_function(handle, CURLOPT_WRITEFUNCTION, writeBody)
         _ = sb_curl_set_data_function(handle, CURLOPT_HEADERFUNCTION, writeHeader)
+        if let digest = settings.leafPin { pin = LeafPin(digest, for: handle) }
     }
+
+    /// False: what is pinned cannot be held to, and nothing may be sent.
+    var mayBeUsed: Bool { !isPinned || pin != nil }
 
     /// If not, libcurl is told so: else it asks the environment again for every request, a twentieth of all its work.
     private static let environmentNamesProxy =
-        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains { (name: String) in
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
+            (name: String) in
             getenv(name) != nil
         }
 
@@ -64,11 +73,14 @@ final class Transfer {
     var mayHaveLeft: Bool { sendings > 0 }
 
     /// `address`: the request's, if it was read before; it lives as long as the loop.
-    func prepare(_ job: CurlClient.Job, headers list: UnsafeMutablePointer<curl_slist>?, address: OpaquePointer?) {
+    func prepare(
+        _ job: CurlClient.Job, headers list: UnsafeMutablePointer<curl_slist>?, address: OpaquePointer?
+    ) {
         let request = job.request
         exchange = job.exchange
         completion = job.completion
         sendings = 0
+        pin?.forget()
         reply.pointee.begin(limit: request.responseLimit)
         setForm(request, headers: list)
         setAddress(address, orText: request.url)
@@ -96,12 +108,14 @@ final class Transfer {
         guard form != next else { return }
         form = next
         _ = sb_curl_set_list(handle, CURLOPT_HTTPHEADER, list)
-        _ = sb_curl_set_long(handle, CURLOPT_TIMEOUT_MS, Int(max(1, request.timeout.nanoseconds / 1_000_000)))
+        _ = sb_curl_set_long(
+            handle, CURLOPT_TIMEOUT_MS, Int(max(1, request.timeout.nanoseconds / 1_000_000)))
         if request.method == "GET" {
             _ = sb_curl_set_long(handle, CURLOPT_HTTPGET, 1)
         } else {
             _ = sb_curl_set_long(handle, CURLOPT_POST, 1)
-            _ = sb_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method == "POST" ? nil : request.method)
+            _ = sb_curl_set_text(
+                handle, CURLOPT_CUSTOMREQUEST, request.method == "POST" ? nil : request.method)
         }
     }
 
@@ -125,28 +139,35 @@ final class Transfer {
     }
 
     private func failure(_ code: CURLcode) -> HTTPFailure {
+        if let finding = pin?.finding {
+            return HTTPFailure(.tlsFailed, finding, mayHaveBeenApplied: false)
+        }
         let text = String(cString: curl_easy_strerror(code))
         // Only what surely failed before the request left counts as not applied.
         switch code {
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             return HTTPFailure(.badURL, "the address cannot be used: \(text)", mayHaveBeenApplied: false)
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
-            return HTTPFailure(.nameNotFound, "the name could not be found: \(text)", mayHaveBeenApplied: false)
+            return HTTPFailure(
+                .nameNotFound, "the name could not be found: \(text)", mayHaveBeenApplied: false)
         case CURLE_COULDNT_CONNECT:
             return HTTPFailure(.connectionRefused, "no connection: \(text)", mayHaveBeenApplied: false)
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM,
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+            CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
             return HTTPFailure(.tlsFailed, "TLS failed: \(text)", mayHaveBeenApplied: false)
         case CURLE_OPERATION_TIMEDOUT:
             return HTTPFailure(.timedOut, "no answer in time", mayHaveBeenApplied: sendings > 0)
         case CURLE_WRITE_ERROR where reply.pointee.isTooLarge, CURLE_FILESIZE_EXCEEDED:
             return HTTPFailure(
-                .tooLarge, "the answer is larger than \(reply.pointee.limit) bytes", mayHaveBeenApplied: true)
+                .tooLarge, "the answer is larger than \(reply.pointee.limit) bytes",
+                mayHaveBeenApplied: true)
         case CURLE_ABORTED_BY_CALLBACK:
             return HTTPFailure(
                 .connectionLost, "the connection was lost before the answer came", mayHaveBeenApplied: true)
         case CURLE_GOT_NOTHING, CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_PARTIAL_FILE:
-            return HTTPFailure(.connectionLost, "the connection was lost: \(text)", mayHaveBeenApplied: true)
+            return HTTPFailure(
+                .connectionLost, "the connection was lost: \(text)", mayHaveBeenApplied: true)
         default: return HTTPFailure(.other, text, mayHaveBeenApplied: true)
         }
     }

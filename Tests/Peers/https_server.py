@@ -1,8 +1,10 @@
 """An HTTPS server with a certificate of an authority of its own, for the tests of Transport.
 
-Says `ready PORT AUTHORITY_FILE`, answers every POST with the protocol and the body it got, and ends with its standard input.
+Says `ready PORT AUTHORITY_FILE LEAF_SHA256`, answers every POST with the protocol and the body it got, which it says too, and ends
+with its standard input.
 """
 
+import hashlib
 import http.server
 import os
 import ssl
@@ -32,6 +34,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        print("request", body.decode(), flush=True)
         answer = f"{self.request_version} {body.decode()}".encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
@@ -51,7 +54,9 @@ def main():
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        print("ready", server.server_address[1], os.path.join(folder, "ca.pem"), flush=True)
+        with open(os.path.join(folder, "leaf.pem")) as file:
+            pin = hashlib.sha256(ssl.PEM_cert_to_DER_cert(file.read())).hexdigest()
+        print("ready", server.server_address[1], os.path.join(folder, "ca.pem"), pin, flush=True)
         sys.stdin.read()
 
 

@@ -13,7 +13,7 @@ import tempfile
 import urllib.parse
 from socket import SO_SNDBUF, SOL_SOCKET
 
-from websockets.asyncio.server import serve
+from websockets.asyncio.server import serve, unix_serve
 from websockets.exceptions import ConnectionClosed
 
 
@@ -36,7 +36,9 @@ def authority(folder):
     context.load_cert_chain(f"{folder}/peer.pem", f"{folder}/peer.key")
     # Were h2 offered by the client, this server would take it, and the handshake would fail.
     context.set_alpn_protocols(["h2", "http/1.1"])
-    return context, f"{folder}/ca.pem"
+    with open(f"{folder}/peer.pem") as file:
+        pin = hashlib.sha256(ssl.PEM_cert_to_DER_cert(file.read())).hexdigest()
+    return context, f"{folder}/ca.pem", pin
 
 
 async def echo(socket, _):
@@ -199,13 +201,15 @@ async def main():
     loop.add_reader(0, lambda: os.read(0, 4096) or os._exit(0))
     options = {"process_request": refuse, "compression": None, "max_size": None, "ping_interval": None}
     with tempfile.TemporaryDirectory() as folder:
-        context, certificate = authority(folder)
+        context, certificate, pin = authority(folder)
         plain = await serve(handle, "127.0.0.1", 0, **options)
         secure = await serve(handle, "127.0.0.1", 0, ssl=context, **options)
+        local = await unix_serve(handle, f"{folder}/local.socket", **options)
         bare = await asyncio.start_server(raw, "127.0.0.1", 0)
         ports = [server.sockets[0].getsockname()[1] for server in (plain, secure, bare)]
-        say("ready", *ports, certificate)
+        say("ready", *ports, certificate, pin, f"{folder}/local.socket")
         await asyncio.Future()
+        local.close()
 
 
 if __name__ == "__main__":

@@ -11,21 +11,26 @@ struct CurlClientSettingsTests {
         let peer: Peer
         let url: String
         let authorityFile: String
+        let leafPin: [UInt8]
 
         init() throws {
             let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
             peer = try Peer("https_server.py", root: root)
             let words = try peer.line().split(separator: " ").map(String.init)
-            guard words.count == 3, words[0] == "ready" else { throw Peer.Failure.ended }
+            guard words.count == 4, words[0] == "ready" else { throw Peer.Failure.ended }
             url = "https://127.0.0.1:\(words[1])/"
             authorityFile = words[2]
+            leafPin = bytes(ofHexadecimal: words[3])
         }
     }
 
-    private static func post(_ url: String, _ settings: CurlClient.Settings) async throws(HTTPFailure) -> String {
+    private static func post(_ url: String, _ settings: CurlClient.Settings) async throws(HTTPFailure)
+        -> String
+    {
         let client = CurlClient(settings: settings)
         defer { client.close() }
-        let response = try await client.exchange(HTTPRequest(method: "POST", url: url, body: Array("hi".utf8)))
+        let response = try await client.exchange(
+            HTTPRequest(method: "POST", url: url, body: Array("hi".utf8)))
         return String(decoding: response.body, as: UTF8.self)
     }
 
@@ -37,9 +42,45 @@ struct CurlClientSettingsTests {
         #expect(try await Self.post(peer.url, settings) == "HTTP/1.1 hi")
         for file in [nil, "/nonexistent.pem"] {
             settings.authorityFile = file
-            let failure = await #expect(throws: HTTPFailure.self) { try await Self.post(peer.url, settings) }
+            let failure = await #expect(throws: HTTPFailure.self) {
+                try await Self.post(peer.url, settings)
+            }
             #expect(failure?.code == .tlsFailed)
             #expect(failure?.mayHaveBeenApplied == false)
+        }
+    }
+
+    @Test(
+        "a pinned certificate is trusted without an authority, and after another one nothing is sent")
+    func pin() async throws {
+        let peer = try SecurePeer()
+        var settings = CurlClient.Settings()
+        var other = peer.leafPin
+        other[31] ^= 1
+        for (pin, url) in [
+            (other, peer.url), (Array(other.prefix(31)), peer.url),
+            (peer.leafPin, "http" + peer.url.dropFirst(5)),
+        ] {
+            settings.leafPin = pin
+            let failure = await #expect(throws: HTTPFailure.self) { try await Self.post(url, settings) }
+            #expect(failure?.mayHaveBeenApplied == false)
+            #expect(failure?.code == (url == peer.url ? .tlsFailed : .badURL))
+            guard pin == other else { continue }
+            #expect(
+                failure?.message.contains(
+                    peer.leafPin.map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }
+                        .joined()) == true)
+        }
+        settings.leafPin = peer.leafPin
+        let client = CurlClient(settings: settings)
+        defer { client.close() }
+        // The second on the same connection.
+        for body in ["one", "two"] {
+            let response = try await client.exchange(
+                HTTPRequest(method: "POST", url: peer.url, body: Array(body.utf8)))
+            #expect(response.status == 200)
+            // The first that the server hears of at all.
+            #expect(try peer.peer.line() == "request \(body)")
         }
     }
 
@@ -53,7 +94,9 @@ struct CurlClientSettingsTests {
         #expect(try await Self.post(peer.url, settings) == "HTTP/1.1 hi")
     }
 
-    @Test("a proxy named by the environment is asked, and one for everything but a host is not asked for that host")
+    @Test(
+        "a proxy named by the environment is asked, and one for everything but a host is not asked for that host"
+    )
     func proxy() async {
         // In a process of its own: the environment is everybody's.
         await #expect(processExitsWith: .success) {
@@ -63,7 +106,8 @@ struct CurlClientSettingsTests {
             setenv("http_proxy", "http://127.0.0.1:\(proxy.port)", 1)
             setenv("no_proxy", "127.0.0.1", 1)
             let client = CurlClient()
-            let far = try await client.exchange(HTTPRequest(method: "POST", url: "http://relay.example/v1"))
+            let far = try await client.exchange(
+                HTTPRequest(method: "POST", url: "http://relay.example/v1"))
             let near = try await client.exchange(
                 HTTPRequest(method: "POST", url: "http://127.0.0.1:\(direct.port)/v1"))
             precondition(far.status == 200 && near.status == 200)

@@ -10,22 +10,34 @@ struct WebSocketPeer {
     let secure: String
     let raw: String
     let authorityFile: String
+    /// SHA-256 of the certificate behind `secure`.
+    let leafPin: [UInt8]
+    let unixPath: String
 
     init() throws {
         let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
         peer = try Peer("websocket_server.py", root: root)
         let words = try peer.line().split(separator: " ").map(String.init)
-        guard words.count == 5, words[0] == "ready" else {
+        guard words.count == 7, words[0] == "ready" else {
             throw Peer.Failure.cannotStart(words.joined(separator: " "))
         }
         plain = "ws://127.0.0.1:\(words[1])"
         secure = "wss://127.0.0.1:\(words[2])"
         raw = "ws://127.0.0.1:\(words[3])"
         authorityFile = words[4]
+        leafPin = bytes(ofHexadecimal: words[5])
+        unixPath = words[6]
     }
 
     func request(_ url: String) -> WebSocketRequest {
         WebSocketRequest(url: url, authorityFile: url.hasPrefix("wss") ? authorityFile : nil)
+    }
+}
+
+func bytes(ofHexadecimal text: String) -> [UInt8] {
+    let digits = text.compactMap { $0.hexDigitValue }
+    return stride(from: 0, to: digits.count - 1, by: 2).map {
+        UInt8(digits[$0] * 16 + digits[$0 + 1])
     }
 }
 
@@ -35,7 +47,9 @@ final class Line: Sendable {
     let link: any WebSocketLink
 
     /// `onEvent` is over before the test can take the event: what it does to the link comes before what the test does.
-    init(_ request: WebSocketRequest, _ onEvent: @escaping @Sendable (WebSocketEvent) -> Void = { _ in }) {
+    init(
+        _ request: WebSocketRequest, _ onEvent: @escaping @Sendable (WebSocketEvent) -> Void = { _ in }
+    ) {
         let events = events
         link = CurlWebSocketClient().open(request) {
             onEvent($0)

@@ -1,0 +1,49 @@
+import BridgeModel
+import CPosix
+import Glibc
+
+/// What is asked of a Unix socket before a byte is sent over it: other users of the machine are not trusted.
+enum UnixSocket {
+    /// The system's limit is 107 bytes here, and less elsewhere.
+    static let pathLimit = 100
+
+    static func check(_ path: String) throws(WebSocketFailure) {
+        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw WebSocketFailure(
+                .badURL, "the socket \(path) cannot be used: expected an absolute path")
+        }
+        guard path.utf8.count <= pathLimit else {
+            throw WebSocketFailure(
+                .badURL,
+                "the path of the socket \(path) has \(path.utf8.count) bytes, and the system takes \(pathLimit): "
+                    + "put it into a folder with a shorter path")
+        }
+        var about = stat()
+        guard stat(path, &about) == 0 else {
+            throw WebSocketFailure(
+                .connectionRefused,
+                "no connection to the socket \(path): \(String(cString: strerror(errno)))")
+        }
+        guard about.st_mode & S_IFMT == S_IFSOCK else {
+            throw WebSocketFailure(
+                .badURL, "\(path) is no socket: name the one that the server listens on")
+        }
+        guard about.st_uid == geteuid() else { throw foreign(path, about.st_uid) }
+    }
+
+    /// The file may have been exchanged since: who listens is asked of the kernel. Root could do all of it anyway.
+    static func checkListener(_ descriptor: Int32, _ path: String) throws(WebSocketFailure) {
+        var user = uid_t.max
+        guard sb_peer_user(descriptor, &user) == 0 else {
+            throw WebSocketFailure(.other, "nobody knows who listens on the socket \(path)")
+        }
+        guard user == geteuid() || user == 0 else { throw foreign(path, user) }
+    }
+
+    private static func foreign(_ path: String, _ user: uid_t) -> WebSocketFailure {
+        WebSocketFailure(
+            .other,
+            "the socket \(path) is of user \(user), not of this one (\(geteuid())): nothing is sent; remove it and start "
+                + "the server again as this user")
+    }
+}
