@@ -1,6 +1,6 @@
 package import JSONReading
 
-/// All that the bridge knows of one kind of agent stands behind this. A plug-in is made known by its line in `AgentRegistry.all`.
+/// All that the bridge knows of one kind of agent is behind this protocol. A plug-in is made known by its line in `AgentRegistry.all`.
 package protocol AgentPlugin: Sendable {
     var kind: AgentKind { get }
     /// Its name in sentences.

@@ -8,7 +8,7 @@ extension AgentValues {
     fileprivate func isSame(as other: any AgentValues) -> Bool { other as? Self == self }
 }
 
-/// The agent of a connection, as it is configured.
+/// The configured agent of a connection.
 package struct AgentSettings: Hashable, Sendable {
     package var kind: AgentKind
     package var values: any AgentValues

@@ -6,7 +6,7 @@ package struct DoctorFinding: Hashable, Sendable {
         case warning
         /// The bridge cannot do its work.
         case failed
-        /// Nothing could be said, because something before it failed or is done by somebody else.
+        /// Nothing could be said, because something before it failed or is done elsewhere.
         case skipped
     }
 
@@ -68,6 +68,6 @@ package struct DoctorReport: Hashable, Sendable {
 
     package func count(_ outcome: DoctorFinding.Outcome) -> Int { findings.count { $0.outcome == outcome } }
 
-    /// That of the first failure: what comes later often follows from it.
+    /// That of the first failure: later ones often follow from it.
     package var exitCode: Int32 { findings.first { $0.outcome == .failed }.map { $0.exitCode ?? 1 } ?? 0 }
 }

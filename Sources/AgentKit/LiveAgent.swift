@@ -90,7 +90,7 @@ package struct AgentOutlets: Sendable {
     }
 }
 
-/// Why an agent cannot be used as it is configured.
+/// Why a configured agent cannot be used.
 package struct AgentFault: Error, CustomStringConvertible {
     package var message: String
     package var exitCode: Int32

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// What one frame of an agent's bus tells, in the bridge's own words. Frames that we sent ourselves tell as much, so that a
+/// The content of one frame of an agent's bus, in the bridge's terms. Frames that we sent count too, so that a
 /// recording can be followed.
 package enum Observation: Hashable, Sendable {
     case signal(RunSignal)
@@ -46,7 +46,7 @@ package struct AgentPrompt: Hashable, Sendable {
 
 /// Frames of one agent, in order, to observations. Lives on one thread.
 package protocol AgentDecoder {
-    /// A frame from the agent. `capacity` tells how many bytes from its beginning may be read.
+    /// A frame from the agent. `capacity` says how many bytes from its beginning may be read.
     mutating func received(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation]
     /// A frame that went to the agent.
     mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation]

@@ -7,7 +7,7 @@ package struct AgentRecognition {
 
     package init(_ agents: AgentRegistry) { self.agents = agents }
 
-    /// Nil: this frame does not tell. `capacity` says how many bytes from its beginning may be read.
+    /// Nil: this frame does not decide it. `capacity` says how many bytes from its beginning may be read.
     package func agent(of frame: UnsafeRawBufferPointer, capacity: Int) -> (any AgentPlugin)? {
         guard let root = parser.parse(frame, capacity: capacity), root.isObject, let type = root["type"]?.string else {
             return nil

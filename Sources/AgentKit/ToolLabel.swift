@@ -14,7 +14,7 @@ package enum ToolLabel {
         return name
     }
 
-    /// A result's `content` as a JSON string, else the value as it is.
+    /// A result's `content` as a JSON string, else the value itself.
     package static func result(_ node: FrameNode?) -> JSONText? {
         guard let node else { return nil }
         if let text = (node["content"] ?? node).contentText { return .string(text) }

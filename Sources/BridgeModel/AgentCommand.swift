@@ -62,7 +62,7 @@ package enum SendAnswer: Hashable, Sendable {
 
 /// What a look-up found out about a run.
 package enum RunLookup: Hashable, Sendable {
-    /// Still going; its text so far, if the bus tells.
+    /// Still going; its text so far, if the bus reports it.
     case running(text: String?)
     case ended(RunEnd)
     case failed(RunFailure)

@@ -17,7 +17,7 @@ package struct DecisionScope: Hashable, Sendable {
     package var coversSession: Bool { coversAll || name == "session" }
 }
 
-/// What an agent can be told beyond "yes, this once".
+/// The grants that an agent can take beyond "yes, this once".
 package struct GrantAbilities: Hashable, Sendable {
     package var session: Bool
     package var permanent: Bool

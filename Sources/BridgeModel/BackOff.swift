@@ -3,7 +3,7 @@
 package struct BackOff: Sendable {
     private static let longest = 30.0
     private static let longestForPerson = 300.0
-    /// A link that held this long was a good one, and the next loss begins anew.
+    /// A link that held this long was a good one, and the next loss starts the back-off over.
     private static let goodLink = Duration.seconds(60)
     private var tries = 0
 

@@ -1,6 +1,6 @@
 /// The bridge's own environment, less what no agent may see, less `dropping`, with `adding`.
 package struct ChildEnvironment: Hashable, Sendable {
-    /// Names; a `*` at the end stands for any rest.
+    /// Names; a `*` at the end matches any rest.
     package var dropping: [String]
     /// Overrides inherited variables of the same name, those in `dropping` included.
     package var adding: [String: String]

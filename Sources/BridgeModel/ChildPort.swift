@@ -41,7 +41,7 @@ package struct ChildPlan: Hashable, Sendable {
     }
 }
 
-/// A process, also after its id was given to another: the start time tells them apart.
+/// A process, also after its id was given to another: the start time distinguishes them.
 package struct ProcessName: Hashable, Sendable {
     package var id: Int32
     /// Since the computer was started, in the kernel's ticks.
@@ -120,7 +120,7 @@ package protocol ChildLink: AnyObject, Sendable {
 package protocol ChildRunner: Sendable {
     /// Begins to start a child. `handler` is called on a thread of the child's own, which it must not block for long.
     ///
-    /// `record` is told the name of the process before the program runs; the program waits until the second argument of `record` is
+    /// `record` gets the name of the process before the program runs; the program waits until the second argument of `record` is
     /// called, with false to call it off. So no program runs that is not written down.
     func start(
         _ plan: ChildPlan, record: (@Sendable (ProcessName, @escaping @Sendable (Bool) -> Void) -> Void)?,

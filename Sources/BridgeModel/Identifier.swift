@@ -61,9 +61,9 @@ package typealias RequestID = Identifier<RequestKind>
 package typealias ConnectionName = Identifier<ConnectionKind>
 /// What makes a repeated call recognisable: 1 to 64 characters of `[A-Za-z0-9_-]` (relay.md#rules).
 package typealias IdempotencyKey = Identifier<KeyKind>
-/// Something the relay told us, as it names it. Never compared across sockets: relay nodes count apart (relay.md#where-the-sources-disagree).
+/// An update's id, as the relay names it. Never compared across sockets: relay nodes count apart (relay.md#where-the-sources-disagree).
 package typealias UpdateID = Identifier<UpdateKind>
 /// A phone, or this bridge, as the relay names it among those that may hold keys (relay.md#devices).
 package typealias DeviceID = Identifier<DeviceKind>
-/// Tells the keys of a session apart without giving them away, so that it may stand in a record.
+/// Distinguishes the keys of a session without revealing them, so that records may hold it.
 package typealias KeyName = Identifier<SessionKeyKind>

@@ -1,4 +1,4 @@
-/// A JSON value as text, checked by its maker, so that it can be put into a body as it is.
+/// A JSON value as text, checked by its maker, so that it can be put into a body verbatim.
 package struct JSONText: Hashable, Sendable {
     package let text: String
 

@@ -18,7 +18,7 @@ package protocol TurnJournal: Sendable {
         _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?)
     /// Takes a message of the user, unless it was taken before; synced.
     func accept(_ message: AcceptedMessage, done: @escaping @Sendable (Result<Acceptance, JournalFailure>) -> Void)
-    /// All that is open, as it stands. Before anything else is asked.
+    /// All that is open. Before any other request.
     func load() throws(JournalFailure) -> JournalContents
     /// Forgets what was closed or seen before that moment (milliseconds since 1970).
     func purge(before wall: Int64)

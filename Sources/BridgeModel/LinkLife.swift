@@ -3,7 +3,7 @@
 ///
 /// - No I/O, no clock, no randomness: events come in with the time, and what follows from them is returned.
 /// - `Greeting` is what is awaited of the far side during the handshake, `Live` what is true while the link is up and no longer.
-/// - The back-off begins anew only after a link that held for a minute (`BackOff`), and each step has its time limit.
+/// - The back-off starts over only after a link that held for a minute (`BackOff`), and each step has its time limit.
 /// - A link that is live and silent is dead, except while reading is paused: silence says nothing then.
 package struct LinkLife<Greeting, Live> {
     package enum State {
@@ -55,7 +55,7 @@ package struct LinkLife<Greeting, Live> {
     package private(set) var state = State.idle
     private var backOff = BackOff()
     private var sleepWatch = SleepWatch()
-    /// When the open socket last brought anything. Beside the state, because each frame sets it.
+    /// When the open socket last received a frame. Beside the state, because each frame sets it.
     private var lastFrame = Instant.zero
 
     package init() {}
@@ -83,7 +83,7 @@ package struct LinkLife<Greeting, Live> {
         }
     }
 
-    /// The wall clock as it was told last, in milliseconds since 1970.
+    /// The last wall clock reading, in milliseconds since 1970.
     package var wallMilliseconds: Int64? { sleepWatch.wallMilliseconds }
 
     // MARK: Up
@@ -140,7 +140,7 @@ package struct LinkLife<Greeting, Live> {
         return live
     }
 
-    /// The link is gone, or stays away; when to try again is drawn by `settle`.
+    /// The link is lost, or still down; when to try again is drawn by `settle`.
     package mutating func lose(_ reason: String, _ redial: Redial, at now: Instant) -> Live? {
         defer { state = .lost(reason: reason, redial) }
         return leave(at: now)

@@ -74,7 +74,7 @@ package enum NumericAddress: Hashable, Sendable {
 }
 
 extension String {
-    /// Where the one `::` stands.
+    /// The position of the one `::`.
     fileprivate var firstGap: Range<Index>? {
         var index = startIndex
         while index < endIndex {

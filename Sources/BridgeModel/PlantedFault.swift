@@ -8,7 +8,7 @@
         case endBeforeLastDelta
         /// Delta keys leave the epoch out.
         case keyWithoutEpoch
-        /// The bucket believes `Remaining` as it stands, without counting what is under way.
+        /// The bucket believes `Remaining` at face value, without counting what is under way.
         case bucketTrustsRemaining
         /// A snapshot is appended to the text.
         case snapshotAppended
@@ -33,7 +33,7 @@
         case newTokenWithoutLanes
         /// What a Stop owes is not known to the next process.
         case abortForgotten
-        /// A Stop lets stand what was approved and not confirmed, and a new link says it again.
+        /// A Stop leaves unconfirmed approvals in force, and a new link sends them again.
         case allowRepeated
         /// A Stop does not take back the message that waits for the disk.
         case sendAfterStop
@@ -50,7 +50,7 @@
         case approvalDeniedAtOnce
         /// A turn that is given up aborts a run that the bridge did not start.
         case mirroredRunAborted
-        /// A job takes whatever begins in its session, as long as it is open.
+        /// A job takes every run of its session, as long as it is open.
         case privateRunTaken
         /// A job whose chat the person deleted goes on in it.
         case deletedChatKept

@@ -1,10 +1,10 @@
 // The ports: what the decisions and the service need of the outside. Each has its real form in one edge room and its double
 // in BridgeTesting.
 
-/// The time. Only edges and runners read it; machines are told.
+/// The time. Only edges and runners read it; machines get it with each event.
 package protocol Clock: Sendable {
     var now: Instant { get }
-    /// Milliseconds since 1970, for what the outside is told or tells.
+    /// Milliseconds since 1970, for timestamps of the outside.
     var wallMilliseconds: Int64 { get }
     /// How long the machine has slept in all. Only what is added to it says anything.
     var suspended: Duration { get }
@@ -183,7 +183,7 @@ package struct HeaderLine {
 
 package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
-        /// The address could not be used as it is.
+        /// The address is not usable.
         case badURL
         case nameNotFound, connectionRefused, tlsFailed, timedOut, connectionLost, tooLarge, cancelled, other
     }

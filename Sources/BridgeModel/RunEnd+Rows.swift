@@ -1,5 +1,5 @@
 extension RunEnd {
-    /// One row of a history. Histories give rows with or without the white space that stood at their ends (openclaw.md#chathistory).
+    /// One row of a history. Histories give rows with or without the white space at their ends (openclaw.md#chathistory).
     package struct Row: Hashable, Sendable {
         package var text: String
         /// Not a piece of the text before it: a segment or a run of its own.
@@ -11,7 +11,7 @@ extension RunEnd {
         }
     }
 
-    /// An end that a history tells, row by row.
+    /// A run's end from a history, row by row.
     package init(
         rows: [Row], reason: Reason = .stop, truncated: Bool = false, includesFollowUp: Bool = false
     ) {
@@ -33,7 +33,7 @@ extension RunEnd {
 
 /// Puts the rows of a history together again.
 ///
-/// Between two rows stands, in this order:
+/// Between two rows goes, in this order:
 /// - the white space that the stream had there, if the stream covers the joint. A joint that the stream had without any white
 ///   space keeps none, unless the two rows would become one word;
 /// - the white space with which the stream ended there: what was streamed stays a beginning of the whole;
@@ -116,7 +116,7 @@ struct RowJoining {
 
     private static func hasBlankLine(_ space: [UInt8]) -> Bool { space.count { $0 == 0x0A } > 1 }
 
-    /// Letters and digits that are told apart by white space. Scripts beyond ASCII may do without.
+    /// Letters and digits that white space separates. Scripts beyond ASCII may do without.
     private static func isWord(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
     }

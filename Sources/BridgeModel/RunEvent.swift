@@ -105,7 +105,7 @@ package struct ToolResult: Hashable, Sendable {
     /// The result as compact JSON; a text result is a JSON string.
     package var result: JSONText?
     package var error: String?
-    /// The bus tells the output before the end and never in it: what was told belongs to the result (oppi.md#tool-calls).
+    /// The bus sends the output before the end and never in it: what was sent belongs to the result (oppi.md#tool-calls).
     package var lacksOutput = false
 
     package init(
@@ -220,7 +220,7 @@ package struct RunEnd: Hashable, Sendable {
     }
 
     /// The canonical text, where the bus gives one. Nil never blanks a bubble: the input may have been queued into another
-    /// run, the reply may be silent, or the text stands in the history only (openclaw.md#chat, end).
+    /// run, the reply may be silent, or the text is in the history only (openclaw.md#chat, end).
     package var text: String?
     package var scope: Scope
     package var usage: Usage?

@@ -1,4 +1,4 @@
-/// What a call says that only the phone may read, as the members that stand in the place of its plain ones
+/// What a call says that only the phone may read, as the members that replace its plain ones
 /// (relay.md#end-to-end-encryption). It was sealed once, and is kept with the call: sealed again it would be another call under the same
 /// key.
 package struct SealedContent: Hashable, Sendable {

@@ -1,4 +1,4 @@
-/// Tells that the machine slept: a timer that comes far too late, or a wall clock that moved on while ours stood still
+/// Detects that the machine slept: a timer that fires far too late, or a wall clock that moved on while ours stopped
 /// (DESIGN.md#links-and-watchdogs). After a sleep the connection is dead without an error.
 package struct SleepWatch: Sendable {
     private static let tooLate = Duration.seconds(10)
@@ -7,7 +7,7 @@ package struct SleepWatch: Sendable {
 
     package init() {}
 
-    /// As it was told last.
+    /// The last reading.
     package var wallMilliseconds: Int64? { last?.wallMilliseconds }
 
     package mutating func saw(_ now: Instant, wallMilliseconds: Int64) { last = (now, wallMilliseconds) }
@@ -22,13 +22,13 @@ package struct SleepWatch: Sendable {
 
     package mutating func notices(at now: Instant) { noticedAt = now }
 
-    /// A sleep that is told from elsewhere is likely the one that was noticed here a moment ago.
+    /// A sleep reported from elsewhere is likely the one that was noticed here a moment ago.
     package func hasJustNoticed(at now: Instant) -> Bool {
         noticedAt.map { now - $0 < Self.tooLate } ?? false
     }
 }
 
-/// Tells, asked every few seconds, that the machine slept since it was asked last, whatever deadlines there are: by how long the
+/// Polled every few seconds, detects that the machine slept since the last poll, whatever deadlines there are: by how long the
 /// machine was suspended, or by a wall clock that moved on alone, as in a virtual machine that was paused.
 package struct SuspendWatch: Sendable {
     /// What is shorter no connection notices.

@@ -49,10 +49,10 @@ package enum WebSocketEvent: Hashable, Sendable {
     /// Valid UTF-8. The array has room for 64 more bytes, so that a parser may read beyond its end.
     case text([UInt8])
     case binary([UInt8])
-    /// Was answered already; told because it shows that the peer lives.
+    /// Was answered already; delivered because it shows that the peer is alive.
     case ping
     case pong([UInt8])
-    /// The connection has ended in order, or was cut by us. No code: none was told.
+    /// The connection has ended in order, or was cut by us. No code: none was sent.
     case closed(code: Int?, reason: String, byPeer: Bool)
     /// The server answered the upgrade with something else; at most 64 KB of the body.
     case refused(status: Int, headers: [HTTPHeader], body: [UInt8])
@@ -61,7 +61,7 @@ package enum WebSocketEvent: Hashable, Sendable {
 
 package struct WebSocketFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
-        /// The address could not be used as it is.
+        /// The address is not usable.
         case badURL
         case nameNotFound, connectionRefused, tlsFailed, timedOut
         /// The server said yes to the upgrade, but not as the protocol asks.

@@ -3,7 +3,7 @@ import CPosix
 import Glibc
 import Threads
 
-/// The life of one child on its thread: takes orders, writes, reads, tells, waits; over and over.
+/// The life of one child on its thread: takes orders, writes, reads, delivers events, polls; in a loop.
 ///
 /// - The end is told when the child has ended and what it had written is read. A grandchild that keeps the pipes open delays nothing:
 ///   all that the child itself wrote is in the pipe by then, and a pipe's capacity bounds what is read.
@@ -50,7 +50,7 @@ final class ChildLoop {
             if case .lines(let limit) = child.plan.pipes { ChildOutput(limit: limit) } else { ChildOutput(limit: 0) }
     }
 
-    /// Returns the last event, which is the caller's to tell.
+    /// Returns the last event, for the caller to deliver.
     func run() -> ChildEvent {
         sb_ignore_broken_pipes_here()
         while true {

@@ -2,7 +2,7 @@
 package struct CommandDeclaration: Sendable {
     package struct Option: Sendable {
         package var name: String
-        /// What the value stands for in the help; nil: the option is a switch.
+        /// The value's name in the help; nil: the option is a switch.
         package var value: String?
         package var help: String
         /// It may be given several times.
@@ -20,10 +20,10 @@ package struct CommandDeclaration: Sendable {
     package var summary: String
     /// The positional arguments, such as `FILE…`; nil: none are allowed.
     package var operands: String?
-    /// The words that may stand there, where they are few; exactly one must.
+    /// The allowed words, where they are few; exactly one is required.
     package var actions: [String] = []
     package var options: [Option]
-    /// For tests: taken, and not told by the help.
+    /// For tests: accepted, and not listed in the help.
     package var hidden: [Option] = []
     package var examples: [String]
 

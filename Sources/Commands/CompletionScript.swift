@@ -18,7 +18,7 @@ package enum CompletionScript {
         case files, directories, anything
 
         init(_ value: String) {
-            // What is written in capitals stands for something else.
+            // Words in capitals are placeholders.
             let words = value.split(separator: "|").map(String.init).filter { $0 != $0.uppercased() || Int($0) != nil }
             switch value {
             case "FILE", "FILE…": self = .files

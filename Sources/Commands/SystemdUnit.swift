@@ -1,6 +1,6 @@
 /// A systemd user unit for `sophon-bridge run`.
 ///
-/// - What does not go away by itself is not tried again: a mistake in the configuration (2), a token that is refused (23), a
+/// - A permanent failure is not retried: a mistake in the configuration (2), a token that is refused (23), a
 ///   state directory that is in use (24).
 /// - Only what a user's own systemd can do without namespaces is asked for, so that it also starts in containers and where
 ///   unprivileged namespaces are off.
@@ -13,7 +13,7 @@ package struct SystemdUnit: Sendable {
     package var program: String
     package var arguments: [String]
     package var environment: [(name: String, value: String)]
-    /// Variables that may hold tokens stand in a file for the owner alone, and not in the unit; it may be absent.
+    /// Variables that may hold tokens go into a file for the owner alone, and not into the unit; it may be absent.
     package var environmentFile: String?
     package var startsAgents: Bool
 

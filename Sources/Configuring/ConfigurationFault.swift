@@ -4,7 +4,7 @@ package import BridgeModel
 package struct ConfigurationFault: Hashable, Sendable, CustomStringConvertible {
     /// Such as `connections[0].relay.base_url`; empty where the file as a whole is meant.
     package var path: String
-    /// What stands there; where the path is empty, a clause that names the file.
+    /// The location; where the path is empty, a clause that names the file.
     package var found: String
     package var expected: String
     package var remedy: String

@@ -1,4 +1,4 @@
-/// JSON for the configuration alone: `JSONDecoder` tells neither where a fault stands nor that a key stands twice, and takes
+/// JSON for the configuration alone: `JSONDecoder` reports neither the position of a fault nor a duplicate key, and accepts
 /// a comma too many. It is read once, at the start, so it is written to be exact and not to be fast.
 package struct ConfigurationParser {
     package struct Fault: Error, Hashable, Sendable {
@@ -54,7 +54,7 @@ package struct ConfigurationParser {
             guard byte == UInt8(ascii: "\"") else { throw fault("a key in double quotes") }
             let start = index
             let name = try string()
-            // A comment may stand as often as one likes.
+            // Comments are allowed any number of times.
             guard names.insert(name).inserted || name.hasPrefix("//") else {
                 index = start
                 throw Fault(line: line, column: column, found: "\"\(name)\" a second time", expected: "each key once")

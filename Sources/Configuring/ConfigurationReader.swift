@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// An object of the file, or the place where it could stand.
+/// An object of the file, or the place where it is missing.
 package struct ConfigurationSection {
     package var path: String
     package var members: [ConfigurationValue.Member]
@@ -62,7 +62,7 @@ package struct ConfigurationReader {
             remember(path, value, form, origin)
             return value
         } catch {
-            // What comes from elsewhere may be a secret that was put under the wrong key.
+            // A value from a reference may be a secret under the wrong key.
             let isHidden = form.isSecret || origin.isReference
             let found = error.found ?? (isHidden ? "a value that is not shown" : content.shown)
             let also = names.isEmpty || !origin.isFile ? nil : "set \(names[0])"

@@ -25,7 +25,7 @@ package struct ConfigurationSources: Sendable {
         self.file = file
     }
 
-    /// The most bytes of a configuration file, and of a file that one of its values stands in.
+    /// The most bytes of a configuration file, and of a file that one of its values refers to.
     package static let fileLimit = 1 << 20
     package static let valueLimit = 1 << 16
 

@@ -98,7 +98,7 @@ extension ValueForm where Value == String {
 }
 
 extension ValueForm where Value == Secret {
-    /// Goes into a header as it is.
+    /// Goes into a header unchanged.
     package static var token: Self {
         Self(isSecret: true) { content throws(Complaint) in
             guard case .string(let text) = content else { throw Complaint("a token as text") }
@@ -226,7 +226,7 @@ extension ValueForm where Value == [String] {
 }
 
 extension ValueForm where Value == String {
-    /// One of these, as it is written.
+    /// One of these, verbatim.
     package static func word(of words: [String]) -> Self {
         Self { content throws(Complaint) in
             guard case .string(let text) = content, words.contains(text) else {
@@ -260,7 +260,7 @@ extension ValueForm where Value == WebAddress {
         let begins = "an address that begins with \(schemes.map { "\($0)://" }.joined(separator: " or "))"
         return Self { content throws(Complaint) in
             guard case .string(let text) = content else { throw Complaint(begins) }
-            // Where a secret may stand nothing of the text is shown, whatever else is wrong with it.
+            // Where a secret is allowed none of the text is shown, whatever else is wrong with it.
             guard !text.contains(where: { "@?#".contains($0) }) else {
                 throw Complaint(
                     "an address without @, ? and #; secrets go into the key token",

@@ -5,7 +5,7 @@ import Glibc
 package enum PrivateFile {
     package struct Content: Hashable, Sendable {
         package var bytes: [UInt8]
-        /// For people, where others than the owner may read the file: it is read all the same, as the reference bridge does.
+        /// For people, where others than the owner may read the file: it is still read, as the reference bridge does.
         package var warning: String?
     }
 
@@ -84,7 +84,7 @@ package enum PrivateFile {
         return true
     }
 
-    /// Those that are missing on the way are made 0700; what is there stays as it is.
+    /// Missing parents are created 0700; existing ones stay unchanged.
     package static func makeDirectory(_ path: String) throws(FileError) {
         if mkdir(path, S_IRWXU) == 0 || errno == EEXIST { return }
         let parent = directory(of: path)

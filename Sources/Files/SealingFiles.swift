@@ -147,7 +147,7 @@ package struct SealingFiles: Sendable {
             try JSONFile.write(form, to: paths[1])
             return "\(error.message). The keys of sealed chats are in \(paths[1]) instead"
         }
-        // What stands in the second place is older now, whatever its time says.
+        // The file in the second place is older now, whatever its time says.
         try PrivateFile.remove(paths[1])
         return nil
     }

@@ -2,7 +2,7 @@ import BridgeModel
 
 /// The view that one connection has of the journal.
 struct ConnectionJournal: TurnJournal {
-    /// Owned, so that the file stays open as long as somebody may write.
+    /// Owned, so that the file stays open as long as there is a writer.
     let journal: Journal
     let name: ConnectionName
 

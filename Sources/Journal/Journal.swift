@@ -8,7 +8,7 @@ import Locking
 ///   in, whichever connection they are of; as many as wait share one transaction, so that a slow disk is waited for once.
 /// - A job is carried out whole or not at all. What is wrong with one job alone fails that job; what is wrong with the disk
 ///   fails the transaction and every job in it, and the writer goes on with the next ones.
-/// - Only the writer brings the write-ahead log into the file; readers (`JournalReader`) never do.
+/// - Only the writer checkpoints the WAL into the database; readers (`JournalReader`) never do.
 /// - A job without a completion (`done` nil) is left to the journal: when it cannot be written it is tried again, before whatever is
 ///   handed in later, after one second and then twice as long each time up to half a minute.
 /// - The queue has no bound of its own: `HeldBytes` counts its bytes, and at the memory limit its callers stop reading.
@@ -20,7 +20,7 @@ package final class Journal: Sendable {
 
     /// Opens the journal, or makes it. `wall`: the time in milliseconds since 1970.
     ///
-    /// Fails with one sentence and a remedy; a file that a later version wrote and a damaged one are told apart.
+    /// Fails with one sentence and a remedy; a file that a later version wrote and a damaged one are distinguished.
     package static func open(
         directory: String, wall: @escaping @Sendable () -> Int64
     ) throws(JournalFailure) -> Journal {
@@ -49,7 +49,7 @@ package final class Journal: Sendable {
     /// The part of one connection of the configuration.
     package func connection(_ name: ConnectionName) -> any TurnJournal { ConnectionJournal(journal: self, name: name) }
 
-    /// Carries out what waits, brings the log into the file, and ends the thread. What is handed in later fails.
+    /// Drains the queue, checkpoints the WAL and ends the thread. Jobs submitted later fail.
     package func close() {
         writer.queue.close()
         guard let thread = thread.withLock({ $0.take() }) else { return }

@@ -1,4 +1,4 @@
-/// What a person can do about a link that is away; it is tried again by itself all the same.
+/// What a person can do about a link that is down; it is also retried automatically.
 package struct LinkRemedy: Hashable, Sendable {
     package var words: String
     /// What the command line documents for it.

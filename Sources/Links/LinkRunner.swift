@@ -25,7 +25,7 @@ package struct LinkEdges: Sendable {
     }
 }
 
-/// Carries out what a session machine wants, and tells it what happened: the socket, the timer, and nothing of its own.
+/// Carries out a session machine's orders and feeds it events: the socket, the timer, and no policy of its own.
 ///
 /// Events come from any thread. Orders are carried out in the order they were made, by whichever thread finds nobody else at
 /// it. What a socket says after the machine has closed it is dropped here, by the socket's number.
@@ -100,10 +100,10 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
     /// is left.
     private static var backlogLimit: Int { 4 << 20 }
 
-    /// What came and is not carried out (`HeldBytes.agent`).
+    /// Received and not processed yet (`HeldBytes.agent`).
     package var heldBytes: Int { state.withLock { $0.heldBytes } }
 
-    /// Stops reading, or lets it go on. During a handshake it is read all the same.
+    /// Stops reading, or lets it go on. During a handshake reading goes on.
     package func holdReading(_ isHeld: Bool) {
         let mayPerform = state.withLock { state in
             state.isHeld = isHeld

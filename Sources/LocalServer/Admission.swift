@@ -1,7 +1,7 @@
 /// Who may talk to a server that trusts its machine.
 ///
 /// A web page in the user's browser can reach loopback too. It cannot hide two things: the name it was led by (`Host`),
-/// which gives away an outside name that was made to point here, and the page it comes from (`Origin`). So `Host` must be
+/// which reveals an outside name that was made to point here, and the requesting page (`Origin`). So `Host` must be
 /// a numeric address or `localhost` or a name that was allowed, and `Origin`, if there is one, must be this very server.
 struct Admission: Sendable {
     struct Refusal {

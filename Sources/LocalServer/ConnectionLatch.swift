@@ -7,7 +7,7 @@ struct Connection: @unchecked Sendable {
     let pointer: OpaquePointer
 }
 
-/// The connection of a request that may wait: where it stands between the library's thread and the thread that wakes it.
+/// The connection of a request that may wait: its state between the library's thread and the thread that wakes it.
 ///
 /// States: *elsewhere* (no connection: not there yet, or gone), *running* (the library may call us), *suspended* (it will
 /// not, until resumed). A connection is resumed exactly once for each time it was suspended, and never after it completed:

@@ -30,7 +30,7 @@ func wholeResponse(_ response: LocalResponse, on connection: Connection) -> MHD_
     return queue(made, response, on: connection)
 }
 
-/// A class, so that one bare pointer can stand for it.
+/// A class, so that one raw pointer can refer to it.
 private final class SourceBox {
     let source: any StreamSource
 

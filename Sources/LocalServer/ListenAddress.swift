@@ -33,7 +33,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { Self.authority(host: host, family: family, port: port) }
 
-    /// Host and port as they stand in a URL.
+    /// Host and port in their URL form.
     static func authority(host: String, family: Family, port: UInt16) -> String {
         family == .version6 ? "[\(host)]:\(port)" : "\(host):\(port)"
     }

@@ -48,7 +48,7 @@ struct ListeningSocket {
     }
 
     private static func port(of descriptor: Int32) -> UInt16? {
-        // The port stands at the same place in both families.
+        // The port has the same offset in both address families.
         var raw = sockaddr_in6()
         var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
         let status = withSocketAddress(&raw) { pointer, _ in getsockname(descriptor, pointer, &size) }

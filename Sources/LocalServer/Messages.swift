@@ -65,7 +65,7 @@ package enum LocalAnswer: Sendable {
     case stream(LocalResponse, EventStream)
     /// Likewise, of a feed that many read.
     case feed(LocalResponse, FeedReader)
-    /// Later, by the ticket, without holding up anybody else.
+    /// Later, through the ticket, without blocking other requests.
     case deferred(ResponseTicket)
     /// The connection becomes a WebSocket. A request that does not ask for one properly is refused by the server itself.
     case webSocket(WebSocketAcceptance)

@@ -5,7 +5,7 @@ import WebSocketCodec
 /// One request from its first line to its end, as the library's callbacks go through it. Only the library's thread
 /// touches it; what other threads may do to it lies behind the locks of `EventStream` and `PendingAnswer`.
 ///
-/// States: *new* (only the target is known); *receiving*; *discarding* (the body is over the limit, the rest is read away);
+/// States: *new* (only the target is known); *receiving*; *discarding* (the body is over the limit, the rest is drained);
 /// *waiting* for a ticket; *answered*. Can transition to: new to receiving, discarding, answered; receiving to discarding,
 /// waiting, answered; discarding to answered; waiting to answered.
 final class OpenRequest {
@@ -73,7 +73,7 @@ final class OpenRequest {
             return send(response, on: connection)
         }
         let declared = headers.last { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
-        // Far too large: answered at once, the connection then ends. A little too large is read away first, because a
+        // Far too large: answered at once, the connection then ends. A little too large is drained first, because a
         // client that is still sending when the connection ends may never see the answer.
         if declared > engine.discardLimit { return send(Self.tooLarge(engine), on: connection) }
         phase = declared > engine.bodyLimit ? .discarding : .receiving

@@ -7,7 +7,7 @@ final class ServerEngine: Sendable {
     let admission: Admission
     let bodyLimit: Int
     let refusal: @Sendable (Int, String) -> LocalResponse
-    /// Up to here a body over the limit is read away; beyond it the connection is closed.
+    /// Up to here a body over the limit is drained; beyond it the connection is closed.
     var discardLimit: Int { bodyLimit * 4 }
 
     let sockets = ServedSockets()

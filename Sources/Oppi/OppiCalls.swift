@@ -2,18 +2,18 @@ import BridgeModel
 
 /// The tool calls of one session that have begun and not ended.
 ///
-/// Head tells of a call again and again while the model still writes its arguments; it runs only after the message that asks
-/// for it has ended, or at its first output (oppi.md#tool-calls). Until then it is *written*: told, with its last arguments,
-/// when it runs, so that a card neither shows half a command nor stands before the text that led to it.
+/// Head repeats a call while the model still writes its arguments; it runs only after the message that asks
+/// for it has ended, or at its first output (oppi.md#tool-calls). Until then it is *written*: reported, with its last arguments,
+/// when it runs, so that a card neither shows half a command nor precedes the text that led to it.
 struct OppiCalls {
-    /// More calls than this at once are not held or remembered apart; they are told at once.
+    /// More calls than this at once are not held or tracked; they are reported at once.
     private static let limit = 1_000
     private var open: [ToolStart] = []
     private var written: [ToolStart] = []
 
     var isEmpty: Bool { open.isEmpty }
 
-    /// The call if it is to be told now.
+    /// The call if it is to be reported now.
     mutating func started(_ start: ToolStart, isStillWritten: Bool) -> ToolStart? {
         guard !open.contains(where: { $0.call == start.call }) else { return nil }
         guard isStillWritten, written.count < Self.limit else {
@@ -37,7 +37,7 @@ struct OppiCalls {
         return written
     }
 
-    /// Something shows that the call runs; gives it if it was not told yet.
+    /// Something shows that the call runs; returns it if it was not reported yet.
     mutating func runs(_ call: ToolCallID) -> ToolStart? {
         guard let at = written.firstIndex(where: { $0.call == call }) else { return nil }
         let start = written.remove(at: at)

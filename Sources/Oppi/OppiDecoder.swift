@@ -31,7 +31,7 @@ package struct OppiDecoder: AgentDecoder {
     private var prompts: [String: (AgentSession, RunID)] = [:]
     private var tracesAsked: [AgentSession] = []
     private var isLost = false
-    /// The head dialect, told by what only it sends.
+    /// The head dialect, recognised by frames that only it sends.
     private var isHead = false
     package private(set) var unknown = UnknownTally()
 
@@ -204,7 +204,7 @@ package struct OppiDecoder: AgentDecoder {
             }
             return []
         case "connected":
-            // A smaller number than the last one seen is a new activation: the numbers begin anew (oppi.md#on-the-socket).
+            // A smaller number than the last one seen is a new activation: the numbers restart (oppi.md#on-the-socket).
             let last = sessions[id]?.lastSequence ?? 0
             if let current = root["currentSeq"]?.integer(in: .counts), current < last {
                 sessions[id]?.lastSequence = current
@@ -246,7 +246,7 @@ package struct OppiDecoder: AgentDecoder {
         guard root["role"]?.holds("assistant") == true else { return [] }
         let text = root["content"]?.string ?? ""
         sessions[id]?.lastMessageWasEmpty = text.isEmpty
-        // A message told before its run was seen to begin: the run began while nobody listened.
+        // A message before the start of its run: the run began while the link was down.
         if sessions[id]?.isRunning != true { _ = begun(id) }
         // Replayed ends come before the live one of the message that was cut.
         sessions[id]?.lacksBeginning = false
@@ -272,7 +272,7 @@ package struct OppiDecoder: AgentDecoder {
             usage = Usage(inputTokens: max(0, now.input - start.input), outputTokens: now.output - start.output)
         }
         let failed = session.lastError != nil || (session.lastMessageWasEmpty && session.calls.isEmpty)
-        // Of a run that was stopped nobody tries again, however little it had said.
+        // A stopped run is never retried, however little it had said.
         if failed, !session.stopping {
             let event: RunEvent =
                 session.lastError.map { .failed(RunFailure(message: $0)) } ?? .finished(RunEnd(usage: usage))

@@ -209,7 +209,7 @@ package struct PiDecoder: AgentDecoder {
 
     private mutating func loopEnded(_ root: FrameNode, at now: Instant) -> [Observation] {
         let answers = (root["messages"]?.elements ?? []).filter { $0["role"]?.holds("assistant") == true }
-        // A loop that died by exception has no `message_end`: its one message stands here alone (pi.md#final-text-and-usage).
+        // A loop that died by exception has no `message_end`: its one message is here alone (pi.md#final-text-and-usage).
         if lastStop.isEmpty, let last = answers.last { note(last) }
         if root["willRetry"]?.flag == true {
             state = .retrying

@@ -1,4 +1,4 @@
-/// Looks over the members that stand before `"frame":` in a line of the usual form. Whatever is unusual (escapes, other
+/// Scans the members before `"frame":` in a line of the usual form. Whatever is unusual (escapes, other
 /// types, unknown members) makes it give up, and the parser decides.
 struct PrefixScan {
     private let bytes: UnsafeRawBufferPointer

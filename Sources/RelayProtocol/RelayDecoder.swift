@@ -6,7 +6,7 @@ package import BridgeModel
 /// own envelope. Anything else, whatever its status (HTML of a proxy, half a reply), is an unknown outcome: the call may have
 /// been applied.
 package enum RelayDecoder {
-    /// What a delivered call must bring.
+    /// What the answer to a delivered call must contain.
     package enum Expected: Hashable, Sendable { case nothing, message, session, device }
 
     package static func expected(of call: RelayCall) -> Expected {

@@ -20,7 +20,7 @@ struct RelayHeaders {
         return RateReading(bucket: bucket, limit: limit, remaining: remaining, resetAfter: resetAfter)
     }
 
-    /// The length tells most names apart; the last line of a name counts.
+    /// The length distinguishes most names; the last line of a name counts.
     private mutating func read(_ line: HeaderLine) {
         switch line.nameLength {
         case 11 where line.isNamed("retry-after"): retryAfter = line.text

@@ -1,4 +1,4 @@
-/// A wall-clock moment in milliseconds since 1970, told by the caller: the relay has no clock of its own.
+/// A wall-clock moment in milliseconds since 1970, passed by the caller: the relay has no clock of its own.
 ///
 /// Wall clocks jump in both directions. Going back must never take tokens away nor expire anything; going forward must
 /// never give more than a full bucket.

@@ -97,7 +97,7 @@ package struct Relay: Sendable {
         let method = target.segments[2]
         let bucket = Self.bucket(of: method)
         do throws(Refusal) { try checkBridgeToken(request, method, trace, at: now) } catch {
-            // Every answer to a bridge tells how its bucket stands (relay.md#headers-on-every-bridge-response), also to one that is revoked.
+            // Every answer to a bridge carries the state of its bucket (relay.md#headers-on-every-bridge-response), also to a revoked one.
             if Self.bearer(request).flatMap({ installation.standing(of: $0) }) != nil {
                 headers += buckets[bucket]?.headers(at: now) ?? []
             }

@@ -1,4 +1,4 @@
-/// How a bridge token stands.
+/// The state of a bridge token.
 enum TokenStanding: Sendable { case good, revoked }
 
 // Who may call as the bridge (relay.md#bridge-token).

@@ -39,7 +39,7 @@ struct ChatKeys: Sendable {
     private(set) var past: [KeyName]
     /// Which came first, among all chats.
     let number: Int
-    /// By this bridge, for a chat that it made: nobody else can grant it.
+    /// By this bridge, for a chat that it made: no other device can grant it.
     let isOurs: Bool
     /// The devices that have the newest.
     var granted: Set<DeviceID>

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// The devices that the relay has told of, and which of them may be given keys.
+/// The devices that the relay has announced, and which of them may be given keys.
 ///
 /// Nothing authenticates the relay here (relay.md#session-key-life-cycle): it can announce a device of its own. So the first devices
 /// are pinned as they come, and whatever comes later is held until the person allows it. A device whose key changes is another one.

@@ -23,7 +23,7 @@ package enum Envelope {
         return library.encrypt(content, key: key, nonce: random.bytes(nonceLength), after: [version])
     }
 
-    /// The empty content is read too: whoever cannot do with it refuses it (`SealingError.empty`).
+    /// The empty content is read too: a caller that needs content refuses it (`SealingError.empty`).
     package static func open(
         _ sealed: [UInt8], with key: SecretKey, library: some SealingLibrary
     ) throws(SealingError) -> [UInt8] {

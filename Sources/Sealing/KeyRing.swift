@@ -6,7 +6,7 @@ package import BridgeModel
 /// - No key is used, and no update that brought one is acknowledged, before the files have it.
 /// - A chat's key is never made where a grant may come: only for chats that this bridge makes itself.
 /// - A key is wrapped for pinned devices alone.
-/// - A turn goes on under the key that it began with, and a chat's key changes only where a device was revoked, and is told.
+/// - A turn goes on under the key that it began with, and a chat's key changes only where a device was revoked, and is reported.
 ///
 /// A value without I/O: events in, orders out. Time and randomness come with the events.
 package struct KeyRing: Sendable {
@@ -271,7 +271,7 @@ package struct KeyRing: Sendable {
         saves.later(at: now)
     }
 
-    /// An update that changed nothing may still stand for what is not on the disk yet.
+    /// An update that changed nothing may still depend on a change that is not on the disk yet.
     private mutating func settle(_ update: UpdateID, at now: Instant) {
         guard !saves.isSettled else { return order(.acknowledge(update)) }
         saves.wait(update)

@@ -15,7 +15,7 @@ package enum KeyRingCalls {
 }
 
 extension KeyGrant {
-    /// relay.md#sessionssession_idrecipients. Nil: the session's name is none that could stand in a path.
+    /// relay.md#sessionssession_idrecipients. Nil: the session's name is not usable in a path.
     package var path: String? {
         let isPlain = session.text.utf8.allSatisfy { byte in
             switch byte {

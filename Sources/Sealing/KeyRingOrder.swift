@@ -12,7 +12,7 @@ package enum KeyRingOrder: Sendable {
     case acknowledge(UpdateID)
     /// It could not be kept: the relay sends it again.
     case letGo(UpdateID)
-    /// The chat has a key that may be used: what waits for it can go on.
+    /// The chat has a usable key: turns that wait for it can go on.
     case keyReady(SessionID, KeyName)
     case tell(KeyRingNews)
 }
@@ -32,10 +32,10 @@ package struct KeyGrant: Hashable, Sendable {
     package var wrappedBy: DeviceID?
 }
 
-/// What came of a call that a `KeyRing` asked for.
+/// The outcome of a call that a `KeyRing` ordered.
 package enum KeyCallAnswer<Receipt: Sendable & Hashable>: Hashable, Sendable {
     case delivered(Receipt)
-    /// Not now, or nobody knows: asked again, not before this is over.
+    /// Not now, or unknown: retried, not before this delay.
     case later(Duration?)
     /// For good. Asked again when the link is up again.
     case refused

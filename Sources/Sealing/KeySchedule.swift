@@ -31,7 +31,7 @@ package struct BlindIndex: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { text }
 
-    /// As the relay tells it; nil when it cannot be one.
+    /// From the relay's form; nil when it is malformed.
     package init?(_ text: String) {
         guard text.utf8.count == 22, text.utf8.allSatisfy(Self.isLetter) else { return nil }
         self.text = text

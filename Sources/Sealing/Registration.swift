@@ -1,7 +1,7 @@
 package import BridgeModel
 
 /// Makes this bridge known to the relay as a device, after each connect (relay.md#device-identity): a relay that has lost it, or
-/// has another key of it, would have phones wrap their keys for nobody.
+/// has another key of it, would have phones wrap their keys for a device that does not exist.
 struct Registration: Sendable {
     private static let firstPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)

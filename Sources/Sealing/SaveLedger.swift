@@ -17,7 +17,7 @@ struct SaveLedger: Sendable {
 
     mutating func changed() { revision += 1 }
 
-    /// No save is wanted before that, for the change that was just told.
+    /// No save is wanted before that, for the change that was just reported.
     mutating func later(at now: Instant) {
         if underWay == nil, retryAt == nil { retryAt = now + Self.patience }
     }

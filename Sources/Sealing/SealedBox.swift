@@ -4,7 +4,7 @@ package import BridgeModel
 ///
 ///     02 | ephemeral public key (32) | envelope
 ///
-/// It does not say who made it: everybody who knows a device's public key can make one for it.
+/// It does not say who made it: any holder of a device's public key can make one for it.
 package enum SealedBox {
     private static let version: UInt8 = 2
     private static let info = Array("sophon/v1/sealed-box".utf8)

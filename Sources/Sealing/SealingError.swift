@@ -8,11 +8,11 @@ package enum SealingError: Error, Hashable, Sendable, CaseIterable, CustomString
     case unsupportedVersion
     /// Made with another key, or altered.
     case notAuthentic
-    /// The empty form, which anybody can put in the place of a text, where a text must be.
+    /// The empty form, which anyone can substitute for a text, where a text is required.
     case empty
-    /// What came out is no UTF-8.
+    /// The content is not UTF-8.
     case notText
-    /// What came out is no key of 32 bytes.
+    /// The content is not a key of 32 bytes.
     case notAKey
     /// A public key that agrees with every secret on the same.
     case weakPublicKey

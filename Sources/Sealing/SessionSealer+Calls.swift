@@ -10,7 +10,7 @@ extension SessionSealer {
     /// The most UTF-8 bytes of one field that still keep its base64 within the relay's 64 KB (relay.md#size-limits).
     package static let fieldLimit = 65_536 / 4 * 3 - Envelope.overhead
 
-    /// Nil for a call that says nothing to anybody. A call of another session must not come here: what it says would be sealed for
+    /// Nil for a call without content. A call of another session is a caller's error: its content would be sealed for
     /// those of this one.
     package func content(of call: RelayCall, random: some SecretRandom) -> SealedContent? {
         var members: [SealedContent.Member] = []

@@ -29,7 +29,7 @@ package struct SessionSealer: Sendable {
         Base64.encode(seal(Array(text.utf8), path, random: random))
     }
 
-    /// What anybody can empty may be empty only where `mayBeEmpty` says that this means nothing.
+    /// Anyone can empty a field, so it may be empty only where `mayBeEmpty` says that this is harmless.
     package func text(
         of sealed: String, _ path: SealedPath, mayBeEmpty: Bool = false
     ) throws(SealingError) -> String {

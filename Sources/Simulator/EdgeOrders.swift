@@ -2,7 +2,7 @@ import LocalServer
 import Locking
 package import RelayRules
 
-// What faults do to more than one call or socket: phones that are away, a relay that goes down.
+// Faults of more than one call or socket: phones offline, a relay that goes down.
 extension RelaySimulator {
     package func plan(_ kind: FaultKind, method: String? = nil, count: Int = 1) {
         change { $0.relay.plan(kind, method: method, count: count) }
@@ -30,7 +30,7 @@ extension RelaySimulator {
         }
     }
 
-    /// Another program may hold the port, for a moment or for as long as it runs. Who waits for us is told which it is.
+    /// Another program may hold the port, for a moment or for as long as it runs. The caller learns which.
     private func comeUp(on address: String, tries: Int = 1) {
         guard state.withLock({ $0.isRunning }), server.withLock({ $0 }) == nil else { return }
         do { try listen(on: address) } catch {

@@ -31,7 +31,7 @@ enum PhonePage {
 
     static func url(base: String, userToken: String) -> String { "\(base)/phone/#token=\(userToken)" }
 
-    /// Asked for anew each time, and sent again only when it differs: so a new version of the program shows at once.
+    /// Revalidated each time, and sent again only when it differs: so a new version of the program shows at once.
     private static func response(_ file: phone_page_file, to request: LocalRequest) -> LocalResponse {
         let bytes = Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
         let tag = "\"\(StableHash.text(ofBytes: bytes))\""

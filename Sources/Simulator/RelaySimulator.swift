@@ -18,7 +18,7 @@ package final class RelaySimulator: Sendable {
         package var names: [String] = []
         /// Where the state is kept; nil: in memory alone.
         package var store: StateStore?
-        /// Told in a sentence when the relay does not come up again after a restart, and when it does after all.
+        /// Gets a sentence when the relay does not come up again after a restart, and when it does after all.
         package var trouble: @Sendable (String) -> Void = { _ in }
 
         package init() {}
@@ -149,7 +149,7 @@ package final class RelaySimulator: Sendable {
         state.withLock { $0.subscribe(events: handler) }
     }
 
-    /// Likewise for each update that waits for the bridge. It waits until it is acknowledged; each is told once.
+    /// Likewise for each update that waits for the bridge. It is pending until it is acknowledged; each is reported once.
     package func onUpdate(_ handler: @escaping @Sendable (PendingUpdate) -> Void) {
         state.withLock { $0.subscribe(updates: handler) }
         announce()

@@ -1,7 +1,7 @@
 import Locking
 import RelayRules
 
-// What the control routes tell, as JSON.
+// The control routes' answers, as JSON.
 
 struct BreachReport: Encodable {
     let code: String

@@ -19,7 +19,7 @@ enum ServerSentEvents {
 
     private static let end: [UInt8] = [10, 10]
 
-    /// Without an id: what watchers are told is not kept for those who come back.
+    /// Without an id: watchers' events are not kept for a reconnect.
     static func bytes(of event: WatchEvent) -> [UInt8] {
         Array("event: \(event.name)\ndata: ".utf8) + event.data + [10, 10]
     }

@@ -2,9 +2,9 @@ import BridgeModel
 import LocalServer
 import RelayRules
 
-/// Everything of a simulator that changes, under its one lock: the relay, and who is told what it did.
+/// Everything of a simulator that changes, under its one lock: the relay and its subscribers.
 struct SimulatorState {
-    /// What subscribers in the same process are told next.
+    /// The next events for subscribers in the same process.
     struct Announcement {
         var events: [PhoneEvent]
         var updates: [PendingUpdate]
@@ -21,7 +21,7 @@ struct SimulatorState {
     var waitingViews: [WaitingView] = []
     var files = AttachmentFiles()
     var watch = WatchFeed()
-    /// The phones' event stream, and up to where it has been told.
+    /// The phones' event stream, and its position.
     let phones = EventFeed(limit: Self.phoneLimit)
     private var toldEvent: UInt64 = 0
     private var eventHandlers: [@Sendable (PhoneEvent) -> Void] = []
@@ -107,7 +107,7 @@ struct SimulatorState {
         updateHandlers.append(handler)
     }
 
-    /// The next things to tell, or nil when there are none or another thread is announcing: that one will find ours too.
+    /// The next events to announce, or nil when there are none or another thread is announcing: that one will find ours too.
     mutating func nextAnnouncement(continuing: Bool) -> Announcement? {
         guard continuing || !isAnnouncing else { return nil }
         let next = Announcement(

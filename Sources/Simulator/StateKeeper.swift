@@ -6,7 +6,7 @@ import RelayRules
 package struct StateStore: Sendable {
     /// Replaces what is kept, wholly or not at all. Nil: done; else what is wrong, in words with the remedy.
     package var write: @Sendable ([UInt8]) -> String?
-    /// Told when writing begins to fail, once until it works again.
+    /// Called when writing begins to fail, once until it works again.
     package var trouble: @Sendable (String) -> Void
 
     package init(

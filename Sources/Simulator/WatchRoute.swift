@@ -4,18 +4,18 @@ import RelayRules
 
 /// Those who look over the relay's shoulder: the developer panel of the page, or `curl -N`.
 ///
-/// They are told what is new after every change of the relay, all of them the same; levels of buckets, which move by
+/// They get the news after every change of the relay, all of them the same; levels of buckets, which move by
 /// themselves, at most five times a second and once more when all are full again. Without watchers, nothing is compared
 /// and nothing encoded.
 struct WatchFeed {
-    /// Levels are told no more often than this.
+    /// Levels are sent no more often than this.
     static let bucketMilliseconds = 200
 
     private var streams: [Int: EventStream] = [:]
     private var lastName = 0
     var isWatched: Bool { !streams.isEmpty }
 
-    /// What they have been told.
+    /// What was sent to them.
     var calls: UInt64 = 0
     var breaches = 0
     var warnings: UInt64 = 0
@@ -51,7 +51,7 @@ extension RelaySimulator {
     private static let watchLimit = 4 << 20
     private static let watcherLimit = 32
 
-    /// `GET /v1/simulator/watch`: how things stand, the last calls and breaches, and then everything as it happens.
+    /// `GET /v1/simulator/watch`: the current state, the last calls and breaches, and then everything as it happens.
     func watch(_ request: LocalRequest) -> LocalAnswer {
         if let refusal = refusesControl(request) { return .whole(refusal) }
         let now = clock.now()

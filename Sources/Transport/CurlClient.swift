@@ -7,7 +7,7 @@ import Locking
 ///
 /// - Nothing is repeated by libcurl. It would send a POST again by itself when a reused connection dies before the first
 ///   byte of the answer; it is asked before each sending and forbids the second (`Transfer`). Every attempt is ours, and counted.
-/// - Completions are called on the loop's thread. A completion that begins the next exchange does so without waking anybody:
+/// - Completions are called on the loop's thread. A completion that begins the next exchange does so without a wake-up of the loop:
 ///   a lane whose calls follow one another never leaves the thread.
 /// - No redirect is followed, so that a token goes nowhere it was not meant for. TLS is always verified.
 package final class CurlClient: HTTPClient {
@@ -87,7 +87,7 @@ package final class CurlClient: HTTPClient {
     }
 
     /// One exchange, awaited. When the task is cancelled, it is given up at once and throws `.cancelled`;
-    /// `mayHaveBeenApplied` then tells whether the request was on its way already.
+    /// `mayHaveBeenApplied` then says whether the request was on its way already.
     package func exchange(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPResponse {
         let exchange = inbox.withLock { inbox in
             inbox.lastExchange += 1

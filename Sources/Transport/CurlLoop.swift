@@ -13,7 +13,7 @@ final class CurlLoop: @unchecked Sendable {
     private var exchanges: [UInt64: Transfer] = [:]
     private var underWay: [UnsafeMutableRawPointer: Transfer] = [:]
     private var idle: [Transfer] = []
-    /// Completions that were called. What they hold is let go only when the calls that follow have left.
+    /// Completions that were called. Their captures are released only when the calls that follow have left.
     private var told: [CurlClient.Completion] = []
     /// What is to be done while the requests are on their way.
     private var meanwhile: [@Sendable () -> Void] = []
@@ -41,7 +41,7 @@ final class CurlLoop: @unchecked Sendable {
 
     private var raw: UnsafeMutableRawPointer? { multi.map { UnsafeMutableRawPointer($0) } }
 
-    /// Called inside the inbox's lock: the handle cannot go away meanwhile. It writes one byte and waits for nothing.
+    /// Called inside the inbox's lock: the handle cannot be freed meanwhile. It writes one byte and waits for nothing.
     func wake(_ inbox: inout CurlClient.Inbox) {
         guard !inbox.loopIsWoken else { return }
         inbox.loopIsWoken = true

@@ -4,7 +4,7 @@ import CCurl
 final class LeafPin {
     private let pin: UnsafeMutablePointer<sb_leaf_pin>
 
-    /// Nil: the digest does not have the 32 bytes of SHA-256, or libcurl cannot be told; then nothing may be sent.
+    /// Nil: the digest does not have the 32 bytes of SHA-256, or libcurl does not take it; then nothing may be sent.
     init?(_ digest: [UInt8], for handle: UnsafeMutableRawPointer) {
         pin = .allocate(capacity: 1)
         pin.initialize(to: sb_leaf_pin())

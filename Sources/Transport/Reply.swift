@@ -18,7 +18,7 @@ struct Reply {
         head.reserveCapacity(512)
     }
 
-    /// Gives away the bytes received.
+    /// Moves the received bytes out.
     mutating func finish(status: Int) -> HTTPResponse {
         defer {
             head = []

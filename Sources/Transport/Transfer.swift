@@ -9,7 +9,7 @@ final class Transfer {
     private var completion: CurlClient.Completion?
     /// How often the request was about to leave: more than once only when libcurl wanted to repeat it.
     private var sendings = 0
-    /// Receive buffer for libcurl's callbacks: behind a pointer passed as it is, since there are many callbacks a transfer.
+    /// Receive buffer for libcurl's callbacks: behind an unmanaged pointer, since there are many callbacks a transfer.
     private let reply: UnsafeMutablePointer<Reply>
     private let isPinned: Bool
     private var pin: LeafPin?
@@ -56,7 +56,7 @@ final class Transfer {
     /// False: what is pinned cannot be held to, and nothing may be sent.
     var mayBeUsed: Bool { !isPinned || pin != nil }
 
-    /// If not, libcurl is told so: else it asks the environment again for every request, a twentieth of all its work.
+    /// If not, libcurl gets an empty proxy: else it reads the environment again for every request, a twentieth of all its work.
     private static let environmentNamesProxy =
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
             (name: String) in
@@ -93,7 +93,7 @@ final class Transfer {
         }
     }
 
-    /// A parsed address goes before a text (libcurl's manual, CURLOPT_CURLU), so that it must be taken away for a text.
+    /// A parsed address goes before a text (libcurl's manual, CURLOPT_CURLU), so that it must be reset for a text.
     private func setAddress(_ address: OpaquePointer?, orText text: String) {
         if address != self.address {
             self.address = address
@@ -124,7 +124,7 @@ final class Transfer {
         completion?(.failure(failure))
     }
 
-    /// The completion and what it is to be told. Not called here: the handle must be free before the next request comes.
+    /// The completion and its result. Not called here: the handle must be free before the next request comes.
     func finish(_ code: CURLcode) -> (CurlClient.Completion?, Result<HTTPResponse, HTTPFailure>) {
         let completion = take()
         guard code == CURLE_OK else { return (completion, .failure(failure(code))) }

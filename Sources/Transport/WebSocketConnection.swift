@@ -6,7 +6,7 @@ package import WebSocketLoop
 /// A WebSocket connection over libcurl, with a thread of its own: it connects at once, and lives until its last event.
 ///
 /// TLS is always verified; a proxy is taken from the environment. Letting go of it cuts it; the handler is called once
-/// more then. Where the system has no thread or descriptor left, the handler is told so before `init` returns.
+/// more then. Where the system has no thread or descriptor left, the handler gets the failure before `init` returns.
 package final class WebSocketConnection: ControlledLink {
     package let control: LinkControl
 
@@ -39,7 +39,7 @@ package struct CurlWebSocketClient: WebSocketClient {
     }
 }
 
-/// What a connection's thread does: connect, shake hands, carry, tell the end.
+/// What a connection's thread does: connect, shake hands, carry, report the end.
 private struct Opening {
     let request: WebSocketRequest
     let control: LinkControl

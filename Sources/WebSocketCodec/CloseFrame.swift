@@ -2,7 +2,7 @@ import CSimdjson
 
 /// The payload of a closing frame (RFC 6455, 5.5.1 and 7.4).
 package enum CloseFrame {
-    /// Codes that may stand in a frame: 1012 to 1014 are registered with IANA, 1004 to 1006 and 1015 never travel.
+    /// Codes allowed in a frame: 1012 to 1014 are registered with IANA, 1004 to 1006 and 1015 never travel.
     package static func isSendable(_ code: Int) -> Bool {
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: true

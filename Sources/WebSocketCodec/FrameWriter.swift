@@ -28,7 +28,7 @@ package final class FrameWriter {
         sink.deallocate()
     }
 
-    /// `isLast` false makes a fragment; `continues` tells that one came before.
+    /// `isLast` false makes a fragment; `continues` marks a later fragment.
     package func append(
         _ kind: Kind, _ payload: [UInt8], isLast: Bool = true, continues: Bool = false, to frames: inout [UInt8]
     ) {

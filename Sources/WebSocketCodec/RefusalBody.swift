@@ -1,4 +1,4 @@
-/// The body of an answer that is no upgrade: read for what it tells, so bounded, and never an error.
+/// The body of an answer that is no upgrade: read for its message, so bounded, and never an error.
 package struct RefusalBody {
     package static let limit = 65_536
 

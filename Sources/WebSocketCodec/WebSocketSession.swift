@@ -60,7 +60,7 @@ package struct WebSocketSession: ~Copyable {
         return nil
     }
 
-    /// The next thing to tell, or nil when there is none in `bytes`; `ending` may have come about then. Never `close`.
+    /// The next event, or nil when there is none in `bytes`; `ending` may be set then. Never `close`.
     package mutating func receive(_ bytes: inout UnsafeRawBufferPointer) -> WebSocketInput? {
         while ending == nil {
             do throws(WebSocketFault) {

@@ -29,7 +29,7 @@ package enum PipeWrite: Hashable, Sendable {
 package struct Readiness: Sendable {
     package var isReadable = false
     package var isWritable = false
-    /// The connection is broken. Told whether it was asked for or not.
+    /// The connection is broken. Reported whether or not the caller closed it.
     package var isBroken = false
 }
 

@@ -3,7 +3,7 @@ import Glibc
 import Threads
 package import WebSocketCodec
 
-/// The life of one open connection on its thread: takes orders, writes, reads, tells, waits; over and over.
+/// The life of one open connection on its thread: takes orders, writes, reads, delivers events, polls; in a loop.
 ///
 /// - It waits only after the pipe had nothing to read, unless reading is paused, and on resuming reads before it waits.
 /// - What is being written stays in one array, unchanged until the pipe has taken all of it.
@@ -34,7 +34,7 @@ package final class SocketLoop {
     private var buffer: [UInt8]
     /// The part of the buffer that the session has not seen.
     private var unread: Range<Int>
-    /// The pipe may have more to read without a poll telling.
+    /// The pipe may have buffered input that poll does not report.
     private var mayHaveMore = true
     private var readFailure: String?
 
@@ -64,7 +64,7 @@ package final class SocketLoop {
         unread = 0..<early.count
     }
 
-    /// Returns the last event, which is the caller's to tell.
+    /// Returns the last event, for the caller to deliver.
     package func run() -> WebSocketEvent {
         while true {
             obey()
@@ -76,7 +76,7 @@ package final class SocketLoop {
     }
 
     /// After a fault the peer may still be sending, and closing the socket over unread bytes would destroy the closing
-    /// frame that tells it why: its input is drained for up to a second. No caller waits for that: the last event was delivered.
+    /// frame with the reason: its input is drained for up to a second. No caller waits for that: the last event was delivered.
     /// Drains buffered input even if the deadline has passed before this thread has run.
     package func linger() {
         guard case .fault = session.ending, readFailure == nil, writeFailure == nil else { return }

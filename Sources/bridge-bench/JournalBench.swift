@@ -4,7 +4,7 @@ import Dispatch
 import Glibc
 import Journal
 
-/// How fast the journal commits, one call at a time: the next is handed in when the one before was told as done.
+/// How fast the journal commits, one call at a time: the next is submitted when the one before has completed.
 enum JournalBench {
     private static let turn = TurnID("turn")
 
@@ -61,7 +61,7 @@ enum JournalBench {
         journal.close()
     }
 
-    /// Writes until it is killed, and tells each call that is done by a line with its number: for a test of the journal.
+    /// Writes until it is killed, and prints a line with its number for each call that is done: for a test of the journal.
     static func tell(directory: String) throws {
         let journal = try Journal.open(directory: directory, wall: { 0 })
         let main = journal.connection(ConnectionName("main"))

@@ -13,7 +13,7 @@ enum LaneBench {
     private static let tools = 250
     private static let lanes = 8
 
-    /// Calls per second of one lane: the cards of tools, which nothing paces, told at once. A first pass, not measured,
+    /// Calls per second of one lane: the cards of tools, which nothing paces, posted at once. A first pass, not measured,
     /// writes the bodies, so that the bare loop can send the same.
     static func calls(url: String, bodies: String) throws {
         let lines = Locked<[UInt8]>([])
@@ -58,7 +58,7 @@ enum LaneBench {
         bridge.agentSays(RunSignal(run: run, session: nil, event: .tool(.finished(result))), at: now)
     }
 
-    /// 25 tokens a second, evenly, a hundred of them: the moments at which they were told, for comparison with the relay's.
+    /// 25 tokens a second, evenly, a hundred of them: the moments at which they were emitted, for comparison with the relay's.
     static func latency(url: String, log: String) throws {
         let runner = try runner(url) { _ in }
         defer { runner.stop() }
@@ -68,7 +68,7 @@ enum LaneBench {
         var moments = ""
         for number in 0..<100 {
             usleep(40_000)
-            // One delta a token, also when the machine stood still for so long that two would be joined.
+            // One delta a token, also when the machine stalled for so long that two would be joined.
             try untilDelivered(number + 1, of: runner)
             moments += "\(SystemClock().now.nanoseconds)\n"
             runner.tell { bridge, now in

@@ -44,7 +44,7 @@ final class Database: @unchecked Sendable {
         handle = opened
         logPages = .allocate(capacity: 1)
         logPages.initialize(to: 0)
-        // Somebody who looks into the file with another program may hold it for a moment.
+        // Another program that reads the file may lock it for a moment.
         sqlite3_busy_timeout(handle, 2_000)
     }
 
@@ -56,7 +56,7 @@ final class Database: @unchecked Sendable {
 
     // MARK: Statements
 
-    /// Carries out a statement that gives no rows, or whose rows nobody wants.
+    /// Runs a statement that gives no rows, or whose rows are not needed.
     func run(_ sql: String, _ values: [Value] = []) throws(DatabaseError) {
         try rows(sql, values) { _ throws(DatabaseError) in }
     }
@@ -98,7 +98,7 @@ final class Database: @unchecked Sendable {
 
     // MARK: The log
 
-    /// From now on the log is only brought into the file when that is asked for.
+    /// From now on the WAL is checkpointed on request only.
     func watchLog() {
         sqlite3_wal_hook(
             handle,
@@ -170,7 +170,7 @@ final class Database: @unchecked Sendable {
     }
 }
 
-/// The row a statement stands at; valid until it goes on.
+/// The current row of a statement; valid until the next step.
 struct Row {
     let statement: OpaquePointer
 

@@ -43,7 +43,7 @@ enum JournalFile {
         database.watchLog()
     }
 
-    /// For one that only looks, whether or not a bridge runs. It never brings the log into the file: two connections that do
+    /// Read-only, whether or not a bridge runs. It never checkpoints the WAL: two connections that do
     /// so may lose a page in SQLite 3.40 (its WAL-reset race).
     static func openForReading(in directory: String) throws(JournalFailure) -> Database {
         let path = path(in: directory)
@@ -66,7 +66,7 @@ enum JournalFile {
     }
 
     /// Readers share memory with the writer, in a file which they make themselves when there is none: where they may not,
-    /// and no log waits, nobody writes, and the file can be read as it is.
+    /// and there is no WAL, there is no writer, and the file can be read directly.
     private static func openShared(_ path: String) throws(DatabaseError) -> Database {
         do throws(DatabaseError) {
             let database = try Database(path: path, mode: .reading)
@@ -85,7 +85,7 @@ enum JournalFile {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw unwritable("open \(path)") }
         defer { close(descriptor) }
-        // It holds what was said: nobody else may read it, whatever it was before. SQLite gives the log the same bits.
+        // It holds conversations: readable by its owner alone, whatever its mode was before. SQLite gives the log the same bits.
         guard fchmod(descriptor, 0o600) == 0 else { throw unwritable("close \(path) to others") }
     }
 

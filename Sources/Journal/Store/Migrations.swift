@@ -3,7 +3,7 @@ import CSQLite
 
 /// The tables, as numbered steps: each is applied once, in a transaction of its own, and never changed afterwards.
 enum Migrations {
-    /// "SOPH": tells a journal from any other SQLite file.
+    /// "SOPH": the application id that distinguishes a journal from other SQLite files.
     static let application: Int64 = 0x534F_5048
 
     static let steps = [first, second]
@@ -40,7 +40,7 @@ enum Migrations {
         }
     }
 
-    /// Where a turn's bubble is stands beside its record, so that it can be ended also when the record cannot be read. What is
+    /// The address of a turn's bubble has columns beside its record, so that it can be ended also when the record cannot be read. What is
     /// known of turns from before is taken out of their messages and records.
     private static let second = """
         ALTER TABLE turns ADD COLUMN session TEXT;

@@ -53,7 +53,7 @@ struct EntryWriter {
                 .text(message.update.text), .integer(turn), .text(message.session.text),
                 .optional(message.interaction?.text), .blob(message.opening), .integer(message.wall),
             ])
-        // A message that was purged long ago and comes again begins anew: what was acknowledged is never lost.
+        // A message redelivered long after its purge counts as new: an acknowledged message is never lost.
         try database.run(
             "UPDATE turns SET closed_at = NULL, outcome = NULL WHERE number = ? AND closed_at IS NOT NULL",
             [.integer(turn)])

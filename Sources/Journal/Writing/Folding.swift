@@ -26,7 +26,7 @@ struct Folding {
         try moveSingleTries(turn)
     }
 
-    /// Most calls are tried once. Then the try stands with its call, and costs no row and no second copy of the key.
+    /// Most calls are tried once. Then the try is stored with its call, and costs no row and no second copy of the key.
     private func moveSingleTries(_ turn: Int64) throws(DatabaseError) {
         try database.run(
             """

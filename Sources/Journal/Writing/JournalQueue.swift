@@ -1,7 +1,7 @@
 import BridgeModel
 import Locking
 
-/// One thing the writer is asked to do, and whom to tell.
+/// One job of the writer, with its completion.
 struct JournalJob: Sendable {
     enum Work: Sendable {
         case entries([JournalEntry], Durability, done: (@Sendable (JournalFailure?) -> Void)?)
@@ -53,7 +53,7 @@ struct JournalJob: Sendable {
     }
 }
 
-/// What waits for the writer.
+/// The writer's queue.
 final class JournalQueue: Sendable {
     enum Order {
         case commit([JournalJob])
@@ -88,7 +88,7 @@ final class JournalQueue: Sendable {
 
     func heldBytes(of connection: ConnectionName) -> Int { state.withLock { $0.heldBytes[connection] ?? 0 } }
 
-    /// They were committed, or failed: their owners are about to be told.
+    /// They were committed, or failed: their completions are about to run.
     func settled(_ jobs: [JournalJob]) {
         state.withLock { state in
             for job in jobs { state.heldBytes[job.connection, default: 0] -= job.heldBytes }

@@ -11,7 +11,7 @@ final class JournalWriter: Sendable {
     private let wall: @Sendable () -> Int64
     private let hooks: JournalHooks
 
-    /// From this many pages (4 MB) the log is brought into the file when nothing waits, from four times as many at once.
+    /// From this many pages (4 MB) the WAL is checkpointed when idle, from four times as many at once.
     static let pagesBeforeCheckpoint = 1_000
 
     private struct Progress {
@@ -117,7 +117,7 @@ final class JournalWriter: Sendable {
         try database.run("BEGIN IMMEDIATE")
     }
 
-    /// Throws what concerns the whole transaction. Gives how to tell the job's owner, once it is committed.
+    /// Throws what concerns the whole transaction. Returns the job's completion, to run once it is committed.
     private func carryOut(_ job: JournalJob, _ database: Database) throws(DatabaseError) -> () -> Void {
         try database.run("SAVEPOINT job")
         do throws(DatabaseError) {
@@ -167,7 +167,7 @@ final class JournalWriter: Sendable {
         }
     }
 
-    /// A step of what can wait: turns of an earlier version are folded, then free pages go back to the system.
+    /// A step of idle work: turns of an earlier version are folded, then free pages go back to the system.
     private func tidy(_ database: Database, _ progress: inout Progress) {
         let (folding, shrinking) = (Folding(database: database), Shrinking(database: database))
         let wasShrinking = progress.isShrinking
@@ -188,7 +188,7 @@ final class JournalWriter: Sendable {
             // It is taken up again with the next turn that is closed.
             (progress.mayTidy, progress.isShrinking) = (false, false)
         }
-        // The file itself grows shorter when the log is brought into it.
+        // The database file shrinks at the checkpoint.
         if wasShrinking, !progress.isShrinking { _ = try? database.checkpoint(truncating: false) }
     }
 

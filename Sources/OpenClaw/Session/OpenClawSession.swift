@@ -101,7 +101,7 @@ package struct OpenClawSession: ~Copyable {
     /// The WebSocket is open.
     package mutating func opened(at now: Instant) { _ = life.opened(awaiting: .challenge, at: now) }
 
-    /// A frame came. `capacity` tells how many bytes from its beginning may be read.
+    /// A frame came. `capacity` says how many bytes from its beginning may be read.
     package mutating func received(
         _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator
     ) {

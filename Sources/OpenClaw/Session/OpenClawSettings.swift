@@ -67,7 +67,7 @@ package struct OpenClawClient: Sendable {
 extension OpenClawSession {
     /// What the runner is to do, in order.
     package enum Order: Hashable, Sendable {
-        /// Open a WebSocket. One at a time; the one before is gone or told to close.
+        /// Open a WebSocket. One at a time; the one before is closed or closing.
         case dial(url: String, headers: [HTTPHeader])
         case send([UInt8])
         /// Close the socket. Nothing more of it is reported after this.

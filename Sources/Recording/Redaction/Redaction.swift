@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// Takes secrets out of frames and texts, and leaves every other byte as it is.
+/// Takes secrets out of frames and texts, and leaves every other byte unchanged.
 ///
 /// By name: a string or number that is the value of a secret's name, at any depth, is replaced whole. By shape: what
 /// `SecretShapes` finds inside any other string is replaced in its place.
@@ -44,7 +44,7 @@ struct Redaction {
     }
 }
 
-/// A string without its escapes, and where each byte came from, so that what is kept can be kept as it stood.
+/// A string without its escapes, and where each byte came from, so that the rest keeps its original bytes.
 private struct PlainString {
     private(set) var bytes: [UInt8] = []
     /// One more than `bytes`: the last is the end.

@@ -1,4 +1,4 @@
-/// Which names of members, headers and parameters carry secrets. Told by the end of the name, so that `deviceToken`,
+/// Which names of members, headers and parameters carry secrets. Decided by the end of the name, so that `deviceToken`,
 /// `bot_token` and `X-Api-Key` need no entry of their own, and `inputTokens` is none.
 enum SecretNames {
     private static let endings: [[UInt8]] = [

@@ -1,10 +1,10 @@
 /// Finds secrets in free text by their shape: relay tokens, keys with a known beginning, `Bearer …`, private keys, and what
-/// stands behind a secret's name (`"token":"…"`, `password=…`, `Authorization: …`).
+/// follows a secret's name (`"token":"…"`, `password=…`, `Authorization: …`).
 ///
 /// It errs on the side of taking too much. What it cannot find is a secret without a name or a shape, and one that is cut
 /// over two frames; for those of the bridge itself `known` is there.
 struct SecretShapes {
-    /// Values that are secret wherever they stand.
+    /// Values that are secret in any position.
     private let known: [[UInt8]]
     private static let shortestKnown = 6
 
@@ -74,7 +74,7 @@ struct SecretShapes {
         }
     }
 
-    /// `inst_…:s_…`, also with its colon as `%3A`, and wherever it stands.
+    /// `inst_…:s_…`, also with its colon as `%3A`, in any position.
     private static func relayToken(_ text: [UInt8], _ index: Int) -> Range<Int>? {
         guard Bytes.has(text, index, installation) else { return nil }
         var end = Bytes.run(text, index + installation.count, Bytes.isAlphanumeric)

@@ -8,7 +8,7 @@ package final class RecordingFormatter {
     /// What of a line is not its frame: names, numbers, the connection.
     private static let frameLimit = RecordingReader.lineLimit - 4_096
 
-    /// `knownSecrets` are taken out wherever they stand: the bridge's own tokens and passwords.
+    /// `knownSecrets` are redacted in any position: the bridge's own tokens and passwords.
     package init(knownSecrets: [String] = []) {
         guard let json = sb_json_make() else { preconditionFailure("no memory for a JSON parser") }
         self.json = json

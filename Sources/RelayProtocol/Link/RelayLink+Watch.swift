@@ -57,7 +57,7 @@ extension RelayLink {
         case .redial: dial(at: now)
         case nil:
             guard isLive, let gapEnds = ledger.gapEnds, gapEnds <= now else { return }
-            // A new socket brings all that is not acknowledged.
+            // A new socket redelivers all that is not acknowledged.
             orders.append(.close(code: 1000, reason: "asking for what was left out"))
             lose("the relay did not send again what there was no room for", .atOnce, at: now)
         }

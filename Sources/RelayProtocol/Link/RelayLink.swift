@@ -1,7 +1,7 @@
 package import BridgeModel
 import JSONReading
 
-/// The socket to the relay on which it tells what the user does (relay.md#the-bridge-websocket), for ever: what arrives goes in with the time,
+/// The socket to the relay, which carries the user's actions (relay.md#the-bridge-websocket), for ever: what arrives goes in with the time,
 /// what is to be done comes out as orders.
 ///
 /// - No I/O, no clock, no randomness: the runner owns the socket and one timer (`nextDeadline`), and calls `takeOrders` after
@@ -11,8 +11,8 @@ import JSONReading
 /// - An update is acknowledged only when it, and everything that came before it, is durable (`acknowledge`).
 /// - No update is taken before the relay's `ready` (relay.md#frames-relay-to-bridge).
 /// - Whatever comes in a frame, the link goes on: what is unknown or malformed is counted. An update that cannot be read is
-///   acknowledged all the same, or it would come every five seconds for ever.
-/// - The back-off begins anew only after a link that held for a minute (W36), and each step has its time limit (W37).
+///   acknowledged too, or it would be redelivered every five seconds for ever.
+/// - The back-off starts over only after a link that held for a minute (W36), and each step has its time limit (W37).
 /// - A dead token is final (W35).
 package struct RelayLink: ~Copyable {
     /// What is true on one socket, from the relay's `ready` to the loss.
@@ -74,7 +74,7 @@ package struct RelayLink: ~Copyable {
         orders.append(.send(hello.finish()))
     }
 
-    /// A frame came. `capacity` tells how many bytes from its beginning may be read.
+    /// A frame came. `capacity` says how many bytes from its beginning may be read.
     package mutating func received(
         _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator
     ) {

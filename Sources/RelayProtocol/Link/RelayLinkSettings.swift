@@ -18,7 +18,7 @@ package struct RelayLinkSettings: Sendable {
         self.updateLimit = updateLimit
     }
 
-    /// The token stands in a header and never in an address (relay.md#bridge-token).
+    /// The token goes into a header and never into an address (relay.md#bridge-token).
     var url: String {
         let text = relay.description.drop { $0 != ":" }
         return (relay.scheme.isEncrypted ? "wss" : "ws") + text + "/v1/bridge/ws"
@@ -30,7 +30,7 @@ package struct RelayLinkSettings: Sendable {
 extension RelayLink {
     /// What the runner is to do, in order.
     package enum Order: Hashable, Sendable {
-        /// Open a WebSocket. One at a time; the one before is gone or told to close.
+        /// Open a WebSocket. One at a time; the one before is closed or closing.
         case dial(url: String, headers: [HTTPHeader])
         case send([UInt8])
         /// Close the socket. Nothing more of it is reported after this.

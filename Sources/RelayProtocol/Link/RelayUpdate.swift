@@ -1,7 +1,7 @@
 package import BridgeModel
 
 /// Something that happened on the phone or at the relay (relay.md#updates-relay-to-bridge). It comes at least once: who takes it remembers its id,
-/// and besides the message's id or the fingerprint, since two relay nodes may tell one thing under two ids (relay.md#delivery-ack-replay).
+/// and besides the message's id or the fingerprint, since two relay nodes may send one update under two ids (relay.md#delivery-ack-replay).
 package struct RelayUpdate: Hashable, Sendable {
     package var id: UpdateID
     /// In the relay's words, at most 64 characters.

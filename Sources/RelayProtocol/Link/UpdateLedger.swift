@@ -7,8 +7,8 @@ import BridgeModel
 ///   and all later ones are left out until they are resent: otherwise a later acknowledgement would cover what was never taken.
 /// - An update is known by its id and by what it is: the counters of relay nodes differ, so the same id with another message is
 ///   another update (DESIGN.md#a-runs-journey).
-/// - One that could not be made durable is let go: it comes again, and is taken again; nothing after it is acknowledged before.
-/// - A new socket begins anew: what was not acknowledged on the old one comes again.
+/// - One that could not be made durable is dropped: it is redelivered and taken again; nothing after it is acknowledged before.
+/// - A new socket starts over: the unacknowledged updates of the old one are redelivered.
 struct UpdateLedger {
     struct Name: Hashable {
         var id: UpdateID
@@ -64,7 +64,7 @@ struct UpdateLedger {
     mutating func came(_ name: Name, isNumber: Bool, bytes: Int, at now: Instant) -> Verdict {
         if waiting.contains(name) { return .isWaiting }
         if let index = entries.firstIndex(where: { $0.name == name }) {
-            // It was let go, and keeps its place.
+            // It was dropped, and keeps its place.
             waiting.insert(entries[index].name)
             return .take
         }

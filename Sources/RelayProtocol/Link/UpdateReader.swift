@@ -22,7 +22,7 @@ struct UpdateReader {
             || (frame["update_id"] != nil && frame["payload"] != nil)
     }
 
-    /// Opaque; a number is taken as it is written, and is acknowledged as a number (relay.md#where-the-sources-disagree).
+    /// Opaque; a number is taken verbatim, and is acknowledged as a number (relay.md#where-the-sources-disagree).
     var id: (id: UpdateID, isNumber: Bool)? {
         guard let node = update["update_id"] else { return nil }
         let text = node.isNumber ? node.compact.text : node.string ?? ""

@@ -4,7 +4,7 @@ package import BridgeModel
 /// what happened goes in with the time, what is to be done comes out as orders.
 ///
 /// - No I/O, no clock: the runner sends one request at a time and has one timer (`nextDeadline`).
-/// - The two forms of the documents are told apart by what the relay answers, never by asking the user (relay.md#where-the-sources-disagree, D1).
+/// - The two documented forms are distinguished by the relay's answers, never by asking the user (relay.md#where-the-sources-disagree, D1).
 /// - It always ends: with `claimed` or `failed`, once.
 package struct Pairing: ~Copyable {
     enum State {
@@ -39,7 +39,7 @@ package struct Pairing: ~Copyable {
     private var expires = Instant.zero
     private var nextTick = Instant.zero
     private var failures = 0
-    /// Why the last poll brought nothing.
+    /// Why the last poll failed.
     private var pollTrouble: Trouble?
 
     package init(_ settings: Settings) { self.settings = settings }
@@ -151,7 +151,7 @@ package struct Pairing: ~Copyable {
             && url.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") }
     }
 
-    /// It stands in an address and on a terminal.
+    /// It goes into an address and onto a terminal.
     private static func isCode(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy {
@@ -223,7 +223,7 @@ package struct Pairing: ~Copyable {
         orders.append(.failed(Failure(kind: kind, message: message)))
     }
 
-    /// A poll that is told to wait longer than its code lives ends with the code.
+    /// A poll whose requested delay exceeds the life of its code ends with the code.
     private func pause(_ trouble: Trouble) -> Duration {
         let own = min(Duration.milliseconds(500) * (1 << min(failures - 1, 4)), .seconds(5))
         return max(own, trouble.retryAfter ?? .zero)
@@ -243,10 +243,10 @@ package struct Pairing: ~Copyable {
     }
 }
 
-/// A call of the pairing that brought nothing.
+/// A failed call of the pairing.
 private struct Trouble {
     var words: String
-    /// Asking again would bring the same.
+    /// A retry would give the same.
     var isFinal = false
     /// The relay does not know the code (any more).
     var isGone = false

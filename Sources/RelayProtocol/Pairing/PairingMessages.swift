@@ -10,7 +10,7 @@ extension Pairing {
         package var hostLabel: String?
         /// A code that the phone made; nil: the relay makes one.
         package var code: String?
-        /// How often `waiting` is told.
+        /// How often `waiting` is reported.
         package var tickInterval: Duration
 
         package init(

@@ -4,7 +4,7 @@ extension Relay {
     /// relay.md#size-limits.
     private static let memoryValueLimit = 16_384
 
-    /// `{keys: […]}` or `{key_pattern: "notes.*"}`, where a star at the end stands for anything; neither: all.
+    /// `{keys: […]}` or `{key_pattern: "notes.*"}`, where a star at the end matches any rest; neither: all.
     func getMemory(_ fields: inout Fields) throws(Refusal) -> [UInt8] {
         _ = fields.optional("installation_id")
         let pattern = fields.optional("key_pattern")

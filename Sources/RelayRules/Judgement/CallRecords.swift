@@ -1,6 +1,6 @@
 /// What was found about the bridge's calls: breaches, warnings, counts, and the last calls for those that watch.
 ///
-/// Invariants: breaches and the call log are bounded; a warning stands once for each code and method, and its number rises
+/// Invariants: breaches and the call log are bounded; a warning is listed once for each code and method, and its count rises
 /// with each change; what is noted of the call that is being judged is gone when it is answered.
 struct CallRecords: Sendable {
     private(set) var breaches: [Breach] = []

@@ -1,4 +1,4 @@
-/// A misfortune asked for: it hits the next calls of a method, and is no breach of anybody.
+/// An injected fault: it hits the next calls of a method, and is no one's breach of the rules.
 package struct Fault: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case rateLimited(retryAfterMilliseconds: Int64, namesBucket: Bool)

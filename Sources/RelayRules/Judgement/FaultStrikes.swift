@@ -40,7 +40,7 @@ extension Relay {
         func retry(_ milliseconds: Int64) -> RawHeader {
             RawHeader("Retry-After", String((milliseconds + 999) / 1_000))
         }
-        // Every answer to a bridge tells how its bucket stands (relay.md#headers-on-every-bridge-response).
+        // Every answer to a bridge carries the state of its bucket (relay.md#headers-on-every-bridge-response).
         let rate = buckets[bucket]?.headers(at: now) ?? []
         switch fault {
         case .rateLimited(let wait, let namesBucket):

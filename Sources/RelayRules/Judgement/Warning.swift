@@ -1,5 +1,5 @@
-/// Something that the documented rules do not allow, and that the sample connectors of the relay's own repository do all the same
-/// (relay.md#where-the-sources-disagree). A strict relay refuses it; one that accepts samples does as it is told, and warns.
+/// Something that the documented rules do not allow, and that the sample connectors of the relay's own repository do anyway
+/// (relay.md#where-the-sources-disagree). A strict relay refuses it; one that accepts samples carries the call out, and warns.
 ///
 /// A sample does the same with each of its calls: a warning is kept once for each method, with its count.
 package struct Warning: Sendable, Hashable {
@@ -30,7 +30,7 @@ package enum WarningCode: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Nothing of it comes from the call, so that it can be a header as it is.
+    /// Nothing of it comes from the call, so that it can be a header verbatim.
     package var header: RawHeader { RawHeader("X-Simulator-Warning", "\(rawValue): \(sentence)") }
 }
 

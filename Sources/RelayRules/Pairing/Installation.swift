@@ -2,7 +2,7 @@
 /// bridge.
 ///
 /// Invariants: no token is forgotten; a pairing that is claimed has a token of the installation; `toldStanding` is what the
-/// phone was told last.
+/// state the phone saw last.
 struct Installation: Sendable {
     struct MemoryEntry: Sendable {
         /// JSON.
@@ -12,7 +12,7 @@ struct Installation: Sendable {
 
     private(set) var isRevoked = false
     private(set) var names = InstallationNames()
-    /// The last `version` that a `hello` told.
+    /// The last `version` of a `hello`.
     private(set) var bridgeVersion: String?
     /// Whether a bridge was ever connected.
     private(set) var hadBridge = false

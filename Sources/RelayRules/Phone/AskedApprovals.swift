@@ -1,6 +1,6 @@
 /// The approvals that the bridge has asked for.
 ///
-/// Invariants: an approval stands in `open` while it has no decision, and in `settled` from then on; of the settled ones the
+/// Invariants: an approval is in `open` while it has no decision, and in `settled` from then on; of the settled ones the
 /// newest are kept, up to a limit; an approval is decided once.
 struct AskedApprovals: Sendable {
     private var approvals: [String: PhoneApproval] = [:]

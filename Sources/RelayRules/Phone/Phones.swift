@@ -1,4 +1,4 @@
-/// What the phones are told: the ring of events, and orders to the server of their streams.
+/// What the phones see: the ring of events, and orders to the server of their streams.
 ///
 /// Invariants: the ids of the ring rise, and all are below `next`; the ring is no longer than its limit; no id is given
 /// twice.

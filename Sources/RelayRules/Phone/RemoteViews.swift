@@ -1,7 +1,7 @@
 /// What becomes of the phone's wish to see something that only the bridge has.
 package enum RemoteView: Hashable, Sendable {
     case answered(RawResponse)
-    /// The bridge was asked; `remoteAnswer` tells when it has answered.
+    /// The bridge was asked; `remoteAnswer` returns its answer.
     case asked(String)
 }
 

@@ -1,4 +1,4 @@
-/// A misfortune of the bridge's socket that was asked for (relay.md#gaps-and-what-the-emulator-should-do); it is no breach of anybody.
+/// An injected fault of the bridge's socket (relay.md#gaps-and-what-the-emulator-should-do); no one's breach of the rules.
 package struct SocketFault: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         // The next connections.

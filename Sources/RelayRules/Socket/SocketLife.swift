@@ -1,6 +1,6 @@
 // The bridge's socket from its upgrade to its end (relay.md#the-bridge-websocket).
 //
-// The machine knows connections by number. It is told what happened to them and leaves orders, which the server of the sockets
+// The machine knows connections by number. It gets their events and leaves orders, which the server of the sockets
 // drains after every call. Closing is asked for once; the connection is forgotten when its end is reported.
 extension Relay {
     /// What the relay says to an upgrade: nil when it may become a socket, else the answer instead.

@@ -52,7 +52,7 @@ struct UpdateQueue: Sendable {
         return updates[...index].map(\.id)
     }
 
-    /// Whether an id stands for an update that went out, on whatever connection, acknowledged or not.
+    /// Whether an id names an update that went out, on whatever connection, acknowledged or not.
     func wasSent(_ id: String) -> Bool {
         if let waiting = updates.first(where: { $0.id == id }) { return waiting.wasSent }
         if let number = Int(id) { return (1..<next).contains(number) }

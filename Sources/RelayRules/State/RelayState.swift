@@ -43,7 +43,7 @@ extension Relay {
     /// A relay with these options that goes on where the other was. It has no connections.
     package init(state bytes: [UInt8], options: RelayOptions = RelayOptions()) throws(RelayStateFault) {
         let root: JSONValue
-        // What bridges sent as deep as they may stands deeper in here.
+        // Values that bridges nested to the limit are nested deeper in here.
         do throws(JSONFault) { root = try JSONParser.parse(bytes, depthLimit: 2 * JSONParser.maximumDepth) } catch {
             throw RelayStateFault(description: "is broken at byte \(error.offset) (\(error.code))")
         }

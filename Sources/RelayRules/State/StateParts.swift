@@ -1,4 +1,4 @@
-// How each part of a relay's state is written and read; the two of a part stand together.
+// How each part of a relay's state is written and read; the two of a part are together.
 
 extension PhoneMessage {
     func write(to writer: inout JSONWriter) {

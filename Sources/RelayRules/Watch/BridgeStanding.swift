@@ -1,4 +1,4 @@
-/// How the bridge of the installation stands, as the phone shows it (relay.md#health).
+/// The state of the installation's bridge, as the phone shows it (relay.md#health).
 package struct BridgeStanding: Hashable, Sendable {
     package enum State: String, Hashable, Sendable {
         /// No bridge was ever there.
@@ -12,7 +12,7 @@ package struct BridgeStanding: Hashable, Sendable {
 
     package var state: State
     package var sockets: Int
-    /// The last `version` that a `hello` told (relay.md#frames-bridge-to-relay).
+    /// The last `version` of a `hello` (relay.md#frames-bridge-to-relay).
     package var version: String?
 
     package init(state: State, sockets: Int, version: String? = nil) {
@@ -36,7 +36,7 @@ extension Relay {
         return BridgeStanding(state: state, sockets: open, version: installation.bridgeVersion)
     }
 
-    /// Tells the phone when the bridge has come or gone. `tick` does it; a server calls it after whatever it told the machine.
+    /// Tells the phone when the bridge has come or gone. `tick` does it; a server calls it after each event of the machine.
     package mutating func tellStanding(at now: Moment) {
         if installation.tell(bridgeStanding.state) { publishInstallation(at: now) }
     }

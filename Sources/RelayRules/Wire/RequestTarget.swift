@@ -40,7 +40,7 @@ struct RequestTarget {
         return false
     }
 
-    /// Percent-decoded; what is not a valid escape stays as it is.
+    /// Percent-decoded; an invalid escape stays unchanged.
     private static func decoded(_ text: Substring) -> String {
         let bytes = Array(text.utf8)
         guard bytes.contains(UInt8(ascii: "%")) else { return String(text) }
