@@ -5,7 +5,7 @@ import Threads
 
 /// The life of one child on its thread: takes orders, writes, reads, delivers events, polls; in a loop.
 ///
-/// - The end is told when the child has ended and what it had written is read. A grandchild that keeps the pipes open delays nothing:
+/// - The end is reported when the child has ended and its output is drained. A grandchild that keeps the pipes open delays nothing:
 ///   all that the child itself wrote is in the pipe by then, and a pipe's capacity bounds what is read.
 /// - The child is reaped last, so that its id and its group's cannot be those of others while signals are sent.
 final class ChildLoop {

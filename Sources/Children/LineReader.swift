@@ -1,6 +1,6 @@
 import Glibc
 
-/// Bytes to lines, split at LF alone: U+2028 and CR may stand in a JSON text. Never holds more than a line of the limit.
+/// Bytes to lines, split at LF alone: U+2028 and CR are allowed in a JSON text. Never holds more than a line of the limit.
 struct LineReader {
     enum Output: Hashable {
         case line([UInt8])

@@ -4,7 +4,7 @@ import Glibc
 import Locking
 import Threads
 
-/// Children of this process. Each has two threads: one that carries its pipes and tells its events, one that waits for its end.
+/// Children of this process. Each has two threads: one that carries its pipes and delivers its events, one that waits for its end.
 ///
 /// - All are forked from one thread that lives as long as the process (`ForkThread`), into a process group of their own, or a session
 ///   of their own where they outlive the bridge. No descriptor of the bridge goes with them.

@@ -31,7 +31,7 @@ package final class GatewayJudge: Sendable {
                 return trouble.kind == .passing
                     ? .unreachable(reason: reason, remedy: trouble.remedy)
                     : .refused(message: trouble.message, remedy: trouble.remedy, exitCode: trouble.exitCode)
-            // It comes last of what the greeting brings.
+            // It is checked last of the greeting.
             case .observed(let observations) where observations.contains(.linkBack):
                 guard let greeted = state.greeted else { return nil }
                 return .greeted(

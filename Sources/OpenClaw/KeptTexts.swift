@@ -56,7 +56,7 @@ struct KeptTexts {
         bytes += text.count
     }
 
-    /// A text that has no room any more is forgotten: what follows is then a snapshot, or is told by the history.
+    /// A text over the limit is forgotten: the next event is then a snapshot, or the history has it.
     private mutating func grow(_ run: RunID, by addition: UnsafeRawBufferPointer) {
         guard bytes + addition.count <= Self.byteLimit else { return forgetAll() }
         texts[run, default: []].append(contentsOf: addition)

@@ -6,7 +6,7 @@ import Links
 import Locking
 
 /// How one connection shows itself to its OpenClaw gateway: what is configured, what OpenClaw's own files hold, and this bridge's
-/// device. Read at the start, at a reload, and again before a refused link is tried anew, since a person may have mended a file.
+/// device. Read at the start, at a reload, and again before a refused link is retried, since a person may have mended a file.
 package final class OpenClawAgent: LiveAgent {
     struct Reading {
         var session: OpenClawSettings

@@ -35,7 +35,7 @@ extension OpenClawDecoder {
         let asked = signal(nil, request ?? payload, .approvalRequested(made))
         guard detachesApprovals, !isPlugin else { return [asked] }
         let waiting = openCommands.call(of: command, in: request?["sessionKey"]?.string)
-        // First: whoever knows of the question must know that its answer comes in another run, or a process that ends between the
+        // First: a record of the question must say that its answer comes in another run, or a process that ends between the
         // two forgets to wait for it.
         return [
             signal(waiting?.run, request ?? payload, .paused(PausedCall(call: waiting?.call, approval: made.id))),
@@ -56,7 +56,7 @@ extension OpenClawDecoder {
         expiry(payload, at: now).flatMap { $0 > now ? $0 : nil }
     }
 
-    /// By the gateway's clock, as its challenge told it; without that by how long the approval was made to live.
+    /// By the gateway's clock, from its challenge; without that by the approval's lifetime.
     private func expiry(_ payload: FrameNode, at now: Instant) -> Instant? {
         guard let end = payload["expiresAtMs"]?.integer(clampedTo: .wallMilliseconds) else { return nil }
         let day = 86_400_000

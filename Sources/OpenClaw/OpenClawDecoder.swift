@@ -6,9 +6,9 @@ import JSONReading
 ///
 /// - Text comes from `chat` frames alone: using `agent` text as well doubles it unless every step is reconciled.
 /// - `lifecycle` end is not the end: `chat` final is (openclaw.md#order-of-frames-in-one-run). `lifecycle` error is not final for 15 s.
-/// - Era E1 tells the newest segment only: recognised by protocol 3 and a server of before April 2026 (openclaw.md#eras).
+/// - Era E1 sends the newest segment only: recognised by protocol 3 and a server of before April 2026 (openclaw.md#eras).
 /// - A second challenge is a new socket: all texts are forgotten, the next frame of a run carries its whole text. In a
-///   recording it is told as a lost link; on a live link `OpenClawSession` knows better and calls `socketLost`.
+///   recording it counts as a lost link; on a live link `OpenClawSession` knows better and calls `socketLost`.
 package struct OpenClawDecoder: AgentDecoder {
     private enum Asked {
         case connect
@@ -27,7 +27,7 @@ package struct OpenClawDecoder: AgentDecoder {
     /// E1 and E2: a command that waits for approval ends its run, and early gateways say so nowhere else (openclaw.md#approvals).
     private(set) var detachesApprovals = false
     private(set) var openCommands = OpenCommands()
-    /// The gateway's wall clock, told by the challenge: what approvals expire by.
+    /// The gateway's wall clock, from the challenge: approvals expire by it.
     private(set) var gatewayClock: (milliseconds: Int, at: Instant)?
     /// In a recording: runs that began and have not ended, by session, which its histories are about.
     private var open: [RunID: AgentSession] = [:]

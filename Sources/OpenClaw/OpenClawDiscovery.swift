@@ -6,7 +6,7 @@ import Glibc
 /// Finds the gateway of an OpenClaw on this machine in OpenClaw's own files (openclaw.md#transport).
 ///
 /// What was set by flag, environment or configuration wins, each value for itself; then `openclaw.json`; then what an OpenClaw
-/// before 2026 left in `nodes/paired.json`, which later ones have put away.
+/// before 2026 left in `nodes/paired.json`, which later ones have retired.
 package struct OpenClawDiscovery: Sendable {
     private static let standardAddress = WebAddress(.ws, "127.0.0.1", 18789)
 
@@ -35,7 +35,7 @@ package struct OpenClawDiscovery: Sendable {
         package var address: WebAddress
         package var token: Secret?
         package var password: Secret?
-        /// Where the token stands, for `openclaw_token_resolved`; nil: there is none.
+        /// Where the token was found, for `openclaw_token_resolved`; nil: there is none.
         package var tokenSource: String?
         /// What people should know: a file that could not be read, and the like.
         package var warnings: [String]

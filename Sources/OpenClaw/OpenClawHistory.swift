@@ -20,14 +20,14 @@ enum OpenClawHistory {
         var text: String
         var messageID: String?
         var isTruncated: Bool
-        /// The row before was the end of its run: this one begins a follow-up, which is told after a blank line.
+        /// The row before was the end of its run: this one begins a follow-up, which goes after a blank line.
         var beginsFollowUp = false
     }
 
     enum Course: Hashable {
         case running(text: String?)
         case over
-        /// The gateway (E1 to E3) does not say; the rows alone cannot tell a pause between tools from the end.
+        /// The gateway (E1 to E3) does not say; the rows alone do not distinguish a pause between tools from the end.
         case undecided
     }
 
@@ -39,7 +39,7 @@ enum OpenClawHistory {
         var includesFollowUp = false
         /// The last row is the end of a run.
         var isComplete = false
-        /// The run is over, and its follow-up goes on; its text, if the gateway tells.
+        /// The run is over, and its follow-up goes on; its text, if the gateway sends it.
         var followUp: (run: RunID, text: String?)?
 
         var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
@@ -126,7 +126,7 @@ enum OpenClawHistory {
         return (RunID(next), named.contains(next) ? running?["text"]?.string : nil)
     }
 
-    /// The rows that name the run, or a follow-up of it, wherever they stand; without a name those after the question, up to the next
+    /// The rows that name the run, or a follow-up of it, in any position; without a name those after the question, up to the next
     /// one of a user.
     private static func rows(of question: Question, in rows: [FrameNode], _ finding: inout Finding) -> [FrameNode] {
         func isUser(_ row: FrameNode) -> Bool { row["role"]?.holds("user") == true }
@@ -157,7 +157,7 @@ enum OpenClawHistory {
         return name == question.run.text || asks(name, question.approvals)
     }
 
-    /// The run of a row, where the gateway tells it.
+    /// The run of a row, where the gateway names it.
     private static func name(_ row: FrameNode) -> String? { row["__openclaw"]?["runId"]?.string }
 
     private static func asks(_ run: String, _ approvals: Set<ApprovalID>) -> Bool {

@@ -11,7 +11,7 @@ package final class OpenClawLink: AgentLink {
     private let clock: any Clock
     private let readAnew: @Sendable () -> OpenClawSettings?
 
-    /// `save` keeps a token that the gateway gave this device. `renew` reads token and key anew where they are kept, since a
+    /// `save` keeps a token that the gateway gave this device. `renew` reads token and key again from their files, since a
     /// person may have mended them there; nil: they cannot be read.
     package init(
         _ settings: OpenClawSettings, edges: LinkEdges,
@@ -80,7 +80,7 @@ package final class OpenClawLink: AgentLink {
 }
 
 extension OpenClawSession.Note {
-    /// What the gateway has against us may stand in a file that a person has changed meanwhile.
+    /// The cause of a refusal may be in a file that a person has changed meanwhile.
     fileprivate var mayBeMendedInFiles: Bool {
         guard case .waiting(_, _, let trouble?) = self else { return false }
         return switch trouble.kind {

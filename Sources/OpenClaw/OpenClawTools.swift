@@ -2,7 +2,7 @@ import AgentKit
 import BridgeModel
 import JSONReading
 
-/// The three channels that tell of a tool call (openclaw.md#agent), and of one that waits for an approval (6.4).
+/// The three channels that report a tool call (openclaw.md#agent), and one that waits for an approval (6.4).
 enum OpenClawTools {
     static func call(_ data: FrameNode) -> [RunEvent] {
         guard let id = data["toolCallId"]?.string else { return [] }

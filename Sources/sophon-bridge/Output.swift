@@ -35,7 +35,7 @@ final class Output: Sendable {
 
     init(json: Bool) {
         self.json = json
-        // A write says that a reader went away, and not a signal that ends the process.
+        // A closed reader is an error of the write, not a signal that ends the process.
         signal(SIGPIPE, SIG_IGN)
         Self.fillClosedDescriptors()
         let standardOutput = OutputWriter { losses in

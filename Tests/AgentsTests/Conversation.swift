@@ -1,7 +1,7 @@
 import AgentKit
 import BridgeModel
 
-/// One decoder and the frames it meets, a line an event: what it says to each as `ObservationText` tells it.
+/// One decoder and the frames it meets, a line an event: its answer to each as `ObservationText` prints it.
 struct Conversation {
     private var decoder: any AgentDecoder
     private var now = Instant.zero

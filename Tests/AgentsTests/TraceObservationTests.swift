@@ -10,7 +10,7 @@ struct TraceObservationTests {
     @Test("there are nineteen traces")
     func complete() { #expect(Trace.names.count == 19) }
 
-    /// `REWRITE_GOLDENS=1 swift test --filter goldens` writes them anew; read the difference before committing it.
+    /// `REWRITE_GOLDENS=1 swift test --filter goldens` rewrites them; read the difference before committing it.
     @Test("the observations of a trace are those of its golden file", arguments: Trace.names)
     func goldens(name: String) throws {
         let text = try Trace(name).observed()

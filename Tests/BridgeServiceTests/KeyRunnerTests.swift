@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The ring of keys on its edges")
 struct KeyRunnerTests {
-    /// Everything the runner does to the outside, one line each, and what the outside does when it is told to.
+    /// Everything the runner does to the outside, one line each, and what the outside does on order.
     private final class Outside: HTTPClient, Clock, Alarm {
         struct State {
             var lines: [String] = []

@@ -30,7 +30,7 @@ private final class WatchedSockets: WebSocketClient, @unchecked Sendable {
     }
 }
 
-/// One machine that is live at once, and writes down what it is told.
+/// One machine that is live at once, and records its events.
 private struct Listener: ~Copyable, SessionMachine {
     enum Order: Sendable { case dial, heard(Int) }
 
@@ -101,7 +101,7 @@ struct LinkRunnerTests {
         let sockets = WatchedSockets()
         let runner = Self.runner(sockets) { _ in }
         runner.holdReading(true)
-        // The handshake is read all the same.
+        // The handshake is read regardless.
         #expect(sockets.links.map(\.isPaused) == [false])
         sockets.handler?(.opened([]))
         #expect(sockets.links.map(\.isPaused) == [true])

@@ -6,7 +6,7 @@ import WireTesting
 
 @testable import Children
 
-/// A child, and what was told of it.
+/// A child, and its events.
 final class Kid {
     let events = Queue<ChildEvent>()
     private(set) var link: (any ChildLink)?

@@ -77,7 +77,7 @@ struct InstanceLockTests {
 
 /// Looks all the time, from a thread of its own.
 private final class Looker: @unchecked Sendable {
-    // Unchecked: the thread's name is written before anybody else sees the object; the thread is joined.
+    // Unchecked: the thread's name is written before the object is shared; the thread is joined.
     private let isOver = Locked(false)
     private var thread = pthread_t()
     private let directory: String

@@ -132,7 +132,7 @@ struct SealingFilesTests {
         try folder.put(
             #"{ "keys": { "old": "\#(Self.hex)" }, "savedAt": "2026-01-01T00:00:00.000Z" }"#, "config/session-keys.json"
         )
-        // A directory in the file's place cannot be replaced by a file, whoever tries.
+        // A directory in the file's place cannot be replaced by a file, whichever user tries.
         let blocked = SealingFiles(
             configDirectory: folder.path + "/blocked", stateDirectory: folder.path + "/state")
         try folder.put("x", "blocked/session-keys.json/x")

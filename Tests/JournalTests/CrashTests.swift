@@ -77,7 +77,7 @@ struct CrashTests {
         #expect(try JournalReader(directory: folder.path).verify().isEmpty)
     }
 
-    /// A part of the benchmark, which stands beside the tests it was built with.
+    /// A part of the benchmark, in the directory of the tests it was built with.
     private func writingChild(_ directory: String, output: Int32) -> pid_t? {
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
             path: "bridge-bench"

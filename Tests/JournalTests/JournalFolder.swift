@@ -6,7 +6,7 @@ import WireTesting
 
 @testable import Journal
 
-/// A state directory of its own that is gone with the test, and a clock that stands until it is moved.
+/// A state directory of its own that is gone with the test, and a manual clock.
 final class JournalFolder: Sendable {
     let path: String
     let wall = Locked<Int64>(1_770_000_000_000)
@@ -79,7 +79,7 @@ final class WriterGate: Sendable {
         })
     }
 
-    /// Returns when the writer stands before the transaction of `job`.
+    /// Returns when the writer has reached the transaction of `job`.
     func hold(_ job: () -> Void) -> Bool {
         isClosed.withLock { $0 = true }
         job()

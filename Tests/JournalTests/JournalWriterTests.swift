@@ -123,7 +123,7 @@ struct JournalWriterTests {
         journal.close()
         #expect(try main.write([Sample.turn("c")])?.code == .other)
         #expect(throws: JournalFailure.self) { try main.load() }
-        // Brought into the file, and the log removed.
+        // Checkpointed, and the WAL removed.
         #expect(folder.logBytes == 0)
         #expect(try folder.open().connection(Sample.main).load().turns.map(\.id.text) == ["a", "b"])
     }

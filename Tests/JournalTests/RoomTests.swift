@@ -109,7 +109,7 @@ struct RoomTests {
             [.stop(SessionID("ses_1"), InteractionID("int_9"), wall: folder.now)], .written, done: nil)
         #expect(try main.write([Sample.turn("c")])?.code == .readOnly)
         isFull.withLock { $0 = false }
-        // The same interaction begins anew: the close from before must not end it.
+        // The same interaction starts over: the close from before must not end it.
         #expect(try main.write([Sample.turn("b", "again")]) == nil)
         let contents = try main.load()
         #expect(contents.turns.map(\.id.text) == ["a", "b"])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Journal
 
-/// Counts how often the log is brought to the disk, by standing between SQLite and the log's file.
+/// Counts how often the WAL is synced, with a shim between SQLite and the WAL file.
 private enum LogSyncs {
     static let count = Locked(0)
     nonisolated(unsafe) private static var methods = sqlite3_io_methods()
@@ -49,7 +49,7 @@ struct SyncTests {
         #expect(try LogSyncs.during { _ = try main.write([], .synced) } == 0)
         #expect(try LogSyncs.during { _ = try main.take(Sample.message("m", turn: "d")) } > 0)
         #expect(try LogSyncs.during { _ = try main.write([Sample.turn("d")]) } == 0)
-        // It changes nothing by itself, and is told as durable.
+        // It changes nothing by itself, and is reported as durable.
         #expect(try LogSyncs.during { _ = try main.take(Sample.message("m", turn: "d")) } > 0)
     }
 }

@@ -31,7 +31,7 @@ struct AgentTroubleTests {
         }
     }
 
-    /// Five minutes of a gateway that turns the bridge away, then one that takes it.
+    /// Five minutes of a gateway that refuses the bridge, then one that accepts it.
     private static func refused(_ era: GatewayEra, _ refusal: GatewayRefusal) -> LiveWorld {
         let world = LiveWorld(era, scripts: [:])
         world.gateway.refusal = refusal

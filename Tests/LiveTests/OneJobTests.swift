@@ -10,7 +10,7 @@ import Testing
 struct OneJobTests {
     private static let answer = GatewayScript((20, .says("One. ")), (200, .says("Two.")), (100, .finishes))
 
-    /// With a job of its own the record could fail and the message go all the same: a restart would hand it over again.
+    /// With a job of its own the record could fail and the message still go: a restart would hand it over again.
     @Test("that a message was handed over, and the record that says so")
     func handedOver() throws {
         let world = LiveWorld(.e4, scripts: ["First?": Self.answer, "Second?": Self.answer])

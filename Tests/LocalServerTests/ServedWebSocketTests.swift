@@ -7,7 +7,7 @@ import WireTesting
 
 /// The server's side, against a client in Python with a library that is not ours, our own client, and bare bytes.
 @Suite struct ServedWebSocketTests {
-    /// Keeps every link, answers each text with the same text, and tells what else happens.
+    /// Keeps every link, echoes each text, and reports other events.
     final class EchoRoute: Sendable {
         let events = Queue<WebSocketEvent>()
         let links = Locked<[any WebSocketLink]>([])

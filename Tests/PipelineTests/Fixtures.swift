@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What the tests read: files of this package, found from where this file stands.
+/// What the tests read: files of this package, found from this file's path.
 enum Fixtures {
     private static let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("replay --expect against a relay's address")
 struct ReplayCommandTests {
-    /// The program stands beside the tests it was built with.
+    /// The program is in the directory of the tests it was built with.
     private static var program: String {
         URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "sophon-bridge").path()
     }

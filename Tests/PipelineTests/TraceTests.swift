@@ -32,7 +32,7 @@ struct TraceTests {
         }
     }
 
-    /// `REWRITE_GOLDENS=1 swift test --filter goldens` writes them anew; read the difference before committing it.
+    /// `REWRITE_GOLDENS=1 swift test --filter goldens` rewrites them; read the difference before committing it.
     @Test("the relay calls of a trace are those of its golden file", arguments: Fixtures.traces)
     func goldens(trace: String) throws {
         let lines = try VirtualReplay.play(file: Fixtures.trace(trace), of: .all).lines

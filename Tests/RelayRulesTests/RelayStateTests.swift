@@ -145,14 +145,14 @@ import Testing
             "installation.memory", "installation.pairings", "installation.toldStanding", "records.breaches",
             "records.warnings", "records.tally",
         ]
-        // The options are given anew, and with them the limits; connections end with their relay, and faults are asked for
+        // The options are given again, and with them the limits; connections end with their relay, and faults are asked for
         // again.
         let letGo: Set = [
             "options", "approvals.limit", "phones.limit", "phones.orders", "updates.limit", "updates.heldGrants",
             "sockets.sockets", "sockets.order", "sockets.instructions", "sockets.requests", "faults.calls",
             "faults.sockets", "faults.mix", "faults.drawnForConnection", "records.breachLimit", "records.log",
             "records.subject",
-            // The numbers of warnings are given anew, and serve those that watch.
+            // The numbers of warnings are given again, and serve those that watch.
             "records.lastWarning",
         ]
         let parts = ["chats", "approvals", "phones", "updates", "sockets", "faults", "installation", "records"]
@@ -232,7 +232,7 @@ import Testing
         let sent = desk.relay.userSends(text: "hi", session: nil, at: desk.at)
         _ = desk.asBridge("sendMessage", #"{"session_id":"\#(sent.session)","text":"x","idempotency_key":"o"}"#)
         let state = desk.relay.state
-        // Half a document, and one with a member of another kind, wherever a number or a flag stands.
+        // Half a document, and one with a member of another kind, wherever a number or a flag belongs.
         for length in stride(from: 0, to: state.count, by: 31) {
             #expect(throws: RelayStateFault.self) { try Relay(state: Array(state.prefix(length))) }
         }

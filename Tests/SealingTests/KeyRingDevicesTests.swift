@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The ring of keys: devices")
 struct KeyRingDevicesTests {
-    /// Registered, with nobody else.
+    /// Registered, with no other device.
     private func conversation(trusts: Bool = false, minutesAfterPairing: Int64 = 1) throws -> RingConversation {
         var talk = try RingConversation(trusts: trusts, minutesAfterPairing: minutesAfterPairing)
         _ = talk.linkUp()

@@ -86,7 +86,7 @@ struct KeyRingTests {
         _ = talk.linkUp()
         #expect(try talk.granted("ses_1", 9, device: "whatever") == ["save"])
         #expect(talk.kept() == ["acknowledge 1", "ready ses_1"])
-        // One for somebody else is no news.
+        // One for another device is ignored.
         let foreign = try SealedBox.seal(
             try talk.bench.key(9), for: talk.phone(3).publicKey, library: talk.bench.library,
             random: talk.bench.library)

@@ -9,7 +9,7 @@ struct SealedCallsTests {
     private static let session = SessionID("ses_1")
     private static let interaction = InteractionID("int_1")
     private static let key = IdempotencyKey("k")
-    /// Stands in every content, and must stand in no body.
+    /// Occurs in every content, and must occur in no body.
     private static let word = "rosebud"
 
     private static let calls: [RelayCall] = [

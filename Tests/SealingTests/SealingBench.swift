@@ -20,7 +20,7 @@ final class ScriptedRandom: SecretRandom {
     }
 }
 
-/// What the tests of sealing have at hand.
+/// Fixtures of the sealing tests.
 struct Bench {
     let library: OpenSSLSealing
     let random = ScriptedRandom()

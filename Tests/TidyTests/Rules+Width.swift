@@ -39,8 +39,8 @@ extension Rules {
         var names: [String]
     }
 
-    /// Of every struct, class and actor, by the indentation that the formatter gives: a member stands four columns to the
-    /// right of its type. What is only compiled with planted faults stands deeper, and does not count.
+    /// Of every struct, class and actor, by the indentation that the formatter gives: a member is four columns to the
+    /// right of its type. Members compiled only with planted faults are deeper, and do not count.
     static func storedProperties(_ source: SourceText) -> [StoredProperties] {
         var open: [(indent: Int, type: StoredProperties)] = []
         var found: [StoredProperties] = []

@@ -114,7 +114,7 @@ struct TidyTests {
 
     @Test("a path of one machine is found", arguments: ["home/somebody/x", "work/here", "root/a", "tmp/x", "Users/b"])
     func plantedMachinePaths(path: String) {
-        // Made here, so that no such path stands in this file either.
+        // Assembled here, so that this file contains no such path either.
         for line in ["/\(path)", "let a = \"/\(path)\"", "cd /\(path)", "(/\(path))"] {
             #expect(Rules.machinePaths(SourceText(path: "a", text: line)).count == 1)
         }

@@ -98,7 +98,7 @@ struct CurlClientSettingsTests {
         "a proxy named by the environment is asked, and one for everything but a host is not asked for that host"
     )
     func proxy() async {
-        // In a process of its own: the environment is everybody's.
+        // In a process of its own: the environment is shared by all threads.
         await #expect(processExitsWith: .success) {
             let good = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
             let proxy = ScriptedServer([[good]])

@@ -83,7 +83,7 @@ struct CurlClientTests {
 
     @Test("a request whose connection dies after it was read is not sent again", arguments: [String?.none, ""])
     func neverRepeats(end: String?) async {
-        // The second connection would answer, if anybody asked.
+        // The second connection would answer, if it were used.
         let server = ScriptedServer([[Self.good, end], [Self.good]])
         let client = CurlClient()
         _ = await post(client, server)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Takes one connection, reads, and never answers; tells when a request has come and when the other side has gone.
+/// Takes one connection, reads, and never answers; reports when a request has arrived and when the peer has closed.
 final class HeldServer: Sendable {
     enum Event { case hasRequest, hasEnded }
     /// Not to be waited for by a blocked thread: the pool has few, and the exchange needs one.

@@ -1,7 +1,7 @@
 import Glibc
 import Locking
 
-/// A server that does what a test tells it, byte for byte: for each connection a list of what to send after each request; an
+/// A server that follows a test's script, byte for byte: for each connection a list of what to send after each request; an
 /// empty answer closes the connection, nil resets it.
 final class ScriptedServer: Sendable {
     private let listener: LoopbackListener

@@ -150,7 +150,7 @@ import WireTesting
         isReady.raise()
         #expect(paused.wait())
         #expect(try line.next() == .text("0" + tail))
-        // A whole round of the connection's thread: orders are obeyed, and still nothing is told.
+        // A whole round of the connection's thread: orders are carried out, and still no event.
         let other = Line(peer.request(url("/echo")))
         other.link.send(text: [97])
         #expect(try other.next() == .text("a"))

@@ -41,7 +41,7 @@ func bytes(ofHexadecimal text: String) -> [UInt8] {
     }
 }
 
-/// A connection and what it has told.
+/// A connection and its events.
 final class Line: Sendable {
     let events = Queue<WebSocketEvent>()
     let link: any WebSocketLink
@@ -57,7 +57,7 @@ final class Line: Sendable {
         }
     }
 
-    /// Paused from the moment on at which it opens: what the server says at once is not told, however late this thread is.
+    /// Paused from the moment on at which it opens: the server's first frames are not delivered, however late this thread is.
     static func paused(_ request: WebSocketRequest) -> Line {
         let link = Locked<(any WebSocketLink)?>(nil)
         let isThere = Signal()

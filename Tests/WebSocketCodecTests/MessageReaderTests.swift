@@ -44,7 +44,7 @@ import WebSocketCodec
             expected: [.text("hijkl")], role: .server),
     ]
 
-    /// These end the reading, so they cannot stand many in a row.
+    /// These end the reading, so they cannot follow one another.
     static let last: [Vector] = [
         Vector(name: "close", bytes: Raw.frame(8), expected: [.close(code: nil, reason: "")]),
         Vector(

@@ -86,7 +86,7 @@ package struct Configuration: Hashable, Sendable {
         package var relayCall = Duration.seconds(10)
         /// How long a stop waits for calls that are under way.
         package var stopFlush = Duration.seconds(5)
-        /// What may wait in memory, of all connections together; at it nothing is read from agents until it is less.
+        /// The memory limit of all queues of all connections; at it reading from agents pauses until there is room.
         package var memoryMegabytes = 64
         package var memoryBytes: Int { memoryMegabytes << 20 }
         /// The part of one connection of so many.

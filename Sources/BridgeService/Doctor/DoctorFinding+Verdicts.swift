@@ -36,7 +36,7 @@ extension DoctorFinding {
         ForeignAnswer(status: response.status, body: response.body).content == .webPage
     }
 
-    /// Nil when the relay did not tell the time.
+    /// Nil when the relay did not send the time.
     package static func clock(
         _ answer: Result<HTTPResponse, HTTPFailure>, wallMilliseconds: Int64, connection: String
     ) -> DoctorFinding? {

@@ -9,7 +9,7 @@ package enum RelayVerdict: Hashable, Sendable {
     case unreachable(reason: String, remedy: String?)
 }
 
-/// Hears the orders of a link until they tell enough.
+/// Collects the orders of a link until there is a verdict.
 package final class RelayJudge: Sendable {
     private let remedy = Locked<String?>(nil)
 
@@ -19,7 +19,7 @@ package final class RelayJudge: Sendable {
         switch order {
         case .ready(let installation): .taken(installation: installation)
         case .stop(let stop): .refused(message: stop.message, remedy: stop.remedy)
-        // The remedy is told just before the loss that it belongs to.
+        // The remedy precedes the loss that it belongs to.
         case .lost(let reason, _): .unreachable(reason: reason, remedy: remedy.withLock { $0 })
         case .note(.remedy(let words)): keep(words)
         case .note(.full), .note(.unknown), .update, .dial, .send, .close: nil

@@ -3,8 +3,8 @@ import Locking
 
 /// What the bridge says of itself while it works, for those who keep it running.
 ///
-/// - A message is constant, what varies stands in fields (async-http-client, `docs/logging-design.md`): lines can be counted and
-///   searched, and content of turns has no way in unless somebody names a field for it.
+/// - A message is constant, variable parts are fields (async-http-client, `docs/logging-design.md`): lines can be counted and
+///   searched, and content of turns gets in only through a field declared for it.
 /// - A secret has no way in as a value, and one that an outside text repeats is covered once it was made known (`SecretCover`).
 /// - A line that repeats itself is written once, then counted.
 package final class Log: Sendable {
@@ -80,7 +80,7 @@ package final class Log: Sendable {
         write(.debug, message, fields)
     }
 
-    /// Tells what was held back: now and then (what is due), and at the end (all of it).
+    /// Reports suppressed lines: periodically (those due), and at the end (all of them).
     package func flush(all: Bool = false) {
         let now = clock.now
         tell(state.withLock { all ? $0.limit.takeAll() : $0.limit.takeDue(at: now) })

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// What stands behind a name in a log line. There is no way in for a secret: it shows itself as stars (DESIGN.md#security).
+/// The value of a field in a log line. A secret cannot get in: it shows itself as stars (DESIGN.md#security).
 package enum LogValue: Hashable, Sendable {
     case text(String)
     case integer(Int)

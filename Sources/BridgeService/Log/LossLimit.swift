@@ -2,7 +2,7 @@ package import BridgeModel
 
 /// Which losses of links are worth a line: a link that is tried every 15 s for days says why once, then now and then.
 ///
-/// A loss is known by its connection, its link and its reason. One whose remedy has changed is told again after a minute (a new
+/// A loss is known by its connection, its link and its reason. One whose remedy has changed is reported again after a minute (a new
 /// request to pair has a new name), any other after an hour. When the link is back, the next loss is news.
 package struct LossLimit: Sendable {
     private struct Key: Hashable {
@@ -18,7 +18,7 @@ package struct LossLimit: Sendable {
 
     private static let sameAgain = Duration.seconds(3_600)
     private static let otherRemedy = Duration.seconds(60)
-    /// Reasons carry words from outside; beyond this all are forgotten, and told anew.
+    /// Reasons carry words from outside; beyond this all are forgotten, and reported again.
     private static let reasonLimit = 256
 
     private var told: [Key: Told] = [:]

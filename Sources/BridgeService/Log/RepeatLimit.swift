@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// Keeps a line that comes again and again from filling the log: it is written once, then counted, and the count is told when
+/// Keeps a line that comes again and again from filling the log: it is written once, then counted, and the count is reported when
 /// its window ends.
 struct RepeatLimit {
     struct Repeated: Hashable {
@@ -15,7 +15,7 @@ struct RepeatLimit {
     }
 
     static let window = Duration.seconds(30)
-    /// Different lines that are told apart; beyond it the oldest is forgotten, after its count was told.
+    /// Different lines that are tracked; beyond it the oldest is forgotten, after its count was reported.
     static let lineLimit = 64
 
     private var windows: [LogLine: Window] = [:]
@@ -32,14 +32,14 @@ struct RepeatLimit {
         return true
     }
 
-    /// What was held back and is to be told: where the window is over, and where there are too many lines.
+    /// Suppressed lines that are due: where the window is over, and where there are too many lines.
     mutating func takeDue(at now: Instant) -> [Repeated] {
         guard windows.count > Self.lineLimit || windows.values.contains(where: { $0.end <= now }) else { return [] }
         let oldest = windows.sorted { $0.value.order < $1.value.order }
         let surplus = max(0, windows.count - Self.lineLimit)
         let over = oldest.enumerated().filter { $0.offset < surplus || $0.element.value.end <= now }.map(\.element)
         return over.compactMap { line, window in
-            // A line that goes on coming is held back from its count on, not written anew.
+            // A line that keeps repeating stays suppressed after its count, not written again.
             windows[line] = nil
             guard window.held > 0 else { return nil }
             if window.end <= now {

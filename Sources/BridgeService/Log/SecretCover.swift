@@ -19,7 +19,7 @@ package final class SecretCover: Sendable {
     package func cover(_ secret: Secret) {
         let text = secret.text
         guard text.utf8.count >= Self.shortest else { return }
-        // As it stands in a document of JSON.
+        // As escaped in a JSON document.
         let escaped = String(JSONText.string(text).text.dropFirst().dropLast())
         secrets.withLock { secrets in
             for form in Set([text, escaped]) {

@@ -5,7 +5,7 @@ package import BridgeModel
 /// At the bound the least important entries go first, the oldest of them before the younger: log lines, then `turn_ended`, then
 /// other words for people. Results are never dropped: their caller waits for room. A milestone is dropped only
 /// where a younger one of the same event, connection and code is in the queue, because links can flap while there is no reader;
-/// there are few different ones, so that the queue stays bounded. All of it is counted, and told as soon as the queue has come
+/// there are few different ones, so that the queue stays bounded. All of it is counted, and reported as soon as the queue has come
 /// down to half its bound: a reader that is merely slow would otherwise be sent a count before each entry.
 package struct OutputQueue: Sendable {
     /// What is dropped first comes first.
@@ -33,7 +33,7 @@ package struct OutputQueue: Sendable {
         package init() {}
     }
 
-    /// What was dropped since the last time that it was told.
+    /// Dropped since the last report.
     package struct Losses: Hashable, Sendable {
         package var logLines = 0
         package var turnsEnded = 0

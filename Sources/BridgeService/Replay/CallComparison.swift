@@ -6,7 +6,7 @@ import FoundationEssentials
 /// deltas (neighbours are joined), progress of tasks (it may be dropped), and the order among turns. What is
 /// compared: for each turn its calls, in order, with their key within the turn and all their content.
 package struct CallComparison {
-    /// Each difference as a line: the turn, `-` for what was expected, `+` for what came instead.
+    /// Each difference as a line: the turn, `-` for an expected call, `+` for an actual one.
     package let differences: [String]
     /// How many calls were compared, deltas joined.
     package let count: Int

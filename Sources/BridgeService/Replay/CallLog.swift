@@ -1,7 +1,7 @@
 package import BridgeModel
 import Locking
 
-/// Stands before an HTTP client and writes down each call once, however often it is tried.
+/// Wraps an HTTP client and records each call once, however often it is tried.
 package final class CallLog: HTTPClient {
     private struct State {
         var lines: [String] = []

@@ -77,7 +77,7 @@ package final class Replay {
         return marks.elementsEqual(#"{"_"#.utf8)
     }
 
-    /// The recording is over: what waits for silence has it, and what has no end gets none.
+    /// The recording is over: deadlines that wait for silence fire, and runs without an end get none.
     private func finish(at last: Instant) throws {
         while let deadline = decoder.nextDeadline { try handle(decoder.deadlineHit(at: max(deadline, last))) }
         let gone = RunEvent.failed(RunFailure(kind: .agentGone, message: "the recording ends here"))
@@ -148,7 +148,7 @@ package final class Replay {
 }
 
 extension RunEvent {
-    /// Events that show a run nobody asked for; an end alone is one whole message.
+    /// Events that show an unrequested run; an end alone is one whole message.
     fileprivate var beginsRun: Bool {
         switch self {
         case .started, .text, .tool, .finished, .failed: true

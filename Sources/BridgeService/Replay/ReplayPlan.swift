@@ -9,11 +9,11 @@ package enum ReplaySpeed: Sendable, Hashable {
     case unlimited
 }
 
-/// The person's side of a replay: whoever can open interactions at the relay in question.
+/// The person's side of a replay: opens interactions at the relay in question.
 package protocol ReplayUser: Sendable {
     /// The user writes; gives the session, the interaction and the message, as the relay named them.
     func writes(_ text: String, in session: SessionID?) throws -> (SessionID, InteractionID?, MessageID)
-    /// False when the decision must be told to the bridge directly.
+    /// False when the decision must be passed to the bridge directly.
     func decides(_ approval: ApprovalID, _ decision: ApprovalDecision) -> Bool
 }
 

@@ -42,7 +42,7 @@ package enum VirtualReplay {
     }
 }
 
-/// Time that moves when it is told to, ringing on its way.
+/// A manual clock that rings its alarms as it advances.
 private final class VirtualClock: Clock, Alarm {
     private struct State {
         var now = Instant.zero

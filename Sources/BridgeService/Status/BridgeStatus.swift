@@ -1,7 +1,7 @@
 package import BridgeCore
 import BridgeModel
 
-/// What a running bridge leaves for `status` to read: where each link stands, in words for people, and what is on its way. Never
+/// A running bridge's report for `status`: the state of each link, in words for people, and the calls in flight. Never
 /// what a user or an agent wrote. Times are milliseconds since 1970, like all times on the relay's wire (relay.md#json-rules).
 ///
 /// In the file the names are these, in `snake_case`. A reader takes what it knows and lets the rest be.
@@ -74,7 +74,7 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var relay: Link
         package var agent: Agent
         package var work = Work()
-        /// Frames and updates that nobody here understood, by link and name.
+        /// Frames and updates that were not understood, by link and name.
         package var unknown: [String: Int] = [:]
         /// What answers our calls in the relay's place; nil: the relay does.
         package var interference: String?

@@ -4,7 +4,7 @@ package import BridgeModel
 import Links
 import Locking
 
-/// Keeps the status of a running bridge from what its connections tell, from any thread.
+/// Keeps the status of a running bridge from its connections' events, from any thread.
 package final class StatusBoard: Sendable {
     private let state: Locked<BridgeStatus>
     private let clock: any Clock
@@ -22,7 +22,7 @@ package final class StatusBoard: Sendable {
                 }))
     }
 
-    /// As it is to be written now. `work` tells what is on its way on a connection.
+    /// The current report. `work` gives a connection's calls in flight.
     package func status(work: (ConnectionName) -> BridgeStatus.Work?) -> BridgeStatus {
         var status = state.withLock { $0 }
         status.ts = clock.wallMilliseconds

@@ -2,13 +2,13 @@ import Glibc
 package import Links
 import Locking
 
-/// The signals that end a long-running command, or tell it something, taken by a thread of its own with `sigwait`: a handler
+/// The signals that end or notify a long-running command, taken by a thread of its own with `sigwait`: a handler
 /// may do what it likes there, which no handler of a signal may.
 ///
 /// - `block` comes before any thread begins, which then inherits the mask; only the watcher's thread ever sees the signals.
-/// - The first SIGTERM or SIGINT is told; the second one ends the process at once with 1 (DESIGN.md#journal-and-recovery), also while the
+/// - The first SIGTERM or SIGINT is delivered; the second one ends the process at once with 1 (DESIGN.md#journal-and-recovery), also while the
 ///   handler of the first is at work elsewhere. The handler must therefore not block.
-/// - A child inherits the mask too: whoever starts one gives it an empty mask (`POSIX_SPAWN_SETSIGMASK`).
+/// - A child inherits the mask too: its parent gives it an empty mask (`POSIX_SPAWN_SETSIGMASK`).
 package final class SignalWatcher: Sendable {
     package enum Caught: Hashable, Sendable {
         /// SIGTERM or SIGINT: end in good order.

@@ -4,7 +4,7 @@ package import Links
 
 /// An alarm on a thread of its own, which sleeps in `pthread_cond_timedwait` until the moment comes or is changed.
 ///
-/// One thread for the whole process serves every deadline of the decisions: the bridge tells only its earliest one.
+/// One thread for the whole process serves every deadline of the decisions: the bridge sets only its earliest one.
 package final class SystemAlarm: Alarm, @unchecked Sendable {
     // Unchecked, because all fields below are touched only while `mutex` is held, which the compiler cannot see. A condition
     // variable needs its bare mutex, so that `Locked` does not serve here.

@@ -15,7 +15,7 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// What `features.methods` tells; cautious, so that not all of it is there (openclaw.md#hello-ok).
+    /// The content of `features.methods`; cautious, so that not every method is listed (openclaw.md#hello-ok).
     var methods: [String] {
         let common = [
             "chat.send", "chat.abort", "chat.history", "agent.wait", "sessions.subscribe",
@@ -37,11 +37,11 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
     var hasItems: Bool { self != .e1 }
     /// openclaw.md#agent: stripped unless the session is verbose.
     var showsToolResults: Bool { isNew }
-    /// openclaw.md#approvals: the run ends, and a follow-up brings the rest.
+    /// openclaw.md#approvals: the run ends, and a follow-up has the rest.
     var detachesApprovals: Bool { !isNew }
     var approvalLifeMilliseconds: Int { self == .e1 ? 120_000 : 1_800_000 }
     var tickMilliseconds: Int { isNew ? 15_000 : 30_000 }
-    /// openclaw.md#disconnects: the key stands with the row "where present".
+    /// openclaw.md#disconnects: the key is in the row "where present".
     var keepsKeysWithRows: Bool { isNew }
     /// openclaw.md#device-identity-and-signature: v2 is known everywhere, v3 since about E2.
     var knowsNewerProof: Bool { self != .e1 }

@@ -1,4 +1,4 @@
-/// Why an introduction is turned away (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+/// Why a handshake is refused (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 package struct GatewayRefusal: Sendable, Hashable {
     package var code: String
     package var message: String
@@ -6,7 +6,7 @@ package struct GatewayRefusal: Sendable, Hashable {
     package var detail: String?
     /// Of a request to pair.
     package var request: String?
-    /// The reason stands in the close alone.
+    /// The reason is in the close frame alone.
     package var onlyCloses: Bool
 
     package init(

@@ -28,7 +28,7 @@ struct GatewayRun {
     /// What the agent said since the last tool call, and before that.
     var segment = ""
     var earlier = ""
-    /// What the last delta told, for the difference to the next (E3 on).
+    /// The text of the last delta, for the difference to the next (E3 on).
     var sentText = ""
     /// When a delta left last: they are paced (openclaw.md#chat).
     var sentAt: Instant?

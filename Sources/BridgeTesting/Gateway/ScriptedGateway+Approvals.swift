@@ -49,7 +49,7 @@ extension ScriptedGateway {
         finish(run, withMessage: true, at: now)
     }
 
-    /// The call whose return the script has still to tell.
+    /// The call whose return the script has still to send.
     private static func call(of run: GatewayRun) -> String {
         for step in run.steps { if case .toolReturns(let id, _) = step.step { return id } }
         return "call"
@@ -97,7 +97,7 @@ extension ScriptedGateway {
         refuse(request, era == .e4 ? "APPROVAL_NOT_FOUND" : "INVALID_REQUEST", "unknown or expired approval id")
     }
 
-    /// Somebody else may decide, too.
+    /// Another client may decide, too.
     package mutating func otherClientDecides(_ id: String, _ decision: String, at now: Instant) {
         if approvals[id]?.decision == nil { decide(id, decision, by: "Somebody else", at: now) }
     }

@@ -136,7 +136,7 @@ extension ScriptedGateway {
         ])
     }
 
-    /// A client of another make: its runs are seen by everybody (openclaw.md#which-events-reach-whom).
+    /// A client of another make: its runs are seen by all clients (openclaw.md#which-events-reach-whom).
     package mutating func otherClientSends(
         _ text: String, in session: String, as run: String, at now: Instant
     ) {
@@ -162,7 +162,7 @@ extension ScriptedGateway {
         tellOfJob(job, "finished", in: session, nil)
     }
 
-    /// No state. The session is told from E2 on, the run in E4 alone (openclaw.md#small-ones).
+    /// No state. The session is named from E2 on, the run in E4 alone (openclaw.md#small-ones).
     func jobEvent(_ job: String, _ action: String, in session: String, _ run: String?) -> GatewayValue {
         (["jobId": "\(job)", "action": "\(action)"] as GatewayValue)
             .with("sessionKey", era == .e1 ? nil : .text(session))

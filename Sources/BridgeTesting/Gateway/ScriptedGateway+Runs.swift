@@ -60,7 +60,7 @@ extension ScriptedGateway {
         tellText(id, trimmed: false, at: now)
     }
 
-    /// One delta, if the text is not what was told last.
+    /// One delta, if the text differs from the last one sent.
     private mutating func tellText(_ id: String, trimmed: Bool, at now: Instant) {
         guard let run = runs[id] else { return }
         var text = era.tellsWholeRun ? run.whole : run.segment
@@ -113,7 +113,7 @@ extension ScriptedGateway {
             more: ["title": "exec", "summary": "\(output)"])
     }
 
-    /// To the connection that began the run, else as a mirror to whoever follows the sessions (openclaw.md#which-events-reach-whom).
+    /// To the connection that began the run, else as a mirror to the followers of the session (openclaw.md#which-events-reach-whom).
     mutating func tool(_ id: String, _ data: GatewayValue) {
         runs[id]?.sequence += 1
         guard let run = runs[id], let connection else { return }

@@ -55,7 +55,7 @@ package struct ScriptedGateway {
     /// What the agent does with a message, by its text.
     package var scripts: [String: GatewayScript] = [:]
     package internal(set) var introductionsRefused = 0
-    /// Every introduction is turned away with it, until it is taken back.
+    /// Every handshake is refused with it, until it is cleared.
     package var refusal: GatewayRefusal?
     /// Judges a device's signature: the text, the signature and the public key as they were sent. Nil takes all.
     package var checksSignature: (@Sendable (_ text: String, _ signature: String, _ publicKey: String) -> Bool)?
@@ -68,7 +68,7 @@ package struct ScriptedGateway {
     package internal(set) var heard: [GatewayHeard] = []
     /// The decisions about approvals, in the order they were heard.
     package internal(set) var decisions: [String] = []
-    /// The link stands and ticks, and what the client asks is neither taken nor answered.
+    /// The link is up and ticks, and requests are neither taken nor answered.
     package var isDeaf = false
     /// So many requests came meanwhile.
     package private(set) var unheard = 0
@@ -98,7 +98,7 @@ package struct ScriptedGateway {
 
     // MARK: The socket
 
-    /// False: nobody listens now.
+    /// False: no listener now.
     package mutating func connected(at now: Instant) -> Bool {
         if let downUntil, downUntil > now { return false }
         downUntil = nil
@@ -224,7 +224,7 @@ package struct ScriptedGateway {
         send(["type": "res", "id": "\(id)", "ok": false, "error": error.with("details", details)])
     }
 
-    /// To everybody: numbered, also when it is dropped for a slow reader (openclaw.md#four-different-counters).
+    /// To all clients: numbered, also when it is dropped for a slow reader (openclaw.md#four-different-counters).
     mutating func broadcast(_ name: String, _ payload: GatewayValue, mayDrop: Bool = false) {
         guard connection?.isGreeted == true else { return }
         globalSequence += 1

@@ -27,7 +27,7 @@ package enum HostileNumbers {
         return result + frame[copied...]
     }
 
-    /// Where numbers stand outside of strings.
+    /// The positions of numbers outside of strings.
     package static func numbers(in frame: [UInt8]) -> [Range<Int>] {
         var places: [Range<Int>] = []
         var position = 0

@@ -5,7 +5,7 @@ package enum Load {
         var plan = SimulationPlan(seed: UInt64(turns))
         plan.expectsPromptness = false
         for number in 0..<turns {
-            // Not all in the same millisecond: nobody's users are that punctual.
+            // Not all in the same millisecond: real users are not that punctual.
             plan.messages.append(
                 SimulationPlan.Message(
                     at: .milliseconds(Int64(number * 1_000 / max(turns, 1))), chat: number,

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// What an invented agent does for one message: events with the time since the run began, and what must come of them.
+/// What an invented agent does for one message: events with the time since the run began, and the expected outcome.
 package struct RunScript: Sendable {
     package enum Kind: Sendable, Hashable, CaseIterable {
         case appended, snapshots, segments, tools, retried, failed, empty, approval, detached, aborted, stopped,
@@ -151,7 +151,7 @@ package struct RunScript: Sendable {
             add(.tool(.progress(progress)), after: .milliseconds(Int64.random(in: 0...60, using: &random)))
         }
         for channel in channels {
-            // Each channel tells the result in its own way.
+            // Each channel reports the result in its own form.
             let result = ToolResult(
                 call: call, channel: channel, status: .completed, result: .string("ok from \(channel)"))
             add(.tool(.finished(result)), after: .milliseconds(3))

@@ -93,7 +93,7 @@ extension Simulation {
         return step.inFollowUp && !known.decided
     }
 
-    /// After a gap the bus tells again what it keeps: ended messages, tools and open approvals, but neither the text as it grew
+    /// After a gap the bus repeats what it keeps: ended messages, tools and open approvals, but neither the text as it grew
     /// nor the end (oppi.md#catch-up, openclaw.md#disconnects).
     mutating func catchUp(_ index: Int, _ bridge: inout Bridge) {
         let steps = plan.messages[index].script.steps
@@ -199,7 +199,7 @@ extension Simulation {
         }
     }
 
-    /// The whole of the run's text after so many steps, as an agent would tell it.
+    /// The whole of the run's text after so many steps, as an agent would send it.
     func textSoFar(_ script: RunScript, _ steps: Int) -> String? {
         var text = ""
         for step in script.steps.prefix(steps) where !step.inFollowUp {

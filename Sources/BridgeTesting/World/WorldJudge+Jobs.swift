@@ -16,7 +16,7 @@ extension WorldJudge {
         judgeAsking(jobs, index, side, run)
     }
 
-    /// Where nothing but its own theme meddles, all that is promised of a job can be told before.
+    /// Where only its own theme interferes, the whole outcome of a job can be predicted.
     private var isExact: Bool { plan.themes == [.jobs] }
 
     private mutating func judge(_ job: WorldJob, _ index: Int, _ side: WorldSide, _ run: WorldRun) {
@@ -62,7 +62,7 @@ extension WorldJudge {
         }
     }
 
-    /// A chat is asked for three times at most where it is not known what became of it; being told to wait is no try.
+    /// A chat is asked for three times at most where the outcome is unknown; a rate limit is not an attempt.
     private mutating func judgeAsking(_ jobs: [WorldJob], _ index: Int, _ side: WorldSide, _ run: WorldRun) {
         guard plan.themes.isDisjoint(with: [.answers, .refusals, .foreign]) else { return }
         let others = plan.troubles.filter {

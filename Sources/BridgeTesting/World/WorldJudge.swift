@@ -10,7 +10,7 @@ struct WorldJudge {
     private(set) var violations: [String] = []
     /// When an answer was whole on the phone, by side and interaction.
     var wholeAt: [String: Instant] = [:]
-    /// When the process that lives was told of a Stop, by side and interaction; forgotten with a process that did not take it.
+    /// When the current process received a Stop, by side and interaction; forgotten with a process that did not take it.
     private var stopped: [String: Instant] = [:]
     private var lastLife = 0
     private var checked: Set<String> = []
@@ -50,7 +50,7 @@ struct WorldJudge {
         }
     }
 
-    /// The bridge was told that the person pressed Stop.
+    /// The bridge received the person's Stop.
     mutating func stopHeard(_ frame: [UInt8], _ index: Int, _ run: WorldRun) {
         for message in run.world.sides[index].sent where Self.names(frame, message.interaction) {
             let key = "\(index) \(message.interaction)"
@@ -139,12 +139,12 @@ struct WorldJudge {
         if open.isEmpty, pending.isEmpty { violation("side \(index) did not come to rest", run) }
     }
 
-    /// What the world did itself: a token that was taken away, a chat that was deleted.
+    /// The world's own doing: a revoked token, a deleted chat.
     private func isExplained(_ breach: Breach, _ index: Int, _ run: WorldRun) -> Bool {
         switch breach.code {
         case .revokedToken, .badToken: run.revoked.contains(index)
         case .rateLimited: run.world.life > 0
-        // A card whose end the relay refused for good stays open, and the bubble ends all the same.
+        // A card whose end the relay refused for good stays open, and the bubble still ends.
         case .endWithOpenTasks, .unknownTask: plan.mayBeRefused
         // What was never tried may be tried once, a day later.
         case .interactionExpired: plan.themes.contains(.sleep)
@@ -341,14 +341,14 @@ struct WorldJudge {
         return refusals.values.contains { $0 > 1 }
     }
 
-    /// What the agent tells cannot be had again: numbers that mean nothing, and questions that an early gateway has forgotten.
+    /// Lost frames cannot be recovered: numbers are meaningless, or an early gateway has forgotten its questions.
     private func isExact(_ message: WorldPlan.Message) -> Bool {
         if plan.themes.contains(.numbers) { return false }
         let isQuestion = message.script.kind == .approval || message.script.kind == .detached
         return !(plan.eras[message.side] == .e1 && isQuestion && losesAgent(message.side))
     }
 
-    /// An early gateway has no list of what it asked while the bridge was away (openclaw.md#others).
+    /// An early gateway has no list of approvals asked while the bridge was down (openclaw.md#others).
     private func losesAgent(_ side: Int) -> Bool {
         plan.troubles.contains { trouble in
             switch trouble.misfortune {

@@ -87,7 +87,7 @@ extension WorldPlan {
             let early = method == "requestApproval" ? .zero : at
             trouble(early, .call(Fault(.refused(status: drawn.status, code: drawn.code), method: method)))
         }
-        // The fault strikes when its call comes; the person brings a token later than that.
+        // The fault strikes at its call; the person supplies a token later than that.
         if code?.effect == .stops { trouble(.seconds(18), .anotherToken) }
     }
 }

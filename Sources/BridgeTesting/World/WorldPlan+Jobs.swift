@@ -13,7 +13,7 @@ package struct WorldJob: Sendable {
     package var side: Int
     /// What holds it is decided by another client of the agent, after so long.
     package var approvalTakes: Duration?
-    /// Another run could be meant by what a gateway tells that names none.
+    /// A frame of a gateway that names no run could mean another one.
     package var isDoubtful = false
 
     package var approval: String { "\(name)ap" }
@@ -60,7 +60,7 @@ extension WorldPlan {
             first.isDoubtful = true
             privately(0, first.at - moment(100...350))
         case 2:
-            // An early gateway tells no session, and the other job's name is not that of this one.
+            // An early gateway names no session, and the other job's name is not that of this one.
             first.isDoubtful = eras[side] != .e1
             trouble(first.at - moment(20...400), .jobStarts("tidy"))
             trouble(second.at - .milliseconds(300), .jobFinishes("tidy"))

@@ -79,8 +79,8 @@ extension WorldPlan {
         separateFollowUps()
     }
 
-    /// A follow-up's rows stand behind those of the next message, and only the newest gateways name the run in them: where they
-    /// are needed, after a loss, their run cannot be told (openclaw.md#disconnects).
+    /// A follow-up's rows follow those of the next message, and only the newest gateways name the run in them: where they
+    /// are needed, after a loss, their run is unknown (openclaw.md#disconnects).
     private mutating func separateFollowUps() {
         for index in messages.indices where eras[messages[index].side] != .e4 {
             let (side, chat) = (messages[index].side, messages[index].chat)

@@ -56,7 +56,7 @@ package struct WorldPlan: Sendable {
         case cutGateway(away: Duration)
         /// The link is cut when so many more frames have passed.
         case cutGatewayBehind(frames: Int, away: Duration)
-        /// The socket stands, and nothing passes.
+        /// The socket is up, and nothing passes.
         case deafGateway(Duration)
         case gatewayRestarts(down: Duration)
         case cutRelay
@@ -82,9 +82,9 @@ package struct WorldPlan: Sendable {
         case leavesJobChat(archives: Bool)
         /// The token is revoked; a new one is there after a while.
         case revokes(reloadAfter: Duration)
-        /// The person pairs anew.
+        /// The person pairs again.
         case anotherToken
-        /// The agent turns the bridge away until its owner has approved it.
+        /// The agent refuses the bridge until its owner has approved it.
         case pairing(Duration)
         /// Numbers in frames are replaced by those at the ends of what a number can be.
         case distortsNumbers(Duration)

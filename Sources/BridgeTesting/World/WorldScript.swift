@@ -86,7 +86,7 @@ package struct WorldScript: Sendable {
         segments.append("")
     }
 
-    /// In bytes, with room for what stands around it in its call.
+    /// In bytes, with room for the rest of its call.
     static let longestOutput = 41_000
 
     /// Calls of tools with much to say, before all else.
@@ -101,9 +101,9 @@ package struct WorldScript: Sendable {
         script.steps = steps + script.steps
     }
 
-    // MARK: What must come of it
+    // MARK: The expected outcome
 
-    /// An early gateway tells one message of a run at a time (openclaw.md#chat, E1); a detached approval ends a run, and what
+    /// An early gateway sends one message of a run at a time (openclaw.md#chat, E1); a detached approval ends a run, and what
     /// follows is another one.
     package func text(_ era: GatewayEra) -> String {
         let joint = era == .e1 ? "\n\n" : ""
@@ -115,7 +115,7 @@ package struct WorldScript: Sendable {
     /// Its words, in order, each of them once; what was said when it waited is among them.
     package func words(_ era: GatewayEra) -> [String] { Self.words(of: name, in: text(era)) }
 
-    /// The words of a message that stand in a text.
+    /// The words of a message that occur in a text.
     static func words(of name: String, in text: String) -> [String] {
         text.split { !$0.isLetter && !$0.isNumber }.filter { $0.hasPrefix(name + "w") }.map(String.init)
     }

@@ -19,7 +19,7 @@ package struct WorldNetwork {
     package var fate: ((inout SeededGenerator) -> CallFate)?
     /// Until then connections to the gateway are refused.
     package var gatewayAwayUntil = Instant.zero
-    /// Until then frames to and from the gateway stay where they are: the socket stands, and nothing passes.
+    /// Until then frames to and from the gateway are held: the socket is up, and nothing passes.
     package var gatewayDeafUntil = Instant.zero
     package var relayAwayUntil = Instant.zero
     /// After so many frames the link is cut, once; those under way are lost.
@@ -138,7 +138,7 @@ extension WorldSide {
         relayPeers[socket] = peer
         link.onSend = { [self] frame in
             time.after(.milliseconds(1)) { [self] in
-                // What had left a process that died arrives all the same, if its socket still stands.
+                // Frames sent before the process died still arrive, if its socket is still up.
                 guard relayPeers[socket] != nil, countRelayFrame(socket) else { return }
                 note("bridge -> relay ", frame)
                 relay.textReceived(frame, on: socket, at: moment)

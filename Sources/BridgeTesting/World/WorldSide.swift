@@ -73,7 +73,7 @@ package final class WorldSide: @unchecked Sendable {
     /// Without one, early gateways give no rights.
     package var hasDevice = true
     package var token = RelayOptions().bridgeToken
-    /// All that the agent's link told.
+    /// All observations of the agent's link.
     package private(set) var observations: [Observation] = []
     /// Traces everything that passes, for debugging one seed.
     package var trace: ((String) -> Void)?

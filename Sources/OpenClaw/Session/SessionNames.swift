@@ -6,7 +6,7 @@ package struct SessionNames {
     private static let limit = 1_000
 
     /// The session that answers in a chat of the phone's: the canonical form (openclaw.md#session-keys), which is lower case, so a
-    /// hash keeps apart what case alone tells apart.
+    /// hash separates names that differ in case alone.
     package static func session(of chat: SessionID) -> AgentSession {
         let lower = chat.text.lowercased()
         let tail = lower == chat.text ? "" : "-" + StableHash.text(of: chat.text, length: 8)

@@ -68,7 +68,7 @@ struct DemoCommand {
         var settings = RelaySimulator.Settings()
         settings.relay.hasBridgeInside = !hasAgent
         if hasAgent {
-            // The prescribed tokens are known to everybody, and another user of this machine who finds the port could write to
+            // The prescribed tokens are public, and another user of this machine who finds the port could write to
             // the agent with them, or approve what it asks.
             var random = SystemRandomNumberGenerator()
             settings.relay = settings.relay.withSecretTokens(using: &random)
@@ -90,7 +90,7 @@ struct DemoCommand {
         output.line("the phone page:  \(simulator.phoneURL)")
         if hasAgent { output.line("open it yourself, and show it to nobody: its address is the key to the agent") }
         output.line("you tap Allow there, and what you write there starts another run; Ctrl-C ends it\n")
-        // Everybody on this machine sees the arguments of a program, and so the secret in the address.
+        // Every user of this machine sees the arguments of a program, and so the secret in the address.
         guard isTerminal, !hasAgent else { return }
         _ = Browser(environment: environment.environment).open(simulator.phoneURL)
     }

@@ -28,7 +28,7 @@ final class DemoPlay: ReplayUser {
     private let clock = SystemClock()
     private let state: Locked<State>
 
-    /// How long the page has to be away until the demo decides by itself: longer than a reload takes.
+    /// How long the page must be disconnected before the demo decides by itself: longer than a reload takes.
     private static let patience = Duration.seconds(15)
 
     init(

@@ -139,7 +139,7 @@ struct JournalCommand {
     }
 
     private func clean(_ directory: String) throws {
-        // Tells that there is nothing to clean before a lock is made beside it.
+        // Reports that there is nothing to clean before a lock file is created.
         _ = try JournalReader(directory: directory)
         let now = SystemClock().wallMilliseconds
         let lock = try InstanceLock(directory: directory)

@@ -3,7 +3,7 @@ import BridgeModel
 import BridgeService
 import Commands
 
-/// SIGHUP: the configuration is read anew, and taken whole or not at all. Everything is read and judged before anything changes.
+/// SIGHUP: the configuration is reloaded, whole or not at all. Everything is read and judged before anything changes.
 struct ReloadCommand {
     private let command: ParsedCommand
     private let output: Output

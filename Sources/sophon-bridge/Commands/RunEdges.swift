@@ -48,7 +48,7 @@ final class RunEdges {
         for client in clients { client.close() }
     }
 
-    /// One without a token is told, and waits for one beside the others; where none has one, that is the end.
+    /// One without a token is reported, and waits for one beside the others; if none has one, the program ends.
     func connections(_ tell: @escaping @Sendable (LiveEvent) -> Void) throws -> [LiveConnection] {
         let configured = loaded.configuration.connections
         let tokens = configured.map { connection in

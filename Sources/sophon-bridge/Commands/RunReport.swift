@@ -5,7 +5,7 @@ import Commands
 import Links
 import Locking
 
-/// What a running bridge tells: events for programs on standard output, and the log.
+/// The output of a running bridge: events for programs on standard output, and the log.
 final class RunReport: Sendable {
     private struct State {
         /// Connections that the relay will have nothing more from.

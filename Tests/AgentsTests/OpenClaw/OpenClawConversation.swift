@@ -15,7 +15,7 @@ struct MirrorSigner: Signer {
     func sign(_ text: [UInt8]) -> [UInt8] { text.reversed() }
 }
 
-/// The gateways of four eras, as far as a session can tell them apart (openclaw.md#eras).
+/// The gateways of four eras, as far as a session can distinguish them (openclaw.md#eras).
 enum Era: CaseIterable {
     case e1, e2, e3, e4
 
@@ -273,7 +273,7 @@ final class OpenClawConversation {
 
     var notes: [Note] { orders.compactMap { if case .note(let note) = $0 { note } else { nil } } }
 
-    /// Why the link is away, where a person can do something.
+    /// Why the link is down, where a person can help.
     var trouble: OpenClawSession.Trouble? {
         notes.compactMap { if case .waiting(_, _, let trouble) = $0 { trouble } else { nil } }.last
     }

@@ -139,7 +139,7 @@ struct OppiDecoderTests {
         _ = hears("agent_start")
         #expect(
             hears("session_ended", #""reason":"terminated""#) == [#"oppi-s-2 s failed agentGone "terminated""#])
-        // The numbers begin anew with the next activation.
+        // The numbers restart with the next activation.
         sequence = 0
         #expect(hears("agent_start") == ["oppi-s-3 s started"])
     }

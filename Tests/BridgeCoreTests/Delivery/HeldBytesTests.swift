@@ -46,7 +46,7 @@ struct HeldBytesTests {
                 #expect(delivery.heldBytes <= 1 << 20 + 100_000 || call > 20)
             }
         }
-        // Each card is still told, with a mark where its payload had to go; what is left is 120 short cards a lane.
+        // Each card is still sent, with a mark where its payload was cut; 120 short cards a lane remain.
         #expect(delivery.heldBytes < 6 << 20)
         for lane in 0..<30 {
             let posts = Self.waiting(delivery, lane)
@@ -107,7 +107,7 @@ struct HeldBytesTests {
                 open.call, with: RelayAnswer(.delivered(RelayReceipt(message: MessageID("msg_\(number)")))),
                 at: Self.now, using: &random)
         }
-        // The bucket lends one call, which the first lane has: the second stands in line behind it.
+        // The bucket lends one call, which the first lane has: the second queues behind it.
         for number in 0..<2 {
             delivery.post(
                 .taskProgress(TaskProgress(task: TaskID("t\(number)"), label: "l")), on: Self.turn(number), at: Self.now

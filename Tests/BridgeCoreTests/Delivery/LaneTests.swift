@@ -22,7 +22,7 @@ struct LaneTests {
         #expect(!second.isFollowed)
         let none = lane.delivery.callAhead(behind: first.call)
         #expect(none == nil)
-        // A repeat is made anew, from the same call.
+        // A retry is encoded again, from the same call.
         lane.lose(second)
         let again = try lane.nextCall()
         #expect(again.payload == second.payload)

@@ -87,7 +87,7 @@ struct UnsavedCallTests {
         #expect(try lane.nextCall().name == .end)
     }
 
-    /// What the turn is told; the log is told besides.
+    /// The report to the turn; the log gets its own.
     private func takenKey(_ attempt: CallAttempt, _ lane: inout LaneConversation) -> [PostReport] {
         let reports = lane.delivery.couldNotSave(attempt.call, keyIsTaken: true, at: lane.now)
         #expect(reports.last == .note(DeliveryNote(code: .idempotencyConflict), Self.turn, attempt.name))

@@ -8,7 +8,7 @@ import Testing
 struct StoredTurnTests {
     /// What is not kept on purpose.
     private static let notKept = [
-        // The settings are those of the process; what was streamed stands in the deltas.
+        // The settings are those of the process; what was streamed is in the deltas.
         ".settings", ".text.newest", ".preview.streamed", ".preview.held",
         // Running output is shown already.
         ".output",
@@ -67,7 +67,7 @@ struct StoredTurnTests {
             StoredFields.unchanged(Full.usage, Usage(inputTokens: 0, outputTokens: 0)),
             StoredFields.unchanged(Full.lane, LaneRecord(address: Full.nowhere, message: nil, epoch: 0)),
         ] {
-            // `finished` is told by where a call stands, `newest`, `streamed`, `held` and `output` are not kept.
+            // `finished` follows from a call's place, `newest`, `streamed`, `held` and `output` are not kept.
             let unset = same.filter { !["finished", "newest", "streamed", "held", "output"].contains($0) }
             #expect(unset.isEmpty, "a new field: set it in Full, and add it to its stored form")
         }

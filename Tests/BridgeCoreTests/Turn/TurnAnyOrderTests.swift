@@ -4,7 +4,7 @@ import Testing
 
 @testable import BridgeCore
 
-/// Anything may happen at any time: what must hold all the same.
+/// Any event at any time: the invariants must hold.
 @Suite("A turn under any order of events")
 struct TurnAnyOrderTests {
     @Test("keeps its promises, and closes once time moves on", arguments: UInt64(1)...2_000)
@@ -51,7 +51,7 @@ struct Disorder {
     private var resolved: [ApprovalID: ApprovalDecision] = [:]
     private var approvedByPerson: Set<ApprovalID> = []
     private var handedOver = 0
-    /// The whole text as the one snapshot bus told it; nil once the bus has told it in another way.
+    /// The whole text as the one snapshot bus sent it; nil once the bus has sent it in another form.
     private var said: String? = ""
 
     /// Posts that the relay has not answered, in order, as a lane has them.

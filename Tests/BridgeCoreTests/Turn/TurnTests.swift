@@ -98,7 +98,7 @@ struct TurnTests {
         #expect(turn.on(.text(.append("!"))) == [.post(.text("!"))])
     }
 
-    // MARK: The agent is away
+    // MARK: The agent is unreachable
 
     @Test("a message that was not sent waits two minutes, and is never sent later")
     func neverSent() {

@@ -124,7 +124,7 @@ final class LinkConversation {
         if asleep { tick() }
     }
 
-    /// The wall clock moves on while the other one stands still.
+    /// The wall clock moves on while the monotonic one stops.
     func standStill(_ seconds: Int64) {
         wall += seconds * 1_000
         tick()
