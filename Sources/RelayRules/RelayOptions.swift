@@ -78,6 +78,8 @@ package struct RelayOptions: Sendable, Hashable {
     /// Of the approvals that are decided so many are kept, the newest.
     package var approvalLimit = 1_000
     package var memoryLimit = 1_000
+    /// Of phones, those that were revoked among them.
+    package var deviceLimit = 256
     package var announcedFileLimit = 10_000
     /// How many bridge calls are kept for watchers.
     package var callLogLimit = 0

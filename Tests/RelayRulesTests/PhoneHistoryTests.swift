@@ -21,11 +21,11 @@ import Testing
             running.contains(
                 #""status_label":"df","args":{"command":"df -h"},"progress_percent":50,"partial_result":"half"}"#))
         _ = desk.asBridge("finishTask", #"{\#(task),"status":"failed","error":"no disk"}"#)
-        _ = desk.asBridge("createTask", #"{\#(names),"task_id":"t2","kind":"read","args_ct":"AAAA"}"#)
+        _ = desk.asBridge("createTask", #"{\#(names),"task_id":"t2","kind":"read","args_ct":"AA=="}"#)
         let text = desk.asUser("GET", "sessions/\(session)/messages").text
         #expect(text.contains(#""error":"no disk","status":"failed"}"#))
         #expect(text.contains(#""kind":"read","interaction_id":"#))
-        #expect(text.contains(#""args_ct":"AAAA"}"#))
+        #expect(text.contains(#""args_ct":"AA=="}"#))
     }
 
     @Test func attachmentsAndRepliesOfBothSidesAreShownAndKept() throws {

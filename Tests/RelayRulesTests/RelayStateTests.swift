@@ -10,6 +10,7 @@ import Testing
         var sessions: [String] = []
         var turns: [(session: String, interaction: String)] = []
         var messages: [String] = []
+        var devices: [String] = []
         var number = 0
 
         init(seed: UInt64) { random = SeededGenerator(seed: seed) }
@@ -35,7 +36,7 @@ import Testing
                     "createTask", #"{\#(names),"task_id":"t\#(few)","kind":"exec","args":{"a":[1,{"b":null}]}}"#)
             case 10:
                 return bridge(
-                    "updateTask", #"{\#(names),"task_id":"t\#(few)","progress_percent":7,"partial_result_ct":"AA"}"#)
+                    "updateTask", #"{\#(names),"task_id":"t\#(few)","progress_percent":7,"partial_result_ct":"AA=="}"#)
             case 11: return bridge("finishTask", #"{\#(names),"task_id":"t\#(few)","status":"completed","result":[1]}"#)
             case 12:
                 return bridge(
@@ -49,7 +50,13 @@ import Testing
         }
 
         private mutating func rare() -> RawRequest {
-            switch Int.random(in: 0..<10, using: &random) {
+            switch Int.random(in: 0..<13, using: &random) {
+            case 10: return user("POST", "devices", #"{"pubkey":"\#(key)","label":"p","platform":"ios"}"#)
+            case 11:
+                let body = #"{"recipients":[{"device_id":"\#(device)","wrapped_session_key":"x"}]}"#
+                return user("POST", "sessions/\(session)/recipients", body)
+            case 12:
+                return user(number % 3 == 0 ? "DELETE" : "GET", "devices/\(device)\(number % 3 == 0 ? "" : "/keys")")
             case 0: return user("DELETE", "sessions/\(session)")
             case 1: return user("POST", "sessions/\(session)/archive")
             case 2: return user("PATCH", "installations/inst_Simulator0000001", #"{"custom_emoji":"😀\u0000"}"#)
@@ -57,7 +64,7 @@ import Testing
             case 4:
                 return bridge(
                     "notifyToolFile",
-                    #"{"session_id":"\#(session)","tool":"edit","path_ct":"AA==","display_name_ct":"BB==","path_blind_idx":"0123456789012345678901"}"#
+                    #"{"session_id":"\#(session)","tool":"edit","path_ct":"AA==","display_name_ct":"AA==","path_blind_idx":"0123456789012345678901"}"#
                 )
             case 5: return raw("POST", "/v1/pairing/start", #"{"connector_type":"python"}"#, token: nil)
             case 6: return bridge("setMemory", #"{"entries":[{"key":"k\#(few)","value":{"deep":[[["x"]]]}}]}"#)
@@ -68,6 +75,8 @@ import Testing
         }
 
         private var few: Int { mutating get { Int.random(in: 0..<12, using: &random) } }
+        private var key: String { mutating get { String(repeating: "\(few % 10)c", count: 32) } }
+        private var device: String { mutating get { devices.randomElement(using: &random) ?? "dev_none" } }
         private var session: String { mutating get { sessions.randomElement(using: &random) ?? "ses_none" } }
         private var message: String { mutating get { messages.suffix(6).randomElement(using: &random) ?? "msg_none" } }
         private var names: String {
@@ -100,6 +109,9 @@ import Testing
                 turns.append((String(request.target.split(separator: "/")[3]), interaction))
             } else if request.target.hasSuffix("/sendMessage"), let message {
                 messages.append(message)
+            }
+            if request.target.hasSuffix("/devices"), let device = SocketDesk.value(of: "device_id", in: text) {
+                devices.append(device)
             }
         }
     }
@@ -141,7 +153,7 @@ import Testing
             "chats.interactions", "chats.taskPlaces", "chats.files", "approvals.approvals", "approvals.open",
             "approvals.settled", "phones.ring", "phones.next", "updates.updates", "updates.next",
             "updates.nextOfOtherNode", "sockets.last", "installation.isRevoked", "installation.names",
-            "installation.bridgeVersion", "installation.hadBridge", "installation.tokens", "installation.device",
+            "installation.bridgeVersion", "installation.hadBridge", "installation.tokens", "installation.devices",
             "installation.memory", "installation.pairings", "installation.toldStanding", "records.breaches",
             "records.warnings", "records.tally",
         ]

@@ -21,17 +21,10 @@ import Testing
         #expect(other.text.contains(#""pubkey_changed":true"#))
         #expect(SocketDesk.value(of: "device_id", in: other.text) == SocketDesk.value(of: "device_id", in: first.text))
         #expect(desk.relay.breaches.isEmpty)
-        #expect(desk.asBridge("devices", #"{"pubkey":"\#(Self.key.uppercased())","label":"m"}"#).status == 400)
-    }
-
-    @Test func recipientsBelongToASession() {
-        var (desk, session) = desk()
-        let body = #"{"recipients":[{"device_id":"d","wrapped_session_key":"AA=="}],"wrapped_by_device_id":"b"}"#
-        #expect(desk.asBridge("sessions/\(session)/recipients", body).status == 200)
-        #expect(desk.asBridge("sessions/ses_other/recipients", body).status == 404)
-        #expect(desk.asBridge("sessions/\(session)/recipients", #"{"recipients":[{}]}"#).status == 400)
-        #expect(desk.asBridge("sessions/\(session)/recipients", "{}").status == 400)
-        #expect(desk.asBridge("sessions/\(session)/else", body).status == 404)
+        for wrong in [Self.key.uppercased(), String(Self.key.dropLast()), ""] {
+            #expect(desk.asBridge("devices", #"{"pubkey":"\#(wrong)","label":"m"}"#).status == 400)
+        }
+        #expect(desk.asBridge("devices", #"{"pubkey":"\#(Self.key)"}"#).status == 400)
     }
 
     @Test func onlyAnAnnouncedFileCanBeViewedSealed() throws {
@@ -44,7 +37,7 @@ import Testing
         guard case .answered(let refusal) = refused else { Issue.record("not refused"); return }
         #expect(refusal.status == 403)
         let announcement =
-            #"{"session_id":"\#(session)","tool":"edit","path_ct":"AA==","display_name_ct":"BB==","#
+            #"{"session_id":"\#(session)","tool":"edit","path_ct":"AA==","display_name_ct":"AA==","#
             + #""path_blind_idx":"\#(Self.index)"}"#
         for _ in 0..<2 { #expect(desk.asBridge("notifyToolFile", announcement).status == 200) }
         _ = desk.relay.takeSocketInstructions()
@@ -80,7 +73,11 @@ import Testing
     @Test func anAnnouncementThatDoesNotFitIsRefused() {
         var (desk, session) = desk()
         let body =
-            #"{"session_id":"\#(session)","tool":"run","path_ct":"A","display_name_ct":"B","path_blind_idx":"short"}"#
-        #expect(desk.asBridge("notifyToolFile", body).status == 400)
+            #"{"session_id":"\#(session)","tool":"run","path_ct":"A","path_blind_idx":"short"}"#
+        let answer = desk.asBridge("notifyToolFile", body)
+        #expect(answer.status == 400)
+        for path in ["tool", "path_ct", "display_name_ct", "path_blind_idx"] {
+            #expect(answer.text.contains(#""path":"\#(path)""#), "\(path)")
+        }
     }
 }

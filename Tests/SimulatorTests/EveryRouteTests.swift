@@ -18,6 +18,8 @@ import WireTesting
             ("POST", "/v1/me/sessions", "{}"), ("GET", "\(own)/messages", nil),
             ("POST", "\(own)/send", #"{"text":"hi"}"#), ("POST", "\(own)/send", "{"), ("POST", "\(own)/stop", "{}"),
             ("PATCH", own, #"{"title":"Work"}"#), ("POST", "\(own)/archive", nil), ("POST", "\(own)/unarchive", nil),
+            ("GET", "/v1/me/devices", nil), ("POST", "/v1/me/devices", "{}"), ("DELETE", "/v1/me/devices/none", nil),
+            ("GET", "/v1/me/devices/none/keys", nil), ("POST", "\(own)/recipients", "{}"),
             ("GET", "\(own)/file?path=a", nil), ("GET", "/v1/me/models", nil), ("GET", "/v1/me/cron", nil),
             ("POST", "/v1/me/cron/run", "{}"), ("POST", "/v1/me/approvals/none", #"{"decision":"deny"}"#),
             ("POST", "/v1/me/pairing/claim", #"{"code":"NONE"}"#),

@@ -45,10 +45,10 @@ extension Relay {
     ) throws(Refusal) -> [UInt8] {
         let method = target.segments.dropFirst(2).joined(separator: "/")
         switch method {
-        case "devices": return try registerDevice(&fields)
+        case "devices": return try registerDevice(&fields, at: now)
         case "notifyToolFile": return try announceFile(&fields)
         case _ where method.hasPrefix("sessions/") && method.hasSuffix("/recipients") && target.segments.count == 5:
-            return try addRecipients(target.segments[3], &fields)
+            return try addRecipients(target.segments[3], &fields, at: now)
         case "sendMessage": return try sendMessage(&fields, body, at: now)
         case "sendMessageDelta": return try sendMessageDelta(&fields, body, at: now)
         case "sendMessageEnd": return try sendMessageEnd(&fields, root, body, at: now)

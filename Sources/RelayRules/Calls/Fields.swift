@@ -60,12 +60,12 @@ struct Fields {
     }
 
     /// The plain member or its sealed twin; never both (relay.md#bridge-rest-methods).
-    mutating func pair(_ name: String, required: Bool, atMost limit: Int = Fields.textLimit) -> Pair {
-        let plain = optional(name, atMost: limit)
-        let sealed = optional("\(name)_ct", atMost: limit)
-        if plain != nil, sealed != nil {
-            issues.append(FieldIssue(path: name, code: .custom, message: "\(name) and \(name)_ct exclude each other"))
-        }
+    /// What is judged is a bridge's: of the phone's any string is passed on, so that a tester can make a bridge hear it.
+    mutating func pair(_ name: String, required: Bool, isJudged: Bool = true) -> Pair {
+        let plain = optional(name, atMost: Fields.textLimit)
+        let twin = "\(name)_ct"
+        let sealed = isJudged ? envelope(twin, atMost: Fields.textLimit) : optional(twin, atMost: Fields.textLimit)
+        if plain != nil, sealed != nil { complainOfBoth(name, twin) }
         if required, root[name] == nil, root["\(name)_ct"] == nil {
             issues.append(FieldIssue(path: name, code: .invalidType, message: "required"))
         }
@@ -190,6 +190,12 @@ struct Pair: Hashable, Sendable {
 
     func write(_ name: String, to writer: inout JSONWriter) {
         writer.field(name, plain)
+        writer.field("\(name)_ct", sealed)
+    }
+
+    /// Where the plain form is JSON already.
+    func writeJSON(_ name: String, to writer: inout JSONWriter) {
+        writer.field(name, json: plain)
         writer.field("\(name)_ct", sealed)
     }
 }

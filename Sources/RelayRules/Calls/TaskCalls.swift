@@ -12,8 +12,7 @@ extension Relay {
         let (session, interaction, task) = taskAddress(&fields)
         let kind = fields.required("kind")
         let label = fields.pair("status_label", required: false)
-        let arguments = fields.json("args")
-        let sealed = fields.optional("args_ct", atMost: 2 * Fields.payloadLimit)
+        let arguments = fields.jsonPair("args")
         _ = fields.key(required: false)
         try fields.check()
         if let known = chats.place(ofTask: task, in: session) {
@@ -32,8 +31,8 @@ extension Relay {
         }
         chats.add(
             PhoneTask(
-                id: task, kind: kind, interaction: interaction, label: label.plain, arguments: arguments,
-                sealed: ["status_label_ct": label.sealed, "args_ct": sealed].compactMapValues { $0 }),
+                id: task, kind: kind, interaction: interaction, label: label.plain, arguments: arguments.plain,
+                sealed: ["status_label_ct": label.sealed, "args_ct": arguments.sealed].compactMapValues { $0 }),
             to: session, body: body)
         publish("task_created", at: now) { data in
             data.field("task_id", task)
@@ -41,8 +40,7 @@ extension Relay {
             data.field("interaction_id", interaction)
             data.field("kind", kind)
             label.write("status_label", to: &data)
-            data.field("args", json: arguments)
-            data.field("args_ct", sealed)
+            arguments.writeJSON("args", to: &data)
         }
         return Array("{}".utf8)
     }
@@ -58,8 +56,7 @@ extension Relay {
         let (session, interaction, task) = taskAddress(&fields)
         let label = fields.pair("status_label", required: false)
         let percent = fields.integer("progress_percent", 0...100)
-        let partial = fields.json("partial_result")
-        let sealed = fields.optional("partial_result_ct", atMost: 2 * Fields.payloadLimit)
+        let partial = fields.jsonPair("partial_result")
         let key = fields.key(required: false)
         try fields.check()
         if let known = try replay(key, "updateTask", body, at: now) { return known }
@@ -72,9 +69,9 @@ extension Relay {
         }
         chats.change(place) { known in
             known.label = label.plain ?? known.label
-            known.partialResult = partial ?? known.partialResult
+            known.partialResult = partial.plain ?? known.partialResult
             known.percent = percent ?? known.percent
-            known.keepSealed(["status_label_ct": label.sealed, "partial_result_ct": sealed])
+            known.keepSealed(["status_label_ct": label.sealed, "partial_result_ct": partial.sealed])
         }
         publish("task_progress", at: now) { data in
             data.field("task_id", task)
@@ -82,8 +79,7 @@ extension Relay {
             data.field("interaction_id", interaction)
             label.write("status_label", to: &data)
             if let percent { data.field("progress_percent", Int64(percent)) }
-            data.field("partial_result", json: partial)
-            data.field("partial_result_ct", sealed)
+            partial.writeJSON("partial_result", to: &data)
         }
         remember(key, "updateTask", body, Array("{}".utf8), at: now)
         return Array("{}".utf8)
@@ -95,8 +91,7 @@ extension Relay {
         let status = fields.enumeration("status", ["completed", "failed", "cancelled"], required: true)
         let label = fields.pair("status_label", required: false)
         let error = fields.pair("error", required: false)
-        let result = fields.json("result")
-        let sealed = fields.optional("result_ct", atMost: 2 * Fields.payloadLimit)
+        let result = fields.jsonPair("result")
         _ = fields.key(required: false)
         try fields.check()
         try checkSession(session)
@@ -112,9 +107,9 @@ extension Relay {
         chats.finished(task, in: session, by: body)
         chats.change(place) { known in
             known.status = status
-            known.result = result
+            known.result = result.plain
             known.error = error.plain
-            known.keepSealed(["status_label_ct": label.sealed, "error_ct": error.sealed, "result_ct": sealed])
+            known.keepSealed(["status_label_ct": label.sealed, "error_ct": error.sealed, "result_ct": result.sealed])
             known.label = label.plain ?? known.label
         }
         publish("task_\(status ?? "completed")", at: now) { data in
@@ -124,11 +119,13 @@ extension Relay {
             data.field("name", name)
             label.write("status_label", to: &data)
             error.write("error", to: &data)
-            data.field("result", json: result)
-            data.field("result_ct", sealed)
+            result.writeJSON("result", to: &data)
         }
         return Array("{}".utf8)
     }
+
+    /// What `details_ct` stands for.
+    private static let sealedDetails = ["title", "message", "command", "host", "tool_call_id", "approval_slug"]
 
     mutating func requestApproval(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal)
         -> [UInt8]
@@ -139,7 +136,12 @@ extension Relay {
         let slug = fields.optional("approval_slug")
         let action = fields.required("action")
         let call = fields.optional("tool_call_id", atMost: 1_024)
-        let sealed = fields.optional("details_ct", atMost: 2 * Fields.payloadLimit)
+        let sealed = fields.envelope("details_ct", atMost: 2 * Fields.payloadLimit)
+        if sealed != nil {
+            for name in Self.sealedDetails where fields.member(name) != nil {
+                fields.complainOfBoth(name, "details_ct")
+            }
+        }
         let title = sealed == nil ? fields.required("title", atMost: 4_096) : nil
         let message = sealed == nil ? fields.optional("message", atMost: Fields.textLimit) : nil
         if sealed == nil, message?.isEmpty ?? true {

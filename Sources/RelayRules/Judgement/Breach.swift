@@ -16,8 +16,8 @@ package struct Breach: Sendable, Hashable {
 }
 
 package enum BreachCode: String, Sendable, Hashable, CaseIterable {
-    case malformedRequest, oversized, badKey, missingKey, tokenInURL, badToken, revokedToken
-    case unknownSession, unknownInteraction, unknownMessage, unknownTask, unknownRoute
+    case malformedRequest, malformedEnvelope, oversized, badKey, missingKey, tokenInURL, badToken, revokedToken
+    case unknownSession, unknownInteraction, unknownMessage, unknownTask, unknownDevice, unknownRoute
     case idempotencyConflict, messageFinalized, rateLimited, interactionExpired
     case secondPlaceholder, writeBeforeOpen, textMissingAtEnd, endWithOpenTasks
     case taskFinishedTwice, taskAfterEnd, taskUpdateAfterFinish, approvalAskedTwice, emptyApprovalMessage

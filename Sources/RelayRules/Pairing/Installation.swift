@@ -1,4 +1,4 @@
-/// The one installation of this relay: its tokens and pairings, its device and names, its memory, and what is known of its
+/// The one installation of this relay: its tokens and pairings, its devices and names, its memory, and what is known of its
 /// bridge.
 ///
 /// Invariants: no token is forgotten; a pairing that is claimed has a token of the installation; `toldStanding` is what the
@@ -17,8 +17,7 @@ struct Installation: Sendable {
     /// Whether a bridge was ever connected.
     private(set) var hadBridge = false
     private var tokens: [String: TokenStanding]
-    /// The bridge's own device, once it is registered.
-    private var device: (id: String, key: String)?
+    var devices = Devices()
     private var memory: [String: MemoryEntry] = [:]
     /// Oldest first.
     private var pairings: [Pairing] = []
@@ -54,14 +53,6 @@ struct Installation: Sendable {
         guard standing != toldStanding else { return false }
         toldStanding = standing
         return true
-    }
-
-    var deviceID: String? { device?.id }
-
-    /// Whether the key replaces another one.
-    mutating func register(device id: String, key: String) -> Bool {
-        defer { device = (id, key) }
-        return device.map { $0.key != key } ?? false
     }
 
     mutating func rename(displayName: String?) { names.displayName = displayName }
@@ -121,9 +112,9 @@ extension Installation {
             installation.field("had_bridge", hadBridge)
             installation.field("bridge_version", bridgeVersion)
             installation.field("told_standing", toldStanding.rawValue)
-            installation.field("device_id", device?.id)
-            installation.field("device_key", device?.key)
+            devices.writeBridge(to: &installation)
         }
+        devices.write(to: &state)
     }
 
     func writePairings(to state: inout JSONWriter) {
@@ -151,9 +142,8 @@ extension Installation {
         hadBridge = try installation.flag("had_bridge")
         bridgeVersion = try installation.optional("bridge_version")
         toldStanding = try installation.choice("told_standing")
-        if let id = try installation.optional("device_id"), let key = try installation.optional("device_key") {
-            device = (id, key)
-        }
+        try devices.restoreBridge(installation)
+        try devices.restore(state)
     }
 
     mutating func restorePairings(_ state: StateReader) throws(StateReader.Fault) {

@@ -3,6 +3,7 @@ extension Relay {
     mutating func forgetDeletedSessions(at now: Moment) {
         for session in chats.forgetDeleted(at: now, after: options.deletionGraceMilliseconds) {
             approvals.forget(session: session)
+            installation.devices.forget(session: session)
         }
     }
 }

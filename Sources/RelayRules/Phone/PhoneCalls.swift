@@ -33,6 +33,19 @@ extension Relay {
         userSends(UserDraft(text: text), session: wanted, at: now)
     }
 
+    /// The same with an envelope in base64, which may be anything, in a session that exists: its key has to be there first.
+    @discardableResult
+    package mutating func userSends(
+        sealedText: String, session: String, under interaction: String? = nil, at now: Moment
+    ) -> (session: String, interaction: String, message: String) {
+        userSends(UserDraft(sealedText: sealedText), session: session, under: interaction, at: now)
+    }
+
+    /// What `POST /v1/me/sessions` does.
+    package mutating func userStartsSession(title: String? = nil, at now: Moment) -> String {
+        startSession(title: title, model: nil, at: now)
+    }
+
     /// A second message under an interaction that is open, as relays send it that put a quick follow-up into the turn.
     package mutating func userSends(text: String, session: String, under interaction: String, at now: Moment) {
         userSends(UserDraft(text: text), session: session, under: interaction, at: now)

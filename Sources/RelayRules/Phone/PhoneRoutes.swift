@@ -31,6 +31,7 @@ extension Relay {
         case (_, "sessions", 2): return try sessionCall(try session(path[1]), request, at: now)
         case (_, "sessions", 3): return try sessionCall(try session(path[1]), path[2], request, at: now)
         case ("POST", "approvals", 2): return try decide(path[1], try Fields(body: request.body), at: now)
+        case (_, "devices", 1...): return try devicesCall(Array(path.dropFirst()), request, at: now)
         case ("POST", "pairing", 2) where path[1] == "claim":
             return try claimPairing(try Fields(body: request.body), at: now)
         case ("PATCH", "installations", 2):
@@ -41,7 +42,7 @@ extension Relay {
         }
     }
 
-    private static func notTaken(_ request: RawRequest) -> Refusal {
+    static func notTaken(_ request: RawRequest) -> Refusal {
         Refusal(status: 405, code: "method_not_allowed", message: "This address does not take \(request.method).")
     }
 
@@ -66,7 +67,8 @@ extension Relay {
             let model = fields.optional("model")
             let title = fields.nullable("title", atMost: 1_024)?.text
             try fields.check()
-            return startSession(title: title, model: model, at: now)
+            let id = startSession(title: title, model: model, at: now)
+            return JSONWriter.object { $0.field("session_id", id) }
         default: throw Self.notTaken(request)
         }
     }
@@ -107,6 +109,9 @@ extension Relay {
             let interaction = fields.optional("interaction_id")
             try fields.check()
             userStops(session: session.id, interaction: interaction, at: now)
+        case ("POST", "recipients"):
+            var fields = try Fields(body: request.body)
+            try take(try recipients(&fields, areJudged: false), for: session.id, breach: nil, at: now)
         case ("POST", "archive"): setArchived(session, true, at: now)
         case ("POST", "unarchive"): setArchived(session, false, at: now)
         default: throw Self.notTaken(request)
@@ -114,7 +119,7 @@ extension Relay {
         return Array("{}".utf8)
     }
 
-    private mutating func startSession(title: String?, model: String?, at now: Moment) -> [UInt8] {
+    mutating func startSession(title: String?, model: String?, at now: Moment) -> String {
         let id = openSession(source: nil, title: title, at: now)
         chats.choose(model: model, for: id)
         let (installation, user) = (options.installation, options.user)
@@ -123,7 +128,7 @@ extension Relay {
             payload.object("installation") { $0.field("id", installation) }
             payload.object("user") { $0.field("id", user) }
         }
-        return JSONWriter.object { $0.field("session_id", id) }
+        return id
     }
 
     private mutating func change(_ session: PhoneSession, _ body: Fields, at now: Moment) throws(Refusal) {
@@ -169,7 +174,7 @@ extension Relay {
 
     private static func draft(_ body: Fields, host: String) throws(Refusal) -> UserDraft {
         var body = body
-        let text = body.pair("text", required: false)
+        let text = body.pair("text", required: false, isJudged: false)
         let attachments = attachments(&body, host: host)
         let replyTo = body.nullable("reply_to", atMost: 256)?.text
         let level = body.nullable("thought_level", atMost: 64)?.text
