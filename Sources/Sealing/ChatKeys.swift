@@ -44,17 +44,21 @@ struct ChatKeys: Sendable {
     /// The devices that have the newest.
     var granted: Set<DeviceID>
     var change = Change.none
+    /// The chat is gone; its keys are here until its open turns have ended.
+    private(set) var isEnded = false
     /// Open turns, by the key they began with.
     private var uses: [KeyName: Int] = [:]
 
     init(
-        _ newest: Key, older: [Key] = [], past: [KeyName] = [], number: Int, isOurs: Bool, granted: Set<DeviceID>
+        _ newest: Key, older: [Key] = [], past: [KeyName] = [], number: Int, isOurs: Bool, isEnded: Bool = false,
+        granted: Set<DeviceID>
     ) {
         self.newest = newest
         self.older = older
         self.past = past
         self.number = number
         self.isOurs = isOurs
+        self.isEnded = isEnded
         self.granted = granted
     }
 
@@ -88,6 +92,8 @@ struct ChatKeys: Sendable {
         newest = key
         forgetUnused()
     }
+
+    mutating func end() { isEnded = true }
 
     mutating func turnBegan(under name: KeyName) { uses[name, default: 0] += 1 }
 

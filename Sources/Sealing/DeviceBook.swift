@@ -9,7 +9,23 @@ package struct DeviceBook: Sendable {
         case pinned
         /// Waits for the person.
         case held
+        /// By the relay.
         case revoked
+        /// The person has said no. It stays so, whatever is announced, until they say yes.
+        case refused
+    }
+
+    /// What becomes of devices that are announced late: the configuration's `devices`.
+    package enum Trust: String, Hashable, Sendable, CaseIterable { case pin, trust }
+
+    /// What came of a person's word about a device.
+    package enum ChosenAction: Hashable, Sendable {
+        case done
+        /// It was so already.
+        case nothing
+        case unknownDevice
+        /// It has another public key than the one that the person saw.
+        case otherKey
     }
 
     package struct Device: Hashable, Sendable {
@@ -18,16 +34,19 @@ package struct DeviceBook: Sendable {
         package var label: String?
         package var platform: String?
         package var standing: Standing
+        /// The phone has been told that it is held.
+        var isTold: Bool
 
         package init(
             id: DeviceID, publicKey: [UInt8], label: String? = nil, platform: String? = nil,
-            standing: Standing = .held
+            standing: Standing = .held, isTold: Bool = false
         ) {
             self.id = id
             self.publicKey = publicKey
             self.label = label
             self.platform = platform
             self.standing = standing
+            self.isTold = isTold
         }
     }
 
@@ -54,13 +73,18 @@ package struct DeviceBook: Sendable {
     /// Every device is pinned: the configuration's `"devices": "trust"`.
     var trustsAll = false
 
-    init(_ devices: [Device] = [], hasPinned: Bool = false, pairedAt: Int64? = nil) {
+    init(_ devices: [Device] = [], hasPinned: Bool = false, pairedAt: Int64? = nil, trustsAll: Bool = false) {
         self.devices = Dictionary(devices.map { ($0.id, $0) }) { _, last in last }
         self.hasPinned = hasPinned
         self.pairedAt = pairedAt
+        self.trustsAll = trustsAll
     }
 
-    var pinned: [Device] { devices.values.filter { $0.standing == .pinned }.sorted { $0.id < $1.id } }
+    var pinned: [Device] { devices(.pinned) }
+
+    package func devices(_ standing: Standing) -> [Device] {
+        devices.values.filter { $0.standing == standing }.sorted { $0.id < $1.id }
+    }
 
     mutating func announced(_ device: Device, wall: Int64) -> AnnouncedAction {
         var device = device
@@ -68,13 +92,13 @@ package struct DeviceBook: Sendable {
         guard device.platform != "bridge" else { return .nothing }
         if let known = devices[device.id] {
             guard known.publicKey == device.publicKey else {
-                device.standing = trustsAll ? .pinned : .held
+                device.standing = known.standing == .refused ? .refused : trustsAll ? .pinned : .held
                 devices[device.id] = device
                 return .changedKey
             }
             // Back after it was revoked: as if it were new.
             guard known.standing == .revoked else { return .nothing }
-        } else if devices.count >= Self.limit {
+        } else if !makeRoom() {
             return .tooMany
         }
         let isPinned = trustsAll || !hasPinned || isPairing(wall)
@@ -87,15 +111,31 @@ package struct DeviceBook: Sendable {
     /// Whether it was pinned until now.
     mutating func revoked(_ id: DeviceID) -> Bool {
         guard let standing = devices[id]?.standing else { return false }
-        devices[id]?.standing = .revoked
+        if standing != .refused { devices[id]?.standing = .revoked }
         return standing == .pinned
     }
 
-    /// The person says so. False: there is no such device, or it may already.
-    mutating func allow(_ id: DeviceID) -> Bool {
-        guard let standing = devices[id]?.standing, standing != .pinned else { return false }
-        devices[id]?.standing = .pinned
-        hasPinned = true
+    /// The person says so. `key`: the public key that they saw; nil: any.
+    mutating func choose(_ standing: Standing, for id: DeviceID, key: [UInt8]?) -> ChosenAction {
+        guard let known = devices[id] else { return .unknownDevice }
+        guard key == nil || key == known.publicKey else { return .otherKey }
+        guard known.standing != standing else { return .nothing }
+        devices[id]?.standing = standing
+        if standing == .pinned { hasPinned = true }
+        return .done
+    }
+
+    mutating func told(_ id: DeviceID, key: [UInt8]) {
+        if devices[id]?.publicKey == key { devices[id]?.isTold = true }
+    }
+
+    /// The installation is gone. What comes later is not pinned by itself.
+    mutating func forgetDevices() { devices = [:] }
+
+    private mutating func makeRoom() -> Bool {
+        if devices.count < Self.limit { return true }
+        guard let revoked = devices(.revoked).first else { return false }
+        devices[revoked.id] = nil
         return true
     }
 

@@ -19,13 +19,20 @@ struct GrantQueue: Sendable {
     private var pause = Self.firstPause
     private var number = 0
     /// Refused for good: not again on this link.
-    private var refused: Set<SessionID> = []
+    private var refused: Set<Recipient> = []
+    /// A call for several devices was refused for one of them at least: each gets a call of its own.
+    private var apart: Set<SessionID> = []
+
+    struct Recipient: Hashable {
+        var session: SessionID
+        var device: DeviceID
+    }
 
     mutating func linkUp() {
         isUp = true
         retryAt = nil
         pause = Self.firstPause
-        refused = []
+        (refused, apart) = ([], [])
     }
 
     mutating func linkDown() {
@@ -38,8 +45,18 @@ struct GrantQueue: Sendable {
         isUp && underWay.count < Self.limit && (retryAt.map { $0 <= now } ?? true)
     }
 
-    func mayGrant(_ session: SessionID) -> Bool {
-        !refused.contains(session) && !underWay.values.contains { $0.session == session }
+    func isUnderWay(_ session: SessionID) -> Bool { underWay.values.contains { $0.session == session } }
+
+    /// Of those that lack the key.
+    func owed(_ devices: some Sequence<DeviceBook.Device>, _ session: SessionID) -> [DeviceBook.Device] {
+        let owed = devices.filter { !refused.contains(Recipient(session: session, device: $0.id)) }
+        return apart.contains(session) ? Array(owed.prefix(1)) : owed
+    }
+
+    /// What is under way is for devices or chats that are no more.
+    mutating func forget() {
+        underWay = [:]
+        (refused, apart) = ([], [])
     }
 
     mutating func began(_ grant: UnderWay) -> Int {
@@ -59,37 +76,51 @@ struct GrantQueue: Sendable {
         pause = min(pause * 2, Self.longestPause)
     }
 
-    mutating func refused(_ session: SessionID) { refused.insert(session) }
+    /// The device that gets nothing; nil: it is not known yet which.
+    mutating func refused(_ devices: [DeviceID], _ session: SessionID) -> DeviceID? {
+        guard devices.count == 1, let device = devices.first else {
+            apart.insert(session)
+            return nil
+        }
+        refused.insert(Recipient(session: session, device: device))
+        return device
+    }
 }
 
 extension KeyRing {
-    /// Chats of which some pinned device lacks the newest key, the oldest first.
-    private var owing: [SessionID] {
-        let pinned = Set(book.pinned.map(\.id))
-        guard !pinned.isEmpty else { return [] }
-        return chats.filter { session, chat in
-            has(chat.newest.revision) && !pinned.isSubset(of: chat.granted) && grants.mayGrant(session)
-        }.sorted { $0.value.number < $1.value.number }.map(\.key)
+    /// Those that lack the chat's newest key and can be given it.
+    private func owed(_ session: SessionID) -> [DeviceBook.Device] {
+        guard let chat = chats[session], !chat.isEnded, has(chat.newest.revision) else { return [] }
+        return grants.owed(book.pinned.lazy.filter { !chat.granted.contains($0.id) }, session)
+    }
+
+    /// Of a chat of our own: each pinned device that can have its key has it, and one does.
+    package func isGranted(_ session: SessionID) -> Bool {
+        guard let chat = chats[session], !chat.isEnded, has(chat.newest.revision) else { return false }
+        return book.pinned.contains { chat.granted.contains($0.id) } && owed(session).isEmpty
     }
 
     mutating func grantOwed(at now: Instant, using random: some SecretRandom) {
-        guard grants.mayBegin(at: now) else { return }
+        guard grants.mayBegin(at: now), !book.pinned.isEmpty else { return }
+        // The oldest chat first.
+        let owing = chats.filter { !grants.isUnderWay($0.key) && !owed($0.key).isEmpty }
+            .sorted { $0.value.number < $1.value.number }.map(\.key)
         for session in owing {
             guard grants.mayBegin(at: now) else { return }
             guard let chat = chats[session] else { continue }
             var recipients: [KeyGrant.Recipient] = []
-            for device in book.pinned where !chat.granted.contains(device.id) {
-                // Such a key was refused when the device was announced; a file may have been written by hand.
+            for device in owed(session) {
                 guard
                     let box = try? SealedBox.seal(
                         chat.newest.secret, for: device.publicKey, library: library, random: random)
-                else { continue }
+                else {
+                    // Such a key was refused when the device was announced; a file may have been written by hand.
+                    _ = grants.refused([device.id], session)
+                    continue
+                }
                 recipients.append(.init(device: device.id, wrappedKey: Base64.encode(box)))
             }
-            guard !recipients.isEmpty else {
-                grants.refused(session)
-                continue
-            }
+            guard !recipients.isEmpty else { continue }
             let number = grants.began(.init(session: session, devices: recipients.map(\.device), key: chat.newest.name))
             order(.grant(KeyGrant(number: number, session: session, recipients: recipients, wrappedBy: deviceID)))
         }
@@ -110,8 +141,12 @@ extension KeyRing {
                 changedSlightly(at: now)
             }
         case .later(let told): grants.failed(told, at: now)
-        case .refused: grants.refused(grant.session)
+        case .refused:
+            if let device = grants.refused(grant.devices, grant.session) {
+                order(.tell(.grantRefused(grant.session, device)))
+            }
         }
+        if chats[grant.session]?.isOurs == true, isGranted(grant.session) { order(.chatGranted(grant.session)) }
         grantOwed(at: now, using: random)
     }
 }

@@ -13,37 +13,47 @@ package struct KeyRing: Sendable {
     /// No installation has as many chats; beyond it a relay could fill the memory.
     package static let chatLimit = 10_000
 
-    private let secret: SecretKey
-    /// 64 hexadecimal digits.
-    package let publicKey: String
+    private(set) var identity: DeviceIdentity
     let library: any SealingLibrary
     var registration: Registration
     package internal(set) var book: DeviceBook
     var chats: [SessionID: ChatKeys]
+    var ended: EndedChats
     /// Some chat had a key at some time: what the bridge makes by itself is sealed from then on.
-    package private(set) var hasHeldKey: Bool
+    package internal(set) var hasHeldKey: Bool
+    /// Whose devices and chats these are; nil: the token does not say.
+    private(set) var installation: String?
     var grants = GrantQueue()
-    private var saves = SaveLedger()
+    private(set) var saves = SaveLedger()
     private var nextNumber: Int
     private var ready: [(revision: Int, session: SessionID, key: KeyName)] = []
     private var orders: [KeyRingOrder] = []
 
-    /// `pairedAt`, in milliseconds since 1970, where nothing is stored yet.
+    /// `pairedAt`: in milliseconds since 1970; nil: not known. What is stored of another installation than this one is not
+    /// taken up, and goes from the files with the first save.
     package init(
         device secret: SecretKey, stored: StoredKeyRing = StoredKeyRing(), pairedAt: Int64? = nil,
-        trustsAllDevices: Bool = false, library: any SealingLibrary
+        installation: String? = nil, trustsAllDevices: Bool = false, library: any SealingLibrary
     ) throws(StoredKeyRingFault) {
-        self.secret = secret
         self.library = library
-        publicKey = Hexadecimal.text(library.publicKey(of: secret))
-        book = try stored.book()
+        identity = DeviceIdentity(secret, library: library)
+        // Read also where it is not taken up: a damaged file is told, and not replaced.
+        let (storedBook, storedChats) = (try stored.book(), try stored.chats(library))
+        let isOurs = stored.isOf(installation)
+        book = isOurs ? storedBook : DeviceBook()
         book.trustsAll = trustsAllDevices
-        book.pairedAt = book.pairedAt ?? pairedAt
-        chats = try stored.chats(library)
-        registration = Registration(deviceID: stored.devices?.deviceID.map { DeviceID($0) })
-        hasHeldKey = stored.devices?.hasHeldKey ?? !chats.isEmpty
-        nextNumber = (chats.values.map(\.number).max() ?? -1) &+ 1
+        book.pairedAt = pairedAt ?? book.pairedAt
+        chats = isOurs ? storedChats : [:]
+        ended = EndedChats(isOurs ? stored.devices?.ended ?? [] : [])
+        registration = Registration(deviceID: isOurs ? stored.devices?.deviceID.map { DeviceID($0) } : nil)
+        hasHeldKey = isOurs && (stored.devices?.hasHeldKey ?? !storedChats.isEmpty)
+        self.installation = installation ?? stored.devices?.installation
+        nextNumber = (storedChats.values.map(\.number).max() ?? -1) &+ 1
+        if !isOurs { saves.changed() }
     }
+
+    /// 64 hexadecimal digits.
+    package var publicKey: String { identity.publicKey }
 
     package mutating func takeOrders() -> [KeyRingOrder] {
         defer { orders = [] }
@@ -60,11 +70,12 @@ package struct KeyRing: Sendable {
     // MARK: What the turns ask
 
     /// Whether the chat has or had a key: its turns are sealed.
-    package func isSealed(_ session: SessionID) -> Bool { chats[session] != nil }
+    package func isSealed(_ session: SessionID) -> Bool { chats[session] != nil || ended.contains(session) }
 
     /// The key that a turn of this chat begins with. Nil: there is none that may be used yet.
     package func keyName(for session: SessionID) -> KeyName? {
-        chats[session].flatMap { saves.has($0.newest.revision) ? $0.newest.name : nil }
+        guard let chat = chats[session], !chat.isEnded, saves.has(chat.newest.revision) else { return nil }
+        return chat.newest.name
     }
 
     /// Nil: the key is not there any more, or not on the disk yet.
@@ -75,7 +86,7 @@ package struct KeyRing: Sendable {
 
     /// What the user wrote, from its field in the update.
     package func open(_ sealed: String, in session: SessionID, mayBeEmpty: Bool) -> OpenedMessage {
-        guard let chat = chats[session], saves.has(chat.newest.revision) else { return .waitsForKey }
+        guard let chat = chats[session], !chat.isEnded, saves.has(chat.newest.revision) else { return .waitsForKey }
         var failure = SealingError.notAuthentic
         for key in chat.all {
             let sealer = SessionSealer(session, key: key.secret, library: library)
@@ -94,14 +105,20 @@ package struct KeyRing: Sendable {
     }
 
     package mutating func turnEnded(in session: SessionID, under key: KeyName, at now: Instant) {
-        if chats[session]?.turnEnded(under: key) == true { changed(at: now) }
+        let isForgotten = chats[session]?.turnEnded(under: key) == true
+        if forgetEnded(session) || isForgotten { changed(at: now) }
     }
 
     /// After a start, when every turn that is still open has said so by `turnBegan`.
-    package mutating func restored(at now: Instant) {
+    package mutating func restored(at now: Instant, using random: some SecretRandom) {
         var isChanged = false
-        for session in chats.keys where chats[session]?.forgetUnused() == true { isChanged = true }
-        if isChanged { changed(at: now) }
+        for session in chats.keys {
+            let isForgotten = chats[session]?.forgetUnused() == true
+            if forgetEnded(session) || isForgotten { isChanged = true }
+        }
+        if book.trustsAll, pinHeld() { isChanged = true }
+        if isChanged { changed(at: now) } else { saveIfIdle(at: now) }
+        grantOwed(at: now, using: random)
     }
 
     // MARK: Chats
@@ -109,13 +126,14 @@ package struct KeyRing: Sendable {
     package mutating func keyGranted(
         _ session: SessionID, for device: DeviceID, wrapped: String, _ update: UpdateID, wall: Int64, at now: Instant
     ) {
-        // Until the relay has said what this bridge is called, whatever can be opened was meant for it.
-        if let ours = deviceID, device != ours { return order(.acknowledge(update)) }
+        // Until the relay has said on this link what this bridge is called, whatever can be opened was meant for it: it may
+        // have another name by now.
+        if registration.isCertain, device != deviceID { return order(.acknowledge(update)) }
         let secret: SecretKey
         do {
             secret = try unwrap(wrapped)
         } catch {
-            let isForAnother = deviceID == nil && error == .notAuthentic
+            let isForAnother = device != deviceID && error == .notAuthentic
             if !isForAnother { order(.tell(.grantUnreadable(session, error))) }
             return order(.acknowledge(update))
         }
@@ -124,13 +142,17 @@ package struct KeyRing: Sendable {
 
     private func unwrap(_ wrapped: String) throws(SealingError) -> SecretKey {
         guard let box = Base64.decode(wrapped) else { throw .badEncoding }
-        return try SealedBox.open(box, with: secret, library: library)
+        return try SealedBox.open(box, with: identity.secret, library: library)
     }
 
     private mutating func take(
         _ secret: SecretKey, for session: SessionID, _ update: UpdateID, wall: Int64, at now: Instant
     ) {
         let key = newKey(secret)
+        if chats[session]?.isEnded == true || ended.hadKey(key.name, session) {
+            order(.tell(.keyRefused(session)))
+            return order(.acknowledge(update))
+        }
         guard chats[session] != nil else {
             guard chats.count < Self.chatLimit else {
                 order(.tell(.tooManyKeys))
@@ -144,7 +166,7 @@ package struct KeyRing: Sendable {
         case .changed:
             order(.tell(.keyChanged(session)))
             chats[session]?.granted = Set(book.pinned.map(\.id))
-            ready.append((key.revision, session, key.name))
+            willBeReady(key, of: session)
             changed(at: now, update)
         case .refused:
             order(.tell(.keyRefused(session)))
@@ -154,10 +176,11 @@ package struct KeyRing: Sendable {
         }
     }
 
-    /// A key for a chat that this bridge makes, which is ready when `keyReady` says so. False: no device could read it, so the chat
-    /// has to wait for one.
+    /// A key for a chat that this bridge makes, in which something may be said when `chatGranted` says so. False: no device could
+    /// read it, so the chat has to wait for one. A key that was granted for it is not taken: only a relay could have known then that
+    /// there would be such a chat.
     package mutating func makeKey(for session: SessionID, at now: Instant, using random: some SecretRandom) -> Bool {
-        guard chats[session] == nil else { return true }
+        if let chat = chats[session], chat.isOurs, !chat.isEnded { return true }
         guard !book.pinned.isEmpty, chats.count < Self.chatLimit,
             let secret = SecretKey(random.bytes(SecretKey.length))
         else { return false }
@@ -166,97 +189,86 @@ package struct KeyRing: Sendable {
         return true
     }
 
-    /// Its key is forgotten with it.
+    /// Its keys are forgotten with it; those of open turns when they have ended.
     package mutating func sessionEnded(_ session: SessionID, _ update: UpdateID? = nil, at now: Instant) {
-        ready.removeAll { $0.session == session }
-        guard chats.removeValue(forKey: session) != nil else {
+        guard chats[session]?.isEnded == false else {
             if let update { settle(update, at: now) }
             return
         }
+        end(session)
         changed(at: now, update)
     }
 
-    private func newKey(_ secret: SecretKey) -> ChatKeys.Key {
+    /// All of it is gone: its chats end, and no key is wrapped for its devices any more.
+    package mutating func installationRevoked(_ update: UpdateID? = nil, at now: Instant) {
+        for session in chats.keys { end(session) }
+        book.forgetDevices()
+        grants.forget()
+        changed(at: now, update)
+    }
+
+    /// Another token: what was known of another installation's devices and chats is forgotten, and the relay has to say anew what
+    /// this bridge is called.
+    package mutating func moved(to installation: String?, pairedAt: Int64?, at now: Instant) {
+        book.pairedAt = pairedAt ?? book.pairedAt
+        guard let installation, installation != self.installation else { return }
+        let isOther = self.installation != nil
+        self.installation = installation
+        if isOther {
+            book = DeviceBook(pairedAt: pairedAt, trustsAll: book.trustsAll)
+            (chats, ended, ready) = ([:], EndedChats(), [])
+            hasHeldKey = false
+            registration.forget()
+            grants.forget()
+        }
+        changed(at: now)
+    }
+
+    /// Pairing has made another one.
+    package mutating func use(device secret: SecretKey, at now: Instant) {
+        guard secret != identity.secret else { return }
+        identity = DeviceIdentity(secret, library: library)
+        registration.forget()
+        changed(at: now)
+        if grants.isUp, registration.isWanted { register(at: now) }
+    }
+
+    private mutating func end(_ session: SessionID) {
+        ready.removeAll { $0.session == session }
+        chats[session]?.end()
+        forgetEnded(session)
+    }
+
+    /// Whether it was forgotten now.
+    @discardableResult
+    private mutating func forgetEnded(_ session: SessionID) -> Bool {
+        guard let chat = chats[session], chat.isEnded, !chat.isInUse else { return false }
+        ended.add(session, last: chat.newest.name, past: chat.past)
+        chats[session] = nil
+        return true
+    }
+
+    func newKey(_ secret: SecretKey) -> ChatKeys.Key {
         ChatKeys.Key(secret: secret, name: KeyName(of: secret, library: library), revision: saves.revision + 1)
     }
 
     private mutating func add(_ key: ChatKeys.Key, for session: SessionID, isOurs: Bool, granted: Set<DeviceID>) {
-        chats[session] = ChatKeys(key, number: nextNumber, isOurs: isOurs, granted: granted)
+        chats[session] = ChatKeys(
+            key, past: ended.remove(session, for: key.name), number: nextNumber, isOurs: isOurs, granted: granted)
         nextNumber &+= 1
         hasHeldKey = true
+        willBeReady(key, of: session)
+    }
+
+    mutating func willBeReady(_ key: ChatKeys.Key, of session: SessionID) {
         ready.append((key.revision, session, key.name))
-    }
-
-    // MARK: Devices
-
-    package mutating func deviceAnnounced(
-        _ device: DeviceBook.Device, _ update: UpdateID, wall: Int64, at now: Instant, using random: some SecretRandom
-    ) {
-        guard device.id != deviceID, Hexadecimal.text(device.publicKey) != publicKey else {
-            return order(.acknowledge(update))
-        }
-        guard library.agree(secret, with: device.publicKey) != nil else {
-            order(.tell(.deviceUnusable(device.id)))
-            return order(.acknowledge(update))
-        }
-        switch book.announced(device, wall: wall) {
-        case .pinned: order(.tell(.devicePinned(device.id)))
-        case .held: order(.tell(.deviceHeld(device.id)))
-        case .changedKey: order(.tell(.deviceChangedKey(device.id)))
-        case .nothing: return settle(update, at: now)
-        case .tooMany:
-            order(.tell(.tooManyDevices))
-            return order(.acknowledge(update))
-        }
-        // Under this name none of them has a key yet.
-        for session in chats.keys { chats[session]?.granted.remove(device.id) }
-        changed(at: now, update)
-        grantOwed(at: now, using: random)
-    }
-
-    package mutating func deviceRevoked(
-        _ device: DeviceID, _ update: UpdateID? = nil, at now: Instant, using random: some SecretRandom
-    ) {
-        guard book.devices[device] != nil else {
-            if let update { settle(update, at: now) }
-            return
-        }
-        let wasPinned = book.revoked(device)
-        for session in chats.keys { chats[session]?.granted.remove(device) }
-        if wasPinned {
-            order(.tell(.deviceRevoked(device)))
-            renewKeys(using: random)
-        }
-        changed(at: now, update)
-    }
-
-    /// What the device knows is not used for what is said from now on: its makers renew the keys of their chats, and we of ours.
-    private mutating func renewKeys(using random: some SecretRandom) {
-        for (session, chat) in chats {
-            guard chat.isOurs, let secret = SecretKey(random.bytes(SecretKey.length)) else {
-                chats[session]?.change = .expected
-                continue
-            }
-            let key = newKey(secret)
-            chats[session]?.replace(by: key)
-            chats[session]?.granted = []
-            ready.append((key.revision, session, key.name))
-        }
-    }
-
-    /// The person allows it. False: there is no such device, or it may already.
-    package mutating func allow(_ device: DeviceID, at now: Instant, using random: some SecretRandom) -> Bool {
-        guard book.allow(device) else { return false }
-        order(.tell(.devicePinned(device)))
-        changed(at: now)
-        grantOwed(at: now, using: random)
-        return true
     }
 
     // MARK: The files
 
     private var stored: StoredKeyRing {
-        StoredKeyRing(book, chats, deviceID: deviceID, hasHeldKey: hasHeldKey)
+        StoredKeyRing(
+            book, chats, ended, deviceID: deviceID, hasHeldKey: hasHeldKey, installation: installation)
     }
 
     mutating func changed(at now: Instant, _ update: UpdateID? = nil) {
@@ -272,7 +284,7 @@ package struct KeyRing: Sendable {
     }
 
     /// An update that changed nothing may still depend on a change that is not on the disk yet.
-    private mutating func settle(_ update: UpdateID, at now: Instant) {
+    mutating func settle(_ update: UpdateID, at now: Instant) {
         guard !saves.isSettled else { return order(.acknowledge(update)) }
         saves.wait(update)
         saveIfIdle(at: now)

@@ -5,7 +5,7 @@ package enum KeyRingOrder: Sendable {
     /// Write the files and wait for the disk, then tell `saved` or `notSaved`. At most one is under way.
     case save(StoredKeyRing, revision: Int)
     /// `POST devices`, then tell `registrationAnswered` (relay.md#devices).
-    case register(publicKey: String)
+    case register(publicKey: String, number: Int)
     /// `POST sessions/<id>/recipients`, then tell `grantAnswered`.
     case grant(KeyGrant)
     /// What the update changed is on the disk, or it changed nothing.
@@ -14,6 +14,8 @@ package enum KeyRingOrder: Sendable {
     case letGo(UpdateID)
     /// The chat has a usable key: turns that wait for it can go on.
     case keyReady(SessionID, KeyName)
+    /// Each pinned device that can have the key of this chat of our own has it: something may be said there.
+    case chatGranted(SessionID)
     case tell(KeyRingNews)
 }
 
@@ -58,6 +60,8 @@ package enum KeyRingNews: Hashable, Sendable {
     case deviceHeld(DeviceID)
     case deviceChangedKey(DeviceID)
     case deviceRevoked(DeviceID)
+    /// By the person.
+    case deviceRefused(DeviceID)
     case deviceUnusable(DeviceID)
     case tooManyDevices
     case keyChanged(SessionID)
@@ -67,6 +71,8 @@ package enum KeyRingNews: Hashable, Sendable {
     /// No room for another chat's key: an old one does not give way, or its chat could be gone on with in the open.
     case tooManyKeys
     case registrationRefused
+    /// The relay does not pass this chat's key on to the device.
+    case grantRefused(SessionID, DeviceID)
     /// The relay knew another key of this bridge: what was granted to that one must be granted again.
     case registeredAnew
     case notSaved

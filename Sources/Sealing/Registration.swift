@@ -20,23 +20,42 @@ struct Registration: Sendable {
     private(set) var state = State.idle
     /// As the relay named it, now or in an earlier process.
     private(set) var deviceID: DeviceID?
+    /// The relay has said so on this link.
+    private(set) var isCertain = false
+    /// Of the newest call.
+    private(set) var number = 0
+    /// Calls before it were for another device or another installation.
+    private var firstOfUse = 1
+    /// False: phones are to find no device here that they could seal for.
+    var isWanted = true
     private var pause = Self.firstPause
 
     init(deviceID: DeviceID?) { self.deviceID = deviceID }
 
-    var retryAt: Instant? { if case .waiting(let moment) = state { moment } else { nil } }
+    var retryAt: Instant? { if isWanted, case .waiting(let moment) = state { moment } else { nil } }
     func isDue(at now: Instant) -> Bool { retryAt.map { $0 <= now } ?? false }
 
-    mutating func begin() { state = .underWay }
+    mutating func begin() {
+        number += 1
+        state = .underWay
+    }
+
+    mutating func forget() {
+        (deviceID, isCertain) = (nil, false)
+        firstOfUse = number + 1
+        if state != .idle { state = .done }
+    }
+
+    func isOfUse(_ number: Int) -> Bool { number >= firstOfUse }
 
     mutating func linkDown() {
-        state = .idle
+        (state, isCertain) = (.idle, false)
         pause = Self.firstPause
     }
 
     /// Whether the name is another one. An answer to a link that is gone still says what this bridge is called.
     mutating func registered(as device: DeviceID) -> Bool {
-        if state == .underWay { state = .done }
+        if state == .underWay { (state, isCertain) = (.done, true) }
         pause = Self.firstPause
         defer { deviceID = device }
         return deviceID != device
@@ -56,7 +75,7 @@ struct Registration: Sendable {
 extension KeyRing {
     /// The relay's socket is open.
     package mutating func linkUp(at now: Instant, using random: some SecretRandom) {
-        register(at: now)
+        if registration.isWanted { register(at: now) }
         grants.linkUp()
         grantOwed(at: now, using: random)
     }
@@ -66,12 +85,22 @@ extension KeyRing {
         grants.linkDown()
     }
 
-    mutating func register(at now: Instant) {
-        registration.begin()
-        order(.register(publicKey: publicKey))
+    /// Where the configuration says `off`, this bridge does not make itself known.
+    package mutating func registers(_ isWanted: Bool, at now: Instant) {
+        guard registration.isWanted != isWanted else { return }
+        registration.isWanted = isWanted
+        if isWanted, grants.isUp, registration.state == .idle { register(at: now) }
     }
 
-    package mutating func registrationAnswered(_ answer: KeyCallAnswer<RegistrationReceipt>, at now: Instant) {
+    mutating func register(at now: Instant) {
+        registration.begin()
+        order(.register(publicKey: publicKey, number: registration.number))
+    }
+
+    package mutating func registrationAnswered(
+        _ number: Int, _ answer: KeyCallAnswer<RegistrationReceipt>, at now: Instant
+    ) {
+        guard registration.isOfUse(number) else { return }
         switch answer {
         case .delivered(let receipt):
             if receipt.keyChanged { order(.tell(.registeredAnew)) }

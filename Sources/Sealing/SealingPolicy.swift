@@ -32,3 +32,9 @@ package enum SealingPolicy {
         }
     }
 }
+
+extension KeyRing {
+    package func sealsOwnChats(_ encryption: Encryption) -> Bool {
+        SealingPolicy.sealsOwnChat(hasHeldKey: hasHeldKey, encryption)
+    }
+}

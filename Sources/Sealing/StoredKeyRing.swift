@@ -21,6 +21,8 @@ package struct StoredKeyRing: Sendable, Equatable {
             package var label: String?
             package var platform: String?
             package var standing: DeviceBook.Standing
+            /// The phone has been told of it.
+            package var isTold: Bool?
         }
 
         package struct Chat: Codable, Sendable, Equatable {
@@ -33,15 +35,26 @@ package struct StoredKeyRing: Sendable, Equatable {
             package var past: [String]?
             /// A device was revoked, and its successor's key has not come.
             package var changeExpected: Bool?
+            /// It is gone, and turns are open in it.
+            package var isEnded: Bool?
+        }
+
+        /// A chat that is gone, with the names of the keys that it had.
+        package struct Ended: Codable, Sendable, Equatable {
+            package var session: String
+            package var last: String?
+            package var past: [String]
         }
 
         package var version = 1
+        package var installation: String?
         package var deviceID: String?
         package var pairedAt: Int64?
         package var hasPinned: Bool
         package var hasHeldKey: Bool
         package var devices: [Device]
         package var chats: [String: Chat]
+        package var ended: [Ended]?
         package var savedAt: String?
     }
 
@@ -68,6 +81,12 @@ package enum StoredKeyRingFault: Error, Hashable, Sendable, CustomStringConverti
 }
 
 extension StoredKeyRing {
+    /// A file that does not say, or a token that does not, is believed to be.
+    func isOf(_ installation: String?) -> Bool {
+        guard let installation, let stored = devices?.installation else { return true }
+        return stored == installation
+    }
+
     func book() throws(StoredKeyRingFault) -> DeviceBook {
         guard let devices else { return DeviceBook() }
         guard devices.version == 1 else { throw .laterVersion }
@@ -77,7 +96,7 @@ extension StoredKeyRing {
             known.append(
                 DeviceBook.Device(
                     id: DeviceID(device.id), publicKey: key.bytes, label: device.label, platform: device.platform,
-                    standing: device.standing))
+                    standing: device.standing, isTold: device.isTold ?? false))
         }
         return DeviceBook(known, hasPinned: devices.hasPinned, pairedAt: devices.pairedAt)
     }
@@ -98,14 +117,18 @@ extension StoredKeyRing {
             var made = ChatKeys(
                 try key(hex), older: older, past: (chat?.past ?? []).map { KeyName($0) },
                 number: chat?.number ?? place - keys.keys.count,
-                isOurs: chat?.isOurs ?? false, granted: Set((chat?.granted ?? []).map { DeviceID($0) }))
+                isOurs: chat?.isOurs ?? false, isEnded: chat?.isEnded ?? false,
+                granted: Set((chat?.granted ?? []).map { DeviceID($0) }))
             if chat?.changeExpected == true { made.change = .expected }
             chats[SessionID(name)] = made
         }
         return chats
     }
 
-    init(_ book: DeviceBook, _ chats: [SessionID: ChatKeys], deviceID: DeviceID?, hasHeldKey: Bool) {
+    init(
+        _ book: DeviceBook, _ chats: [SessionID: ChatKeys], _ ended: EndedChats, deviceID: DeviceID?,
+        hasHeldKey: Bool, installation: String?
+    ) {
         var keys: [String: String] = [:]
         var stored: [String: Devices.Chat] = [:]
         for (session, chat) in chats {
@@ -113,16 +136,17 @@ extension StoredKeyRing {
             stored[session.text] = Devices.Chat(
                 number: chat.number, isOurs: chat.isOurs, granted: chat.granted.map(\.text).sorted(),
                 older: chat.older.map(\.secret.hex), past: chat.past.isEmpty ? nil : chat.past.map(\.text),
-                changeExpected: chat.change == .expected ? true : nil)
+                changeExpected: chat.change == .expected ? true : nil, isEnded: chat.isEnded ? true : nil)
         }
         self.init(
             keys: Keys(keys: keys),
             devices: Devices(
-                deviceID: deviceID?.text, pairedAt: book.pairedAt, hasPinned: book.hasPinned, hasHeldKey: hasHeldKey,
+                installation: installation, deviceID: deviceID?.text, pairedAt: book.pairedAt,
+                hasPinned: book.hasPinned, hasHeldKey: hasHeldKey,
                 devices: book.devices.values.sorted { $0.id < $1.id }.map {
                     Devices.Device(
                         id: $0.id.text, publicKey: Hexadecimal.text($0.publicKey), label: $0.label,
-                        platform: $0.platform, standing: $0.standing)
-                }, chats: stored))
+                        platform: $0.platform, standing: $0.standing, isTold: $0.isTold ? true : nil)
+                }, chats: stored, ended: ended.stored.isEmpty ? nil : ended.stored))
     }
 }

@@ -51,6 +51,7 @@ struct KeyRunnerTests {
                 case .acknowledge(let update): state.lines.append("acknowledge \(update)")
                 case .letGo(let update): state.lines.append("let go \(update)")
                 case .keyReady(let session, _): state.lines.append("ready \(session)")
+                case .chatGranted(let session): state.lines.append("granted \(session)")
                 case .tell(let news): state.lines.append("tell \(news)")
                 case .save, .register, .grant: state.lines.append("not ours")
                 }
@@ -144,7 +145,7 @@ struct KeyRunnerTests {
         outside.saved()
         #expect(outside.take() == ["ready ses_1", "POST \(Self.relay)/v1/bridge/sessions/ses_1/recipients"])
         outside.answer(200, #"{"ok":true,"result":{}}"#)
-        #expect(outside.take() == [])
+        #expect(outside.take() == ["granted ses_1"])
         outside.pass(.seconds(5))
         #expect(outside.take() == ["save ses_1"])
     }

@@ -240,7 +240,7 @@ struct KeyRingDevicesTests {
         #expect(talk.answered(1, .later(nil)) == [])
         #expect(talk.ring.nextWake == talk.now + .seconds(1))
         #expect(talk.pass(.seconds(1)) == ["grant 2 ses_1 to phone-1"])
-        #expect(talk.answered(2, .refused) == [])
+        #expect(talk.answered(2, .refused) == ["tell grantRefused(ses_1, phone-1)"])
         #expect(talk.pass(.seconds(3_600)) == [])
         _ = talk.linkDown()
         #expect(talk.linkUp() == ["register", "grant 3 ses_1 to phone-1"])

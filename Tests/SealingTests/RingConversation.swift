@@ -14,18 +14,23 @@ struct RingConversation {
     var saved: StoredKeyRing?
     var revision = 0
     var grants: [KeyGrant] = []
+    /// Of the newest call.
+    var registration = 0
     private var updates = 0
 
     static let pairedAt: Int64 = 1_770_000_000_000
     private static let ours: UInt8 = 200
 
     /// Paired a minute ago.
-    init(stored: StoredKeyRing = StoredKeyRing(), trusts: Bool = false, minutesAfterPairing: Int64 = 1) throws {
+    init(
+        stored: StoredKeyRing = StoredKeyRing(), trusts: Bool = false, minutesAfterPairing: Int64 = 1,
+        installation: String? = nil
+    ) throws {
         bench = try Bench()
         wall = Self.pairedAt + minutesAfterPairing * 60_000
         ring = try KeyRing(
-            device: try bench.key(Self.ours), stored: stored, pairedAt: Self.pairedAt, trustsAllDevices: trusts,
-            library: bench.library)
+            device: try bench.key(Self.ours), stored: stored, pairedAt: Self.pairedAt, installation: installation,
+            trustsAllDevices: trusts, library: bench.library)
     }
 
     var publicKey: [UInt8] {
@@ -60,14 +65,16 @@ struct RingConversation {
     mutating func linkDown() -> [String] { tell { ring, _, _ in ring.linkDown() } }
 
     mutating func registered(_ id: String = "bridge-1", keyChanged: Bool = false) -> [String] {
-        tell { ring, now, _ in
+        let number = registration
+        return tell { ring, now, _ in
             ring.registrationAnswered(
-                .delivered(RegistrationReceipt(device: DeviceID(id), keyChanged: keyChanged)), at: now)
+                number, .delivered(RegistrationReceipt(device: DeviceID(id), keyChanged: keyChanged)), at: now)
         }
     }
 
     mutating func registrationFailed(_ answer: KeyCallAnswer<RegistrationReceipt>) -> [String] {
-        tell { ring, now, _ in ring.registrationAnswered(answer, at: now) }
+        let number = registration
+        return tell { ring, now, _ in ring.registrationAnswered(number, answer, at: now) }
     }
 
     mutating func announced(_ device: DeviceBook.Device) -> [String] {
@@ -83,6 +90,12 @@ struct RingConversation {
     mutating func allow(_ id: String) -> [String] {
         tell { ring, now, random in _ = ring.allow(DeviceID(id), at: now, using: random) }
     }
+
+    mutating func refuse(_ id: String) -> [String] {
+        tell { ring, now, random in _ = ring.refuse(DeviceID(id), at: now, using: random) }
+    }
+
+    mutating func restored() -> [String] { tell { $0.restored(at: $1, using: $2) } }
 
     mutating func granted(_ session: String, _ key: UInt8, device: String = "bridge-1") throws -> [String] {
         granted(session, wrapped: try wrapped(key), device: device)
@@ -113,6 +126,13 @@ struct RingConversation {
     mutating func notKept() -> [String] {
         let revision = revision
         return tell { ring, now, _ in ring.notSaved(revision, at: now) }
+    }
+
+    /// Until nothing is left to be saved.
+    mutating func allKept() -> [String] {
+        var lines = kept()
+        while lines.contains("save") { lines = lines.filter { $0 != "save" } + kept() }
+        return lines
     }
 
     mutating func answered(_ number: Int, _ answer: KeyCallAnswer<GrantReceipt>) -> [String] {
@@ -154,7 +174,9 @@ struct RingConversation {
             saved = stored
             self.revision = revision
             return "save"
-        case .register: return "register"
+        case .register(_, let number):
+            registration = number
+            return "register"
         case .grant(let grant):
             grants.append(grant)
             return
@@ -162,6 +184,7 @@ struct RingConversation {
         case .acknowledge(let update): return "acknowledge \(update)"
         case .letGo(let update): return "let go \(update)"
         case .keyReady(let session, _): return "ready \(session)"
+        case .chatGranted(let session): return "chat granted \(session)"
         case .tell(let news): return "tell \(news)"
         }
     }

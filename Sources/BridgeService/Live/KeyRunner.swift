@@ -116,10 +116,10 @@ package final class KeyRunner: Sendable {
                     }
                 }
             }
-        case .register(let publicKey):
+        case .register(let publicKey, let number):
             let body = KeyRingCalls.registration(publicKey: publicKey, label: edges.label)
             post(KeyRingCalls.registrationPath, body, expecting: .device) { ring, answer, now, _ in
-                ring.registrationAnswered(KeyCallAnswer<RegistrationReceipt>(answer), at: now)
+                ring.registrationAnswered(number, KeyCallAnswer<RegistrationReceipt>(answer), at: now)
             }
         case .grant(let grant):
             guard let path = grant.path else {
@@ -130,7 +130,7 @@ package final class KeyRunner: Sendable {
             post(path, grant.body, expecting: .nothing) { ring, answer, now, secrets in
                 ring.grantAnswered(grant.number, KeyCallAnswer<GrantReceipt>(answer), at: now, using: secrets)
             }
-        case .acknowledge, .letGo, .keyReady, .tell: handle(order)
+        case .acknowledge, .letGo, .keyReady, .chatGranted, .tell: handle(order)
         }
     }
 

@@ -1,0 +1,142 @@
+package import BridgeModel
+
+// Devices: as the relay tells of them, as the person chooses, and what is said of them.
+extension KeyRing {
+    // MARK: From the relay
+
+    package mutating func deviceAnnounced(
+        _ device: DeviceBook.Device, _ update: UpdateID, wall: Int64, at now: Instant, using random: some SecretRandom
+    ) {
+        guard device.id != deviceID, Hexadecimal.text(device.publicKey) != publicKey else {
+            return order(.acknowledge(update))
+        }
+        guard library.agree(identity.secret, with: device.publicKey) != nil else {
+            order(.tell(.deviceUnusable(device.id)))
+            return order(.acknowledge(update))
+        }
+        switch book.announced(device, wall: wall) {
+        case .pinned: order(.tell(.devicePinned(device.id)))
+        case .held: order(.tell(.deviceHeld(device.id)))
+        case .changedKey: order(.tell(.deviceChangedKey(device.id)))
+        case .nothing: return settle(update, at: now)
+        case .tooMany:
+            order(.tell(.tooManyDevices))
+            return order(.acknowledge(update))
+        }
+        // Under this name none of them has a key yet.
+        for session in chats.keys { chats[session]?.granted.remove(device.id) }
+        changed(at: now, update)
+        grantOwed(at: now, using: random)
+    }
+
+    package mutating func deviceRevoked(
+        _ device: DeviceID, _ update: UpdateID? = nil, at now: Instant, using random: some SecretRandom
+    ) {
+        guard book.devices[device] != nil else {
+            if let update { settle(update, at: now) }
+            return
+        }
+        if book.revoked(device) {
+            order(.tell(.deviceRevoked(device)))
+            // The phones that made the other keys make new ones.
+            for (session, chat) in chats where !chat.isOurs { chats[session]?.change = .expected }
+            ended.deviceRevoked()
+            renewOwnKeys(using: random)
+        }
+        for session in chats.keys { chats[session]?.granted.remove(device) }
+        changed(at: now, update)
+    }
+
+    /// What the device knows is not used for what is said from now on in chats that this bridge made.
+    private mutating func renewOwnKeys(using random: some SecretRandom) {
+        for (session, chat) in chats where chat.isOurs && !chat.isEnded {
+            guard let secret = SecretKey(random.bytes(SecretKey.length)) else { continue }
+            let key = newKey(secret)
+            chats[session]?.replace(by: key)
+            chats[session]?.granted = []
+            willBeReady(key, of: session)
+        }
+    }
+
+    /// For `status` and `doctor`.
+    package struct Figures: Hashable, Sendable {
+        /// The relay has said on this link what this bridge is called.
+        package var isRegistered = false
+        package var deviceID: DeviceID?
+        package var pinned = 0
+        package var held = 0
+        /// Chats with a key.
+        package var sealedChats = 0
+    }
+
+    package var figures: Figures {
+        Figures(
+            isRegistered: registration.isCertain, deviceID: deviceID, pinned: book.pinned.count,
+            held: book.devices(.held).count, sealedChats: chats.count)
+    }
+
+    // MARK: From the person
+
+    package mutating func allow(
+        _ device: DeviceID, key: [UInt8]? = nil, at now: Instant, using random: some SecretRandom
+    ) -> DeviceBook.ChosenAction {
+        let action = book.choose(.pinned, for: device, key: key)
+        guard action == .done else { return action }
+        order(.tell(.devicePinned(device)))
+        changed(at: now)
+        grantOwed(at: now, using: random)
+        return action
+    }
+
+    /// Nothing is wrapped for it any more. It keeps the keys that it has: of chats that phones began only they can make new ones,
+    /// and the relay does not hear of this.
+    package mutating func refuse(
+        _ device: DeviceID, key: [UInt8]? = nil, at now: Instant, using random: some SecretRandom
+    ) -> DeviceBook.ChosenAction {
+        let wasPinned = book.devices[device]?.standing == .pinned
+        let action = book.choose(.refused, for: device, key: key)
+        guard action == .done else { return action }
+        order(.tell(.deviceRefused(device)))
+        for session in chats.keys { chats[session]?.granted.remove(device) }
+        if wasPinned { renewOwnKeys(using: random) }
+        changed(at: now)
+        return action
+    }
+
+    package mutating func use(_ trust: DeviceBook.Trust, at now: Instant, using random: some SecretRandom) {
+        book.trustsAll = trust == .trust
+        guard book.trustsAll, pinHeld() else { return }
+        changed(at: now)
+        grantOwed(at: now, using: random)
+    }
+
+    @discardableResult
+    mutating func pinHeld() -> Bool {
+        let held = book.devices(.held)
+        for device in held {
+            _ = book.choose(.pinned, for: device.id, key: nil)
+            order(.tell(.devicePinned(device.id)))
+        }
+        return !held.isEmpty
+    }
+
+    // MARK: What the phone is told
+
+    /// Held, and no phone has been told of it.
+    package var untoldDevices: [DeviceBook.Device] { book.devices(.held).filter { !$0.isTold } }
+
+    package mutating func told(of device: DeviceBook.Device, at now: Instant) {
+        book.told(device.id, key: device.publicKey)
+        changedSlightly(at: now)
+    }
+
+    /// Chats that a pinned device reads, the surest first: one that this bridge made, since its key was wrapped for that device
+    /// here; then the newest of the others, whose keys a relay could have made.
+    package var chatsForNotices: [SessionID] {
+        guard !book.pinned.isEmpty else { return [] }
+        let readable = chats.filter { keyName(for: $0.key) != nil && (!$0.value.isOurs || isGranted($0.key)) }
+        return readable.sorted {
+            ($0.value.isOurs ? 1 : 0, $0.value.number) > ($1.value.isOurs ? 1 : 0, $1.value.number)
+        }.map(\.key)
+    }
+}
