@@ -25,7 +25,7 @@ struct DemoRunsTests {
     @Test("each is one of the recordings in Tests/Fixtures/traces, to the letter, and none is there twice")
     func same() throws {
         let traces = try Project.texts(ending: ".jsonl").filter { $0.path.hasPrefix("Tests/Fixtures/traces/") }
-        let runs = rawStrings(try Project.text("Sources/sophon-bridge/DemoRuns.swift").text)
+        let runs = rawStrings(try Project.text("Sources/sophon-bridge/Demo/DemoRuns.swift").text)
         #expect(runs.count == 5)
         for (number, run) in runs.enumerated() {
             let beginning = run.prefix(120)

@@ -49,7 +49,7 @@ struct RunCommand {
         let signals = try SignalWatcher { wake.ring($0 == .stop ? .stop : .reload) }
         for connection in connections { try connection.start() }
         let status = { write(board, connections, configuration.stateDirectory, log) }
-        let reload = ReloadCommand(command, output, log)
+        let reload = RunReload(command, output, log)
         let end = wait(wake, report, status) {
             guard let taken = reload.run(from: edges.loaded, connections, edges) else { return }
             configuration = taken

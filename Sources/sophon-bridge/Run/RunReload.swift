@@ -4,7 +4,7 @@ import BridgeService
 import Commands
 
 /// SIGHUP: the configuration is reloaded, whole or not at all. Everything is read and judged before anything changes.
-struct ReloadCommand {
+struct RunReload {
     private let command: ParsedCommand
     private let output: Output
     private let log: Log
