@@ -140,7 +140,7 @@ let package = Package(
         tests("LockingTests", ["Locking"]),
         tests("BridgeModelTests", ["BridgeModel"]),
         tests("BridgeCoreTests", ["BridgeModel", "BridgeCore", "BridgeTesting"]),
-        tests("CommandsTests", ["Commands"]),
+        tests("CommandsTests", ["BridgeModel", "Commands"]),
         tests(
             "PipelineTests",
             [

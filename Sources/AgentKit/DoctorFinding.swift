@@ -1,3 +1,5 @@
+package import BridgeModel
+
 /// One thing that was looked at, and how it is.
 package struct DoctorFinding: Hashable, Sendable {
     package enum Outcome: String, Hashable, Sendable {
@@ -29,12 +31,12 @@ package struct DoctorFinding: Hashable, Sendable {
     package var outcome: Outcome
     package var message: String
     package var remedy: String?
-    /// Where it failed: as the command line documents it.
-    package var exitCode: Int32?
+    /// Where it failed.
+    package var exitCode: ExitCode?
 
     package init(
         _ check: Check, _ outcome: Outcome, _ message: String, remedy: String? = nil, connection: String? = nil,
-        exitCode: Int32? = nil
+        exitCode: ExitCode? = nil
     ) {
         self.check = check
         self.outcome = outcome
@@ -69,5 +71,7 @@ package struct DoctorReport: Hashable, Sendable {
     package func count(_ outcome: DoctorFinding.Outcome) -> Int { findings.count { $0.outcome == outcome } }
 
     /// That of the first failure: later ones often follow from it.
-    package var exitCode: Int32 { findings.first { $0.outcome == .failed }.map { $0.exitCode ?? 1 } ?? 0 }
+    package var exitCode: ExitCode {
+        findings.first { $0.outcome == .failed }.map { $0.exitCode ?? .unexpected } ?? .clean
+    }
 }

@@ -93,9 +93,9 @@ package struct AgentOutlets: Sendable {
 /// Why a configured agent cannot be used.
 package struct AgentFault: Error, CustomStringConvertible {
     package var message: String
-    package var exitCode: Int32
+    package var exitCode: ExitCode
 
-    package init(_ message: String, exitCode: Int32) {
+    package init(_ message: String, exitCode: ExitCode) {
         self.message = message
         self.exitCode = exitCode
     }

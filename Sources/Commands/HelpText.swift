@@ -1,3 +1,5 @@
+import BridgeModel
+
 /// The help, made from the declarations.
 package enum HelpText {
     package static let version = "0.1.0"

@@ -6,7 +6,7 @@ import Locking
 package enum GatewayVerdict: Hashable, Sendable {
     /// `missing`: the scopes that were asked for and not given; `remedy` is for them.
     case greeted(version: String, scopes: [String]?, missing: [String], remedy: String?)
-    case refused(message: String, remedy: String, exitCode: Int32)
+    case refused(message: String, remedy: String, exitCode: ExitCode)
     case unreachable(reason: String, remedy: String?)
 }
 
@@ -57,7 +57,7 @@ extension DoctorFinding {
                     gateway,
                     DoctorFinding(
                         .scopes, .failed, "the gateway does not let the bridge do \(missing.joined(separator: ", "))",
-                        remedy: remedy, connection: connection, exitCode: 13),
+                        remedy: remedy, connection: connection, exitCode: .agentTokenMissing),
                 ]
             }
             let told = scopes.map { "the bridge may: \($0.joined(separator: ", "))" }
@@ -76,13 +76,13 @@ extension DoctorFinding {
                 DoctorFinding(
                     .gateway, .failed, "no connection to OpenClaw at \(address): \(reason)",
                     remedy: remedy ?? "start it: openclaw gateway start; or set OPENCLAW_URL", connection: connection,
-                    exitCode: 12)
+                    exitCode: .agentUnreachable)
             ]
         case nil:
             return [
                 DoctorFinding(
                     .gateway, .failed, "OpenClaw at \(address) did not greet in time",
-                    remedy: "look into its log: openclaw logs", connection: connection, exitCode: 12)
+                    remedy: "look into its log: openclaw logs", connection: connection, exitCode: .agentUnreachable)
             ]
         }
     }

@@ -64,7 +64,7 @@ package final class OpenClawAgent: LiveAgent {
         let found = discover(values)
         guard let files else {
             throw AgentFault(
-                "nobody knows where the device's key is kept: set HOME or SOPHON_CONFIG_DIR", exitCode: 2)
+                "nobody knows where the device's key is kept: set HOME or SOPHON_CONFIG_DIR", exitCode: .usage)
         }
         let kept = try files.seed(wallMilliseconds: context.clock.wallMilliseconds) { try DeviceKey.generate().seed }
         var session = introduction(to: found)
@@ -133,7 +133,7 @@ extension OpenClawAgent {
                 of: OpenClawSession(session), authorityFile: values.authorityFile, judge: { judge.hear($0) })
             for finding in DoctorFinding.gateway(verdict, address: found.address, connection: name) { tell(finding) }
         } catch {
-            let exitCode: Int32 = error is ThreadFault ? 1 : 13
+            let exitCode: ExitCode = error is ThreadFault ? .unexpected : .agentTokenMissing
             tell(DoctorFinding(.gateway, .failed, "\(error)", connection: name, exitCode: exitCode))
         }
     }
@@ -149,11 +149,12 @@ extension OpenClawAgent {
         case .isThere:
             return DoctorFinding(
                 .agent, .failed, "OpenClaw is not set up: there is no \(directory)/openclaw.json",
-                remedy: "run: openclaw onboard", connection: name, exitCode: 11)
+                remedy: "run: openclaw onboard", connection: name, exitCode: .agentNotInitialised)
         case .isAbsent:
             return DoctorFinding(
                 .agent, .failed, "OpenClaw is not installed here: there is no \(directory)",
-                remedy: "install OpenClaw, or set OPENCLAW_URL and OPENCLAW_TOKEN", connection: name, exitCode: 10)
+                remedy: "install OpenClaw, or set OPENCLAW_URL and OPENCLAW_TOKEN", connection: name,
+                exitCode: .agentNotInstalled)
         }
     }
 

@@ -41,7 +41,7 @@ enum JournalBench {
             journal.submit([JournalBench.call(number)], durability) { failure in
                 if let failure {
                     print(failure)
-                    exit(1)
+                    exit(ExitCode.unexpected.rawValue)
                 }
                 self.told(number)
                 self.next(number + 1)

@@ -16,5 +16,5 @@ default:
     print(
         "usage: bridge-bench decode RECORDING | lane URL BODIES | latency URL LOG"
             + " | journal written|synced DIRECTORY COUNT | journal-tell DIRECTORY | seal COUNT")
-    exit(2)
+    exit(ExitCode.usage.rawValue)
 }

@@ -21,7 +21,7 @@ func say(_ line: String) {
     var sent = 0
     while sent < bytes.count {
         let count = bytes[sent...].withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
-        guard count > 0 else { exit(1) }
+        guard count > 0 else { exit(ExitCode.unexpected.rawValue) }
         sent += count
     }
 }
@@ -114,4 +114,4 @@ case "planted":
     #endif
 default: isGood = seeds(number(1, 1), number(0, 1), 1).failed == 0
 }
-exit(isGood ? 0 : 1)
+exit((isGood ? ExitCode.clean : .unexpected).rawValue)

@@ -1,4 +1,4 @@
-import Commands
+import BridgeModel
 import LocalServer
 
 /// Why a command ends, with the code that scripts see.

@@ -109,9 +109,7 @@ final class Output: Sendable {
     // MARK: The end
 
     /// Ends the process when what is queued has been written. A result is waited for; nothing else for more than a second.
-    func leave(_ code: ExitCode) -> Never { leave(code.rawValue) }
-
-    func leave(_ code: Int32) -> Never {
+    func leave(_ code: ExitCode) -> Never {
         let (isFirst, conduct) = state.withLock { state in
             defer { state.isLeaving = true }
             return (!state.isLeaving, state.conduct)
@@ -128,7 +126,7 @@ final class Output: Sendable {
                     "sophon-bridge: standard output cannot be written: \(String(cString: strerror(number)))\n"))
         }
         standardError.flush(atMost: max(.zero, end - SystemClock().now))
-        exit(code != 0 ? code : failure.map(Self.code)?.rawValue ?? 0)
+        exit((code == .clean ? failure.map(Self.code) ?? .clean : code).rawValue)
     }
 
     /// Before another program takes the place of this one.
@@ -187,5 +185,6 @@ final class Output: Sendable {
 extension JSONText {
     static func number(_ value: Int) -> JSONText { JSONText(unchecked: String(value)) }
     static func number(_ value: Int64) -> JSONText { JSONText(unchecked: String(value)) }
+    static func number(_ code: ExitCode) -> JSONText { number(Int(code.rawValue)) }
     static func flag(_ value: Bool) -> JSONText { JSONText(unchecked: value ? "true" : "false") }
 }

@@ -46,24 +46,24 @@ do {
     }
     output.leave(.clean)
 } catch let failure as CommandFailure {
-    output.event("error", [("code", .number(Int(failure.code.rawValue))), ("message", .string(failure.message))])
+    output.event("error", [("code", .number(failure.code)), ("message", .string(failure.message))])
     output.say("sophon-bridge: \(failure.message)")
     output.leave(failure.code)
 } catch let fault as AgentFault {
-    output.event("error", [("code", .number(Int(fault.exitCode))), ("message", .string(fault.message))])
+    output.event("error", [("code", .number(fault.exitCode)), ("message", .string(fault.message))])
     output.say("sophon-bridge: \(fault.message)")
     output.leave(fault.exitCode)
 } catch let mistake as UsageError {
-    output.event("error", [("code", .number(Int(ExitCode.usage.rawValue))), ("message", .string(mistake.message))])
+    output.event("error", [("code", .number(.usage)), ("message", .string(mistake.message))])
     output.say("sophon-bridge: \(mistake)")
     output.leave(.usage)
 } catch let error as FileError {
     let code: ExitCode = error.code == .inUse ? .stateInUse : .unexpected
-    output.event("error", [("code", .number(Int(code.rawValue))), ("message", .string(error.message))])
+    output.event("error", [("code", .number(code)), ("message", .string(error.message))])
     output.say("sophon-bridge: \(error)")
     output.leave(code)
 } catch {
-    output.event("error", [("code", .number(Int(ExitCode.unexpected.rawValue))), ("message", .string("\(error)"))])
+    output.event("error", [("code", .number(.unexpected)), ("message", .string("\(error)"))])
     output.say("sophon-bridge: \(error)")
     output.leave(.unexpected)
 }

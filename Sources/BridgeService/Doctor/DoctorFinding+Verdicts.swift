@@ -16,18 +16,18 @@ extension DoctorFinding {
             DoctorFinding(
                 .relay, .failed,
                 "\(address)/healthz: \(ForeignAnswer(status: response.status, body: response.body, server: response.header("Server")))",
-                remedy: ForeignAnswer.remedy, connection: connection, exitCode: 20)
+                remedy: ForeignAnswer.remedy, connection: connection, exitCode: .relayUnreachable)
         case .success(let response) where (200..<300).contains(response.status):
             DoctorFinding(.relay, .ok, "the relay at \(address) answers", connection: connection)
         case .success(let response):
             DoctorFinding(
                 .relay, .failed, "\(address)/healthz answered \(response.status)",
                 remedy: "check SOPHON_BASE_URL, or wait until the relay is well again", connection: connection,
-                exitCode: 20)
+                exitCode: .relayUnreachable)
         case .failure(let failure):
             DoctorFinding(
                 .relay, .failed, "the relay at \(address) cannot be reached: \(failure.message)",
-                remedy: "check the network and SOPHON_BASE_URL", connection: connection, exitCode: 20)
+                remedy: "check the network and SOPHON_BASE_URL", connection: connection, exitCode: .relayUnreachable)
         }
     }
 
@@ -61,17 +61,17 @@ extension DoctorFinding {
             return DoctorFinding(.relayToken, .ok, "the relay takes the token\(name)", connection: connection)
         case .refused(let message, let remedy):
             return DoctorFinding(
-                .relayToken, .failed, message, remedy: remedy, connection: connection, exitCode: 23)
+                .relayToken, .failed, message, remedy: remedy, connection: connection, exitCode: .tokenRefused)
         case .unreachable(let reason, let remedy):
             return DoctorFinding(
                 .relayToken, .failed, "the relay's socket did not open: \(reason)",
                 remedy: remedy ?? "look for a proxy that takes no WebSocket, and try again", connection: connection,
-                exitCode: 20)
+                exitCode: .relayUnreachable)
         case nil:
             return DoctorFinding(
                 .relayToken, .failed, "the relay did not say in time whether it takes the token",
                 remedy: "try again; if it stays so, look for a proxy that holds WebSocket back",
-                connection: connection, exitCode: 20)
+                connection: connection, exitCode: .relayUnreachable)
         }
     }
 }

@@ -212,7 +212,7 @@ extension LiveConnection {
     }
 
     /// The relay will have nothing more from this token: only a person can help.
-    func stopped(_ message: String, _ remedy: String, _ exitCode: Int32) {
+    func stopped(_ message: String, _ remedy: String, _ exitCode: ExitCode) {
         let isNews = token.withLock { state in
             // During a farewell the refusal is expected.
             guard !state.isStopped, state.farewell == nil else { return false }

@@ -134,7 +134,9 @@ package final class LiveConnection: Sendable {
     /// Takes up what an earlier process left, then connects both ways.
     package func start() throws {
         // Before anything is restored: nothing may go out without a token.
-        if let missingToken { stopped(missingToken, "Run: sophon-bridge pair, or set SOPHON_BOT_TOKEN.", 23) }
+        if let missingToken {
+            stopped(missingToken, "Run: sophon-bridge pair, or set SOPHON_BOT_TOKEN.", .tokenRefused)
+        }
         try restore()
         agent?.start()
         if missingToken == nil { relay?.tell { link, now in link.start(at: now) } }
@@ -361,7 +363,7 @@ package final class LiveConnection: Sendable {
             tell(.turnEnded(name, turn, outcome))
             endFarewell()
         case .connectionStopped(let code):
-            stopped("The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", 23)
+            stopped("The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", .tokenRefused)
         case .turnNote(let turn, let note): tell(.turnNote(name, turn, note))
         case .deliveryNote(let note, let turn, let post): tell(.deliveryNote(name, note, turn, post))
         case .turnOpened(let opening): tell(.turnBegan(name, opening.id, opening.session))

@@ -25,7 +25,7 @@ package enum LiveEvent: Sendable {
     case journalFailed(ConnectionName, JournalFailure)
     case journalWorks(ConnectionName)
     /// Nothing more goes to the relay until a person has given the connection another token.
-    case stopped(ConnectionName, message: String, remedy: String, exitCode: Int32)
+    case stopped(ConnectionName, message: String, remedy: String, exitCode: ExitCode)
     /// A stopped connection has another token, and works again if the relay takes it.
     case mended(ConnectionName)
     /// So many bytes wait that nothing more is read from the agent; or that has passed.

@@ -132,7 +132,7 @@ package final class OutputWriter: @unchecked Sendable {
             // Nothing can be said through it, so this is the last that is said.
             let words = Array("sophon-bridge: \(ThreadFault(purpose: "the output", status: status))\n".utf8)
             _ = Glibc.write(STDERR_FILENO, words, words.count)
-            _exit(1)
+            _exit(ExitCode.unexpected.rawValue)
         }
         pthread_detach(thread)
     }

@@ -1,3 +1,4 @@
+import BridgeModel
 import Glibc
 package import Links
 import Locking
@@ -32,7 +33,8 @@ package final class SignalWatcher: Sendable {
 
     /// `leave` ends the process.
     package init(
-        leave: @escaping @Sendable () -> Void = { _exit(1) }, handler: @escaping @Sendable (Caught) -> Void
+        leave: @escaping @Sendable () -> Void = { _exit(ExitCode.unexpected.rawValue) },
+        handler: @escaping @Sendable (Caught) -> Void
     ) throws(ThreadFault) {
         self.handler = handler
         self.leave = leave

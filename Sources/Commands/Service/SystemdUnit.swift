@@ -1,7 +1,8 @@
+import BridgeModel
+
 /// A systemd user unit for `sophon-bridge run`.
 ///
-/// - A permanent failure is not retried: a mistake in the configuration (2), a token that is refused (23), a
-///   state directory that is in use (24).
+/// - A permanent failure is not retried (`final`).
 /// - Only what a user's own systemd can do without namespaces is asked for, so that it also starts in containers and where
 ///   unprivileged namespaces are off.
 /// - An agent that is our child inherits every restriction. It runs tools of which we know nothing: there the strict ones
@@ -40,6 +41,9 @@ package struct SystemdUnit: Sendable {
         return nil
     }
 
+    /// Ends that a restart does not mend.
+    private static let final: [ExitCode] = [.usage, .tokenRefused, .stateInUse]
+
     private static let strict = [
         "MemoryDenyWriteExecute=yes", "RestrictNamespaces=yes", "SystemCallFilter=@system-service",
         "RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK",
@@ -56,7 +60,8 @@ package struct SystemdUnit: Sendable {
         }
         if let environmentFile { lines.append("EnvironmentFile=-\(Self.escapedSpecifiers(environmentFile))") }
         lines += [
-            "Restart=on-failure", "RestartSec=5", "RestartPreventExitStatus=2 23 24",
+            "Restart=on-failure", "RestartSec=5",
+            "RestartPreventExitStatus=\(Self.final.map { String($0.rawValue) }.joined(separator: " "))",
             // Longer than the flush of a stop may be set to take.
             "TimeoutStopSec=75", "UMask=0077", "LimitCORE=0", "NoNewPrivileges=yes", "LockPersonality=yes",
             "RestrictRealtime=yes", "RestrictSUIDSGID=yes", "SystemCallArchitectures=native",

@@ -134,11 +134,10 @@ extension OpenClawSession {
             self.remedy = remedy
         }
 
-        /// As the command line documents it: 13 no usable agent credential, 12 agent unreachable.
-        package var exitCode: Int32 {
+        package var exitCode: ExitCode {
             switch kind {
-            case .credential, .pairing, .device: 13
-            case .version, .passing: 12
+            case .credential, .pairing, .device: .agentTokenMissing
+            case .version, .passing: .agentUnreachable
             }
         }
     }

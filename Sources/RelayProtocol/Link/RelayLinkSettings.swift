@@ -70,7 +70,6 @@ extension RelayLink {
         package var message: String
         package var remedy: String
 
-        /// As the command line documents it: 23, the relay refused the token.
-        package var exitCode: Int32 { 23 }
+        package var exitCode: ExitCode { .tokenRefused }
     }
 }

@@ -22,6 +22,6 @@ struct DoctorAgent {
             DoctorFinding(
                 .agent, .failed, "this version runs \(agents.liveNames) alone, not \(connection.agent.kind.rawValue)",
                 remedy: "set the agent to \(agents.plugins[0].kind.rawValue)", connection: connection.name.text,
-                exitCode: 2))
+                exitCode: .usage))
     }
 }

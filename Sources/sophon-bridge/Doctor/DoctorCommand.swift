@@ -55,9 +55,9 @@ struct DoctorCommand {
                         .stateDirectory, .ok, "\(directory) \(isThere ? "can be written" : "can be made")")
                     : DoctorFinding(
                         .stateDirectory, .failed, "\(path) cannot be written",
-                        remedy: "let this user write there, or set SOPHON_STATE_DIR", exitCode: 2))
+                        remedy: "let this user write there, or set SOPHON_STATE_DIR", exitCode: .usage))
         } catch {
-            tell(DoctorFinding(.stateDirectory, .failed, error.message, exitCode: 2))
+            tell(DoctorFinding(.stateDirectory, .failed, error.message, exitCode: .usage))
         }
         return nil
     }
@@ -78,7 +78,7 @@ struct DoctorCommand {
         ]
         if let connection = finding.connection { members.append(("connection", .string(connection))) }
         if let remedy = finding.remedy { members.append(("remedy", .string(remedy))) }
-        if let code = finding.exitCode { members.append(("code", .number(Int(code)))) }
+        if let code = finding.exitCode { members.append(("code", .number(code))) }
         output.event("doctor_check", members)
         output.line(finding.line)
     }
@@ -90,7 +90,7 @@ struct DoctorCommand {
             "doctor_summary",
             [
                 ("ok", .flag(failed == 0)), ("checks", .number(report.findings.count)), ("failed", .number(failed)),
-                ("warnings", .number(warnings)), ("code", .number(Int(report.exitCode))),
+                ("warnings", .number(warnings)), ("code", .number(report.exitCode)),
             ])
         output.line("")
         output.line(

@@ -54,9 +54,10 @@ struct DoctorRelay {
             tell(
                 DoctorFinding(
                     .credentials, .failed, "there is no token for \(address)",
-                    remedy: "run: sophon-bridge pair, or set SOPHON_BOT_TOKEN", connection: name, exitCode: 23))
+                    remedy: "run: sophon-bridge pair, or set SOPHON_BOT_TOKEN", connection: name,
+                    exitCode: .tokenRefused))
         } catch {
-            tell(DoctorFinding(.credentials, .failed, error.message, connection: name, exitCode: 23))
+            tell(DoctorFinding(.credentials, .failed, error.message, connection: name, exitCode: .tokenRefused))
         }
         return nil
     }
@@ -93,7 +94,7 @@ struct DoctorRelay {
                 of: RelayLink(settings), authorityFile: connection.relay.authorityFile, judge: { judge.hear($0) })
             return DoctorFinding.relayToken(verdict, connection: name)
         } catch {
-            return DoctorFinding(.relayToken, .failed, "\(error)", connection: name, exitCode: 1)
+            return DoctorFinding(.relayToken, .failed, "\(error)", connection: name, exitCode: .unexpected)
         }
     }
 }

@@ -44,7 +44,7 @@ struct RunReload {
             output.event(
                 "error",
                 [
-                    ("code", .number(Int(ExitCode.usage.rawValue))),
+                    ("code", .number(.usage)),
                     ("message", .string("the configuration was not taken: \(error)")),
                 ])
             return nil

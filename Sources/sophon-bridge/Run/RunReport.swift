@@ -167,11 +167,11 @@ final class RunReport: Sendable {
         }
     }
 
-    private func error(_ name: ConnectionName, _ message: String, _ remedy: String, _ exitCode: Int32) {
+    private func error(_ name: ConnectionName, _ message: String, _ remedy: String, _ exitCode: ExitCode) {
         output.event(
             "error",
             [
-                ("connection", .string(name.text)), ("code", .number(Int(exitCode))), ("message", .string(message)),
+                ("connection", .string(name.text)), ("code", .number(exitCode)), ("message", .string(message)),
                 ("remedy", .string(remedy)),
             ])
     }
@@ -185,8 +185,8 @@ final class RunReport: Sendable {
         return isNews
     }
 
-    private func stopped(_ name: ConnectionName, _ message: String, _ exitCode: Int32) {
-        let failure = CommandFailure(code: ExitCode(rawValue: exitCode) ?? .unexpected, message: message)
+    private func stopped(_ name: ConnectionName, _ message: String, _ exitCode: ExitCode) {
+        let failure = CommandFailure(code: exitCode, message: message)
         state.withLock { state in
             state.stopped.insert(name)
             state.lastStop = failure

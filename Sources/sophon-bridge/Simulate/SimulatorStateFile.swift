@@ -1,3 +1,4 @@
+import BridgeModel
 import Commands
 import Files
 import RelayRules

@@ -166,7 +166,7 @@ struct OpenClawHandshakeTests {
     func mendable(_ detail: String, _ word: String) {
         let talk = Self.refused(Self.error(detail))
         #expect(talk.trouble?.remedy.contains(word) == true)
-        #expect([12, 13].contains(talk.trouble?.exitCode))
+        #expect([.agentUnreachable, .agentTokenMissing].contains(talk.trouble?.exitCode))
         #expect(talk.wait == 60)
         talk.pass(59)
         #expect(talk.dials == 1)
@@ -250,7 +250,7 @@ struct OpenClawHandshakeTests {
             #"{"code":"INVALID_REQUEST","message":"protocol mismatch","details":{"expectedProtocol":\#(theirs)}}"#)
         #expect(talk.trouble?.kind == .version)
         #expect(talk.trouble?.remedy == remedy)
-        #expect(talk.trouble?.exitCode == 12)
+        #expect(talk.trouble?.exitCode == .agentUnreachable)
         #expect(talk.wait == 60)
     }
 

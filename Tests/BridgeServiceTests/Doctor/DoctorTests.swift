@@ -100,7 +100,7 @@ struct LinkProbeTests {
         sockets.speak()
         let verdict = try #require(verdicts.withLock { $0 }.first)
         let finding = DoctorFinding.relayToken(verdict, connection: "home")
-        #expect(finding.exitCode == 20)
+        #expect(finding.exitCode == .relayUnreachable)
         #expect(finding.remedy?.contains("something between here and the relay answers: HTTP \(status)") == true)
         probe.stop()
     }
@@ -114,7 +114,7 @@ struct LinkProbeTests {
         let verdict = try #require(verdicts.withLock { $0 }.first)
         let finding = DoctorFinding.relayToken(verdict, connection: "home")
         #expect(finding.outcome == .failed)
-        #expect(finding.exitCode == 23)
+        #expect(finding.exitCode == .tokenRefused)
         #expect(finding.remedy?.contains("sophon-bridge pair") == true)
         probe.stop()
     }
@@ -126,7 +126,7 @@ struct LinkProbeTests {
         sockets.speak()
         let verdict = try #require(verdicts.withLock { $0 }.first)
         #expect(verdict == .unreachable(reason: "refused", remedy: nil))
-        #expect(DoctorFinding.relayToken(verdict, connection: "home").exitCode == 20)
+        #expect(DoctorFinding.relayToken(verdict, connection: "home").exitCode == .relayUnreachable)
         #expect(probe.close())
         probe.stop()
     }
@@ -139,7 +139,7 @@ struct LinkProbeTests {
         sockets.speak()
         deadline.ring()
         #expect(verdicts.withLock { $0 } == [nil])
-        #expect(DoctorFinding.relayToken(nil, connection: "home").exitCode == 20)
+        #expect(DoctorFinding.relayToken(nil, connection: "home").exitCode == .relayUnreachable)
         probe.stop()
     }
 }
@@ -157,7 +157,7 @@ struct DoctorTests {
         let findings = DoctorFinding.gateway(verdict, address: WebAddress(.ws, "localhost", 1), connection: "home")
         #expect(findings.map(\.outcome) == [.ok, .failed])
         #expect(findings.last?.remedy == "approve it")
-        #expect(findings.last?.exitCode == 13)
+        #expect(findings.last?.exitCode == .agentTokenMissing)
     }
 
     @Test("a gateway that grants everything leaves nothing to do")
@@ -176,22 +176,24 @@ struct DoctorTests {
             let trouble = OpenClawSession.Trouble(kind: kind, message: "HTTP 404", remedy: "check the port")
             return judge.hear(.note(.waiting(reason: "HTTP 404", retryAt: .zero, trouble)))
         }
-        #expect(verdict(.pairing) == .refused(message: "HTTP 404", remedy: "check the port", exitCode: 13))
+        #expect(
+            verdict(.pairing) == .refused(message: "HTTP 404", remedy: "check the port", exitCode: .agentTokenMissing))
         let verdict = verdict(.passing)
         let away = DoctorFinding.gateway(verdict, address: address, connection: "home")
-        #expect(away.map(\.exitCode) == [12])
+        #expect(away.map(\.exitCode) == [.agentUnreachable])
         #expect(away.first?.remedy == "check the port")
         let refused = DoctorFinding.gateway(
-            .refused(message: "no token", remedy: "set OPENCLAW_TOKEN", exitCode: 13), address: address,
+            .refused(message: "no token", remedy: "set OPENCLAW_TOKEN", exitCode: .agentTokenMissing), address: address,
             connection: "home")
-        #expect(refused.map(\.exitCode) == [13])
-        #expect(DoctorFinding.gateway(nil, address: address, connection: "home").map(\.exitCode) == [12])
+        #expect(refused.map(\.exitCode) == [.agentTokenMissing])
+        #expect(DoctorFinding.gateway(nil, address: address, connection: "home").map(\.exitCode) == [.agentUnreachable])
     }
 
     @Test(
         "the relay's health decides whether it is reachable",
-        arguments: [(200, 0), (204, 0), (404, 20), (503, 20)] as [(Int, Int32)])
-    func health(status: Int, code: Int32) {
+        arguments: [(200, .clean), (204, .clean), (404, .relayUnreachable), (503, .relayUnreachable)]
+            as [(Int, ExitCode)])
+    func health(status: Int, code: ExitCode) {
         let finding = DoctorFinding.relay(.success(HTTPResponse(status: status)), address: address, connection: "home")
         var report = DoctorReport()
         report.add(finding)
@@ -202,7 +204,7 @@ struct DoctorTests {
     func failure() {
         let failure = HTTPFailure(.nameNotFound, "no such host", mayHaveBeenApplied: false)
         let finding = DoctorFinding.relay(.failure(failure), address: address, connection: "home")
-        #expect(finding.exitCode == 20)
+        #expect(finding.exitCode == .relayUnreachable)
         #expect(finding.line.contains("no such host; what to do:"))
     }
 
@@ -227,10 +229,10 @@ struct DoctorTests {
     func exits() {
         var report = DoctorReport()
         report.add(DoctorFinding(.config, .warning, "a"))
-        #expect(report.exitCode == 0)
-        report.add(DoctorFinding(.agent, .failed, "b", exitCode: 10))
-        report.add(DoctorFinding(.relay, .failed, "c", exitCode: 20))
-        #expect(report.exitCode == 10)
+        #expect(report.exitCode == .clean)
+        report.add(DoctorFinding(.agent, .failed, "b", exitCode: .agentNotInstalled))
+        report.add(DoctorFinding(.relay, .failed, "c", exitCode: .relayUnreachable))
+        #expect(report.exitCode == .agentNotInstalled)
         #expect(report.count(.failed) == 2)
     }
 }

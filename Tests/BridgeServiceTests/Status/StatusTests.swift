@@ -112,7 +112,7 @@ struct StatusTests {
     @Test("a connection with another token is no longer given up")
     func mended() {
         let board = board()
-        board.tell(.stopped(name, message: "no such token", remedy: "pair again", exitCode: 23))
+        board.tell(.stopped(name, message: "no such token", remedy: "pair again", exitCode: .tokenRefused))
         board.tell(.mended(name))
         #expect(health(now(board)) == [.relay])
         #expect(!text(now(board)).contains("what to do"))
@@ -121,7 +121,7 @@ struct StatusTests {
     @Test("a refused token is told apart from a relay that is away")
     func stopped() {
         let board = board()
-        board.tell(.stopped(name, message: "no such token", remedy: "pair again", exitCode: 23))
+        board.tell(.stopped(name, message: "no such token", remedy: "pair again", exitCode: .tokenRefused))
         #expect(health(now(board)) == [.relayStopped])
         #expect(text(now(board)).contains("gave up on the relay 0 s ago: no such token; what to do: pair again"))
         #expect(now(board).connections[0].lastError?.message == "no such token")

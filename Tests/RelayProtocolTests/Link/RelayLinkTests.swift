@@ -326,7 +326,7 @@ struct RelayLinkTests {
         talk.refuse(status, #"{"ok":false,"error":{"code":"invalid_token","message":"no"}}"#)
         let stop = talk.orders.compactMap { if case .stop(let stop) = $0 { stop } else { nil } }
         #expect(stop.map(\.kind) == [.tokenRefused])
-        #expect(stop.map(\.exitCode) == [23])
+        #expect(stop.map(\.exitCode) == [.tokenRefused])
         talk.pass(3_600)
         #expect(talk.orders.isEmpty)
         #expect(talk.link.nextDeadline == nil)
