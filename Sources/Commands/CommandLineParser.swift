@@ -35,19 +35,23 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 /// Long options, `--key value` or `--key=value`; what is unknown or said twice is refused, with the nearest name.
-package enum CommandLineParser {
-    package static func parse(_ arguments: [String]) throws(UsageError) -> Invocation {
+package struct CommandLineParser {
+    private let commands: [CommandDeclaration]
+
+    package init(_ commands: [CommandDeclaration]) { self.commands = commands }
+
+    package func parse(_ arguments: [String]) throws(UsageError) -> Invocation {
         guard let first = arguments.first else { return .help(nil) }
         if ["--help", "-h", "help"].contains(first) { return .help(nil) }
         if first == "--version" { return .version(json: arguments.contains("--json")) }
-        guard let declaration = CommandDeclaration.all.first(where: { $0.name == first }) else {
+        guard let declaration = commands.first(where: { $0.name == first }) else {
             throw unknownCommand(first)
         }
         return try parse(Array(arguments.dropFirst()), declaration)
     }
 
-    private static func unknownCommand(_ name: String) -> UsageError {
-        let names = CommandDeclaration.all.map(\.name)
+    private func unknownCommand(_ name: String) -> UsageError {
+        let names = commands.map(\.name)
         let near = NearestName.to(name, among: names).map { "; did you mean \($0)?" } ?? ""
         let kind = name.hasPrefix("-") ? "option" : "command"
         return UsageError(
@@ -55,10 +59,10 @@ package enum CommandLineParser {
             try: "sophon-bridge --help")
     }
 
-    private static func parse(
+    private func parse(
         _ arguments: [String], _ declaration: CommandDeclaration
     ) throws(UsageError) -> Invocation {
-        let options = declaration.options + declaration.hidden + [CommandDeclaration.json, CommandDeclaration.help]
+        let options = declaration.shownOptions + declaration.hidden
         let advice = "sophon-bridge \(declaration.name) --help"
         var parsed = ParsedCommand(name: declaration.name)
         var rest = arguments[...]
@@ -104,7 +108,7 @@ package enum CommandLineParser {
         return .command(parsed)
     }
 
-    private static func checkAction(of parsed: ParsedCommand, _ declaration: CommandDeclaration) throws(UsageError) {
+    private func checkAction(of parsed: ParsedCommand, _ declaration: CommandDeclaration) throws(UsageError) {
         let advice = declaration.examples.first ?? "sophon-bridge \(declaration.name) --help"
         let actions = declaration.actions
         guard let action = parsed.operands.first else {

@@ -1,19 +1,23 @@
 import BridgeModel
 
 /// The help, made from the declarations.
-package enum HelpText {
+package struct HelpText {
     package static let version = "0.1.0"
 
-    package static func program() -> String {
-        let width = CommandDeclaration.all.map(\.name.count).max() ?? 0
-        let commands = CommandDeclaration.all.map { "  \(padded($0.name, width))  \($0.summary)" }
+    private let commands: [CommandDeclaration]
+
+    package init(_ commands: [CommandDeclaration]) { self.commands = commands }
+
+    package func program() -> String {
+        let width = commands.map(\.name.count).max() ?? 0
+        let summaries = commands.map { "  \(padded($0.name, width))  \($0.summary)" }
         let codes = ExitCode.allCases.map { "  \(padded(String($0.rawValue), 2))  \($0.meaning)" }
         return """
             sophon-bridge carries an AI agent's runs to a phone.
 
             usage: sophon-bridge COMMAND [OPTIONS]
 
-            \(commands.joined(separator: "\n"))
+            \(summaries.joined(separator: "\n"))
 
               --help, --version, and --json on every command
 
@@ -24,9 +28,9 @@ package enum HelpText {
             """
     }
 
-    package static func command(_ name: String) -> String {
-        guard let declaration = CommandDeclaration.all.first(where: { $0.name == name }) else { return program() }
-        let options = declaration.options + [CommandDeclaration.json, CommandDeclaration.help]
+    package func command(_ name: String) -> String {
+        guard let declaration = commands.first(where: { $0.name == name }) else { return program() }
+        let options = declaration.shownOptions
         let left = options.map { "--\($0.name)" + ($0.value.map { " \($0)" } ?? "") }
         let width = left.map(\.count).max() ?? 0
         let lines = zip(left, options).map { "  \(padded($0, width))  \($1.help)" }
@@ -42,7 +46,7 @@ package enum HelpText {
             """
     }
 
-    private static func padded(_ text: String, _ width: Int) -> String {
+    private func padded(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 }

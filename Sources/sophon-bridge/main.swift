@@ -12,37 +12,16 @@ let arguments = Array(CommandLine.arguments.dropFirst())
 let environment = ConfigurationSources(environment: ProcessInfo.processInfo.environment)
 let output = Output(json: arguments.contains("--json") || environment.wantsJSON)
 do {
-    switch try CommandLineParser.parse(arguments) {
+    let commands = CommandTable.declarations
+    switch try CommandLineParser(commands).parse(arguments) {
     case .help(let name):
-        if output.json { output.event("help") } else { output.line(name.map(HelpText.command) ?? HelpText.program()) }
+        let help = HelpText(commands)
+        if output.json { output.event("help") } else { output.line(name.map(help.command) ?? help.program()) }
     case .version:
         output.event("version", [("version", .string(HelpText.version))])
         output.line("sophon-bridge \(HelpText.version)")
     case .command(let command):
-        switch command.name {
-        case "run", "record", "simulate": output.conduct(.service)
-        case "demo": output.conduct(.show)
-        default: break
-        }
-        switch command.name {
-        case "run", "record": try RunCommand(command, output).run()
-        case "replay": try ReplayCommand(command, output).run()
-        case "demo": try DemoCommand(command, output).run()
-        case "config": try ConfigCommand(command, output).run()
-        case "simulate": try SimulateCommand(command, output).run()
-        case "pair": try PairCommand(command, output).run()
-        case "doctor": try DoctorCommand(command, output).run()
-        case "service": try ServiceCommand(command, output).run()
-        case "completion":
-            let text = command.operands.first.flatMap(CompletionScript.text) ?? ""
-            output.event("completion", [("text", .string(text))])
-            output.raw(text)
-        case "status": try StatusCommand(command, output).run()
-        case "logout": try LogoutCommand(command, output).run()
-        case "explain": try ExplainCommand(command, output).run()
-        case "journal": try JournalCommand(command, output).run()
-        default: break
-        }
+        try CommandTable.command(command, output)?.run()
     }
     output.leave(.clean)
 } catch let failure as CommandFailure {

@@ -3,7 +3,10 @@
 import asyncio
 import json
 import os
+import re
+import tempfile
 import unittest
+from pathlib import Path
 
 from commands import lines_of, once
 from harness import Stage, until
@@ -20,6 +23,27 @@ def files_under(directory):
 async def say(stage, *arguments, without=(), **environment):
     variables = {name: value for name, value in stage.environment().items() if name not in without} | environment
     return await once(*arguments, directory=stage.directory, environment=variables, seconds=40)
+
+
+class TableTests(Scenarios):
+    @scenario(60)
+    async def test_each_command_of_the_help_has_a_help_and_is_completed(self):
+        with tempfile.TemporaryDirectory() as directory:
+            async def printed(*arguments):
+                outcome = await once(*arguments, directory=Path(directory))
+                self.assertEqual((outcome.code, outcome.err), (0, ""), arguments)
+                return outcome.out
+
+            section = (await printed("--help")).split("\n\n")[2]
+            commands = [line.split()[0] for line in section.splitlines()]
+            self.assertLessEqual({"run", "record", "demo", "pair", "doctor", "completion"}, set(commands))
+            scripts = [await printed("completion", shell) for shell in ("bash", "zsh", "fish")]
+            for command in commands:
+                page = await printed(command, "--help")
+                self.assertTrue(page.startswith(f"usage: sophon-bridge {command} "), page)
+                for option in re.findall(r"^  --([\w-]+)", page, re.MULTILINE):
+                    for script in scripts:
+                        self.assertRegex(script, rf"{command}\b.*(--|-l ){option}\b")
 
 
 class DoctorTests(Scenarios):

@@ -1,10 +1,13 @@
+import BridgeModel
 import Commands
 import Testing
 
 @Suite("The command line")
 struct CommandLineParserTests {
+    private let parser = CommandLineParser(sampleCommands)
+
     private func parsed(_ arguments: String...) throws -> ParsedCommand? {
-        if case .command(let parsed) = try CommandLineParser.parse(arguments) { parsed } else { nil }
+        if case .command(let parsed) = try parser.parse(arguments) { parsed } else { nil }
     }
 
     @Test("a value stands behind its option or behind an equals sign")
@@ -18,6 +21,12 @@ struct CommandLineParserTests {
         #expect(joined?.operands == apart?.operands)
     }
 
+    @Test("an option that may be repeated keeps all its values; a hidden one is taken")
+    func repeated() throws {
+        #expect(try parsed("simulate", "--fault", "a", "--fault=b")?.lists == ["fault": ["a", "b"]])
+        #expect(try parsed("run", "--time-scale", "2")?.values == ["time-scale": "2"])
+    }
+
     @Test("what follows two dashes is no option")
     func dashes() throws {
         #expect(try parsed("replay", "--", "--odd.jsonl")?.operands == ["--odd.jsonl"])
@@ -25,10 +34,10 @@ struct CommandLineParserTests {
 
     @Test("help and version are asked for in the usual ways")
     func help() throws {
-        #expect(try CommandLineParser.parse([]) == .help(nil))
-        #expect(try CommandLineParser.parse(["--help"]) == .help(nil))
-        #expect(try CommandLineParser.parse(["demo", "-h"]) == .help("demo"))
-        #expect(try CommandLineParser.parse(["--version", "--json"]) == .version(json: true))
+        #expect(try parser.parse([]) == .help(nil))
+        #expect(try parser.parse(["--help"]) == .help(nil))
+        #expect(try parser.parse(["demo", "-h"]) == .help("demo"))
+        #expect(try parser.parse(["--version", "--json"]) == .version(json: true))
     }
 
     @Test(
@@ -41,19 +50,21 @@ struct CommandLineParserTests {
             (["demo", "--once=yes"], "no value"), (["demo", "extra"], "extra"), (["--spede"], "no option"),
         ])
     func mistakes(arguments: [String], mentions: String) {
-        let error = #expect(throws: UsageError.self) { try CommandLineParser.parse(arguments) }
+        let error = #expect(throws: UsageError.self) { try parser.parse(arguments) }
         #expect(error?.description.contains(mentions) == true)
         #expect(error?.description.contains("try: sophon-bridge") == true)
     }
 
     @Test("the help names every command, option and exit code")
     func complete() {
-        for declaration in CommandDeclaration.all {
-            #expect(HelpText.program().contains(declaration.name))
+        let help = HelpText(sampleCommands)
+        for declaration in sampleCommands {
+            #expect(help.program().contains(declaration.name))
             for option in declaration.options {
-                #expect(HelpText.command(declaration.name).contains("--\(option.name)"))
+                #expect(help.command(declaration.name).contains("--\(option.name)"))
             }
+            for option in declaration.hidden { #expect(!help.command(declaration.name).contains(option.name)) }
         }
-        for code in ExitCode.allCases { #expect(HelpText.program().contains(code.meaning)) }
+        for code in ExitCode.allCases { #expect(help.program().contains(code.meaning)) }
     }
 }

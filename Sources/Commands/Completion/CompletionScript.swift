@@ -1,9 +1,13 @@
 /// What a shell needs to complete our command line, made from the declarations like parser and help.
-package enum CompletionScript {
+package struct CompletionScript {
     package static let shells = ["bash", "zsh", "fish"]
 
+    private let commands: [CommandDeclaration]
+
+    package init(_ commands: [CommandDeclaration]) { self.commands = commands }
+
     /// Nil for another shell.
-    package static func text(for shell: String) -> String? {
+    package func text(for shell: String) -> String? {
         switch shell {
         case "bash": bash
         case "zsh": zsh
@@ -28,19 +32,13 @@ package enum CompletionScript {
         }
     }
 
-    private static var commands: [CommandDeclaration] { CommandDeclaration.all }
-
-    private static func options(of command: CommandDeclaration) -> [CommandDeclaration.Option] {
-        command.options + [CommandDeclaration.json, CommandDeclaration.help]
-    }
-
-    private static func operands(of command: CommandDeclaration) -> Words? {
+    private func operands(of command: CommandDeclaration) -> Words? {
         command.actions.isEmpty ? command.operands.map { Words($0) } : .these(command.actions)
     }
 
     // MARK: bash
 
-    private static var bash: String {
+    private var bash: String {
         let names = (commands.map(\.name) + ["--help", "--version"]).joined(separator: " ")
         let values = commands.flatMap { command in
             command.options.compactMap { option in
@@ -48,7 +46,7 @@ package enum CompletionScript {
             }
         }
         let words = commands.map { command in
-            let options = options(of: command).map { "--\($0.name)" }
+            let options = command.shownOptions.map { "--\($0.name)" }
             let rest: String
             switch operands(of: command) {
             case .these(let actions): rest = bashReply(.these(actions + options))
@@ -78,7 +76,7 @@ package enum CompletionScript {
             """
     }
 
-    private static func bashReply(_ words: Words) -> String {
+    private func bashReply(_ words: Words) -> String {
         switch words {
         case .these(let words): #"COMPREPLY=($(compgen -W '\#(words.joined(separator: " "))' -- "$current"))"#
         case .files: #"COMPREPLY=($(compgen -f -- "$current"))"#
@@ -89,10 +87,10 @@ package enum CompletionScript {
 
     // MARK: zsh
 
-    private static var zsh: String {
+    private var zsh: String {
         let names = commands.map { "    \(quoted("\($0.name):\(zshEscaped($0.summary))"))" }
         let cases = commands.map { command in
-            var parts = options(of: command).map { option in
+            var parts = command.shownOptions.map { option in
                 let value = option.value.map { ":value:\(zshAction(Words($0)))" } ?? ""
                 return quoted("--\(option.name)[\(zshEscaped(option.help))]\(value)")
             }
@@ -123,7 +121,7 @@ package enum CompletionScript {
             """
     }
 
-    private static func zshAction(_ words: Words) -> String {
+    private func zshAction(_ words: Words) -> String {
         switch words {
         case .these(let words): "(\(words.joined(separator: " ")))"
         case .files: "_files"
@@ -133,7 +131,7 @@ package enum CompletionScript {
     }
 
     /// Within a description, where these signs mean something.
-    private static func zshEscaped(_ text: String) -> String {
+    private func zshEscaped(_ text: String) -> String {
         var escaped = ""
         for character in text {
             if "[]:\\".contains(character) { escaped += "\\" }
@@ -144,14 +142,14 @@ package enum CompletionScript {
 
     // MARK: fish
 
-    private static var fish: String {
+    private var fish: String {
         var lines = ["# fish completion for sophon-bridge", "complete -c sophon-bridge -f"]
         for command in commands {
             lines.append(
                 "complete -c sophon-bridge -n __fish_use_subcommand -a \(command.name) -d \(fishQuoted(command.summary))"
             )
             let condition = "complete -c sophon-bridge -n '__fish_seen_subcommand_from \(command.name)'"
-            for option in options(of: command) {
+            for option in command.shownOptions {
                 let value = option.value.map { " -r\(fishValues(Words($0)))" } ?? ""
                 lines.append("\(condition) -l \(option.name)\(value) -d \(fishQuoted(option.help))")
             }
@@ -160,7 +158,7 @@ package enum CompletionScript {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func fishValues(_ words: Words) -> String {
+    private func fishValues(_ words: Words) -> String {
         switch words {
         case .these(let words): " -a '\(words.joined(separator: " "))'"
         case .files: " -F"
@@ -171,12 +169,12 @@ package enum CompletionScript {
 
     // MARK: Quoting
 
-    private static func quoted(_ text: String) -> String {
+    private func quoted(_ text: String) -> String {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
     }
 
     /// In fish a backslash escapes within single quotes too.
-    private static func fishQuoted(_ text: String) -> String {
+    private func fishQuoted(_ text: String) -> String {
         var quoted = "'"
         for character in text {
             if character == "'" || character == "\\" { quoted += "\\" }

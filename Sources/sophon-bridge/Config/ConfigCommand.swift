@@ -4,7 +4,17 @@ import Commands
 import Configuring
 
 /// `config check|show|example`: what is in force, where it came from, and all that is wrong with it at once.
-struct ConfigCommand {
+struct ConfigCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "config", summary: "check the configuration, show what is in force, or print an example",
+        operands: "check|show|example", actions: ["check", "show", "example"],
+        options: [
+            .config,
+            .stateDirectory,
+            .logLevel,
+        ],
+        examples: ["sophon-bridge config check --config bridge.json", "sophon-bridge config show --json"])
+
     private let command: ParsedCommand
     private let output: Output
 

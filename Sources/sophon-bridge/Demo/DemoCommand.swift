@@ -9,7 +9,22 @@ import Simulator
 
 /// `demo`: the main job, offline. Recorded runs go through the real pipeline to a relay in this process; the phone page and the
 /// terminal show what the phone would.
-struct DemoCommand {
+struct DemoCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "demo", summary: "the phone page, and recorded runs played against a relay in this process",
+        options: [
+            .init("once", nil, "end with the runs, also on a terminal"),
+            .init("stay", nil, "stay until a signal, also without a terminal; the runs wait for the page"),
+            .init("speed", "1|4|10|max", "how fast the runs are played (1 where it stays, else 4)"),
+            .init("agent", "openclaw", "instead of recorded runs, a real agent at OPENCLAW_URL"),
+            .init("listen", "ADDRESS:PORT", "where to listen (127.0.0.1, any port)"),
+        ],
+        examples: [
+            "sophon-bridge demo", "sophon-bridge demo --once --speed max --json",
+            "OPENCLAW_URL=ws://127.0.0.1:18789 sophon-bridge demo --agent openclaw",
+        ])
+    static let conduct = Output.Conduct.show
+
     private let command: ParsedCommand
     private let output: Output
     /// Until it is interrupted; else it ends with its runs.

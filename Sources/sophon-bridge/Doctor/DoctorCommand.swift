@@ -9,7 +9,12 @@ import Locking
 import Transport
 
 /// `doctor`: looks at everything from the configuration to both live handshakes, and changes nothing.
-struct DoctorCommand {
+struct DoctorCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "doctor", summary: "check everything from the configuration to both live handshakes; change nothing",
+        options: [.config, .stateDirectory],
+        examples: ["sophon-bridge doctor", "sophon-bridge doctor --json"])
+
     private let command: ParsedCommand
     private let output: Output
 

@@ -4,7 +4,12 @@ import Commands
 import Journal
 
 /// `explain ID`: what became of a message, a turn, a call, an approval or a run.
-struct ExplainCommand {
+struct ExplainCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "explain", summary: "the life of one message, turn, call, approval or run, from the journal",
+        operands: "ID", options: [.config, .stateDirectory],
+        examples: ["sophon-bridge explain int_4Xw2", "sophon-bridge explain msg_17 --json"])
+
     private let command: ParsedCommand
     private let output: Output
 

@@ -5,7 +5,17 @@ import Files
 import Journal
 
 /// `journal inspect|verify|export|clean`
-struct JournalCommand {
+struct JournalCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "journal", summary: "look into, check, copy out or tidy the durable state",
+        operands: "inspect|verify|export|clean", actions: ["inspect", "verify", "export", "clean"],
+        options: [
+            .init(
+                "connection", "NAME", "with clean: forget all that is kept of a connection no longer configured"),
+            .config, .stateDirectory,
+        ],
+        examples: ["sophon-bridge journal inspect", "sophon-bridge journal export > journal.jsonl"])
+
     private let command: ParsedCommand
     private let output: Output
 

@@ -4,7 +4,15 @@ import Commands
 import Files
 
 /// `logout`
-struct LogoutCommand {
+struct LogoutCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "logout", summary: "delete the token that pairing has saved",
+        options: [
+            .connection,
+            .config,
+        ],
+        examples: ["sophon-bridge logout", "sophon-bridge logout --connection work"])
+
     private let command: ParsedCommand
     private let output: Output
 

@@ -10,7 +10,18 @@ import RelayProtocol
 import Transport
 
 /// `pair`: the edges of the machine `Pairing`, and what a person sees of it.
-struct PairCommand {
+struct PairCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "pair", summary: "get a token from the relay, confirmed in a browser or on the phone",
+        options: [
+            .init("code", "CODE", "a code that the phone shows (the relay makes one)"),
+            .init("manual", nil, "show the address instead of opening a browser"),
+            .init("host-label", "NAME", "what the phone calls this machine (its own name)"),
+            .connection,
+            .config,
+        ],
+        examples: ["sophon-bridge pair", "sophon-bridge pair --code 9FP9SVT"])
+
     private let command: ParsedCommand
     private let output: Output
     private let clock = SystemClock()

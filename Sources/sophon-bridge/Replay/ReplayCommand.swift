@@ -13,7 +13,22 @@ import Simulator
 import Transport
 
 /// `replay FILE…`
-struct ReplayCommand {
+struct ReplayCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "replay", summary: "play recordings through the whole pipeline to a relay", operands: "FILE…",
+        options: [
+            .init("to", "simulator|URL", "where the calls go (simulator)"),
+            .init("token", "TOKEN", "the relay's token, with a URL; or set SOPHON_BOT_TOKEN"),
+            .init("agent", "openclaw|oppi|pi", "what the recording comes from, where it does not say itself"),
+            .init("speed", "1|10|max", "how fast: as recorded, ten times, as fast as can be (max)"),
+            .init("expect", "FILE", "compare the calls with this golden file; exit 1 where they differ"),
+            .init("rewrite", nil, "with --expect: write the golden file instead"),
+        ],
+        examples: [
+            "sophon-bridge replay run.jsonl --speed 10",
+            "sophon-bridge replay run.jsonl --expect run.golden",
+        ])
+
     private let command: ParsedCommand
     private let output: Output
     private static let advice = "sophon-bridge replay --help"

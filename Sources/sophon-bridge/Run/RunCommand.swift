@@ -6,7 +6,19 @@ import FoundationEssentials
 import Glibc
 
 /// `run`: the edges of the live bridge, its lock, its signals and its exit.
-struct RunCommand {
+struct RunCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "run", summary: "the bridge: carries the agent's runs to the phone, and the user's words back",
+        options: [
+            .config,
+            .stateDirectory,
+            .logLevel,
+            .init("record", "DIR", "write every frame to recordings there, without secrets"),
+        ],
+        hidden: [.init("time-scale", "N", "let the clocks of decisions run N times faster, for tests")],
+        examples: ["sophon-bridge run", "SOPHON_BOT_TOKEN=… OPENCLAW_TOKEN=… sophon-bridge run --json"])
+    static let conduct = Output.Conduct.service
+
     /// Also how soon a sleep of the machine is noticed: within 5 s (DESIGN.md#links-and-watchdogs).
     private static let statusInterval = Duration.seconds(4)
 
@@ -14,9 +26,6 @@ struct RunCommand {
     private let output: Output
 
     init(_ command: ParsedCommand, _ output: Output) {
-        var command = command
-        // `record DIR` is `run --record DIR`.
-        if command.name == "record" { command.values["record"] = command.operands.first }
         self.command = command
         self.output = output
     }

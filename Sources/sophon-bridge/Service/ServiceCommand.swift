@@ -8,7 +8,18 @@ import FoundationEssentials
 import Glibc
 
 /// `service install|uninstall|status|restart|logs`: the bridge as a systemd unit of this user.
-struct ServiceCommand {
+struct ServiceCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "service", summary: "keep the bridge running as a systemd unit of this user",
+        operands: "install|uninstall|status|restart|logs",
+        actions: ["install", "uninstall", "status", "restart", "logs"],
+        options: [
+            .init("dry-run", nil, "say what would be done; install prints the unit"),
+            .init("follow", nil, "with logs: go on as new lines come"),
+            .config,
+        ],
+        examples: ["sophon-bridge service install", "sophon-bridge service logs --follow"])
+
     private let command: ParsedCommand
     private let output: Output
     private let environment = ProcessInfo.processInfo.environment

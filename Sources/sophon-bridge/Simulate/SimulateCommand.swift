@@ -5,7 +5,31 @@ import RelayRules
 import Simulator
 
 /// `simulate`
-struct SimulateCommand {
+struct SimulateCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "simulate", summary: "the relay simulator alone, for developing against",
+        options: [
+            .init("listen", "ADDRESS:PORT", "where to listen (127.0.0.1:8787)"),
+            .init("token", "TOKEN", "the bridge's token (one is given)"),
+            .init(
+                "fault", "KIND[:COUNT]", "plan a misfortune; may be repeated; `--fault help` lists the kinds",
+                repeats: true),
+            .init("fault-rate", "0..1", "misfortunes at random: how many of the calls, connections and updates"),
+            .init("fault-seed", "N", "the same seed gives the same misfortunes (1)"),
+            .init("state", "FILE", "keep chats and all else in this file, and go on from it (memory only)"),
+            .init(
+                "strict", nil,
+                "refuse what the relay's sample connectors do against its rules (accepted with a warning)"),
+            .init("no-limits", nil, "rate limits so wide that nothing is refused, for load"),
+        ],
+        examples: [
+            "sophon-bridge simulate", "sophon-bridge simulate --listen 127.0.0.1:0 --json",
+            "sophon-bridge simulate --fault 429:3 --fault reply_lost",
+            "sophon-bridge simulate --fault-rate 0.05 --fault-seed 7",
+            "sophon-bridge simulate --state relay.json",
+        ])
+    static let conduct = Output.Conduct.service
+
     private let command: ParsedCommand
     private let output: Output
 

@@ -5,7 +5,17 @@ import Files
 import Glibc
 
 /// `status`: what the running bridge has left in its state directory, and whether it still runs.
-struct StatusCommand {
+struct StatusCommand: Command {
+    static let declaration = CommandDeclaration(
+        name: "status", summary: "what is connected, running and waiting, and what you can do about it",
+        options: [
+            .init(
+                "healthy", nil, "say only what is wrong, and exit with 0, 1, 20 (relay away) or 23 (token refused)"),
+            .config,
+            .stateDirectory,
+        ],
+        examples: ["sophon-bridge status", "sophon-bridge status --healthy --json"])
+
     private let command: ParsedCommand
     private let output: Output
 

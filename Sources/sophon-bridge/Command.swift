@@ -1,0 +1,43 @@
+import Commands
+
+/// A command of the program. Its folder holds what is its own; what several commands use lies beside the folders.
+protocol Command: SendableMetatype {
+    static var declaration: CommandDeclaration { get }
+    /// What becomes of it when its output is not read.
+    static var conduct: Output.Conduct { get }
+
+    init(_ command: ParsedCommand, _ output: Output)
+    func run() throws
+}
+
+extension Command {
+    static var conduct: Output.Conduct { .results }
+}
+
+/// The commands, in the order of the help. A new one is a folder and a line here.
+enum CommandTable {
+    static let all: [any Command.Type] = [
+        RunCommand.self,
+        RecordCommand.self,
+        DemoCommand.self,
+        ReplayCommand.self,
+        SimulateCommand.self,
+        PairCommand.self,
+        LogoutCommand.self,
+        DoctorCommand.self,
+        StatusCommand.self,
+        ConfigCommand.self,
+        ExplainCommand.self,
+        JournalCommand.self,
+        ServiceCommand.self,
+        CompletionCommand.self,
+    ]
+
+    static var declarations: [CommandDeclaration] { all.map { $0.declaration } }
+
+    static func command(_ parsed: ParsedCommand, _ output: Output) -> (any Command)? {
+        guard let type = all.first(where: { $0.declaration.name == parsed.name }) else { return nil }
+        output.conduct(type.conduct)
+        return type.init(parsed, output)
+    }
+}
