@@ -22,6 +22,8 @@ extension Bridge {
             isRunLimitReached = true
             return nil
         }
+        // Messages are handed over in the order they came: one that cannot be read yet is waited for.
+        if let first = queues[session]?.firstWaiting, entries[first]?.turn.phase == .awaitingKey { return nil }
         return queues[session]?.next(agentPresent: agentPresent)
     }
 

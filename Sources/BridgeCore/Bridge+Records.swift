@@ -22,10 +22,11 @@ extension Bridge {
         guard entries[opening.id] == nil else { return }
         record.catchUp(with: deltas)
         record.lane.learn(keptAt)
-        let streamed = deltas.reduce(into: "") { $0 += $1.text } + record.lane.waitingText
+        let streamed = Self.streamed(deltas, record.lane.waitingText)
         record.turn.resume(after: streamed, settings: settings.turn)
         delivery.restoreLane(record.lane, windowEnds: opening.windowEnds, at: now)
         entries[opening.id] = Entry(turn: record.turn, renamed: record.renamed)
+        if let key = opening.sealing.key { takeKey(key, of: opening.id) }
         delivery.heldBeside += record.turn.heldBytes
         name(record)
         if !record.turn.agentIsFree, !record.turn.isClosed {
@@ -34,6 +35,16 @@ extension Bridge {
         }
         oweAgain(record.turn, at: now)
         change(opening.id, at: now) { $0.agentLost(at: now) }
+    }
+
+    /// Nil: a piece of it is not known any more.
+    private static func streamed(_ deltas: [StoredDelta], _ waiting: String) -> String? {
+        var streamed = ""
+        for delta in deltas {
+            guard let text = delta.text else { return nil }
+            streamed += text
+        }
+        return streamed + waiting
     }
 
     private mutating func name(_ record: TurnRecord) {

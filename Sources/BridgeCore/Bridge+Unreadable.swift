@@ -22,6 +22,8 @@ package struct UnreadableTurn: Sendable {
     /// In the order they were stored, deltas too.
     package var calls: [Call]
     package var deltas: [StoredDelta]
+    /// Nothing of it may go out in the open.
+    package var isSealed = false
 
     package init(id: TurnID, place: TurnPlace?, calls: [Call] = [], deltas: [StoredDelta] = []) {
         self.id = id
@@ -39,7 +41,8 @@ extension Bridge {
         guard let place = unreadable.place else { return orders.append(.turnClosed(unreadable.id, .gone)) }
         let opening = TurnOpening(
             id: unreadable.id, session: place.session, interaction: place.interaction, agentSession: AgentSession(""),
-            run: RunID(""), message: nil, receivedAt: now, windowEnds: now + settings.window)
+            run: RunID(""), message: nil, receivedAt: now, windowEnds: now + settings.window,
+            sealing: unreadable.isSealed ? .sealed(nil) : .open)
         var turn = Turn(opening, settings: settings.turn)
         let lane = unreadable.lane(of: opening)
         delivery.restoreLane(lane, windowEnds: opening.windowEnds, at: now)
@@ -60,7 +63,8 @@ extension UnreadableTurn {
     fileprivate var hasBubble: Bool { place?.bubble != nil || calls.contains { $0.name == .open } }
 
     fileprivate func lane(of opening: TurnOpening) -> LaneRecord {
-        let address = LaneAddress(turn: opening.id, session: opening.session, interaction: opening.interaction)
+        let address = LaneAddress(
+            turn: opening.id, session: opening.session, interaction: opening.interaction, sealing: opening.sealing)
         let unanswered = calls.filter { call in
             switch call.name {
             // The end repeats the text, and the answer to an approval would have no owner.
@@ -99,7 +103,7 @@ extension UnreadableTurn {
             }.map(\.name))
     }
 
-    fileprivate var streamed: String { deltas.reduce(into: "") { $0 += $1.text } }
+    fileprivate var streamed: String { deltas.reduce(into: "") { $0 += $1.text ?? "" } }
 }
 
 extension Turn {
@@ -114,6 +118,7 @@ extension Turn {
         }
         _ = text.apply(.append(unreadable.streamed))
         preview.stop()
+        // Neither carries a word, so that they may go out of a sealed turn too.
         let tasks = unreadable.openTasks.map {
             TurnOrder.post(.taskEnded(TaskEnd(task: $0, status: .failed)))
         }

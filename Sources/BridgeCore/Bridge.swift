@@ -19,6 +19,10 @@ package enum BridgeOrder: Sendable, Hashable {
     case connectionStopped(RelayErrorCode)
     case turnNote(TurnID, TurnNote)
     indirect case deliveryNote(DeliveryNote, TurnID, PostName)
+    /// From here on the chat's key is in use by this turn; told once for each turn and key, for restored turns too.
+    case keyTaken(TurnID, SessionID, KeyName)
+    /// The turn has ended: told once for each `keyTaken`.
+    case keyLeft(TurnID, SessionID, KeyName)
 }
 
 package struct BridgeSettings: Sendable, Hashable {
@@ -122,13 +126,15 @@ package struct Bridge: ~Copyable {
         guard entries[opening.id] == nil else { return }
         var turn = Turn(opening, settings: settings.turn)
         delivery.openLane(
-            LaneAddress(turn: opening.id, session: opening.session, interaction: opening.interaction),
+            LaneAddress(
+                turn: opening.id, session: opening.session, interaction: opening.interaction, sealing: opening.sealing),
             windowEnds: opening.windowEnds)
         let first = turn.begin(at: now)
         entries[opening.id] = Entry(turn: turn)
         if isJournaled { unkept.insert(opening.id) }
         turnOfRun[opening.run] = opening.id
         orders.append(.turnOpened(opening))
+        if let key = opening.sealing.key { takeKey(key, of: opening.id) }
         let queue = SessionQueue(whenBusy: settings.whenBusy)
         queues[opening.agentSession, default: queue].arrived(opening.id)
         perform(first, of: opening.id, at: now)
@@ -188,7 +194,7 @@ package struct Bridge: ~Copyable {
     }
 
     /// The call that will follow that one in its lane, if it is known for sure: its body can be made ahead.
-    package mutating func callAhead(behind call: CallID) -> RelayCall? { delivery.callAhead(behind: call) }
+    package mutating func callAhead(behind call: CallID) -> CallAhead? { delivery.callAhead(behind: call) }
 
     package mutating func keep(_ body: [UInt8], of ahead: RelayCall, behind call: CallID) {
         delivery.keep(body, of: ahead, behind: call)
@@ -329,6 +335,8 @@ package struct Bridge: ~Copyable {
             case .skip: delivery.skip(on: id)
             case .stopPreview: delivery.stopPreview(of: id)
             case .closeWindow: delivery.closeWindow(of: id)
+            case .useSealing(let sealing): delivery.use(sealing, of: id)
+            case .dropUnsealed: delivery.dropUnsealed(of: id)
             case .abandonLane: delivery.abandon(id)
             case .command, .agentFree, .closed, .note: break
             }
@@ -340,7 +348,8 @@ package struct Bridge: ~Copyable {
             case .agentFree: free(id, at: now)
             case .closed: close(id, at: now)
             case .note(let note): orders.append(.turnNote(id, note))
-            case .post, .replace, .skip, .stopPreview, .closeWindow, .abandonLane: break
+            case .useSealing(.sealed(let key?)): takeKey(key, of: id)
+            case .post, .replace, .skip, .stopPreview, .closeWindow, .abandonLane, .useSealing, .dropUnsealed: break
             }
         }
         if neverLeft { change(id, at: now) { $0.sendAnswered(.noRun, at: now) } }
@@ -354,12 +363,15 @@ package struct Bridge: ~Copyable {
         deadlines.forget(id)
         delivery.closeLane(id)
         unkept.remove(id)
+        if let key = entry.turn.opening.sealing.key {
+            orders.append(.keyLeft(id, entry.turn.opening.session, key))
+        }
         orders.append(.turnClosed(id, entry.turn.outcome ?? .gone))
         handOverNext(of: entry.turn.opening.agentSession, at: now)
         handOverWaiting(at: now)
     }
 
-    private mutating func told(_ report: DeliveryReport, at now: Instant) {
+    mutating func told(_ report: DeliveryReport, at now: Instant) {
         switch report {
         case .post(let turn, let report):
             let report = withOwnNames(report, of: turn)

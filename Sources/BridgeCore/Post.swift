@@ -143,11 +143,14 @@ package struct WholeMessage: Hashable, Sendable {
     package var part: Part
     package var text: String
     package var usage: Usage?
+    /// A fixed sentence that goes out readable in a sealed turn too, because the turn has no key to say it under.
+    package var inTheOpen: Bool
 
-    package init(part: Part, text: String, usage: Usage? = nil) {
+    package init(part: Part, text: String, usage: Usage? = nil, inTheOpen: Bool = false) {
         self.part = part
         self.text = text
         self.usage = usage
+        self.inTheOpen = inTheOpen
     }
 }
 
@@ -188,6 +191,8 @@ package struct PostRefusal: Hashable, Sendable {
     package var concernsText: Bool
     /// What a whole message said; nil for other posts, and for a message of an earlier process.
     package var text: String?
+    /// It never came to the relay: it was to be sealed, and its key is not there any more.
+    package var lacksKey = false
 
     package init(_ code: RelayErrorCode, concernsText: Bool = false, text: String? = nil) {
         self.code = code
@@ -198,15 +203,17 @@ package struct PostRefusal: Hashable, Sendable {
     init(_ refusal: RelayRefusal) { self.init(refusal.code, concernsText: refusal.concernsText) }
 }
 
-/// Where a lane's calls belong.
+/// Where a lane's calls belong, and who may read them.
 package struct LaneAddress: Hashable, Sendable {
     package var turn: TurnID
     package var session: SessionID
     package var interaction: InteractionID?
+    package var sealing: TurnSealing
 
-    package init(turn: TurnID, session: SessionID, interaction: InteractionID?) {
+    package init(turn: TurnID, session: SessionID, interaction: InteractionID?, sealing: TurnSealing = .open) {
         self.turn = turn
         self.session = session
         self.interaction = interaction
+        self.sealing = sealing
     }
 }

@@ -1,6 +1,6 @@
 import BridgeModel
 
-// What a post costs while it waits, and what is left of it when it has to give way.
+// What a post costs while it waits, what is left of it when it has to give way, and whether it may be read on the way.
 extension Post {
     /// What is left of a payload that had to give way, with its mark.
     static let cutPayload = 1_000
@@ -18,6 +18,19 @@ extension Post {
         case .message(let message): message.text.utf8.count
         }
     }
+
+    /// In a sealed turn it cannot go out without a key.
+    var needsKey: Bool {
+        switch self {
+        case .open: false
+        case .text, .taskStarted, .taskProgress, .approval: true
+        case .taskEnded(let end): end.label != nil || end.error != nil || end.result != nil
+        case .end(let end): !end.text.isEmpty
+        case .message(let message): !message.inTheOpen
+        }
+    }
+
+    var isInTheOpen: Bool { if case .message(let message) = self { message.inTheOpen } else { false } }
 
     /// Nil when there is nothing in it that may be cut.
     var withPayloadCut: Post? {

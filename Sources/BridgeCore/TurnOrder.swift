@@ -11,6 +11,10 @@ package enum TurnOrder: Hashable, Sendable {
     case stopPreview
     /// What comes from now on must not carry the interaction.
     case closeWindow
+    /// The turn has a key from now on, or not any more.
+    case useSealing(TurnSealing)
+    /// What waits in the lane and cannot go out without a key is dropped.
+    case dropUnsealed
     /// Nothing of this lane that was not tried yet may go out.
     case abandonLane
     case command(AgentCommand)

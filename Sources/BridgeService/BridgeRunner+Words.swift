@@ -1,3 +1,4 @@
+import BridgeCore
 package import BridgeModel
 
 extension BridgeRunner {
@@ -9,4 +10,26 @@ extension BridgeRunner {
 
 extension StoredCall {
     var heldBytes: Int { HeldBytes.entryCost + body.count }
+}
+
+extension CallAttempt.Payload {
+    var key: IdempotencyKey? {
+        switch self {
+        case .fresh(let call): call.key
+        case .stored(let key): key
+        }
+    }
+}
+
+extension RelayAnswer.Outcome {
+    var isDelivered: Bool { if case .delivered = self { true } else { false } }
+
+    /// For `explain`: constant words and codes, nothing that the user wrote.
+    var words: String {
+        switch self {
+        case .delivered(let receipt): receipt.repeated ? "delivered before" : "delivered"
+        case .refused(let refusal): "\(refusal.status) \(refusal.code)"
+        case .unknown(let reason): reason
+        }
+    }
 }

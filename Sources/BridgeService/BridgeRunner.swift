@@ -18,6 +18,8 @@ package final class BridgeRunner: Sendable {
         package var alarm: any Alarm
         package var random: any RandomSource
         package var journal: (any TurnJournal)?
+        /// Nil: no turn is sealed here.
+        package var sealer: TurnSealer?
         /// For one whole call to the relay; what takes longer has an unknown outcome.
         package var callLimit: Duration
 
@@ -265,7 +267,8 @@ package final class BridgeRunner: Sendable {
     }
 
     private func entry(of record: TurnRecord) -> JournalEntry {
-        let bytes = RecordEnvelope.bytes(of: record, now: edges.clock.now, wall: edges.clock.wallMilliseconds)
+        let bytes = RecordEnvelope.bytes(
+            of: record, now: edges.clock.now, wall: edges.clock.wallMilliseconds, sealer: edges.sealer)
         return .turn(record.id, record: bytes, place: record.place)
     }
 
@@ -305,7 +308,7 @@ package final class BridgeRunner: Sendable {
     private func attemptCall(_ attempt: CallAttempt, keeping record: TurnRecord? = nil) {
         switch attempt.payload {
         case .fresh(let call):
-            let body = attempt.body ?? RelayEncoder.body(of: call)
+            guard let body = body(of: call, attempt) else { return }
             guard let journal = edges.journal, attempt.attempt == 1, let key = call.key,
                 let durability = attempt.durability
             else { return send(attempt, RelayEncoder.path(of: call), body, RelayDecoder.expected(of: call)) }
@@ -351,9 +354,27 @@ package final class BridgeRunner: Sendable {
 
     /// While the relay is at work, the body of the next call is made.
     private func prepareNext(behind call: CallID) {
-        guard let next = state.withLock({ $0.bridge.callAhead(behind: call) }) else { return }
-        let body = RelayEncoder.body(of: next)
-        state.withLock { $0.bridge.keep(body, of: next, behind: call) }
+        guard let next = state.withLock({ $0.bridge.callAhead(behind: call) }),
+            let body = Self.body(of: next.call, next.seal, edges.sealer)
+        else { return }
+        state.withLock { $0.bridge.keep(body, of: next.call, behind: call) }
+    }
+
+    /// What is to be sealed is sealed now, once; each later try sends these bytes. Nil: the call is not made.
+    private func body(of call: RelayCall, _ attempt: CallAttempt) -> [UInt8]? {
+        if let body = attempt.body { return body }
+        let made = Self.body(of: call, attempt.seal, edges.sealer)
+        guard attempt.seal != nil else { return made }
+        guard let made else {
+            tell { bridge, now in bridge.couldNotSeal(attempt.call, at: now) }
+            return nil
+        }
+        return state.withLock { $0.bridge.keepSealed(made, of: attempt.call) }
+    }
+
+    private static func body(of call: RelayCall, _ seal: CallSeal?, _ sealer: TurnSealer?) -> [UInt8]? {
+        guard let seal else { return RelayEncoder.body(of: call) }
+        return sealer?.seal(call, under: seal).map { RelayEncoder.body(of: call, sealed: $0) }
     }
 
     private func note(_ attempt: CallAttempt, _ answer: RelayAnswer, _ begun: Instant) {
@@ -373,28 +394,6 @@ package final class BridgeRunner: Sendable {
         // Whatever it came to: unless the same call is tried again, its body has served.
         if case .stored(let key) = attempt.payload {
             state.withLock { state in if !state.bridge.isPending(attempt.call) { state.forget(key) } }
-        }
-    }
-}
-
-extension CallAttempt.Payload {
-    fileprivate var key: IdempotencyKey? {
-        switch self {
-        case .fresh(let call): call.key
-        case .stored(let key): key
-        }
-    }
-}
-
-extension RelayAnswer.Outcome {
-    fileprivate var isDelivered: Bool { if case .delivered = self { true } else { false } }
-
-    /// For `explain`: constant words and codes, nothing that the user wrote.
-    fileprivate var words: String {
-        switch self {
-        case .delivered(let receipt): receipt.repeated ? "delivered before" : "delivered"
-        case .refused(let refusal): "\(refusal.status) \(refusal.code)"
-        case .unknown(let reason): reason
         }
     }
 }

@@ -1,13 +1,20 @@
 package import BridgeCore
 package import BridgeModel
 import FoundationEssentials
+import Sealing
 
 /// Records as bytes: JSON with the version of its form. The clock that decisions are made by begins anew with each start of the
 /// machine, so a record says what both clocks showed when it was made, and its moments are moved by the difference when it is
 /// read.
+///
+/// What is kept of a sealed turn is sealed too, under a key of this machine alone, and of an accepted message that came sealed only
+/// what came is kept: nothing that was said is readable in the journal's files, nor in what `explain` and `journal export` print.
+/// Both are of version 3, so that a program which knows nothing of sealing leaves them alone and says nothing of it in the open.
 package enum RecordEnvelope {
-    /// Of what is written. Version 1 is read too.
+    /// Of what is written for turns in the open. Version 1 is read too.
     package static let version = 2
+    /// Of what is written for sealed turns.
+    package static let sealedVersion = 3
 
     private struct Header: Decodable {
         var version: Int
@@ -26,22 +33,52 @@ package enum RecordEnvelope {
         var content: Content
     }
 
+    private struct Sealed: Codable {
+        var version: Int
+        var now: Int64
+        var wall: Int64
+        /// An envelope with the content in it. Nil: there was nothing to seal it with.
+        var sealed: Data?
+    }
+
     // MARK: Turns and openings
 
-    package static func bytes(of record: TurnRecord, now: Instant, wall: Int64) -> [UInt8] {
-        bytes(of: Written(version: version, now: now.nanoseconds, wall: wall, content: StoredTurn(record)))
+    package static func bytes(
+        of record: TurnRecord, now: Instant, wall: Int64, sealer: TurnSealer? = nil
+    ) -> [UInt8] {
+        let stored = StoredTurn(record)
+        guard record.opening.sealing.isSealed else {
+            return bytes(of: Written(version: version, now: now.nanoseconds, wall: wall, content: stored))
+        }
+        let sealed = sealer.map { Data($0.seal(record: bytes(of: stored))) }
+        return bytes(of: Sealed(version: sealedVersion, now: now.nanoseconds, wall: wall, sealed: sealed))
     }
 
+    /// Of an accepted message.
     package static func bytes(of opening: TurnOpening, now: Instant, wall: Int64) -> [UInt8] {
-        bytes(of: Written(version: version, now: now.nanoseconds, wall: wall, content: StoredOpening(opening)))
+        let isOpen = opening.sealing == .open && opening.sealedText == nil && opening.refusal == nil
+        return bytes(
+            of: Written(
+                version: isOpen ? version : sealedVersion, now: now.nanoseconds, wall: wall,
+                content: StoredOpening(unread: opening)))
     }
 
-    package static func turn(from bytes: [UInt8], now: Instant, wall: Int64) throws -> TurnRecord {
+    package static func turn(
+        from bytes: [UInt8], now: Instant, wall: Int64, sealer: TurnSealer? = nil
+    ) throws -> TurnRecord {
         let reading = try Reading(bytes, now: now, wall: wall)
         let stored =
-            reading.version == 1
-            ? try reading.content(VersionOne.Record.self).newest : try reading.content(StoredTurn.self)
+            switch reading.version {
+            case 1: try reading.content(VersionOne.Record.self).newest
+            case sealedVersion: try reading.sealedTurn(sealer)
+            default: try reading.content(StoredTurn.self)
+            }
         return stored.value
+    }
+
+    /// Of a turn that was sealed, whether or not it can be read.
+    static func isSealed(_ bytes: [UInt8]) -> Bool {
+        (try? JSONDecoder().decode(Header.self, from: Data(bytes)))?.version == sealedVersion
     }
 
     package static func opening(from bytes: [UInt8], now: Instant, wall: Int64) throws -> TurnOpening {
@@ -60,7 +97,7 @@ package enum RecordEnvelope {
         init(_ bytes: [UInt8], now: Instant, wall: Int64) throws {
             data = Data(bytes)
             let header = try decoder.decode(Header.self, from: data)
-            guard (1...RecordEnvelope.version).contains(header.version) else {
+            guard (1...RecordEnvelope.sealedVersion).contains(header.version) else {
                 throw JournalFailure(
                     .newer, "A record was written by a newer sophon-bridge. Start that version again.")
             }
@@ -69,6 +106,13 @@ package enum RecordEnvelope {
             let elapsed = max(0, wall.subtractingReportingOverflow(header.wall).partialValue)
             let shift = now.nanoseconds &- elapsed &* 1_000_000 &- header.now
             decoder.userInfo[Instant.shiftKey] = shift
+        }
+
+        func sealedTurn(_ sealer: TurnSealer?) throws -> StoredTurn {
+            guard let sealed = try decoder.decode(Sealed.self, from: data).sealed, let sealer else {
+                throw SealingError.notAuthentic
+            }
+            return try decoder.decode(StoredTurn.self, from: Data(try sealer.open(record: Array(sealed))))
         }
 
         func content<Content: Decodable>(_ type: Content.Type) throws -> Content {

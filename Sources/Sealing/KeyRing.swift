@@ -60,6 +60,9 @@ package struct KeyRing: Sendable {
         return orders
     }
 
+    /// For what this machine keeps of sealed turns: it never leaves it, and is another one for each device secret.
+    package var recordKey: SecretKey { library.derive(Array("sophon-bridge/v1/records".utf8), from: identity.secret) }
+
     package var hasOrders: Bool { !orders.isEmpty }
     package var deviceID: DeviceID? { registration.deviceID }
 

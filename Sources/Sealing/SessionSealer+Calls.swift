@@ -3,6 +3,17 @@ package import BridgeModel
 /// Content that needs no key (relay.md#symmetric-envelope): what a bubble opens with, and what it ends with when no key ever came.
 extension SealedContent {
     package static let emptyText = SealedContent([Member(.text, Envelope.emptyText)])
+
+    /// Nil for a call that says something.
+    package static func withoutKey(of call: RelayCall) -> SealedContent? {
+        switch call {
+        case .sendMessage(let call): call.text.isEmpty ? emptyText : nil
+        case .sendMessageEnd(let call): call.text.isEmpty ? emptyText : nil
+        case .finishTask(let call):
+            call.label == nil && call.error == nil && call.result == nil ? SealedContent([]) : nil
+        case .sendMessageDelta, .createTask, .updateTask, .requestApproval, .createSession: nil
+        }
+    }
 }
 
 // What a relay call says, sealed: its streamed form in pieces, its stored form whole (relay.md#key-schedule).

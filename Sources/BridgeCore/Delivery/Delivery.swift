@@ -206,7 +206,7 @@ package struct Delivery: Sendable {
     }
 
     /// The call that will follow that one in its lane, if it is known for sure.
-    package mutating func callAhead(behind call: CallID) -> RelayCall? {
+    package mutating func callAhead(behind call: CallID) -> CallAhead? {
         lanes.indices.contains(call.slot) ? lanes[call.slot].callAhead(behind: call) : nil
     }
 
@@ -224,7 +224,7 @@ package struct Delivery: Sendable {
         refile(slot, at: now)
     }
 
-    private mutating func change(
+    mutating func change(
         _ turn: TurnID, at now: Instant, _ body: (inout Lane, inout [PostReport]) -> Void
     ) {
         var reports: [PostReport] = []
@@ -311,7 +311,7 @@ package struct Delivery: Sendable {
     }
 
     /// Takes a call under way out of the count of connections; nil when no such call is.
-    private mutating func comesBack(_ call: CallID) -> Lane.Returned? {
+    mutating func comesBack(_ call: CallID) -> Lane.Returned? {
         guard lanes.indices.contains(call.slot), let returned = lanes[call.slot].returned(call) else {
             tally.strayAnswers += 1
             return nil

@@ -27,10 +27,30 @@ package struct CallAttempt: Hashable, Sendable {
     package var durability: Durability?
     /// May use the connections that are kept for opens and ends.
     package var reserve: Bool
-    /// The body of a first try, if somebody made it ahead.
+    /// The body, where it was made already: ahead of a first try, or sealed by an earlier one.
     package var body: [UInt8]?
+    /// Its body is to be sealed, once. Nil: it goes out in the open.
+    package var seal: CallSeal?
     /// The call behind it in its lane is fixed: its body can be made while this one is under way.
     package var isFollowed = false
+}
+
+/// Under what a call is sealed.
+package struct CallSeal: Hashable, Sendable {
+    package var session: SessionID
+    /// Nil: there is none, and the call says nothing that needs one.
+    package var key: KeyName?
+
+    package init(session: SessionID, key: KeyName?) {
+        self.session = session
+        self.key = key
+    }
+}
+
+/// A call that will follow another for sure, so that its body can be made ahead.
+package struct CallAhead: Hashable, Sendable {
+    package var call: RelayCall
+    package var seal: CallSeal?
 }
 
 package enum DeliveryStep: Hashable, Sendable {

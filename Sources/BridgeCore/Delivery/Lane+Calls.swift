@@ -27,6 +27,7 @@ extension Lane {
         case .idle:
             if let hold = holdEnds, now >= hold { stopPreview() }
             guard let (kind, since) = queue.firstKind else { return .nothing }
+            if address.sealing == .sealed(nil), queue.startsWithSecret { return .nothing }
             guard kind == .text else { return .ready(kind, rank(of: kind), since: since, again: nil) }
             let ready = preview.readyAt(now)
             if ready > now { return .waits(until: min(ready, holdEnds ?? ready)) }
@@ -47,6 +48,10 @@ extension Lane {
         frozen.attempts += 1
         frozen.number = number
         frozen.firstTried = frozen.firstTried ?? now
+        if let made = body, frozen.sealed != nil {
+            frozen.sealed?.body = made
+            frozen.bytes += made.count
+        }
         #if PLANTED_FAULTS
             if PlantedFault.retryRecoalesces.isPlanted, frozen.attempts > 1 { recoalesce(&frozen) }
         #endif
@@ -54,15 +59,28 @@ extension Lane {
         return CallAttempt(
             call: frozen.call, turn: address.turn, name: frozen.name, payload: frozen.payload,
             attempt: frozen.attempts, durability: frozen.isStored ? nil : frozen.tried.kind.durability,
-            reserve: frozen.tried.kind.bucket == .msg, body: body, isFollowed: queue.startsFixed)
+            reserve: frozen.tried.kind.bucket == .msg, body: body ?? frozen.sealed?.body, seal: frozen.sealed?.seal,
+            isFollowed: queue.startsFixed)
+    }
+
+    /// The body of the call under way was sealed: from now on it is sent as it is. Nil: there is no such call.
+    mutating func keepSealed(_ body: [UInt8], of call: CallID) -> [UInt8]? {
+        guard case .underWay(var frozen) = state, frozen.call == call, let sealed = frozen.sealed else { return nil }
+        if let known = sealed.body { return known }
+        frozen.sealed?.body = body
+        frozen.bytes += body.count
+        state = .underWay(frozen)
+        return body
     }
 
     /// The call behind the one under way, to make its body of while the relay is at work; nil when that may still change.
-    mutating func callAhead(behind call: CallID) -> RelayCall? {
-        guard case .underWay(let frozen) = state, frozen.call == call, let next = queue.firstFixed else { return nil }
+    mutating func callAhead(behind call: CallID) -> CallAhead? {
+        guard case .underWay(let frozen) = state, frozen.call == call, let next = queue.firstFixed,
+            address.sealing.canSpeak
+        else { return nil }
         let relayCall = relayCall(next.post, next.entry)
         ahead = PreparedCall(call: relayCall, key: next.key)
-        return relayCall
+        return CallAhead(call: relayCall, seal: seal(next.post))
     }
 
     mutating func keep(_ body: [UInt8], of call: RelayCall) {
@@ -131,7 +149,7 @@ extension Lane {
         case .again:
             queue.insertFirst(
                 LaneQueue.Entry(
-                    content: .post(Self.post(of: call)), kind: call.tried.kind, since: call.since,
+                    content: .post(post(of: call)), kind: call.tried.kind, since: call.since,
                     form: call.tried.form + 1))
         case .deadLetter where call.tried.deadline == windowEnds && !call.tried.kind.isDroppable:
             // Tried until the window was over: nothing else of this interaction can land either.
@@ -193,7 +211,7 @@ extension Lane {
             }
             return Frozen(
                 call: call, name: post.name, payload: .fresh(relayCall), since: entry.since, tried: tried,
-                bytes: entry.bytes)
+                bytes: entry.bytes, sealed: seal(post).map { Sealed(seal: $0) })
         case .text:
             preconditionFailure("texts are taken by their own way")
         }
@@ -206,7 +224,13 @@ extension Lane {
             call: call, name: .text(endOffset: preview.streamed),
             payload: .fresh(.sendMessageDelta(SendMessageDelta(message: message, delta: text, key: key))),
             since: since, tried: RetryPolicy.Tried(kind: .text, deadline: windowEnds),
-            bytes: HeldBytes.entryCost + text.utf8.count)
+            bytes: HeldBytes.entryCost + text.utf8.count, sealed: seal(.text(text)).map { Sealed(seal: $0) })
+    }
+
+    /// Nil: it goes out in the open.
+    private func seal(_ post: Post) -> CallSeal? {
+        guard address.sealing.isSealed, !post.isInTheOpen else { return nil }
+        return CallSeal(session: address.session, key: address.sealing.key)
     }
 
     private mutating func learn(_ message: MessageID, at now: Instant) {
@@ -239,10 +263,12 @@ extension Lane {
         let interaction = entry.withoutInteraction ? nil : address.interaction
         switch post {
         case .open:
-            // One space: the relay refused an empty placeholder (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one).
+            // One space: the relay refused an empty placeholder. The sealed empty text needs no key
+            // (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one).
             return .sendMessage(
                 SendMessage(
-                    session: session, interaction: interaction, text: " ", key: keys.fixed.open(form: entry.form)))
+                    session: session, interaction: interaction, text: address.sealing.isSealed ? "" : " ",
+                    key: keys.fixed.open(form: entry.form)))
         case .text(let text):
             return .sendMessageDelta(
                 SendMessageDelta(message: message, delta: text, key: keys.lastDelta))
@@ -305,11 +331,14 @@ extension Lane {
     }
 
     /// What an open or a whole message was made from.
-    private static func post(of call: Frozen) -> Post {
+    private func post(of call: Frozen) -> Post {
         guard case .message(let part) = call.name, case .fresh(.sendMessage(let message)) = call.payload else {
             return .open
         }
-        return .message(WholeMessage(part: part, text: message.text, usage: message.usage))
+        return .message(
+            WholeMessage(
+                part: part, text: message.text, usage: message.usage,
+                inTheOpen: address.sealing.isSealed && call.sealed == nil))
     }
 
     /// Planted: the text that came meanwhile goes with the retry.

@@ -35,7 +35,7 @@ struct Lane: Sendable {
         case queued, joined, ignored
     }
 
-    let address: LaneAddress
+    private(set) var address: LaneAddress
     let windowEnds: Instant
     var keys: LaneKeys
     var state = State.idle
@@ -143,6 +143,12 @@ struct Lane: Sendable {
 
     /// The turn is closed. What is left to be said is said first.
     mutating func close() { course = isAbandoned ? .abandoned(isClosing: true) : .closing }
+
+    /// The turn's key has come, or is gone.
+    mutating func use(_ sealing: TurnSealing) { address.sealing = sealing }
+
+    /// What was never tried and cannot go out without a key.
+    mutating func dropUnsealed() { queue.removeAll { $0.needsKey } }
 
     /// What waits is sent as it was posted; what comes from now on goes without the interaction.
     mutating func closeWindow() { isWindowOpen = false }
@@ -278,4 +284,14 @@ extension PostKind {
 
 extension LaneQueue.Entry {
     var needsBubble: Bool { kind.needsBubble }
+
+    /// In a sealed turn it cannot go out without a key.
+    var needsKey: Bool {
+        switch content {
+        case .text: true
+        case .post(let post): post.needsKey
+        // It was sealed before it was stored.
+        case .stored: false
+        }
+    }
 }

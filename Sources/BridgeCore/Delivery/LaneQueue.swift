@@ -61,6 +61,9 @@ struct LaneQueue: Hashable, Sendable {
         return call
     }
 
+    /// The first post cannot go out before its turn has a key.
+    var startsWithSecret: Bool { !isEmpty && entries[head].needsKey }
+
     var startsFixed: Bool { !isEmpty && entries[head].key != nil }
 
     func waiting(_ rank: DeliveryRank) -> Int { ranks[Int(rank.rawValue)] }

@@ -71,12 +71,13 @@ package struct LaneRecord: Hashable, Sendable {
 /// A delta as it was stored before its first try.
 package struct StoredDelta: Hashable, Sendable {
     package var key: IdempotencyKey
-    package var text: String
+    /// Nil: it was sealed, and can no longer be opened.
+    package var text: String?
     /// In the streamed text, in UTF-8 bytes.
     package var endOffset: Int
     package var isAnswered: Bool
 
-    package init(key: IdempotencyKey, text: String, endOffset: Int, isAnswered: Bool) {
+    package init(key: IdempotencyKey, text: String?, endOffset: Int, isAnswered: Bool) {
         self.key = key
         self.text = text
         self.endOffset = endOffset

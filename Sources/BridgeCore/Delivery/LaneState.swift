@@ -60,6 +60,16 @@ extension Lane {
         var number: UInt64 = 0
         /// Of its payload, while it is not answered.
         var bytes = 0
+        /// Nil: it goes out in the open.
+        var sealed: Sealed?
+    }
+
+    /// A call is sealed at most once: its body is kept until it is answered, since a second sealing would make another body under
+    /// the same key (relay.md#consequences-for-a-correct-connector).
+    struct Sealed: Hashable, Sendable {
+        var seal: CallSeal
+        /// Nil: it is about to be sealed.
+        var body: [UInt8]?
     }
 
     struct PreparedCall: Hashable, Sendable {

@@ -45,6 +45,7 @@ struct StoredLane: StoredForm {
     var windowIsOpen: Bool?
     var isAbandoned: Bool?
     var isClosing: Bool?
+    var sealing: StoredSealing?
 
     enum CodingKeys: String, CodingKey {
         case turn = "turn"
@@ -62,6 +63,7 @@ struct StoredLane: StoredForm {
         case windowIsOpen = "window_is_open"
         case isAbandoned = "is_abandoned"
         case isClosing = "is_closing"
+        case sealing = "sealing"
     }
 }
 
@@ -111,6 +113,7 @@ extension StoredLane {
         turn = lane.address.turn
         session = lane.address.session
         interaction = lane.address.interaction
+        sealing = lane.address.sealing.isSealed ? StoredSealing(lane.address.sealing) : nil
         epoch = lane.epoch
         var lane = lane
         carry(&lane, .storing)
@@ -118,7 +121,9 @@ extension StoredLane {
 
     var value: LaneRecord {
         var lane = LaneRecord(
-            address: LaneAddress(turn: turn, session: session, interaction: interaction), message: nil, epoch: epoch)
+            address: LaneAddress(
+                turn: turn, session: session, interaction: interaction, sealing: sealing?.value ?? .open),
+            message: nil, epoch: epoch)
         var stored = self
         stored.carry(&lane, .restoring)
         return lane

@@ -10,6 +10,9 @@ package struct StoredOpening: StoredForm {
     var message: StoredMessage?
     var receivedAt: Instant
     var windowEnds: Instant
+    var sealing: StoredSealing?
+    var sealedText: String?
+    var refusal: StoredRefusal?
 
     enum CodingKeys: String, CodingKey {
         case id = "turn"
@@ -20,6 +23,9 @@ package struct StoredOpening: StoredForm {
         case message = "message"
         case receivedAt = "received_at"
         case windowEnds = "window_ends"
+        case sealing = "sealing"
+        case sealedText = "text_ct"
+        case refusal = "refusal"
     }
 }
 
@@ -33,12 +39,46 @@ extension StoredOpening {
         message = opening.message.map { StoredMessage($0) }
         receivedAt = opening.receivedAt
         windowEnds = opening.windowEnds
+        sealing = opening.sealing.isSealed ? StoredSealing(opening.sealing) : nil
+        sealedText = opening.sealedText
+        refusal = opening.refusal.map { StoredRefusal($0) }
+    }
+
+    /// As it stands where it can be read: of a message that came sealed, what came.
+    package init(unread opening: TurnOpening) {
+        self.init(opening)
+        if opening.sealedText != nil { message?.text = "" }
     }
 
     package var value: TurnOpening {
         TurnOpening(
             id: id, session: session, interaction: interaction, agentSession: agentSession, run: run,
-            message: message?.value, receivedAt: receivedAt, windowEnds: windowEnds)
+            message: message?.value, receivedAt: receivedAt, windowEnds: windowEnds, sealing: sealing?.value ?? .open,
+            sealedText: sealedText, refusal: refusal?.value)
+    }
+}
+
+/// Not written for what goes out in the open.
+struct StoredSealing: StoredForm {
+    /// Nil: it has not come.
+    var key: KeyName?
+    var keyIsGone: Bool?
+
+    enum CodingKeys: String, CodingKey {
+        case key = "key"
+        case keyIsGone = "key_is_gone"
+    }
+}
+
+extension StoredSealing {
+    init(_ sealing: TurnSealing) {
+        key = sealing.key
+        if case .keyGone = sealing { keyIsGone = true }
+    }
+
+    var value: TurnSealing {
+        if keyIsGone == true, let key { return .keyGone(key) }
+        return .sealed(key)
     }
 }
 

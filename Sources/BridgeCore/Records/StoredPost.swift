@@ -67,6 +67,7 @@ struct StoredPost: StoredForm {
     var name: StoredPostName
     var text: String?
     var usage: StoredUsage?
+    var inTheOpen: Bool?
     var task: StoredTask?
     var card: StoredCard?
     var end: StoredEnd?
@@ -75,6 +76,7 @@ struct StoredPost: StoredForm {
         case name = "name"
         case text = "text"
         case usage = "usage"
+        case inTheOpen = "in_the_open"
         case task = "task"
         case card = "card"
         case end = "end"
@@ -92,7 +94,9 @@ extension StoredPost {
         case .taskEnded(let end): task = StoredTask(end)
         case .approval(let card): self.card = StoredCard(card)
         case .end(let end): self.end = StoredEnd(end)
-        case .message(let message): (text, usage) = (message.text, message.usage.map { StoredUsage($0) })
+        case .message(let message):
+            (text, usage) = (message.text, message.usage.map { StoredUsage($0) })
+            inTheOpen = message.inTheOpen ? true : nil
         }
     }
 
@@ -105,7 +109,9 @@ extension StoredPost {
         case .taskEnded(let id): .taskEnded((task ?? StoredTask()).end(id))
         case .approval(let id): .approval((card ?? StoredCard()).card(id))
         case .end: .end(end?.value ?? EndOfTurn(text: ""))
-        case .message(let part): .message(WholeMessage(part: part, text: text ?? "", usage: usage?.value))
+        case .message(let part):
+            .message(
+                WholeMessage(part: part, text: text ?? "", usage: usage?.value, inTheOpen: inTheOpen ?? false))
         }
     }
 }

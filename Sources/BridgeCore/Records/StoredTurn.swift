@@ -110,6 +110,7 @@ extension PostName {
 
 struct StoredPhase: StoredForm {
     enum Name: String, Codable {
+        case awaitingKey = "awaiting_key"
         case waiting = "waiting"
         case handedOver = "handed_over"
         case running = "running"
@@ -134,6 +135,7 @@ struct StoredPhase: StoredForm {
 extension StoredPhase {
     init(_ phase: Turn.Phase) {
         switch phase {
+        case .awaitingKey: name = .awaitingKey
         case .waiting: name = .waiting
         case .handedOver: name = .handedOver
         case .running: name = .running
@@ -147,6 +149,7 @@ extension StoredPhase {
 
     var value: Turn.Phase {
         switch name {
+        case .awaitingKey: .awaitingKey
         case .waiting: .waiting
         case .handedOver: .handedOver
         case .running: .running
@@ -161,6 +164,7 @@ extension StoredPhase {
 
 struct StoredDeadlines: StoredForm {
     var window: Instant?
+    var key: Instant?
     var agent: Instant?
     var stop: Instant?
     var followUp: Instant?
@@ -171,6 +175,7 @@ struct StoredDeadlines: StoredForm {
 
     enum CodingKeys: String, CodingKey {
         case window = "window"
+        case key = "key"
         case agent = "agent"
         case stop = "stop"
         case followUp = "follow_up"
@@ -184,6 +189,7 @@ struct StoredDeadlines: StoredForm {
 extension StoredDeadlines {
     private mutating func carry(_ deadlines: inout TurnDeadlines, _ carry: Carry) {
         carry(&deadlines.window, &window)
+        carry(&deadlines.key, &key)
         carry(&deadlines.agent, &agent)
         carry(&deadlines.stop, &stop)
         carry(&deadlines.followUp, &followUp)

@@ -25,6 +25,29 @@ enum StoredDecision: String, StoredForm {
     }
 }
 
+enum StoredRefusal: String, StoredForm {
+    case unreadable = "unreadable"
+    case cameOpen = "came_open"
+    case cameSealed = "came_sealed"
+
+    init(_ value: MessageRefusal) {
+        self =
+            switch value {
+            case .unreadable: .unreadable
+            case .cameOpen: .cameOpen
+            case .cameSealed: .cameSealed
+            }
+    }
+
+    var value: MessageRefusal {
+        switch self {
+        case .unreadable: .unreadable
+        case .cameOpen: .cameOpen
+        case .cameSealed: .cameSealed
+        }
+    }
+}
+
 enum StoredSubject: String, StoredForm {
     case exec = "exec"
     case plugin = "plugin"

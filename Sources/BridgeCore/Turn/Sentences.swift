@@ -41,8 +41,29 @@ enum Sentences {
     static let onlyAttachments =
         "This message holds files alone, and the bridge cannot pass files on to the agent yet. Please write what you need as text."
     static let emptyMessage = "This message was empty, so there was nothing to pass on to the agent."
+    static let keyMissing =
+        "This message is encrypted, and its key has not come to the bridge, so the agent did not get it. Please send it again."
+    static let keyGone =
+        "The answer is encrypted, and its key is no longer there, so it cannot be shown. Please look at it on the agent's machine."
     static let continues = "continues"
     static let denied = "denied"
+
+    /// Fixed, and without a word of the user or the agent: they may be said in the open where there is no key.
+    static let withoutContent: Set = [
+        stopped, bridgeStopped, unreadable, installationChanged, agentLost, keyMissing, keyGone, notTaken(.unreadable),
+        notTaken(.cameOpen), notTaken(.cameSealed),
+    ]
+
+    static func notTaken(_ refusal: MessageRefusal) -> String {
+        switch refusal {
+        case .unreadable:
+            "This message is encrypted, and the bridge cannot read it, so the agent did not get it. Please send it again."
+        case .cameOpen:
+            "This bridge takes encrypted messages only, so the agent did not get this one. Please write it in an encrypted chat."
+        case .cameSealed:
+            "This message is encrypted, and this bridge is set to read none that are. Please start an unencrypted chat."
+        }
+    }
 
     /// With the remedy where one is known: the reader may be able to apply it.
     static func agentAway(_ remedy: String?) -> String {

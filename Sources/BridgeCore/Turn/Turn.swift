@@ -3,6 +3,8 @@ package import BridgeModel
 /// One turn: from the user's message to the confirmed end of its bubble (DESIGN.md#a-runs-journey, DESIGN.md#the-turn-machine).
 ///
 /// States:
+/// - `awaitingKey`: the message came sealed and cannot be read yet. Can transition to `waiting` (its key came), `over` (it did not
+///   come in time, or the message is none of its; stopped).
 /// - `waiting`: the bubble is open, the message is not with the agent. Can transition to `handedOver` (its place in the
 ///   session's queue came), `running` (an event of its run came first), `over` (stopped; the agent stayed away).
 /// - `handedOver`: the message left, the agent has not answered. Can transition to `running` (accepted, or an event of the run
@@ -26,15 +28,18 @@ package import BridgeModel
 /// - What is streamed is never out of order and never doubled (`Preview`); the end carries the full canonical text.
 /// - Every state but `closed` has a way out that needs nobody's help: a deadline, or the lane's own.
 /// - Nothing is handed over after a stop; no decision is forwarded after a stop; nothing is approved by default.
+/// - A sealed turn (`TurnOpening.sealing`) says nothing in the open but one fixed sentence, and that only where it has no key to
+///   say it under (`TurnSealed.swift`).
 package struct Turn: Sendable {
     enum Phase: Hashable {
-        case waiting, handedOver, running, holding
+        case awaitingKey, waiting, handedOver, running, holding
         case asking, searching(since: Instant)
         case over(TurnOutcome)
         case closed(TurnOutcome)
     }
 
-    package let opening: TurnOpening
+    /// Fixed but for the key, and the text that it opens.
+    package internal(set) var opening: TurnOpening
     private(set) var settings = TurnSettings()
 
     var phase = Phase.waiting
@@ -71,15 +76,17 @@ package struct Turn: Sendable {
     package init(_ opening: TurnOpening, settings: TurnSettings = TurnSettings()) {
         self.opening = opening
         self.settings = settings
-        preview = Preview(limit: settings.bubbleLimit)
+        preview = Preview(limit: settings.bubbleLimit(opening.sealing))
         runs = [opening.run]
     }
 
     /// As the journal had it when the process began: what was under way between us and the agent then is lost.
-    mutating func resume(after streamed: String, settings: TurnSettings) {
+    /// `streamed` is nil where it is not known: then the end carries the whole text, and nothing is streamed any more.
+    mutating func resume(after streamed: String?, settings: TurnSettings) {
         self.settings = settings
-        if occupiesAgent { text.resume(after: streamed, inStep: preview.state == .inStep) }
-        preview.resume(after: streamed)
+        let inStep = streamed != nil && preview.state == .inStep
+        if occupiesAgent { text.resume(after: streamed ?? "", inStep: inStep) }
+        if let streamed { preview.resume(after: streamed) } else { preview.stop() }
     }
 
     // MARK: What others may ask
@@ -106,14 +113,14 @@ package struct Turn: Sendable {
     package var outcome: TurnOutcome? {
         switch phase {
         case .over(let outcome), .closed(let outcome): outcome
-        case .waiting, .handedOver, .running, .holding, .asking, .searching: nil
+        case .awaitingKey, .waiting, .handedOver, .running, .holding, .asking, .searching: nil
         }
     }
     /// The agent is at work on it, or nobody knows.
     package var occupiesAgent: Bool {
         switch phase {
         case .handedOver, .running, .asking, .searching, .holding: true
-        case .waiting, .over, .closed: false
+        case .awaitingKey, .waiting, .over, .closed: false
         }
     }
     package func knows(_ approval: ApprovalID) -> Bool { approvals.knows(approval) }
@@ -150,7 +157,15 @@ package struct Turn: Sendable {
     }
 
     /// A message without text would be refused by the agent, or answered without the files it is about.
-    private mutating func nothingToHandOver(at now: Instant) -> [TurnOrder] {
+    mutating func nothingToHandOver(at now: Instant) -> [TurnOrder] {
+        if let refusal = opening.refusal {
+            return conclude(.neverSent, line: Sentences.notTaken(refusal), at: now)
+        }
+        if awaitsKey, !opening.isMirrored {
+            phase = .awaitingKey
+            deadlines.key = now + settings.keyPatience
+            return []
+        }
         guard let message = opening.message, message.text.allSatisfy(\.isWhitespace) else { return [] }
         let line = message.attachments.isEmpty ? Sentences.emptyMessage : Sentences.onlyAttachments
         return conclude(.neverSent, line: line, at: now)
@@ -213,7 +228,7 @@ package struct Turn: Sendable {
             deadlines.retry = nil
             deadlines.look = nil
             deadlines.ask = nil
-        case .over, .closed: break
+        case .awaitingKey, .over, .closed: break
         }
         return []
     }
@@ -228,7 +243,7 @@ package struct Turn: Sendable {
             phase = .searching(since: now)
             deadlines.look = now + settings.firstLook
         case .holding: deadlines.look = now + settings.firstLook
-        case .over, .closed: return []
+        case .awaitingKey, .over, .closed: return []
         }
         return approvals.takeOwed().map(resolve)
     }
@@ -250,6 +265,9 @@ package struct Turn: Sendable {
         for id in approvals.expired(at: now) {
             orders += settled(ApprovalSettlement(id: id, outcome: .expired), at: now)
         }
+        if deadlines.takeKey(at: now) {
+            orders += conclude(.neverSent, line: Sentences.keyMissing, at: now)
+        }
         if deadlines.takeAgent(at: now) {
             orders += conclude(.neverSent, line: Sentences.agentAway(agentRemedy), at: now)
         }
@@ -265,9 +283,10 @@ package struct Turn: Sendable {
             orders += phase == .holding ? concludeWithoutFollowUp(at: now) : concludeEmpty(at: now)
         }
         if deadlines.takeAbandon(at: now) {
+            let wasSent = occupiesAgent
             orders += conclude(
-                phase == .waiting ? .neverSent : .lost,
-                line: phase == .waiting ? Sentences.agentAway(agentRemedy) : Sentences.agentLost, at: now)
+                wasSent ? .lost : .neverSent,
+                line: wasSent ? Sentences.agentLost : Sentences.agentAway(agentRemedy), at: now)
         }
         if deadlines.takeWindow(at: now) { orders += closeWindow(at: now) }
         return orders

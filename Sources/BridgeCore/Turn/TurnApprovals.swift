@@ -116,7 +116,7 @@ extension Turn {
             if closingLines.count < MessageNames.lineLimit { closingLines.append(line) }
             return []
         }
-        guard !isClosed, let part = names.nextLine() else { return [] }
+        guard !isClosed, opening.sealing.canSpeak, let part = names.nextLine() else { return [] }
         return [post(.message(WholeMessage(part: part, text: line)))]
     }
 
@@ -132,7 +132,7 @@ extension Turn {
         stopping = true
         var orders: [TurnOrder] = [.note(.stopRequested)]
         switch phase {
-        case .waiting: return orders + conclude(.aborted, at: now)
+        case .awaitingKey, .waiting: return orders + conclude(.aborted, at: now)
         case .holding:
             orders += approvals.denyOpen(at: now).map(resolve)
             return orders + conclude(.aborted, at: now)

@@ -4,6 +4,8 @@ import BridgeModel
 struct TurnDeadlines: Sendable, Hashable {
     /// The bubble must end before the relay's window does.
     var window: Instant?
+    /// The key of a sealed message does not come.
+    var key: Instant?
     /// The agent stays away, and the message was never sent.
     var agent: Instant?
     /// The partial text of a stopped run does not come.
@@ -27,6 +29,7 @@ struct TurnDeadlines: Sendable, Hashable {
             if let known = earliest, known <= moment { return }
             earliest = moment
         }
+        consider(key)
         consider(agent)
         consider(stop)
         consider(followUp)
@@ -38,6 +41,7 @@ struct TurnDeadlines: Sendable, Hashable {
     }
 
     mutating func takeWindow(at now: Instant) -> Bool { take(\.window, at: now) }
+    mutating func takeKey(at now: Instant) -> Bool { take(\.key, at: now) }
     mutating func takeAgent(at now: Instant) -> Bool { take(\.agent, at: now) }
     mutating func takeStop(at now: Instant) -> Bool { take(\.stop, at: now) }
     mutating func takeFollowUp(at now: Instant) -> Bool { take(\.followUp, at: now) }

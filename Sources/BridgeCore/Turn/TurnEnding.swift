@@ -78,7 +78,9 @@ extension Turn {
         approvals.close()
         if let line, !stopping { closingLines.append(line) }
         var orders: [TurnOrder] = []
-        if bubbleIsOver {
+        if !opening.sealing.canSpeak {
+            orders += endUnspoken(line, outcome)
+        } else if bubbleIsOver {
             // Where nothing was ever shown, an empty answer has its sentence as in a bubble.
             let isFirstWord = heldAtWindowClose == nil
             orders += messages(of: isFirstWord ? finalText(or: outcome) : textAfterBubble())
@@ -92,7 +94,7 @@ extension Turn {
     }
 
     /// A call that the bus never ended: it ended as its run did.
-    private static func taskStatus(at outcome: TurnOutcome) -> ToolResult.Status {
+    static func taskStatus(at outcome: TurnOutcome) -> ToolResult.Status {
         switch outcome {
         case .answered: .completed
         case .aborted: .cancelled
@@ -117,11 +119,11 @@ extension Turn {
     }
 
     /// The head is cut as the preview is, so that it begins with what was streamed.
-    private mutating func endBubble(with text: String, reason: SendMessageEnd.FinishReason?) -> [TurnOrder] {
+    mutating func endBubble(with text: String, reason: SendMessageEnd.FinishReason?) -> [TurnOrder] {
         preview.stop()
         bubbleIsOver = true
         deadlines.window = nil
-        let (head, rest) = TextCut.split(text, atMost: settings.bubbleLimit)
+        let (head, rest) = TextCut.split(text, atMost: bubbleLimit)
         let end = EndOfTurn(text: String(head), usage: usage, finishReason: reason)
         sentEnd = end
         var orders = [post(.end(end))]
@@ -132,7 +134,7 @@ extension Turn {
     }
 
     private func pieces(of text: Substring) -> [String] {
-        TextCut.pieces(text, atMost: settings.bubbleLimit).filter { !$0.allSatisfy(\.isWhitespace) }
+        TextCut.pieces(text, atMost: bubbleLimit).filter { !$0.allSatisfy(\.isWhitespace) }
     }
 
     /// The text after what the bubble's end held; all of it, if the text has changed since.
@@ -161,6 +163,7 @@ extension Turn {
     private mutating func closeWindow(line: String, at now: Instant) -> [TurnOrder] {
         deadlines.abandon = now + settings.runPatience
         var orders: [TurnOrder] = [.note(.windowClosed)]
+        if !opening.sealing.canSpeak { return orders + leaveUnspokenBubble(.completed) + [.closeWindow] }
         orders += tools.finishAll(status: .completed, label: Sentences.continues).map { .post($0) }
         heldAtWindowClose = text.whole
         let held = joined(text.whole, closingLines + [line] + (notice.map { [$0] } ?? []))
@@ -173,6 +176,7 @@ extension Turn {
         guard !bubbleIsOver else { return [] }
         switch phase {
         case .asking: return concludeEmpty(at: now)
+        case .awaitingKey: return conclude(.neverSent, line: Sentences.keyMissing, at: now)
         case .waiting where !agentAway: return closeWindow(line: Sentences.windowClosedWhileWaiting, at: now)
         case .holding: return closeWindow(line: Sentences.windowClosedWhileHolding, at: now)
         case .waiting, .handedOver, .running, .searching:

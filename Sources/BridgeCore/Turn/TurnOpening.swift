@@ -13,10 +13,17 @@ package struct TurnOpening: Sendable, Hashable {
     package var receivedAt: Instant
     /// 30 minutes after the update was made or first seen, whichever is earlier.
     package var windowEnds: Instant
+    /// Decided when the message comes. `.sealed(nil)`: its key has not come, and the text of `message` is empty until it has.
+    package var sealing: TurnSealing
+    /// The field of a message that came sealed, as it came. The journal keeps it in place of the text that was read from it.
+    package var sealedText: String?
+    /// The message is answered by a fixed sentence, and the agent never sees it.
+    package var refusal: MessageRefusal?
 
     package init(
         id: TurnID, session: SessionID, interaction: InteractionID?, agentSession: AgentSession, run: RunID,
-        message: UserMessage?, receivedAt: Instant, windowEnds: Instant
+        message: UserMessage?, receivedAt: Instant, windowEnds: Instant, sealing: TurnSealing = .open,
+        sealedText: String? = nil, refusal: MessageRefusal? = nil
     ) {
         self.id = id
         self.session = session
@@ -26,6 +33,9 @@ package struct TurnOpening: Sendable, Hashable {
         self.message = message
         self.receivedAt = receivedAt
         self.windowEnds = windowEnds
+        self.sealing = sealing
+        self.sealedText = sealedText
+        self.refusal = refusal
     }
 
     /// By its interaction, or by the name that its message alone would give it.
@@ -36,12 +46,16 @@ package struct TurnOpening: Sendable, Hashable {
 
     /// A run that the scheduler or another client began, and that the bridge only shows. Nothing that the relay says may abort
     /// it or answer its approvals: its client never asked the relay.
-    package var isMirrored: Bool { message == nil }
+    package var isMirrored: Bool { message == nil && refusal == nil }
 }
 
 package struct TurnSettings: Sendable, Hashable {
     /// UTF-8 bytes a bubble holds: under the relay's 64 KB a field (relay.md#size-limits).
     package var bubbleLimit = 60_000
+    /// Likewise of a sealed one, before it is sealed: the relay may count the base64 (relay.md#size-limits).
+    package static let sealedBubbleLimit = 48_000
+    /// How long a sealed message waits for its key (relay.md#session-key-life-cycle).
+    package var keyPatience = Duration.seconds(120)
     /// How long before the window's end the bubble is ended.
     package var windowMargin = Duration.seconds(60)
     /// How long a message waits for an agent that is away.
@@ -64,6 +78,10 @@ package struct TurnSettings: Sendable, Hashable {
     package var abilities = GrantAbilities()
 
     package init() {}
+
+    func bubbleLimit(_ sealing: TurnSealing) -> Int {
+        sealing.isSealed ? min(bubbleLimit, Self.sealedBubbleLimit) : bubbleLimit
+    }
 }
 
 /// How a turn ended, for logs, counters and tests.

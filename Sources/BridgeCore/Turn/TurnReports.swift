@@ -38,6 +38,7 @@ extension Turn {
         #if PLANTED_FAULTS
             if PlantedFault.openRefusedEndsTurn.isPlanted, case .open = name { return giveUp(at: now) }
         #endif
+        if refusal.lacksKey { return keyIsGone(name, at: now) }
         switch name {
         case .open: return goOnWithoutBubble(at: now)
         case .approval(let approval): return approvalRefused(approval, refusal, at: now)
@@ -53,6 +54,10 @@ extension Turn {
     /// sentence, and the whole text follows as a message, whatever becomes of the sentence: never nothing.
     private mutating func endRefused(_ refusal: PostRefusal) -> [TurnOrder] {
         guard let end = sentEnd else { return skip(.end) }
+        if end.text.isEmpty {
+            // All that it could say without a key: only another key of the call is worth a try.
+            return refusal.code == .idempotencyConflict && end.form == 1 ? replaceEnd(with: "") : skip(.end)
+        }
         switch refusal.code {
         case .messageFinalized where end.text != Sentences.followsAsMessage:
             // Somebody else ended the bubble; our text is not in it.
@@ -128,7 +133,7 @@ extension Turn {
         return [.replace(.message(WholeMessage(part: line, text: text)))]
     }
 
-    private mutating func skip(_ name: PostName) -> [TurnOrder] {
+    mutating func skip(_ name: PostName) -> [TurnOrder] {
         unconfirmed.remove(name)
         return [.skip] + closeIfConfirmed()
     }
@@ -137,7 +142,7 @@ extension Turn {
 
     /// The placeholder was refused: what was to go into the bubble goes out as messages. An end that waits behind it is the
     /// first of them.
-    private mutating func goOnWithoutBubble(at now: Instant) -> [TurnOrder] {
+    mutating func goOnWithoutBubble(at now: Instant) -> [TurnOrder] {
         let lost = unconfirmed.contains(.end) ? sentEnd : nil
         unconfirmed.remove(.open)
         unconfirmed.remove(.end)

@@ -3,7 +3,8 @@ package import BridgeModel
 // What the agent's bus says about the run, and what a look-up says where the bus was silent.
 extension Turn {
     package mutating func runEvent(_ event: RunEvent, of run: RunID, at now: Instant) -> [TurnOrder] {
-        if outcome != nil { return [.note(.eventAfterEnd)] }
+        // Nothing was handed over yet: no run can be this turn's.
+        if outcome != nil || phase == .awaitingKey { return [.note(.eventAfterEnd)] }
         if endedRuns.contains(run), event.tellsTheRun { return [.note(.eventAfterEnd)] }
         enter(event, of: run)
         deadlines.retry = nil
@@ -38,7 +39,7 @@ extension Turn {
             deadlines.followUp = nil
             deadlines.ask = nil
             deadlines.look = nil
-        case .holding, .running, .asking, .searching, .over, .closed: break
+        case .awaitingKey, .holding, .running, .asking, .searching, .over, .closed: break
         }
         if run != opening.run, !runs.contains(run) {
             runs.insert(run)
@@ -82,7 +83,7 @@ extension Turn {
         switch phase {
         case .asking, .searching: break
         case .holding: return lookedUpWhileHolding(lookup, at: now)
-        case .waiting, .handedOver, .running, .over, .closed: return []
+        case .awaitingKey, .waiting, .handedOver, .running, .over, .closed: return []
         }
         switch lookup {
         case .running(let known):

@@ -1,6 +1,7 @@
 import BridgeCore
 import BridgeModel
 import FoundationEssentials
+import Sealing
 
 /// What the journal holds, as values again. An unreadable record is ended from its plain columns; what a newer version
 /// wrote is left to that version. Both are said.
@@ -22,17 +23,26 @@ struct JournalRestoring: Sendable {
     private(set) var owed: [(obligation: Obligation, since: Instant)] = []
     private(set) var faults: [String] = []
 
-    private struct DeltaBody: Decodable { var delta: String }
+    private struct DeltaBody: Decodable {
+        var delta: String?
+        var sealed: String?
 
-    init(_ contents: JournalContents, clock: any Clock) {
+        enum CodingKeys: String, CodingKey {
+            case delta = "delta"
+            case sealed = "delta_ct"
+        }
+    }
+
+    init(_ contents: JournalContents, clock: any Clock, sealer: TurnSealer? = nil) {
         let now = clock.now
         let wall = clock.wallMilliseconds
         let since = { (kept: Int64) in now - .milliseconds(max(0, wall.subtractingReportingOverflow(kept).partialValue))
         }
         for turn in contents.turns {
-            let deltas = Self.deltas(of: turn.calls)
+            var deltas: [StoredDelta] = []
             do {
-                let record = try RecordEnvelope.turn(from: turn.record, now: now, wall: wall)
+                let record = try RecordEnvelope.turn(from: turn.record, now: now, wall: wall, sealer: sealer)
+                deltas = Self.deltas(of: turn.calls, record.opening, sealer)
                 let keptAt = turn.calls.map { ($0.call.key, since($0.call.wall)) }
                 turns.append(
                     Turn(record: record, deltas: deltas, keptAt: Dictionary(keptAt) { first, _ in first }))
@@ -53,7 +63,11 @@ struct JournalRestoring: Sendable {
                     }
                 }
                 storedCalls += turn.calls.filter { !$0.isDelivered || $0.call.endOffset == nil }.map(\.call)
-                unreadable.append(UnreadableTurn(id: turn.id, place: turn.place, calls: calls, deltas: deltas))
+                var ended = UnreadableTurn(
+                    id: turn.id, place: turn.place, calls: calls, deltas: Self.deltas(of: turn.calls, nil, nil))
+                ended.isSealed =
+                    RecordEnvelope.isSealed(turn.record) || turn.calls.contains { Self.isSealed($0.call.body) }
+                unreadable.append(ended)
             }
         }
         for (name, value) in contents.settings {
@@ -65,23 +79,54 @@ struct JournalRestoring: Sendable {
         }
         for accepted in contents.accepted {
             do {
-                openings.append(try RecordEnvelope.opening(from: accepted.opening, now: now, wall: wall))
+                let opening = try RecordEnvelope.opening(from: accepted.opening, now: now, wall: wall)
+                openings.append(Self.opened(opening, sealer))
             } catch let failure as JournalFailure {
                 faults.append("the message of \(accepted.turn) is left in the journal: \(failure)")
             } catch {
                 faults.append("the message of \(accepted.turn) cannot be read, so its bubble is ended: \(error)")
                 let place = TurnPlace(session: accepted.session, interaction: accepted.interaction)
-                unreadable.append(UnreadableTurn(id: accepted.turn, place: place))
+                var ended = UnreadableTurn(id: accepted.turn, place: place)
+                ended.isSealed = RecordEnvelope.isSealed(accepted.opening)
+                unreadable.append(ended)
             }
         }
     }
 
-    private static func deltas(of calls: [JournalContents.Call]) -> [StoredDelta] {
+    /// `opening`: of their turn, where its record could be read.
+    private static func deltas(
+        of calls: [JournalContents.Call], _ opening: TurnOpening?, _ sealer: TurnSealer?
+    ) -> [StoredDelta] {
         calls.compactMap { entry in
             guard let end = entry.call.endOffset,
-                let body = try? JSONDecoder().decode(DeltaBody.self, from: Data(entry.call.body))
+                let body = try? JSONDecoder().decode(DeltaBody.self, from: Data(entry.call.body)),
+                body.delta != nil || body.sealed != nil
             else { return nil }
-            return StoredDelta(key: entry.call.key, text: body.delta, endOffset: end, isAnswered: entry.isDelivered)
+            var text = body.delta
+            if let sealed = body.sealed, let opening, case .sealed(let key?) = opening.sealing {
+                text = sealer?.text(ofDelta: sealed, in: opening.session, under: key)
+            }
+            return StoredDelta(key: entry.call.key, text: text, endOffset: end, isAnswered: entry.isDelivered)
         }
+    }
+
+    /// Its quotation marks cannot stand so within a text.
+    private static func isSealed(_ body: [UInt8]) -> Bool { String(decoding: body, as: UTF8.self).contains("_ct\":\"") }
+
+    /// A message that was taken, and nothing was said about it yet: it is read anew, under the key that the chat has now.
+    private static func opened(_ opening: TurnOpening, _ sealer: TurnSealer?) -> TurnOpening {
+        guard opening.refusal == nil, let sealed = opening.sealedText else { return opening }
+        var opening = opening
+        guard let read = sealer?.open(sealed, opening.session) else {
+            opening.sealing = .sealed(nil)
+            return opening
+        }
+        opening.sealing = .sealed(read.key)
+        switch read.text {
+        case .text(let text): opening.message?.text = text
+        case .waitsForKey: opening.sealing = .sealed(nil)
+        case .unreadable: opening.refusal = .unreadable
+        }
+        return opening
     }
 }

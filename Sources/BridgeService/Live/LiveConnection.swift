@@ -367,7 +367,7 @@ package final class LiveConnection: Sendable {
         case .turnNote(let turn, let note): tell(.turnNote(name, turn, note))
         case .deliveryNote(let note, let turn, let post): tell(.deliveryNote(name, note, turn, post))
         case .turnOpened(let opening): tell(.turnBegan(name, opening.id, opening.session))
-        case .attempt, .keep, .commandToKeep, .owe, .fulfilled: break
+        case .attempt, .keep, .commandToKeep, .owe, .fulfilled, .keyTaken, .keyLeft: break
         }
     }
 

@@ -176,7 +176,8 @@ package final class ReplayLog: Sendable {
                         outcome: outcome.rawValue))
             }
         case .connectionStopped(let code): summary.withLock { $0.connectionStopped = "\(code)" }
-        case .attempt, .command, .commandToKeep, .owe, .fulfilled, .turnNote, .deliveryNote, .keep: break
+        case .attempt, .command, .commandToKeep, .owe, .fulfilled, .turnNote, .deliveryNote, .keep, .keyTaken, .keyLeft:
+            break
         }
     }
 

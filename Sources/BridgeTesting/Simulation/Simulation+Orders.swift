@@ -11,7 +11,7 @@ extension Simulation {
                     do { try journal.keep(kept.record) } catch { violation("not kept: \(error)") }
                 case .commandToKeep(let number, _): bridge.commandKept(number, at: now)
                 case .attempt, .command, .owe, .fulfilled, .turnOpened, .turnClosed, .connectionStopped, .turnNote,
-                    .deliveryNote:
+                    .deliveryNote, .keyTaken, .keyLeft:
                     perform(order)
                 }
             }
@@ -45,7 +45,7 @@ extension Simulation {
         case .connectionStopped(let code): violation("the connection was stopped: \(code)")
         case .owe(let obligation, let since): journal.owe(obligation, since: since)
         case .fulfilled(let obligation): journal.fulfilled(obligation)
-        case .turnOpened, .turnNote, .deliveryNote, .keep, .commandToKeep: break
+        case .turnOpened, .turnNote, .deliveryNote, .keep, .commandToKeep, .keyTaken, .keyLeft: break
         }
     }
 

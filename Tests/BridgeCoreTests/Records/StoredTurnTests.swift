@@ -91,6 +91,23 @@ struct StoredTurnTests {
         #expect(StoredPhase(phase).value == phase)
     }
 
+    @Test("is how it is sealed", arguments: Full.sealings)
+    func sealing(sealing: TurnSealing) {
+        var opening = Full.opening
+        opening.sealing = sealing
+        #expect(StoredOpening(opening).value == opening)
+        var record = LaneRecord(address: Full.nowhere, message: nil, epoch: 1)
+        record.address.sealing = sealing
+        #expect(StoredLane(record).value == record)
+    }
+
+    @Test("of a message that came sealed is what came, where it can be read")
+    func unread() {
+        let value = StoredOpening(unread: Full.opening).value
+        #expect(value.message?.text == "" && value.sealedText == "AA==")
+        #expect(StoredOpening(unread: Make.opening).value == Make.opening)
+    }
+
     @Test("of a finished call is its id alone: a turn may have two thousand")
     func finishedCalls() {
         var turn = Make.running()
@@ -117,7 +134,8 @@ enum Full {
         attachments: [attachment], model: "model", thoughtLevel: "high")
     static let opening = TurnOpening(
         id: TurnID("t2"), session: SessionID("s2"), interaction: InteractionID("i2"),
-        agentSession: AgentSession("a2"), run: RunID("r2"), message: message, receivedAt: .at(1), windowEnds: .at(2))
+        agentSession: AgentSession("a2"), run: RunID("r2"), message: message, receivedAt: .at(1), windowEnds: .at(2),
+        sealing: .keyGone(KeyName("k1")), sealedText: "AA==", refusal: .cameOpen)
     static let emptyOpening = TurnOpening(
         id: TurnID(""), session: SessionID(""), interaction: nil, agentSession: AgentSession(""), run: RunID(""),
         message: nil, receivedAt: .zero, windowEnds: .zero)
@@ -200,13 +218,16 @@ enum Full {
         turn.names.more = 2
         turn.names.lines = 3
         turn.deadlines = TurnDeadlines(
-            window: .at(1), agent: .at(2), stop: .at(3), followUp: .at(4), retry: .at(5), look: .at(6), ask: .at(7),
+            window: .at(1), key: .at(9), agent: .at(2), stop: .at(3), followUp: .at(4), retry: .at(5), look: .at(6),
+            ask: .at(7),
             abandon: .at(8))
         return turn
     }()
 
     static let lane: LaneRecord = {
-        let address = LaneAddress(turn: opening.id, session: opening.session, interaction: opening.interaction)
+        let address = LaneAddress(
+            turn: opening.id, session: opening.session, interaction: opening.interaction,
+            sealing: .sealed(KeyName("k1")))
         var lane = LaneRecord(
             address: address, message: MessageID("b1"), epoch: 4, deltas: 5, streamed: 6,
             unanswered: [
@@ -235,10 +256,15 @@ enum Full {
                 result: JSONText(unchecked: "1"))),
         .approval(card), .end(end), .message(WholeMessage(part: .more(2), text: "more", usage: usage)),
         .message(WholeMessage(part: .late, text: "late")), .message(WholeMessage(part: .line(3), text: "line")),
+        .message(WholeMessage(part: .line(4), text: "line", inTheOpen: true)),
+    ]
+
+    static let sealings: [TurnSealing] = [
+        .open, .sealed(nil), .sealed(KeyName("k1")), .keyGone(KeyName("k1")),
     ]
 
     static let phases: [Turn.Phase] = [
-        .waiting, .handedOver, .running, .holding, .asking, .searching(since: .at(1)), .over(.answered),
+        .awaitingKey, .waiting, .handedOver, .running, .holding, .asking, .searching(since: .at(1)), .over(.answered),
         .over(.aborted),
         .over(.failed), .over(.lost), .over(.neverSent), .closed(.gone),
     ]

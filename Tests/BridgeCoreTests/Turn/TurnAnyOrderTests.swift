@@ -266,7 +266,7 @@ struct Disorder {
         case .agentFree: freed += 1
         case .closed: closed += 1
         case .closeWindow: openTasks = []
-        case .stopPreview, .note: break
+        case .stopPreview, .note, .useSealing, .dropUnsealed: break
         }
     }
 

@@ -1,0 +1,84 @@
+package import BridgeModel
+
+// Turns whose content only the phone may read: the key that is awaited, and what is said where there is none.
+extension Turn {
+    /// Nothing of it can go out, or be read, before a key comes.
+    package var awaitsKey: Bool { opening.sealing == .sealed(nil) && outcome == nil }
+
+    var bubbleLimit: Int { settings.bubbleLimit(opening.sealing) }
+
+    /// The key that the turn goes on under to its end. `text`: what its message says.
+    package mutating func keyCame(_ key: KeyName, _ text: OpenedText?, at now: Instant) -> [TurnOrder] {
+        guard awaitsKey else { return [] }
+        opening.sealing = .sealed(key)
+        let orders: [TurnOrder] = [.useSealing(opening.sealing)]
+        guard phase == .awaitingKey else { return orders }
+        deadlines.key = nil
+        switch text {
+        case .text(let text):
+            opening.message?.text = text
+            phase = .waiting
+            if agentAway { deadlines.agent = now + settings.agentPatience }
+            return orders + nothingToHandOver(at: now)
+        case .unreadable, nil:
+            return orders + conclude(.neverSent, line: Sentences.notTaken(.unreadable), at: now)
+        }
+    }
+
+    /// A post was to be sealed, and the turn's key is not there any more. Another key is not taken in its place: whoever grants it
+    /// could then read how the turn goes on.
+    mutating func keyIsGone(_ name: PostName, at now: Instant) -> [TurnOrder] {
+        let isNews = opening.sealing.canSpeak
+        if let key = opening.sealing.key { opening.sealing = .keyGone(key) }
+        preview.stop()
+        let orders: [TurnOrder] = [.useSealing(opening.sealing)]
+        switch name {
+        case .open: return orders + goOnWithoutBubble(at: now)
+        case .approval(let approval): return orders + [.skip] + approvalNotShown(approval, at: now)
+        // Not even the empty text could be sealed: nothing seals here at all.
+        case .end where sentEnd?.text.isEmpty == true: return orders + skip(name)
+        case .end:
+            let end = EndOfTurn(text: "", usage: sentEnd?.usage, form: (sentEnd?.form ?? 0) + 1)
+            sentEnd = end
+            let sentence = inTheOpen(Sentences.keyGone).map { [$0] } ?? []
+            return orders + [.replace(.end(end), followedBy: sentence)]
+        case .message(let part):
+            unconfirmed.remove(.message(part))
+            // It is said once, however many messages there would have been.
+            guard isNews, let sentence = inTheOpen(Sentences.keyGone) else { return orders + skip(name) }
+            return orders + [.replace(sentence)]
+        case .text, .taskStarted, .taskProgress, .taskEnded: return orders + [.skip]
+        }
+    }
+
+    /// The end of a turn that cannot say anything sealed: the sealed empty text, which needs no key, and one fixed sentence.
+    mutating func endUnspoken(_ line: String?, _ outcome: TurnOutcome) -> [TurnOrder] {
+        let orders = bubbleIsOver ? [] : leaveUnspokenBubble(Self.taskStatus(at: outcome))
+        let known = line.flatMap { Sentences.withoutContent.contains($0) ? $0 : nil }
+        let sentence = outcome == .aborted ? Sentences.stopped : known ?? Sentences.keyGone
+        return orders + (inTheOpen(sentence).map { [.post($0)] } ?? [])
+    }
+
+    mutating func leaveUnspokenBubble(_ status: ToolResult.Status) -> [TurnOrder] {
+        let cards = tools.finishAll(status: status)
+        // Where no key ever came, no card was made that must be finished.
+        let finished = awaitsKeyForGood ? [.dropUnsealed] : cards.compactMap(\.unspoken).map { TurnOrder.post($0) }
+        return finished + endBubble(with: "", reason: nil)
+    }
+
+    private var awaitsKeyForGood: Bool { opening.sealing == .sealed(nil) }
+
+    private mutating func inTheOpen(_ sentence: String) -> Post? {
+        guard let part = names.nextLine() else { return nil }
+        unconfirmed.insert(.message(part))
+        return .message(WholeMessage(part: part, text: sentence, inTheOpen: true))
+    }
+}
+
+extension Post {
+    /// The end of a card without what the agent said.
+    fileprivate var unspoken: Post? {
+        guard case .taskEnded(let end) = self else { return nil }
+        return .taskEnded(TaskEnd(task: end.task, name: end.name, status: end.status))
+    }
+}
