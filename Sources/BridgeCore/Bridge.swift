@@ -137,7 +137,7 @@ package struct Bridge: ~Copyable {
         if let key = opening.sealing.key { takeKey(key, of: opening.id) }
         let queue = SessionQueue(whenBusy: settings.whenBusy)
         queues[opening.agentSession, default: queue].arrived(opening.id)
-        perform(first, of: opening.id, at: now)
+        change(opening.id, at: now) { _ in first }
         if !agentPresent { change(opening.id, at: now) { $0.agentLost(at: now) } }
         // A Stop can overtake its message.
         switch rememberedStops.take(of: opening) {

@@ -126,6 +126,7 @@ extension Turn {
             if let first = posts.first { return [.replace(first, followedBy: Array(posts.dropFirst()))] }
         }
         if case .line = part { return skip(name) }
+        guard opening.sealing.canSpeak else { return skip(name) }
         guard let line = names.nextLine() else { return skip(name) }
         unconfirmed.remove(name)
         unconfirmed.insert(.message(line))

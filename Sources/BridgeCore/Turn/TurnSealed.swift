@@ -44,8 +44,10 @@ extension Turn {
             return orders + [.replace(.end(end), followedBy: sentence)]
         case .message(let part):
             unconfirmed.remove(.message(part))
-            // It is said once, however many messages there would have been.
-            guard isNews, let sentence = inTheOpen(Sentences.keyGone) else { return orders + skip(name) }
+            // It is said once, however many messages there would have been; of a turn that goes on, with its end.
+            guard isNews, outcome != nil, let sentence = inTheOpen(Sentences.keyGone) else {
+                return orders + skip(name)
+            }
             return orders + [.replace(sentence)]
         case .text, .taskStarted, .taskProgress, .taskEnded: return orders + [.skip]
         }

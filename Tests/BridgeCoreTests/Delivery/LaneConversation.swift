@@ -13,11 +13,13 @@ struct LaneConversation {
 
     init(
         window: Duration = .seconds(1800), settings: DeliverySettings = DeliverySettings(),
-        at now: Instant = Instant(nanoseconds: 1_000_000_000_000)
+        sealing: TurnSealing = .open, at now: Instant = Instant(nanoseconds: 1_000_000_000_000)
     ) {
         self.now = now
         delivery = Delivery(settings: settings)
-        delivery.openLane(Self.address, windowEnds: now + window)
+        var address = Self.address
+        address.sealing = sealing
+        delivery.openLane(address, windowEnds: now + window)
     }
 
     /// A lane that came back from the journal.

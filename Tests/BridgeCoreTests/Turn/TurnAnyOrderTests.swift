@@ -57,6 +57,8 @@ struct Disorder {
     /// Posts that the relay has not answered, in order, as a lane has them.
     private var waiting: [PostName] = []
     private var held: PostName?
+    private var inTheOpen: Set<PostName> = []
+    private var endedUnspoken = false
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
@@ -65,6 +67,11 @@ struct Disorder {
         var opening = Make.opening
         if random.happens(0.1) { opening.windowEnds = .at(30) }
         if random.happens(0.1) { opening.message = nil }
+        if random.happens(0.3) {
+            opening.sealing = .sealed(random.happens(0.5) ? KeyName("k1") : nil)
+            opening.sealedText = opening.message == nil ? nil : "ct"
+            if opening.sealing == .sealed(nil) { opening.message?.text = "" }
+        }
         turn = Turn(opening, settings: settings)
     }
 
@@ -96,6 +103,9 @@ struct Disorder {
             take(turn.stopRequested(at: now), "stop")
         case 3 where random.happens(0.5): take(turn.agentLost(at: now), "lost")
         case 3: take(turn.agentBack(at: now), "back")
+        case 4 where turn.awaitsKey && random.happens(0.5):
+            let text: OpenedText = random.happens(0.8) ? .text("hello") : .unreadable
+            take(turn.keyCame(KeyName("k1"), turn.opening.message == nil ? nil : text, at: now), "key \(text)")
         case 4: decide()
         case 5:
             let lookups: [RunLookup] = [
@@ -192,7 +202,9 @@ struct Disorder {
             report(.windowClosed)
         case (2...6, .open), (2...6, .end), (2...6, .message), (2...6, .approval):
             held = name
-            report(.refused(name, PostRefusal(random.pick(codes), concernsText: random.happens(0.5))))
+            var refusal = PostRefusal(random.pick(codes), concernsText: random.happens(0.5))
+            if turn.opening.sealing.key != nil { refusal.lacksKey = random.happens(0.3) && name != .open }
+            report(.refused(name, refusal))
             if held != nil, !turn.isClosed { faults.append("a refusal of \(name) was left without an answer") }
         case (2...6, _): report(.dropped(name, .invalidRequest))
         case (7, .message), (7, .approval): report(.deadLetter(name))
@@ -217,6 +229,7 @@ struct Disorder {
         }
         if !turn.isClosed { faults.append("it never closes: \(turn.phase)") }
         if closed != 1 { faults.append("closed \(closed) times") }
+        if endedUnspoken, inTheOpen.isEmpty { faults.append("nothing says why the end is empty") }
         if freed != 1 { faults.append("the agent was freed \(freed) times") }
     }
 
@@ -243,6 +256,7 @@ struct Disorder {
             held = nil
             if refused == .open { loseBubble() }
             for post in ([post] + more).reversed() {
+                judgeSealing(post)
                 if case .message(let message) = post { judge(message) }
                 if case .approval(let card) = post, !askedAgain.insert(card.approval).inserted {
                     faults.append("asked a third time")
@@ -266,7 +280,10 @@ struct Disorder {
         case .agentFree: freed += 1
         case .closed: closed += 1
         case .closeWindow: openTasks = []
-        case .stopPreview, .note, .useSealing, .dropUnsealed: break
+        case .dropUnsealed:
+            waiting.removeAll { $0 != .open && $0 != .end && !inTheOpen.contains($0) }
+            openTasks = []
+        case .stopPreview, .note, .useSealing: break
         }
     }
 
@@ -276,7 +293,21 @@ struct Disorder {
         openTasks = []
     }
 
+    /// In a sealed turn: what may go out without a key, and what the sentences in the open are.
+    private mutating func judgeSealing(_ post: Post) {
+        guard turn.opening.sealing.isSealed else { return }
+        if case .message(let message) = post, message.inTheOpen {
+            inTheOpen.insert(post.name)
+            if inTheOpen.count > 1 { faults.append("\(inTheOpen.count) sentences in the open") }
+            if !Sentences.withoutContent.contains(message.text) { faults.append("in the open: \(message.text)") }
+            if turn.opening.sealing.canSpeak { faults.append("in the open, though there is a key: \(message.text)") }
+        } else if post.needsKey, turn.outcome != nil, !turn.opening.sealing.canSpeak {
+            faults.append("the end needs a key that is not there: \(post)")
+        }
+    }
+
     private mutating func judge(_ post: Post) {
+        judgeSealing(post)
         if case .message(let message) = post {
             judge(message)
             return waiting.append(.message(message.part))
@@ -312,7 +343,8 @@ struct Disorder {
         case .end(let end):
             ends += 1
             if !openTasks.isEmpty { faults.append("ended with open tasks") }
-            if end.text.isEmpty { faults.append("ended empty") }
+            if end.text.isEmpty, turn.opening.sealing.canSpeak { faults.append("ended empty") }
+            endedUnspoken = end.text.isEmpty
             if end.text.utf8.count > turn.settings.bubbleLimit { faults.append("the end is too long") }
             waiting.append(.end)
         case .open, .approval, .message: break
