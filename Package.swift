@@ -159,7 +159,7 @@ let package = Package(
         tests(
             "GatewayTests",
             ["AgentKit", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "OpenClaw", "RelayRules"]),
-        tests("RelayRulesTests", ["BridgeTesting", "RelayRules"]),
+        tests("RelayRulesTests", ["BridgeModel", "BridgeTesting", "RelayRules"]),
         tests(
             "AgentsTests",
             [

@@ -1,3 +1,4 @@
+import BridgeModel
 import BridgeTesting
 import RelayRules
 import Testing

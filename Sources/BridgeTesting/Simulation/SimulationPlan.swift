@@ -1,3 +1,4 @@
+import BridgeModel
 import FoundationEssentials
 
 /// What happens in one simulated stretch of time, all of it drawn from a seed or written by a test.
