@@ -1,0 +1,64 @@
+package import BridgeModel
+
+package struct ChannelID: Hashable, Sendable {
+    package var number: Int
+
+    package init(_ number: Int) { self.number = number }
+}
+
+/// A way to the agent that carries frames both ways.
+package enum Channel: Hashable, Sendable {
+    case socket(SocketPlan)
+    /// Frames are its lines; the host adds the LF.
+    case child(ChildPlan)
+}
+
+package struct SocketPlan: Hashable, Sendable {
+    package var url: String
+    package var headers: [HTTPHeader] = []
+    package var trust = Trust.system
+    /// WebSocket over a Unix socket, which must belong to this user.
+    package var unixPath: String?
+    /// A longer message ends the connection.
+    package var messageLimit = 64 << 20
+
+    package init(url: String) { self.url = url }
+}
+
+/// Whose certificate is believed.
+package enum Trust: Hashable, Sendable {
+    case system
+    /// The certificates in a file.
+    case authority(file: String)
+    /// The one with this SHA-256 of its DER, whoever signed it; compared before any byte of ours is sent.
+    case leaf([UInt8])
+}
+
+package enum Closing: Hashable, Sendable {
+    case socket(code: Int, reason: String)
+    /// No more is written to the child, which may still write: the channel stays open.
+    case input
+    /// By the steps of its life, or at once.
+    case child(atOnce: Bool)
+}
+
+package enum ChannelEvent: Hashable, Sendable {
+    /// The socket is open.
+    case opened
+    /// The child runs; the journal has its name, so that a later process finds it.
+    case spawned(ProcessName)
+    /// A line over its limit was left out.
+    case skipped(bytes: Int)
+    /// A ping or a pong: the far side lives, and says nothing else.
+    case heard
+    /// While reading is paused silence proves nothing.
+    case readingPaused, readingResumed
+
+    // One of these comes last.
+    case refused(status: Int, body: [UInt8])
+    /// It did not open, or broke without a word.
+    case failed(message: String)
+    case closed(code: Int, reason: String)
+    /// `lastWords`: the end of its standard error.
+    case exited(ProcessEnd, lastWords: String)
+}
