@@ -97,6 +97,9 @@ let package = Package(
         room("Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
         room("Agents", ["AgentKit", "OpenClaw", "Oppi", "Pi"]),
 
+        // What carries any agent's machine, and what its work touches.
+        room("AgentWork", ["AgentKit", "BridgeModel", "Children", "Files", "Locking", "Threads", "Transport"]),
+
         // The service, the relay to develop against, the doubles.
         room(
             "BridgeService",
