@@ -98,6 +98,7 @@ let package = Package(
         room("Agents", ["AgentKit", "OpenClaw", "Oppi", "Pi"]),
 
         // What carries any agent's machine, and what its work touches.
+        room("Hosting", ["AgentKit", "BridgeModel", "Locking"]),
         room("AgentWork", ["AgentKit", "BridgeModel", "Children", "Files", "Locking", "Threads", "Transport"]),
 
         // The service, the relay to develop against, the doubles.
@@ -111,7 +112,7 @@ let package = Package(
         room(
             "BridgeTesting",
             [
-                "AgentKit", "BridgeModel", "BridgeCore", "BridgeService", "Links", "OpenClaw", "RelayRules",
+                "AgentKit", "BridgeModel", "BridgeCore", "BridgeService", "Hosting", "Links", "OpenClaw", "RelayRules",
                 "RelayProtocol", "Recording", "Locking",
             ]),
         // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
@@ -120,9 +121,9 @@ let package = Package(
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "AgentKit", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "Commands", "Configuring", "Crypto",
-                "Files", "Journal", "Links", "LocalServer", "Locking", "Recording", "RelayProtocol", "RelayRules",
-                "Simulator", "Transport",
+                "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "Children", "Commands",
+                "Configuring", "Crypto", "Files", "Hosting", "Journal", "Links", "LocalServer", "Locking", "Recording",
+                "RelayProtocol", "RelayRules", "Simulator", "Transport",
             ],
             swiftSettings: strict),
 
@@ -170,6 +171,7 @@ let package = Package(
                 "Pi", "Recording",
             ],
             exclude: ["Golden"]),
+        tests("HostingTests", ["AgentKit", "BridgeModel", "Hosting", "Locking"]),
         tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("FilesTests", ["BridgeModel", "Files", "Locking", "OpenClaw", "Sealing"]),

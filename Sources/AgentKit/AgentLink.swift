@@ -1,18 +1,22 @@
 package import BridgeModel
-package import Links
 
-/// What a connection needs of an agent, whatever its bus.
+/// What a connection needs of its agent, whatever its bus: a machine and its host.
 package protocol AgentLink: Sendable {
-    /// What an earlier process had handed over. Before `start`.
-    func adopt(_ turn: EarlierTurn)
-    func start()
+    /// Takes up what an earlier process knew, and connects. Of `facts` all settings of the connection may be given.
+    func begin(_ past: AgentPast)
+    /// For `doctor`, instead: connects, reports its findings, and changes nothing.
+    func check()
     func command(_ command: AgentCommand)
+    /// `completion` is called once, on any thread.
+    func query(_ query: AgentQuery, completion: @escaping @Sendable (AgentReply) -> Void)
     /// The machine has slept.
     func slept()
-    /// Credentials may have changed where they are kept: others are used at once where the link waits, else from the next socket on.
+    /// The settings may have changed where they are kept: others are used at once where the link is away, else from the next
+    /// channel on.
     func renew()
     /// Says goodbye; commands that come later are not carried out.
     func shutDown()
+    /// Nothing is open that does not outlive the bridge, and nothing is being written.
     var isClosed: Bool { get }
     func stop()
     /// Stops reading from the agent for want of memory, or lets it go on.
@@ -21,19 +25,12 @@ package protocol AgentLink: Sendable {
     var heldBytes: Int { get }
 }
 
-extension AgentLink {
-    package func holdReading(_ isHeld: Bool) {}
-    package var heldBytes: Int { 0 }
-}
-
 /// Events of an agent's link.
 package enum AgentLinkEvent: Sendable {
     case observed([Observation])
-    case connected(version: String, scopes: [String]?)
-    /// It is tried again then; an agent's link is never given up.
-    case waiting(reason: String, retryAt: Instant, remedy: LinkRemedy?)
-    /// What a person can do, while the link is there.
-    case remedy(String)
-    case unknown(UnknownTally)
-    case note(String)
+    case state(AgentState)
+    case note(AgentNote)
+    // After `check`.
+    case finding(DoctorFinding)
+    case done
 }

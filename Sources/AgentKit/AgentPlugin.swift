@@ -44,3 +44,9 @@ package struct AgentRegistry: Sendable {
     /// As a list in a sentence.
     package var kindNames: String { kinds.map(\.rawValue).joined(separator: ", ") }
 }
+
+extension AgentPlugin {
+    package var variables: [String] { [] }
+    package var serviceVariables: [String] { [] }
+    package var isChild: Bool { false }
+}

@@ -1,5 +1,4 @@
 package import BridgeModel
-package import Links
 
 /// What a connection's agent may know of the program that it serves.
 package struct AgentContext: Sendable {
@@ -37,15 +36,11 @@ package protocol LiveAgent: Sendable {
     /// From now on, what these settings say.
     func use(_ settings: AgentSettings)
 
-    /// The certificates of a private authority, for its sockets.
-    var authorityFile: String? { get }
-
-    /// What `doctor` finds, in the order in which it looks. `cover` takes each secret before anything may name it.
-    func examine(
-        _ examiner: any LinkExaminer, cover: @escaping @Sendable (Secret) -> Void, tell: (DoctorFinding) -> Void)
+    /// For `doctor`: as `read`, but nothing is made; what is wrong is a finding.
+    func examine() -> AgentReading
 }
 
-/// What the files said, and the link that is made of it.
+/// What the files said, and the machine that is made of it.
 package struct AgentReading: Sendable {
     /// What people should know: a file that could not be read, and the like.
     package var warnings: [String]
@@ -53,7 +48,8 @@ package struct AgentReading: Sendable {
     package var secrets: [Secret]
     /// Events of this agent's own, for programs that read along.
     package var milestones: [Milestone]
-    package var link: @Sendable (LinkEdges, AgentOutlets) -> any AgentLink
+    /// Gives its machine to the host: `{ host in host.carry(machine) }`.
+    package var open: @Sendable (any AgentHost) -> any AgentLink
 
     package struct Milestone: Sendable {
         package var name: String
@@ -67,26 +63,12 @@ package struct AgentReading: Sendable {
 
     package init(
         warnings: [String] = [], secrets: [Secret] = [], milestones: [Milestone] = [],
-        link: @escaping @Sendable (LinkEdges, AgentOutlets) -> any AgentLink
+        open: @escaping @Sendable (any AgentHost) -> any AgentLink
     ) {
         self.warnings = warnings
         self.secrets = secrets
         self.milestones = milestones
-        self.link = link
-    }
-}
-
-/// Where a link's words go.
-package struct AgentOutlets: Sendable {
-    package var tell: @Sendable (AgentLinkEvent) -> Void
-    /// Takes each secret before anything may name it.
-    package var cover: @Sendable (Secret) -> Void
-
-    package init(
-        tell: @escaping @Sendable (AgentLinkEvent) -> Void, cover: @escaping @Sendable (Secret) -> Void = { _ in }
-    ) {
-        self.tell = tell
-        self.cover = cover
+        self.open = open
     }
 }
 
@@ -101,12 +83,4 @@ package struct AgentFault: Error, CustomStringConvertible {
     }
 
     package var description: String { message }
-}
-
-/// Drives a link as far as one verdict and closes it in order; for `doctor`.
-package protocol LinkExaminer {
-    func verdict<Machine: SessionMachine & ~Copyable, Verdict: Sendable>(
-        of machine: consuming sending Machine, authorityFile: String?,
-        judge: @escaping @Sendable (Machine.Order) -> Verdict?
-    ) throws(ThreadFault) -> Verdict?
 }

@@ -16,12 +16,17 @@ package enum JSONFile {
     }
 
     package static func write(_ value: some Encodable, to path: String) throws(FileError) {
+        try PrivateFile.write(bytes(of: value), to: path)
+    }
+
+    /// As it is written.
+    package static func bytes(of value: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(value) else {
             preconditionFailure("texts and lists of them have a JSON form")
         }
-        try PrivateFile.write(Array(data), to: path)
+        return Array(data)
     }
 
     /// As JavaScript's `toISOString` writes it.

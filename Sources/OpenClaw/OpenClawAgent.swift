@@ -2,7 +2,6 @@ package import AgentKit
 package import BridgeModel
 import Crypto
 import Files
-import Links
 import Locking
 
 /// How one connection shows itself to its OpenClaw gateway: what is configured, what OpenClaw's own files hold, and this bridge's
@@ -33,7 +32,6 @@ package final class OpenClawAgent: LiveAgent {
     private var values: OpenClawValues { settings.withLock { Self.values($0) } }
 
     package var abilities: GrantAbilities { OpenClawSession.abilities }
-    package var authorityFile: String? { values.authorityFile }
     package func session(of chat: SessionID) -> AgentSession { SessionNames.session(of: chat) }
 
     package func use(_ settings: AgentSettings) { self.settings.withLock { $0 = settings } }
@@ -43,19 +41,11 @@ package final class OpenClawAgent: LiveAgent {
         return AgentReading(
             warnings: reading.warnings, secrets: reading.session.secrets,
             milestones: reading.tokenSource.map { [.init("openclaw_token_resolved", [("source", $0)])] } ?? []
-        ) { edges, outlets in
-            OpenClawLink(
-                reading.session, edges: edges,
-                save: { token in
-                    outlets.cover(Secret(token.token))
-                    do { try self.save(token) } catch { outlets.tell(.remedy("\(error)")) }
-                },
-                renew: {
-                    // What cannot be read now may be half written: it is read again before the next try.
-                    guard let session = try? self.read(self.values).session else { return nil }
-                    for secret in session.secrets { outlets.cover(secret) }
-                    return session
-                }, tell: outlets.tell)
+        ) { host in
+            host.carry(OpenClawMachine(reading.session, authorityFile: self.values.authorityFile)) {
+                // What cannot be read now may be half written: it is read again before the next try.
+                try? self.read(self.values).session
+            }
         }
     }
 
@@ -92,49 +82,46 @@ package final class OpenClawAgent: LiveAgent {
         session.deviceToken = try files.token(gateway: session.url, device: key.deviceID)?.text
     }
 
-    private func save(_ token: OpenClawSession.DeviceToken) throws {
-        try files?.save(
-            token: Secret(token.token), gateway: token.gateway, device: token.deviceID, role: token.role,
-            scopes: token.scopes, wallMilliseconds: context.clock.wallMilliseconds)
-    }
-
     private var files: OpenClawDeviceFiles? { context.configDirectory.map { OpenClawDeviceFiles(directory: $0) } }
 }
 
 extension OpenClawSettings {
     /// What no log may show.
-    fileprivate var secrets: [Secret] { [token, password, deviceToken].compactMap { $0 }.map { Secret($0) } }
+    var secrets: [Secret] { [token, password, deviceToken].compactMap { $0 }.map { Secret($0) } }
 }
 
 // MARK: Doctor
 
 extension OpenClawAgent {
-    package func examine(
-        _ examiner: any LinkExaminer, cover: @escaping @Sendable (Secret) -> Void, tell: (DoctorFinding) -> Void
-    ) {
+    package func examine() -> AgentReading {
         let name = context.connection.text
         let values = self.values
-        if let finding = installation(values, isElsewhere: address.map { !$0.isPrivate } ?? false) { tell(finding) }
+        var findings: [DoctorFinding] = []
+        if let finding = installation(values, isElsewhere: address.map { !$0.isPrivate } ?? false) {
+            findings.append(finding)
+        }
         let found = discover(values)
-        for warning in found.warnings { tell(DoctorFinding(.agentToken, .warning, warning, connection: name)) }
+        findings += found.warnings.map { DoctorFinding(.agentToken, .warning, $0, connection: name) }
         if let source = found.tokenSource ?? (found.password == nil ? nil : "OpenClaw's own file") {
-            tell(DoctorFinding(.agentToken, .ok, "the gateway's token comes from \(source)", connection: name))
+            findings.append(
+                DoctorFinding(.agentToken, .ok, "the gateway's token comes from \(source)", connection: name))
         } else {
-            tell(
+            findings.append(
                 DoctorFinding(
                     .agentToken, .warning, "there is no token for the gateway",
                     remedy: "set OPENCLAW_TOKEN, unless the gateway asks for none", connection: name))
         }
         do {
-            let session = try introductionAsItStands(to: found, tell)
-            for secret in session.secrets { cover(secret) }
-            let judge = GatewayJudge()
-            let verdict = try examiner.verdict(
-                of: OpenClawSession(session), authorityFile: values.authorityFile, judge: { judge.hear($0) })
-            for finding in DoctorFinding.gateway(verdict, address: found.address, connection: name) { tell(finding) }
+            let session = try introductionAsItStands(to: found) { findings.append($0) }
+            let check = GatewayCheck(of: found.address, connection: name, known: findings)
+            return AgentReading(secrets: session.secrets) { host in
+                host.carry(OpenClawMachine(session, authorityFile: values.authorityFile, check))
+            }
         } catch {
-            let exitCode: ExitCode = error is ThreadFault ? .unexpected : .agentTokenMissing
-            tell(DoctorFinding(.gateway, .failed, "\(error)", connection: name, exitCode: exitCode))
+            findings.append(
+                DoctorFinding(.gateway, .failed, "\(error)", connection: name, exitCode: .agentTokenMissing))
+            let known = findings
+            return AgentReading { host in host.carry(FindingsMachine(known)) }
         }
     }
 

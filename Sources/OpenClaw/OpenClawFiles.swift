@@ -1,5 +1,6 @@
 package import BridgeModel
 package import Files
+import FoundationEssentials
 
 /// The bridge's own device towards OpenClaw gateways: its key and the tokens that gateways gave it (openclaw.md#device-identity-and-signature, openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
 package struct OpenClawDeviceFiles: Sendable {
@@ -9,27 +10,13 @@ package struct OpenClawDeviceFiles: Sendable {
         var createdAt: String
     }
 
-    private struct TokensForm: Codable {
-        struct Entry: Codable {
-            var deviceId: String
-            var role: String
-            var scopes: [String]
-            var token: String
-            var savedAt: String
-        }
-        /// By the gateway's address.
-        var tokens: [String: Entry]
-    }
-
-    /// A machine knows few gateways; beyond this the oldest is forgotten.
-    private static let gatewayLimit = 64
-
     private let directory: String
 
     package init(directory: String) { self.directory = directory }
 
     package var keyPath: String { directory + "/openclaw-device.json" }
-    package var tokensPath: String { directory + "/openclaw-device-tokens.json" }
+    package static let tokensName = "openclaw-device-tokens.json"
+    package var tokensPath: String { directory + "/" + Self.tokensName }
 
     /// The seed of the device's key. `make` gives a new one where there is none yet. A damaged file is not replaced in silence: a
     /// new key would have to be approved by the gateway's owner.
@@ -49,33 +36,60 @@ package struct OpenClawDeviceFiles: Sendable {
 
     /// Nil when this gateway gave this device none.
     package func token(gateway: String, device: String) throws(FileError) -> Secret? {
-        guard let entry = try tokens().tokens[gateway], entry.deviceId == device else { return nil }
-        return Secret(entry.token)
+        let kept = try PrivateFile.read(tokensPath).map { Secret(String(decoding: $0.bytes, as: UTF8.self)) }
+        return try Tokens(kept, in: tokensPath).token(gateway: gateway, device: device)
     }
+}
 
-    package func save(
-        token: Secret, gateway: String, device: String, role: String, scopes: [String], wallMilliseconds: Int64
-    ) throws(FileError) {
-        var form = try tokens()
-        form.tokens[gateway] = .init(
-            deviceId: device, role: role, scopes: scopes, token: token.text,
-            savedAt: JSONFile.timestamp(wallMilliseconds))
-        while form.tokens.count > Self.gatewayLimit,
-            let oldest = form.tokens.min(by: { $0.value.savedAt < $1.value.savedAt })
-        {
-            form.tokens[oldest.key] = nil
+extension OpenClawDeviceFiles {
+    /// The file of all tokens that gateways gave, by the gateway's address.
+    package struct Tokens {
+        private struct Form: Codable {
+            struct Entry: Codable {
+                var deviceId: String
+                var role: String
+                var scopes: [String]
+                var token: String
+                var savedAt: String
+            }
+            var tokens: [String: Entry]
         }
-        try JSONFile.write(form, to: tokensPath)
-    }
 
-    package func forgetToken(gateway: String) throws(FileError) {
-        var form = try tokens()
-        guard form.tokens.removeValue(forKey: gateway) != nil else { return }
-        try JSONFile.write(form, to: tokensPath)
-    }
+        /// A machine knows few gateways; beyond this the oldest is forgotten.
+        private static let gatewayLimit = 64
 
-    private func tokens() throws(FileError) -> TokensForm {
-        let remedy = "delete it, and gateways give new tokens"
-        return try JSONFile.read(TokensForm.self, from: tokensPath, remedy: remedy)?.value ?? TokensForm(tokens: [:])
+        private var form: Form
+
+        /// As it is kept; nil: there is none yet.
+        package init(_ kept: Secret?, in file: String = OpenClawDeviceFiles.tokensName) throws(FileError) {
+            guard let kept else {
+                form = Form(tokens: [:])
+                return
+            }
+            // What the decoder says of it may show a secret.
+            guard let form = try? JSONDecoder().decode(Form.self, from: Data(kept.text.utf8)) else {
+                throw FileError(
+                    .malformed, "\(file) is not what it should be; delete it, and gateways give new tokens")
+            }
+            self.form = form
+        }
+
+        package func token(gateway: String, device: String) -> Secret? {
+            guard let entry = form.tokens[gateway], entry.deviceId == device else { return nil }
+            return Secret(entry.token)
+        }
+
+        package mutating func add(_ token: OpenClawSession.DeviceToken, wallMilliseconds: Int64) {
+            form.tokens[token.gateway] = .init(
+                deviceId: token.deviceID, role: token.role, scopes: token.scopes, token: token.token,
+                savedAt: JSONFile.timestamp(wallMilliseconds))
+            while form.tokens.count > Self.gatewayLimit,
+                let oldest = form.tokens.min(by: { $0.value.savedAt < $1.value.savedAt })
+            {
+                form.tokens[oldest.key] = nil
+            }
+        }
+
+        package var secret: Secret { Secret(String(decoding: JSONFile.bytes(of: form), as: UTF8.self)) }
     }
 }

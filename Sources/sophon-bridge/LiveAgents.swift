@@ -1,8 +1,12 @@
 import AgentKit
+import AgentWork
 import BridgeModel
 import BridgeService
+import Children
 import Commands
 import FoundationEssentials
+import Hosting
+import Transport
 
 extension AgentRegistry {
     /// The agent of a connection as `run`, a reload and `doctor` speak to it. Nil: this version plays its recordings alone.
@@ -18,4 +22,20 @@ extension AgentRegistry {
 
     /// Those that this version runs, in a sentence.
     var liveNames: String { plugins.filter(\.isLive).map(\.name).joined(separator: " and ") }
+}
+
+extension AgentEdges {
+    /// The real outside, for `run` and `doctor` alike. Without a journal nothing is kept.
+    static func system(
+        of connection: Configuration.Connection, in configuration: Configuration, journal: (any TurnJournal)?,
+        clock: any Clock, alarm: any Alarm, record: (@Sendable (ChannelID, Bool, [UInt8]) -> Void)? = nil
+    ) -> AgentEdges {
+        let children = SystemChildren()
+        let work = SystemWork(children: children, secretsFolder: configuration.configDirectory, writableFolders: [])
+        var edges = AgentEdges(
+            kind: connection.agent.kind, sockets: CurlWebSocketClient(), children: children, work: work,
+            journal: journal, clock: clock, alarm: alarm, random: SystemRandom())
+        edges.record = record
+        return edges
+    }
 }

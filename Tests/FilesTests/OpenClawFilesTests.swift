@@ -30,13 +30,20 @@ struct OpenClawFilesTests {
         #expect(folder.text("config/openclaw-device.json") == text)
     }
 
+    /// As the bridge does: the file is read, changed and written whole.
+    private func save(
+        _ token: String, _ gateway: String, device: String = "d1", wallMilliseconds: Int64 = 0
+    ) throws {
+        let name = OpenClawDeviceFiles.tokensName
+        var tokens = try OpenClawDeviceFiles.Tokens(folder.text("config/" + name).map { Secret($0) })
+        tokens.add(
+            .init(gateway: gateway, deviceID: device, role: "operator", scopes: ["operator.read"], token: token),
+            wallMilliseconds: wallMilliseconds)
+        try folder.put(tokens.secret.text, "config/" + name)
+    }
+
     @Test("a device's token is kept for each gateway, and is nobody else's")
     func tokens() throws {
-        func save(_ token: String, _ gateway: String) throws {
-            try files.save(
-                token: Secret(token), gateway: gateway, device: "d1", role: "operator", scopes: ["operator.read"],
-                wallMilliseconds: 0)
-        }
         #expect(try files.token(gateway: Self.gateway, device: "d1") == nil)
         try save("a", Self.gateway)
         try save("b", "wss://other.example")
@@ -44,17 +51,17 @@ struct OpenClawFilesTests {
         #expect(try files.token(gateway: Self.gateway, device: "d1") == Secret("c"))
         #expect(try files.token(gateway: Self.gateway, device: "d2") == nil)
         #expect(try files.token(gateway: "wss://other.example", device: "d1") == Secret("b"))
-        try files.forgetToken(gateway: Self.gateway)
-        #expect(try files.token(gateway: Self.gateway, device: "d1") == nil)
-        #expect(folder.mode("config/openclaw-device-tokens.json") == 0o600)
+    }
+
+    @Test("a damaged file of tokens is not replaced in silence", arguments: ["", "[]", #"{"tokens":3}"#])
+    func damagedTokens(text: String) throws {
+        #expect(throws: FileError.self) { try OpenClawDeviceFiles.Tokens(Secret(text)) }
     }
 
     @Test("beyond 64 gateways the oldest is forgotten")
     func manyGateways() throws {
         for number in 0..<66 {
-            try files.save(
-                token: Secret("t"), gateway: "ws://\(number)", device: "d", role: "operator", scopes: [],
-                wallMilliseconds: Int64(number) * 1_000)
+            try save("t", "ws://\(number)", device: "d", wallMilliseconds: Int64(number) * 1_000)
         }
         #expect(try files.token(gateway: "ws://1", device: "d") == nil)
         #expect(try files.token(gateway: "ws://2", device: "d") != nil)

@@ -137,8 +137,7 @@ package final class LiveConnection: Sendable {
         if let missingToken {
             stopped(missingToken, "Run: sophon-bridge pair, or set SOPHON_BOT_TOKEN.", .tokenRefused)
         }
-        try restore()
-        agent?.start()
+        agent?.begin(try restore())
         if missingToken == nil { relay?.tell { link, now in link.start(at: now) } }
     }
 
@@ -160,8 +159,10 @@ package final class LiveConnection: Sendable {
         runner?.stop()
     }
 
-    private func restore() throws {
-        guard let runner else { return }
+    /// What the agent's link must know of it.
+    private func restore() throws -> AgentPast {
+        var past = AgentPast()
+        guard let runner else { return past }
         let contents = try journal.load()
         let restoring = JournalRestoring(contents, clock: clock)
         for fault in restoring.faults { tell(.note(name, fault)) }
@@ -169,7 +170,8 @@ package final class LiveConnection: Sendable {
         defer { installationIsTakenUp() }
         let isElsewhere = takeUpInstallation(contents.settings)
         runner.remember(restoring.storedCalls)
-        for turn in restoring.turns { agent?.adopt(EarlierTurn(turn.record)) }
+        past.turns = restoring.turns.map { EarlierTurn($0.record) }
+        past.facts = contents.settings.map { Fact($0.key, $0.value) }
         runner.tell { bridge, now in
             bridge.remember(tasks: restoring.cards)
             for owed in restoring.owed { bridge.restore(owed.obligation, since: owed.since) }
@@ -183,9 +185,13 @@ package final class LiveConnection: Sendable {
                 bridge.stopped(session: stop.session, interaction: stop.interaction, at: now)
             }
         }
-        if isElsewhere { return abandon(restoring) }
+        if isElsewhere {
+            abandon(restoring)
+            return past
+        }
         let count = restoring.turns.count + restoring.openings.count + restoring.unreadable.count
         if count > 0 { tell(.restored(name, turns: count)) }
+        return past
     }
 
     // MARK: Housekeeping
@@ -296,7 +302,7 @@ package final class LiveConnection: Sendable {
     private func agentSays(_ event: AgentLinkEvent) {
         switch event {
         case .observed(let observations): observe(observations)
-        case .connected(let version, let scopes):
+        case .state(.up(let version, let scopes)):
             runner?.tell { bridge, _ in bridge.agentNeeds(nil) }
             let wasUp = condition.withLock { state in
                 defer { (state.agentIsUp, state.agentWasUp) = (true, true) }
@@ -304,13 +310,15 @@ package final class LiveConnection: Sendable {
             }
             tell(.agentConnected(name, version: version, scopes: scopes, isReconnect: wasUp))
             tellIfReady()
-        case .waiting(let reason, let retryAt, let remedy):
+        case .state(.waiting(let reason, let retryAt, let remedy)):
             condition.withLock { $0.agentIsUp = false }
             runner?.tell { bridge, _ in bridge.agentNeeds(remedy?.words) }
             tell(.agentLost(name, reason: reason, retryIn: retryAt - clock.now, remedy: remedy))
-        case .remedy(let remedy): tell(.remedy(name, .agent, remedy))
-        case .unknown(let tally): tell(.unknownFrames(name, link: "agent", tally))
-        case .note(let words): tell(.note(name, words))
+        case .note(.remedy(let remedy)): tell(.remedy(name, .agent, remedy))
+        case .note(.unknown(let tally)): tell(.unknownFrames(name, link: "agent", tally))
+        case .note(.words(let words)): tell(.note(name, words))
+        // Only `doctor` asks for them.
+        case .finding, .done: break
         }
     }
 

@@ -2,6 +2,7 @@ package import AgentKit
 package import BridgeCore
 package import BridgeModel
 package import BridgeService
+import Hosting
 import Links
 import OpenClaw
 import RelayProtocol
@@ -22,6 +23,8 @@ package final class WorldSide: @unchecked Sendable {
     let time: VirtualTime
     package weak var world: LiveWorld?
     package let journal: VirtualJournal
+    /// What the agent's works find on the computer.
+    package let files = VirtualFiles()
     package var relay: Relay
     package var gateway: ScriptedGateway
     package var network = WorldNetwork()
@@ -70,6 +73,12 @@ package final class WorldSide: @unchecked Sendable {
     /// Which of the agent's own runs are shown.
     package var mirror = Configuration.Mirror.none
     package var deletedChats = Configuration.DeletedChats.new
+    /// Another agent than OpenClaw.
+    package var agent: WorldAgent?
+    /// What stands between the machine and its host, to do it wrong.
+    package var throughHost: ((any AgentHost) -> any AgentHost)?
+    /// Hears every frame to and from the agent, incoming ones with true.
+    package var onRecord: ((ChannelID, Bool, [UInt8]) -> Void)?
     /// Without one, early gateways give no rights.
     package var hasDevice = true
     package var token = RelayOptions().bridgeToken
@@ -103,6 +112,8 @@ package final class WorldSide: @unchecked Sendable {
 
     package var now: Instant { time.now }
     package var moment: Moment { Moment(milliseconds: time.wallMilliseconds) }
+
+    package var hasGatewaySocket: Bool { gatewayPeer != nil }
 
     func lives(_ life: Int) -> Bool { isAlive && life == self.life }
 
@@ -268,12 +279,10 @@ package final class WorldSide: @unchecked Sendable {
         let isAlive = { [weak self] in self?.lives(life) == true }
         let sockets = VirtualSockets(side: self, life: life)
         let source = SeededSource(random.next())
-        func links() -> LinkEdges {
-            LinkEdges(
-                sockets: sockets, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: source)
-        }
-        let agentEdges = links()
-        let device = hasDevice ? OpenClawDevice(id: "d1", signer: MirrorSigner()) : nil
+        let relayEdges = LinkEdges(
+            sockets: sockets, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: source)
+        let agent = self.agent ?? openClaw
+        let edges = agentEdges(agent.kind, sockets, SeededSource(source.next()), isAlive)
         var parts = LiveConnection.Parts(
             name: name, bridge: bridge,
             relay: RelayLinkSettings(relay: WebAddress(.http, "127.0.0.1", 8_787), token: Secret(token)),
@@ -281,23 +290,41 @@ package final class WorldSide: @unchecked Sendable {
             runner: BridgeRunner.Edges(
                 http: sockets, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: source,
                 journal: journal, callLimit: callLimit),
-            relayLink: links(), journal: journal, agentSession: { SessionNames.session(of: $0) }
+            relayLink: relayEdges, journal: journal, agentSession: { agent.session($0) }
         ) { [weak self] tell in
             let listening: @Sendable (AgentLinkEvent) -> Void = { [weak self] event in
                 if case .observed(let said) = event { self?.observations += said }
                 tell(event)
             }
             self?.tellAsAgent = listening
-            return OpenClawLink(
-                OpenClawSettings(
-                    url: "ws://127.0.0.1:18789", token: "secret", device: device,
-                    client: OpenClawClient(displayName: "Test bridge", version: "1.0.0")),
-                edges: agentEdges, save: { _ in }, tell: listening)
+            let host = ConnectionHost(edges, AgentOutlets(tell: listening))
+            return agent.open(self?.throughHost?(host) ?? host)
         }
         parts.mirror = mirror
         parts.memoryLimit = memoryLimit
         parts.deletedChats = deletedChats
         return parts
+    }
+
+    var openClaw: WorldAgent {
+        let device = hasDevice ? OpenClawDevice(id: "d1", signer: MirrorSigner()) : nil
+        let settings = OpenClawSettings(
+            url: "ws://127.0.0.1:18789", token: "secret", device: device,
+            client: OpenClawClient(displayName: "Test bridge", version: "1.0.0"))
+        let check = GatewayCheck(of: WebAddress(.ws, "127.0.0.1", 18_789), connection: name.text, known: [])
+        return WorldAgent(kind: AgentKind(rawValue: "openclaw"), network: nil) {
+            SessionNames.session(of: $0)
+        } open: {
+            $0.carry(OpenClawMachine(settings))
+        } examine: {
+            $0.carry(OpenClawMachine(settings, check))
+        }
+    }
+
+    /// A process that is no bridge, such as `doctor`.
+    func lives() -> Int {
+        isAlive = true
+        return life
     }
 
     func tell(_ step: (LiveConnection) -> Void) { if let connection { step(connection) } }
@@ -307,6 +334,7 @@ package final class WorldSide: @unchecked Sendable {
         isAlive = false
         connection = nil
         tellAsAgent = nil
+        agent?.network?.killed()
         for socket in relayPeers.keys { relay.socketEnded(socket) }
         relayPeers = [:]
         lastFramesArrive = random.happens(0.5)

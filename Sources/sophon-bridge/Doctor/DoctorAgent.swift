@@ -2,6 +2,9 @@ import AgentKit
 import Agents
 import BridgeModel
 import BridgeService
+import Hosting
+import Links
+import Locking
 
 /// What `doctor` asks of a connection's agent.
 struct DoctorAgent {
@@ -16,12 +19,57 @@ struct DoctorAgent {
     func check(_ cover: @escaping @Sendable (Secret) -> Void, _ tell: (DoctorFinding) -> Void) {
         let agents = AgentRegistry.all
         if let agent = agents.live(connection, in: configuration, clock: SystemClock()) {
-            return agent.examine(Waiting(), cover: cover, tell: tell)
+            return examine(agent, cover, tell)
         }
         tell(
             DoctorFinding(
                 .agent, .failed, "this version runs \(agents.liveNames) alone, not \(connection.agent.kind.rawValue)",
                 remedy: "set the agent to \(agents.plugins[0].kind.rawValue)", connection: connection.name.text,
                 exitCode: .usage))
+    }
+
+    /// The agent's machine on the host of `run`, told to look; then its channels are closed in order.
+    private func examine(
+        _ agent: any LiveAgent, _ cover: @escaping @Sendable (Secret) -> Void, _ tell: (DoctorFinding) -> Void
+    ) {
+        let reading = agent.examine()
+        for secret in reading.secrets { cover(secret) }
+        let heard = Locked(Heard())
+        do throws(ThreadFault) {
+            let edges = AgentEdges.system(
+                of: connection, in: configuration, journal: nil, clock: SystemClock(), alarm: try SystemAlarm())
+            let outlets = AgentOutlets(
+                tell: { event in heard.withLock { $0.take(event) } }, cover: cover)
+            let link = reading.open(ConnectionHost(edges, outlets))
+            link.check()
+            _ = Pace.wait(atMost: .seconds(20)) {
+                for finding in heard.withLock({ $0.takeFindings() }) { tell(finding) }
+                return heard.withLock { $0.isDone }
+            }
+            for finding in heard.withLock({ $0.takeFindings() }) { tell(finding) }
+            link.shutDown()
+            _ = Pace.wait(atMost: .seconds(2)) { link.isClosed }
+            link.stop()
+        } catch {
+            tell(DoctorFinding(.gateway, .failed, "\(error)", connection: connection.name.text, exitCode: .unexpected))
+        }
+    }
+
+    private struct Heard {
+        private(set) var isDone = false
+        private var findings: [DoctorFinding] = []
+
+        mutating func take(_ event: AgentLinkEvent) {
+            switch event {
+            case .finding(let finding): findings.append(finding)
+            case .done: isDone = true
+            case .observed, .state, .note: break
+            }
+        }
+
+        mutating func takeFindings() -> [DoctorFinding] {
+            defer { findings = [] }
+            return findings
+        }
     }
 }

@@ -107,7 +107,7 @@ struct DoctorCommand: Command {
 }
 
 /// Waits for something that comes on another thread.
-struct Waiting: LinkExaminer {
+struct Waiting {
     static func answer<Value: Sendable>(
         within limit: Duration, _ begin: (@escaping @Sendable (Value) -> Void) -> Void
     ) -> Value? {

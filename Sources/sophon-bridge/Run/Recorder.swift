@@ -36,14 +36,22 @@ final class Recorder: Sendable {
         writer = Locked(Writer(writer: try RecordingWriter(file: file, agent: agent.rawValue, date: date)))
     }
 
-    func link(_ link: RecordedEntry.Link) -> @Sendable (Bool, [UInt8]) -> Void {
-        { [self] isIncoming, frame in record(frame, link, isIncoming ? .incoming : .outgoing) }
+    /// The relay's link is stream 2, and has been since there was one agent with one channel; the agent's channels are the others.
+    var relay: @Sendable (Bool, [UInt8]) -> Void {
+        { [self] isIncoming, frame in record(frame, .relay, stream: 2, isIncoming: isIncoming) }
     }
 
-    private func record(_ frame: [UInt8], _ link: RecordedEntry.Link, _ direction: RecordedEntry.Direction) {
+    var agent: @Sendable (ChannelID, Bool, [UInt8]) -> Void {
+        { [self] channel, isIncoming, frame in
+            record(
+                frame, .agent, stream: channel.number > 1 ? channel.number + 1 : 1, isIncoming: isIncoming)
+        }
+    }
+
+    private func record(_ frame: [UInt8], _ link: RecordedEntry.Link, stream: Int, isIncoming: Bool) {
         let entry = EntryToRecord(
             milliseconds: (clock.now - origin).nanoseconds / 1_000_000, link: link, connection: connection,
-            stream: link == .agent ? 1 : 2, direction: direction, content: .frame(frame))
+            stream: stream, direction: isIncoming ? .incoming : .outgoing, content: .frame(frame))
         let failure: (any Error)? = writer.withLock { held in
             do { try held.writer?.write(entry) } catch {
                 held.writer = nil

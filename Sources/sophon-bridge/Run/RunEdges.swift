@@ -6,6 +6,7 @@ import BridgeService
 import Commands
 import Files
 import FoundationEssentials
+import Hosting
 import Journal
 import Links
 import Locking
@@ -99,8 +100,9 @@ final class RunEdges {
             runner: BridgeRunner.Edges(
                 http: client, clock: clock, alarm: try alarm(), random: SystemRandom(), journal: journal,
                 callLimit: limits.relayCall),
-            relayLink: try linkEdges(connection.relay.authorityFile, recorder?.link(.relay)), journal: journal,
-            agentSession: { agent.session(of: $0) }, agent: try link(to: agent, of: connection, recorder, tell))
+            relayLink: try linkEdges(connection.relay.authorityFile, recorder?.relay), journal: journal,
+            agentSession: { agent.session(of: $0) }, agent: try link(to: agent, of: connection, journal, recorder, tell)
+        )
         parts.mirror = connection.mirror
         parts.memoryLimit = limits.memory(of: connections)
         if case .failure(let error) = known { parts.missingToken = "\(error)" }
@@ -169,7 +171,8 @@ final class RunEdges {
     }
 
     private func link(
-        to agent: any LiveAgent, of connection: Configuration.Connection, _ recorder: Recorder?,
+        to agent: any LiveAgent, of connection: Configuration.Connection, _ journal: any TurnJournal,
+        _ recorder: Recorder?,
         _ tell: @escaping @Sendable (LiveEvent) -> Void
     ) throws -> @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink {
         let name = connection.name
@@ -181,7 +184,9 @@ final class RunEdges {
         }
         let log = log
         for secret in reading.secrets { log.cover(secret) }
-        let edges = try linkEdges(agent.authorityFile, recorder?.link(.agent))
-        return { reading.link(edges, AgentOutlets(tell: $0, cover: { log.cover($0) })) }
+        let edges = AgentEdges.system(
+            of: connection, in: loaded.configuration, journal: journal, clock: clock, alarm: try alarm(),
+            record: recorder?.agent)
+        return { reading.open(ConnectionHost(edges, AgentOutlets(tell: $0, cover: { log.cover($0) }))) }
     }
 }

@@ -1,0 +1,71 @@
+package import AgentKit
+package import BridgeModel
+
+/// What the work of machines touches in the world: files and secrets that outlive a process, and what a far side answers.
+/// Answers come after a moment, while their process lives.
+final class VirtualWork: WorkPort, @unchecked Sendable {
+    private let store: VirtualFiles
+    private let time: VirtualTime
+    private let isAlive: () -> Bool
+
+    init(_ store: VirtualFiles, _ time: VirtualTime, isAlive: @escaping () -> Bool) {
+        self.store = store
+        self.time = time
+        self.isAlive = isAlive
+    }
+
+    func carryOut(_ work: Work, completion: @escaping @Sendable (WorkResult) -> Void) {
+        time.after(.milliseconds(1)) { [self] in
+            guard isAlive() else { return }
+            let result = store.result(of: work)
+            time.after(.milliseconds(1)) { [self] in if isAlive() { completion(result) } }
+        }
+    }
+}
+
+/// The computer of one side, as works see it.
+package final class VirtualFiles: @unchecked Sendable {
+    package var files: [String: [UInt8]] = [:]
+    package var secrets: [String: Secret] = [:]
+    package var http: ((HTTPRequest) -> WorkResult)?
+
+    func result(of work: Work) -> WorkResult {
+        let absent = WorkResult.failed(WorkFailure(.absent, "there is no such thing here"))
+        switch work {
+        case .http(let request, _): return http?(request) ?? .failed(WorkFailure(.unreachable, "no answer"))
+        case .read(let path, let from, let limit):
+            guard let file = files[path] else { return absent }
+            return .read(Array(file.dropFirst(Int(from)).prefix(limit)), size: Int64(file.count))
+        case .write(let path, let bytes):
+            files[path] = bytes
+            return .done
+        case .find(let pattern, let limit): return .found(Array(files.keys.filter { $0 == pattern }.prefix(limit)))
+        case .look: return .alive([])
+        case .end: return .done
+        case .secret(let name): return .secret(secrets[name])
+        case .keepSecret(let name, let secret):
+            secrets[name] = secret
+            return .done
+        case .run, .keep: return absent
+        }
+    }
+}
+
+/// Of a world whose agent has none.
+struct NoChildren: ChildRunner {
+    private final class Link: ChildLink {
+        func send(_ bytes: [UInt8], telling: Int?) -> Bool { false }
+        func closeInput() {}
+        func end(atOnce: Bool) {}
+        func pauseReading() {}
+        func resumeReading() {}
+    }
+
+    func start(
+        _ plan: ChildPlan, record: (@Sendable (ProcessName, @escaping @Sendable (Bool) -> Void) -> Void)?,
+        handler: @escaping @Sendable (ChildEvent) -> Void
+    ) -> any ChildLink {
+        handler(.failed(ChildFailure(.notFound, "there are no programs here")))
+        return Link()
+    }
+}

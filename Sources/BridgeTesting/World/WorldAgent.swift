@@ -1,0 +1,74 @@
+package import AgentKit
+package import BridgeModel
+import Hosting
+
+/// The agent of a side: its machine, and where its channels lead.
+package struct WorldAgent {
+    package var kind: AgentKind
+    /// Nil: to the side's gateway.
+    package var network: DoubleNetwork?
+    package var session: @Sendable (SessionID) -> AgentSession
+    package var open: @Sendable (any AgentHost) -> any AgentLink
+    /// For `doctor`.
+    package var examine: @Sendable (any AgentHost) -> any AgentLink
+
+    package init(
+        kind: AgentKind, network: DoubleNetwork?, session: @escaping @Sendable (SessionID) -> AgentSession,
+        open: @escaping @Sendable (any AgentHost) -> any AgentLink,
+        examine: @escaping @Sendable (any AgentHost) -> any AgentLink
+    ) {
+        self.kind = kind
+        self.network = network
+        self.session = session
+        self.open = open
+        self.examine = examine
+    }
+}
+
+extension WorldSide {
+    func agentEdges(
+        _ kind: AgentKind, _ sockets: any WebSocketClient, _ random: any RandomSource,
+        _ isAlive: @escaping () -> Bool, keeps: Bool = true
+    ) -> AgentEdges {
+        let network = agent?.network
+        var edges = AgentEdges(
+            kind: kind, sockets: network?.sockets(isAlive) ?? sockets,
+            children: network?.programs(isAlive) ?? NoChildren(), work: VirtualWork(files, time, isAlive: isAlive),
+            journal: keeps ? journal : nil, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: random)
+        edges.record = { [weak self] in self?.onRecord?($0, $1, $2) }
+        return edges
+    }
+
+    /// `doctor`, beside no bridge: what its machine finds, and whether it said that this was all.
+    package func examine(
+        for duration: Duration = .seconds(30)
+    ) -> (findings: [DoctorFinding], isDone: Bool, isClosed: Bool) {
+        let heard = Heard()
+        let agent = self.agent ?? openClaw
+        let sockets = VirtualSockets(side: self, life: lives())
+        let edges = agentEdges(agent.kind, sockets, SeededSource(1), { true }, keeps: false)
+        let host = ConnectionHost(edges, AgentOutlets(tell: { heard.take($0) }))
+        let link = agent.examine(throughHost?(host) ?? host)
+        link.check()
+        let end = time.now + duration
+        while !heard.isDone, time.step(until: end) { pump() }
+        link.shutDown()
+        let closing = time.now + .seconds(5)
+        while !link.isClosed, time.step(until: closing) { pump() }
+        defer { link.stop() }
+        return (heard.findings, heard.isDone, link.isClosed)
+    }
+
+    private final class Heard: @unchecked Sendable {
+        var findings: [DoctorFinding] = []
+        var isDone = false
+
+        func take(_ event: AgentLinkEvent) {
+            switch event {
+            case .finding(let finding): findings.append(finding)
+            case .done: isDone = true
+            case .observed, .state, .note: break
+            }
+        }
+    }
+}

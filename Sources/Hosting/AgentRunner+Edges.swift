@@ -1,0 +1,101 @@
+import AgentKit
+import BridgeModel
+import Locking
+
+// The edges: what is ordered of them, and what they report.
+extension AgentRunner where Machine: ~Copyable {
+    func carryOut(_ step: AgentStep) {
+        switch step {
+        case .open(let number, let id, .socket(let plan)):
+            let link = edges.sockets.open(WebSocketRequest(plan)) { [weak self] in
+                self?.happened($0, on: number, id)
+            }
+            state.withLock { $0.channels.opened(number, .socket(link)) }
+        case .open(let number, let id, .child(let plan)): startChild(number, id, plan)
+        case .send(let number, let id, let frame, let telling): send(frame, on: number, id, telling)
+        case .close(let number, let closing): state.withLock { $0.channels.line(number) }?.close(closing)
+        case .start(let start): begin(start)
+        case .refuse(let work, let failure): tell { machine, now in machine.finished(work, .failed(failure), now) }
+        case .answer(let completion, let reply): completion(reply)
+        case .readSettings: renew()
+        case .cover(let secret): outlets.cover(secret)
+        case .tell(let event): outlets.tell(event)
+        }
+    }
+
+    private func begin(_ start: WorkTable.Start) {
+        let done: @Sendable (WorkResult) -> Void = { [weak self] in self?.finished(start.ticket, $0) }
+        guard case .keep(let facts) = start.work else { return edges.work.carryOut(start.work, completion: done) }
+        guard let journal = edges.journal else {
+            return done(.failed(WorkFailure(.forbidden, "nothing is kept without a journal")))
+        }
+        journal.submit(kept.entries(facts), .synced) { failure in
+            done(failure.map { .failed(WorkFailure(.other, $0.message)) } ?? .done)
+        }
+    }
+
+    private func startChild(_ number: Int, _ id: ChannelID, _ plan: ChildPlan) {
+        let journal = edges.journal
+        let kept = kept
+        let name = Locked<ProcessName?>(nil)
+        let link = edges.children.start(plan) { process, release in
+            name.withLock { $0 = process }
+            guard let journal else { return release(true) }
+            journal.submit(kept.entries([KeptFacts.fact(of: process, isRunning: true)]), .synced) { failure in
+                release(failure == nil)
+            }
+        } handler: { [weak self] event in
+            if event.isLast, let process = name.withLock({ $0 }) {
+                journal?.submit(
+                    kept.entries([KeptFacts.fact(of: process, isRunning: false)]), .written, done: nil)
+            }
+            self?.happened(event, on: number, id)
+        }
+        state.withLock { $0.channels.opened(number, .child(link, plan.life)) }
+    }
+
+    private func send(_ frame: [UInt8], on number: Int, _ id: ChannelID, _ telling: WorkID?) {
+        switch state.withLock({ $0.channels.line(number) }) {
+        case .socket(let link):
+            edges.record?(id, false, frame)
+            link.send(text: frame)
+            if let telling { written(telling, on: number) }
+        case .child(let link, _):
+            edges.record?(id, false, frame)
+            // As a socket whose peer does not read: it has ended.
+            if !link.send(frame + [UInt8(ascii: "\n")], telling: telling?.number) { link.end(atOnce: true) }
+        // Its end is told beside this.
+        case nil: break
+        }
+    }
+
+    // MARK: Reports
+
+    private func happened(_ event: WebSocketEvent, on number: Int, _ id: ChannelID) {
+        switch event {
+        case .text(let frame), .binary(let frame):
+            if case .text = event { edges.record?(id, true, frame) }
+            received(frame, on: number)
+        case .opened: happened(.opened, on: number)
+        case .ping, .pong: happened(.heard, on: number)
+        // 1006: the end came without a code (RFC 6455, 7.1.5).
+        case .closed(let code, let reason, _): ended(number, .closed(code: code ?? 1006, reason: reason))
+        case .refused(let status, _, let body): ended(number, .refused(status: status, body: body))
+        case .failed(let failure): ended(number, .failed(message: failure.message))
+        }
+    }
+
+    private func happened(_ event: ChildEvent, on number: Int, _ id: ChannelID) {
+        switch event {
+        case .spawned(let process): happened(.spawned(process), on: number)
+        case .line(let line):
+            edges.record?(id, true, line)
+            received(line, on: number)
+        case .skipped(let bytes): happened(.skipped(bytes: bytes), on: number)
+        case .complained: break
+        case .written(let telling): written(WorkID(telling), on: number)
+        case .failed(let failure): ended(number, .failed(message: failure.message))
+        case .exited(let end, let lastWords): ended(number, .exited(end, lastWords: lastWords))
+        }
+    }
+}

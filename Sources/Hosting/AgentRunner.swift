@@ -1,0 +1,310 @@
+package import AgentKit
+package import BridgeModel
+import Locking
+
+/// Carries one machine: its channels, its work, its timer, and nothing of its own.
+///
+/// - Events come from any thread and are told one at a time, with the time as it is then. Orders are carried out in the order
+///   they were made, by whichever thread finds no other at it, never under the lock.
+/// - What a socket or a child says after the machine has closed its channel is dropped, by its number.
+/// - Each work and each query is answered once, in its time; what is over the bounds of `WorkTable` is refused.
+/// - After `shutDown` no command is told and no channel is opened; `isClosed` once nothing is open or being written.
+package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
+    enum Phase { case running, closing, stopped }
+
+    final class State {
+        var machine: Machine
+        var phase = Phase.running
+        var channels = ChannelTable()
+        var works = WorkTable()
+        var queries = QueryTable()
+        /// Of the hot path: one array serves for all frames.
+        var fresh: [AgentOrder] = []
+        var steps: [AgentStep] = []
+        var isPerforming = false
+        var wake: Instant?
+        var pressure = Pressure()
+        var random: SeededGenerator
+
+        init(_ machine: consuming sending Machine, random: SeededGenerator) {
+            self.machine = machine
+            self.random = random
+        }
+    }
+
+    let state: Locked<State>
+    let edges: AgentEdges
+    let outlets: AgentOutlets
+    let kept: KeptFacts
+    let settings: @Sendable () -> Machine.Settings?
+
+    package init(
+        _ machine: consuming sending Machine, edges: AgentEdges, outlets: AgentOutlets,
+        settings: @escaping @Sendable () -> Machine.Settings?
+    ) {
+        state = Locked(State(machine, random: SeededGenerator(seed: edges.random.next())))
+        self.edges = edges
+        self.outlets = outlets
+        self.settings = settings
+        kept = KeptFacts(edges.kind)
+    }
+
+    // MARK: For the service
+
+    package func begin(_ past: AgentPast) {
+        let past = kept.past(past.facts, turns: past.turns)
+        tell { machine, now in machine.begin(past, now) }
+    }
+
+    package func check() { tell { machine, now in machine.check(now) } }
+    package func slept() { tell { machine, now in machine.slept(now) } }
+
+    package func command(_ command: AgentCommand) {
+        tell(in: .running) { machine, now in machine.command(command, now) }
+    }
+
+    package func query(_ query: AgentQuery, completion: @escaping @Sendable (AgentReply) -> Void) {
+        let mayPerform = state.withLock { state in
+            guard state.phase == .running else {
+                state.steps.append(.answer(completion, .refused(message: "the bridge stops")))
+                return takesTurn(state)
+            }
+            let id = state.queries.add(completion, at: edges.clock.now)
+            return collect(state.machine.query(query, as: id, occasion(state)), state)
+        }
+        if mayPerform { perform() }
+    }
+
+    package func renew() {
+        guard let new = settings() else { return }
+        tell { machine, now in machine.use(new, now) }
+    }
+
+    package func shutDown() {
+        let mayPerform = state.withLock { state in
+            guard state.phase == .running else { return false }
+            state.phase = .closing
+            return collect(state.machine.shutDown(occasion(state)), state)
+        }
+        if mayPerform { perform() }
+    }
+
+    package var isClosed: Bool { state.withLock { $0.channels.isEmpty && !$0.works.isWriting && $0.steps.isEmpty } }
+
+    package func stop() {
+        edges.alarm.stop()
+        let (lines, unanswered) = state.withLock { state in
+            state.phase = .stopped
+            return (state.channels.leave(), state.queries.leave())
+        }
+        for line in lines { line.cut() }
+        for completion in unanswered { completion(.refused(message: "the bridge stops")) }
+    }
+
+    // MARK: Back-pressure
+
+    package var heldBytes: Int { state.withLock { $0.pressure.heldBytes } }
+
+    package func holdReading(_ isHeld: Bool) {
+        let mayPerform = state.withLock { state in
+            state.pressure.isHeld = isHeld
+            return collect([], state)
+        }
+        if mayPerform { perform() }
+    }
+
+    private func pauseOrResume(_ state: State) -> [AgentOrder] {
+        guard state.pressure.concernsChannels else { return [] }
+        var orders: [AgentOrder] = []
+        for id in state.channels.ids {
+            guard let channel = state.channels[id] else { continue }
+            let mustPause = channel.mayPause && state.pressure.mustPause
+            guard mustPause != channel.isPaused, let line = state.channels.line(channel.number) else { continue }
+            state.channels[id]?.isPaused = mustPause
+            line.pauseReading(mustPause)
+            orders += state.machine.happened(mustPause ? .readingPaused : .readingResumed, on: id, occasion(state))
+        }
+        state.pressure.isPausing = state.channels.ids.contains { state.channels[$0]?.isPaused == true }
+        return orders
+    }
+
+    // MARK: Events
+
+    private func occasion(_ state: State) -> Occasion {
+        Occasion(
+            now: edges.clock.now, wallMilliseconds: edges.clock.wallMilliseconds, random: state.random.next())
+    }
+
+    /// `phase`: told in this phase alone.
+    func tell(in phase: Phase? = nil, _ event: (inout Machine, Occasion) -> [AgentOrder]) {
+        let mayPerform = state.withLock { state in
+            guard state.phase != .stopped, phase == nil || phase == state.phase else { return false }
+            return collect(event(&state.machine, occasion(state)), state)
+        }
+        if mayPerform { perform() }
+    }
+
+    func happened(_ event: ChannelEvent, on number: Int) {
+        let mayPerform = state.withLock { state in
+            guard state.phase != .stopped, let id = state.channels.channel(number) else { return false }
+            return collect(state.machine.happened(event, on: id, occasion(state)), state)
+        }
+        if mayPerform { perform() }
+    }
+
+    func received(_ frame: [UInt8], on number: Int) {
+        let mayPerform = state.withLock { state in
+            guard state.phase != .stopped, let id = state.channels.channel(number) else { return false }
+            let now = occasion(state)
+            frame.withUnsafeBytes {
+                state.machine.received($0, capacity: frame.capacity, on: id, now, into: &state.fresh)
+            }
+            state.pressure.heldBytes += frame.count
+            let orders = state.fresh
+            state.fresh.removeAll(keepingCapacity: true)
+            return collect(orders, state)
+        }
+        if mayPerform { perform() }
+    }
+
+    func ended(_ number: Int, _ event: ChannelEvent) {
+        let mayPerform = state.withLock { state in
+            guard let (id, unanswered) = state.channels.ended(number), state.phase != .stopped else { return false }
+            refuse(unanswered, WorkFailure(.unreachable, "the channel has ended", mayHaveLanded: true), state)
+            return collect(state.machine.happened(event, on: id, occasion(state)), state)
+        }
+        if mayPerform { perform() }
+    }
+
+    func written(_ work: WorkID, on number: Int) {
+        let mayPerform = state.withLock { state in
+            guard let id = state.channels.channel(number),
+                let index = state.channels[id]?.telling.firstIndex(of: work)
+            else { return false }
+            state.channels[id]?.telling.remove(at: index)
+            return collect(state.machine.finished(work, .done, occasion(state)), state)
+        }
+        if mayPerform { perform() }
+    }
+
+    func finished(_ ticket: Int, _ result: WorkResult) {
+        let mayPerform = state.withLock { state in
+            // Its time is over, or the process is.
+            guard let id = state.works.finished(ticket), state.phase != .stopped else { return false }
+            return collect(state.machine.finished(id, result, occasion(state)), state)
+        }
+        if mayPerform { perform() }
+    }
+
+    private func rang() {
+        let mayPerform = state.withLock { state in
+            state.wake = nil
+            guard state.phase != .stopped else { return false }
+            let now = occasion(state)
+            let late = WorkFailure(.timedOut, "no answer in time", mayHaveLanded: true)
+            var orders: [AgentOrder] = []
+            for work in state.works.expired(at: now.now) {
+                orders += state.machine.finished(work, .failed(late), now)
+            }
+            for completion in state.queries.expired(at: now.now) {
+                state.steps.append(.answer(completion, .refused(message: "the agent did not answer in time")))
+            }
+            return collect(orders + state.machine.timePassed(now), state)
+        }
+        if mayPerform { perform() }
+    }
+
+    // MARK: Orders
+
+    /// True: this thread is to carry them out.
+    private func collect(_ orders: [AgentOrder], _ state: State) -> Bool {
+        for order in orders { take(order, state) }
+        // What a pause or its end brings is not paused for.
+        for order in pauseOrResume(state) { take(order, state) }
+        for start in state.works.starts(at: edges.clock.now) { state.steps.append(.start(start)) }
+        return takesTurn(state)
+    }
+
+    private func takesTurn(_ state: State) -> Bool {
+        guard !state.isPerforming else { return false }
+        state.isPerforming = true
+        return true
+    }
+
+    /// Who is meant by an order is settled now: a channel that is closed by the next one is not that of the last.
+    private func take(_ order: AgentOrder, _ state: State) {
+        switch order {
+        case .open(let id, let channel): open(id, channel, state)
+        case .send(let id, let frame, let telling):
+            guard let channel = state.channels[id], !channel.isInputClosed else {
+                return refuse([telling].compactMap(\.self), WorkFailure(.unreachable, "the channel is closed"), state)
+            }
+            if let telling { state.channels[id]?.telling.append(telling) }
+            state.steps.append(.send(channel.number, id, frame, telling))
+        case .close(let id, .input):
+            guard let channel = state.channels[id] else { return }
+            state.channels[id]?.isInputClosed = true
+            state.steps.append(.close(channel.number, .input))
+        case .close(let id, let closing): close(id, closing, state)
+        case .mayPause(let id, let mayPause): state.channels[id]?.mayPause = mayPause
+        case .work(let id, let work):
+            if !state.works.add(id, work) { refuse([id], WorkFailure(.full, "too much is under way"), state) }
+        case .replied(let id, let reply):
+            if let completion = state.queries.remove(id) { state.steps.append(.answer(completion, reply)) }
+        case .readSettings: state.steps.append(.readSettings)
+        case .cover(let secret): state.steps.append(.cover(secret))
+        case .observed(let observations): state.steps.append(.tell(.observed(observations)))
+        case .state(let news): state.steps.append(.tell(.state(news)))
+        case .note(let note): state.steps.append(.tell(.note(note)))
+        case .finding(let finding): state.steps.append(.tell(.finding(finding)))
+        case .done: state.steps.append(.tell(.done))
+        }
+    }
+
+    private func open(_ id: ChannelID, _ channel: Channel, _ state: State) {
+        // Nothing is begun that the end of the bridge would have to wait for.
+        guard state.phase == .running else { return }
+        if state.channels[id] != nil { close(id, .child(atOnce: true), state) }
+        state.steps.append(.open(state.channels.opens(id, channel), id, channel))
+    }
+
+    private func close(_ id: ChannelID, _ closing: Closing, _ state: State) {
+        guard let channel = state.channels[id] else { return }
+        refuse(state.channels.closed(id), WorkFailure(.unreachable, "the channel was closed"), state)
+        state.steps.append(.close(channel.number, closing))
+    }
+
+    /// As a step of its own, because the machine is told between two events.
+    private func refuse(_ works: [WorkID], _ failure: WorkFailure, _ state: State) {
+        for work in works { state.steps.append(.refuse(work, failure)) }
+    }
+
+    private func perform() {
+        var carriedOut = 0
+        while true {
+            let steps = state.withLock { state in
+                state.pressure.heldBytes -= carriedOut
+                carriedOut = state.pressure.heldBytes
+                for order in pauseOrResume(state) { take(order, state) }
+                let steps = state.steps
+                state.steps = []
+                if steps.isEmpty {
+                    state.pressure.heldBytes = 0
+                    state.isPerforming = false
+                    setAlarm(state)
+                }
+                return steps
+            }
+            guard !steps.isEmpty else { return }
+            for step in steps { carryOut(step) }
+        }
+    }
+
+    private func setAlarm(_ state: State) {
+        let deadlines = [state.machine.nextDeadline, state.works.nextDeadline, state.queries.nextDeadline]
+        let moment = deadlines.compactMap(\.self).min()
+        guard moment != state.wake, state.phase != .stopped else { return }
+        state.wake = moment
+        edges.alarm.set(moment) { [weak self] in self?.rang() }
+    }
+}

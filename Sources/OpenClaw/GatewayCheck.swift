@@ -1,0 +1,49 @@
+package import AgentKit
+package import BridgeModel
+
+/// What `doctor` makes of one gateway: what was found before it was asked, then its verdict, once.
+package struct GatewayCheck {
+    private static let limit = Duration.seconds(15)
+
+    private enum State {
+        case notBegun, asking(until: Instant), over
+    }
+
+    let address: WebAddress
+    let connection: String
+    /// Of the files.
+    let known: [DoctorFinding]
+    private var state = State.notBegun
+    private let judge = GatewayJudge()
+
+    package init(of address: WebAddress, connection: String, known: [DoctorFinding]) {
+        self.address = address
+        self.connection = connection
+        self.known = known
+    }
+
+    var deadline: Instant? {
+        if case .asking(let until) = state { until } else { nil }
+    }
+
+    mutating func begin(at now: Instant) -> [DoctorFinding] {
+        state = .asking(until: now + Self.limit)
+        return known
+    }
+
+    mutating func hear(_ order: OpenClawSession.Order) -> [DoctorFinding]? {
+        guard case .asking = state, let verdict = judge.hear(order) else { return nil }
+        return conclude(verdict)
+    }
+
+    /// Silence is a verdict too.
+    mutating func timePassed(at now: Instant) -> [DoctorFinding]? {
+        guard case .asking(let until) = state, until <= now else { return nil }
+        return conclude(nil)
+    }
+
+    private mutating func conclude(_ verdict: GatewayVerdict?) -> [DoctorFinding] {
+        state = .over
+        return DoctorFinding.gateway(verdict, address: address, connection: connection)
+    }
+}

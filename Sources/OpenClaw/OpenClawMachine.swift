@@ -1,0 +1,214 @@
+package import AgentKit
+package import BridgeModel
+import Links
+
+/// OpenClaw's session as a machine of the host: on one channel, with its device's token in a private file.
+///
+/// - The session decides; here its orders are translated, and its credentials are kept and read anew.
+/// - What the gateway has against us may stand in a file that a person has changed meanwhile: after each such refusal the
+///   settings are read anew (`.readSettings`), before the next try.
+/// - Under `check` nothing is kept and nothing is reported but findings; the first verdict ends it, or 15 s.
+package struct OpenClawMachine: ~Copyable, AgentMachine {
+    package typealias Settings = OpenClawSettings
+
+    static let channel = ChannelID(1)
+
+    private var session: OpenClawSession
+    private let trust: Trust
+    private var tokens = TokenErrand()
+    private var mayPause = false
+    private var check: GatewayCheck?
+
+    package init(_ settings: OpenClawSettings, authorityFile: String? = nil) {
+        session = OpenClawSession(settings)
+        trust = authorityFile.map { .authority(file: $0) } ?? .system
+    }
+
+    /// For `check`: what is known before the gateway is asked.
+    package init(_ settings: OpenClawSettings, authorityFile: String? = nil, _ check: GatewayCheck) {
+        self.init(settings, authorityFile: authorityFile)
+        self.check = check
+    }
+
+    package var nextDeadline: Instant? {
+        [session.nextDeadline, check?.deadline].compactMap(\.self).min()
+    }
+
+    // MARK: The course
+
+    package mutating func begin(_ past: AgentPast, _ now: Occasion) -> [AgentOrder] {
+        for turn in past.turns { adopt(turn, now) }
+        session.start(at: now.now)
+        return orders(now)
+    }
+
+    private mutating func adopt(_ turn: EarlierTurn, _ now: Occasion) {
+        func sent(at moment: Instant) -> Int64 {
+            now.wallMilliseconds - (now.now - moment).nanoseconds / 1_000_000
+        }
+        for run in turn.runs {
+            session.adopt(
+                run.id, in: turn.session, text: run.text, stage: turn.isAccepted ? .accepted : .handedOver,
+                isStopped: turn.isStopping, approvals: turn.detached, sentAtMilliseconds: sent(at: turn.receivedAt),
+                at: now.now, wallMilliseconds: now.wallMilliseconds)
+        }
+        for decided in turn.decisions {
+            session.adopt(
+                decided.decision, scope: decided.scope, of: decided.approval, subject: decided.subject,
+                sentAtMilliseconds: sent(at: decided.decidedAt ?? now.now), expiresAt: decided.expiresAt,
+                at: now.now, wallMilliseconds: now.wallMilliseconds)
+        }
+    }
+
+    package mutating func check(_ now: Occasion) -> [AgentOrder] {
+        guard let first = check?.begin(at: now.now) else { return [.done] }
+        session.start(at: now.now)
+        return first.map { .finding($0) } + orders(now)
+    }
+
+    package mutating func command(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
+        session.command(command, at: now.now, wallMilliseconds: now.wallMilliseconds)
+        return orders(now)
+    }
+
+    package mutating func use(_ settings: OpenClawSettings, _ now: Occasion) -> [AgentOrder] {
+        session.use(settings, at: now.now)
+        return settings.secrets.map { .cover($0) } + orders(now)
+    }
+
+    package mutating func shutDown(_ now: Occasion) -> [AgentOrder] {
+        session.shutDown(at: now.now)
+        return orders(now)
+    }
+
+    // MARK: The channel
+
+    package mutating func received(
+        _ frame: UnsafeRawBufferPointer, capacity: Int, on channel: ChannelID, _ now: Occasion,
+        into orders: inout [AgentOrder]
+    ) {
+        var random = SeededGenerator(seed: now.random)
+        session.received(frame, capacity: capacity, at: now.now, using: &random)
+        translate(now, into: &orders)
+    }
+
+    package mutating func happened(_ event: ChannelEvent, on channel: ChannelID, _ now: Occasion) -> [AgentOrder] {
+        var random = SeededGenerator(seed: now.random)
+        switch event {
+        case .opened: session.opened(at: now.now)
+        case .refused(let status, let body):
+            session.refused(status: status, body: body, at: now.now, using: &random)
+        case .failed(let message): session.failed(message: message, at: now.now, using: &random)
+        case .closed(let code, let reason): session.closed(code: code, reason: reason, at: now.now, using: &random)
+        case .readingPaused: session.readingPaused(at: now.now)
+        case .readingResumed: session.readingResumed(at: now.now)
+        // A gateway shows by its ticks that it lives.
+        case .heard, .spawned, .skipped, .exited: break
+        }
+        return orders(now)
+    }
+
+    // MARK: Time
+
+    package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
+        var random = SeededGenerator(seed: now.random)
+        session.timePassed(at: now.now, wallMilliseconds: now.wallMilliseconds, using: &random)
+        if let finding = check?.timePassed(at: now.now) { return conclude(finding, now) }
+        return orders(now)
+    }
+
+    package mutating func slept(_ now: Occasion) -> [AgentOrder] {
+        var random = SeededGenerator(seed: now.random)
+        session.slept(at: now.now, using: &random)
+        return orders(now)
+    }
+
+    // MARK: Work
+
+    package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
+        tokens.finished(result, wallMilliseconds: now.wallMilliseconds)
+    }
+
+    // MARK: Orders
+
+    private mutating func orders(_ now: Occasion) -> [AgentOrder] {
+        var orders: [AgentOrder] = []
+        translate(now, into: &orders)
+        return orders
+    }
+
+    private mutating func translate(_ now: Occasion, into orders: inout [AgentOrder]) {
+        for order in session.takeOrders() {
+            if check == nil {
+                translate(order, into: &orders)
+            } else if let connection = Self.channelOrder(order, trust) {
+                orders.append(connection)
+            } else if let findings = check?.hear(order) {
+                orders += conclude(findings, now)
+            }
+        }
+        guard session.mayPauseReading != mayPause else { return }
+        mayPause.toggle()
+        orders.append(.mayPause(Self.channel, mayPause))
+    }
+
+    private mutating func conclude(_ findings: [DoctorFinding], _ now: Occasion) -> [AgentOrder] {
+        session.shutDown(at: now.now)
+        let farewell = session.takeOrders().compactMap { Self.channelOrder($0, trust) }
+        return findings.map { .finding($0) } + farewell + [.done]
+    }
+
+    private static func channelOrder(_ order: OpenClawSession.Order, _ trust: Trust) -> AgentOrder? {
+        switch order {
+        case .dial(let url, let headers):
+            var plan = SocketPlan(url: url)
+            plan.headers = headers
+            plan.trust = trust
+            return .open(channel, .socket(plan))
+        case .send(let frame): return .send(channel, frame)
+        case .close(let code, let reason): return .close(channel, .socket(code: code, reason: reason))
+        case .observed, .saveDeviceToken, .note: return nil
+        }
+    }
+
+    private mutating func translate(_ order: OpenClawSession.Order, into orders: inout [AgentOrder]) {
+        switch order {
+        case .dial, .send, .close: if let order = Self.channelOrder(order, trust) { orders.append(order) }
+        case .observed(let observations): orders.append(.observed(observations))
+        case .saveDeviceToken(let token): orders += [.cover(Secret(token.token))] + tokens.keep(token)
+        case .note(let note):
+            orders.append(AgentOrder(note))
+            if note.mayBeMendedInFiles { orders.append(.readSettings) }
+        }
+    }
+}
+
+extension OpenClawSession.Note {
+    /// What the gateway has against us may stand in a file that a person has changed meanwhile.
+    fileprivate var mayBeMendedInFiles: Bool {
+        guard case .waiting(_, _, let trouble?) = self else { return false }
+        return switch trouble.kind {
+        case .credential, .pairing, .device: true
+        case .version, .passing: false
+        }
+    }
+}
+
+extension AgentOrder {
+    fileprivate init(_ note: OpenClawSession.Note) {
+        switch note {
+        case .connected(let version, _, let scopes): self = .state(.up(version: version, scopes: scopes))
+        case .waiting(let reason, let retryAt, let trouble):
+            self = .state(
+                .waiting(
+                    reason: reason, retryAt: retryAt,
+                    remedy: trouble.map { LinkRemedy($0.remedy, exitCode: $0.kind == .passing ? nil : $0.exitCode) }))
+        case .missingScopes(let scopes, let remedy):
+            self = .note(.remedy("The gateway did not grant \(scopes.joined(separator: ", ")). \(remedy)"))
+        case .unknown(let tally): self = .note(.unknown(tally))
+        case .framesLost(let count): self = .note(.words("the gateway dropped \(count) frames"))
+        case .requestFailed(let method, let code): self = .note(.words("\(method) failed: \(code)"))
+        case .attachmentsLeftOut(_, let count): self = .note(.words("\(count) attachments were left out"))
+        }
+    }
+}

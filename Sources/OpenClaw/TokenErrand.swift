@@ -1,0 +1,55 @@
+import AgentKit
+import BridgeModel
+import Files
+
+/// Tokens that gateways gave this device, on their way into the file of all of them: read, changed, written whole.
+///
+/// One look at the file at a time, so that a token that comes meanwhile is not lost by the other's writing.
+struct TokenErrand {
+    private enum State {
+        case idle
+        /// What the file holds is being read.
+        case reading
+        /// With these the file is being written.
+        case writing
+    }
+
+    private static let work = WorkID(1)
+    private var state = State.idle
+    private var pending: [OpenClawSession.DeviceToken] = []
+
+    mutating func keep(_ token: OpenClawSession.DeviceToken) -> [AgentOrder] {
+        pending.append(token)
+        guard case .idle = state else { return [] }
+        return read()
+    }
+
+    private mutating func read() -> [AgentOrder] {
+        state = .reading
+        return [.work(Self.work, .secret(name: OpenClawDeviceFiles.tokensName))]
+    }
+
+    mutating func finished(_ result: WorkResult, wallMilliseconds: Int64) -> [AgentOrder] {
+        switch (state, result) {
+        case (.reading, .secret(let kept)):
+            defer { pending = [] }
+            do {
+                let file = try pending.reduce(into: OpenClawDeviceFiles.Tokens(kept)) {
+                    $0.add($1, wallMilliseconds: wallMilliseconds)
+                }
+                state = .writing
+                return [.work(Self.work, .keepSecret(name: OpenClawDeviceFiles.tokensName, file.secret))]
+            } catch {
+                state = .idle
+                return [.note(.remedy(error.message))]
+            }
+        case (_, .failed(let failure)):
+            pending = []
+            state = .idle
+            return [.note(.remedy(failure.message))]
+        default:
+            state = .idle
+            return pending.isEmpty ? [] : read()
+        }
+    }
+}
