@@ -190,8 +190,8 @@ let package = Package(
         tests(
             "BridgeServiceTests",
             [
-                "AgentKit", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "Configuring", "Crypto", "Files",
-                "Links", "Locking", "OpenClaw", "Oppi", "Pi", "RelayProtocol", "Sealing",
+                "AgentKit", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "Configuring",
+                "Crypto", "Files", "Links", "Locking", "OpenClaw", "Oppi", "Pi", "RelayProtocol", "Sealing",
             ]),
 
         // The project as a whole: bans, links, sizes, files in no target.
