@@ -229,6 +229,7 @@ struct Lane: Sendable {
     }
 
     private func entry(_ post: Post, at now: Instant) -> LaneQueue.Entry {
+        let post = address.sealing.isSealed ? post.fittingSealed : post
         var entry = LaneQueue.Entry(
             content: .post(post), kind: post.kind, since: now, withoutInteraction: !isWindowOpen)
         switch post {

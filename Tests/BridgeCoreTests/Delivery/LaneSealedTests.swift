@@ -151,6 +151,34 @@ struct LaneSealedTests {
         #expect(again.seal == Self.seal && again.body == nil)
     }
 
+    @Test("what is longer once it is sealed is cut to what the relay takes, and only then", arguments: [true, false])
+    func longFields(isSealed: Bool) throws {
+        var lane = Self.opened(isSealed ? .sealed(Self.key) : .open)
+        let long = JSONText.string(String(repeating: "x", count: 90_000))
+        lane.post(.taskStarted(TaskStart(task: TaskID("a"), kind: "exec", arguments: long)))
+        lane.post(.taskEnded(TaskEnd(task: TaskID("a"), status: .completed, result: long)))
+        let control = String(repeating: "\u{1}", count: 16_000)
+        lane.post(
+            .approval(
+                ApprovalCard(
+                    approval: ApprovalID("a1"), action: "shell.exec", title: "Run", message: control, severity: .high,
+                    command: control, host: control)))
+        for _ in 0..<3 {
+            let call = try lane.deliverNext()
+            switch call.payload {
+            case .fresh(.createTask(let task)): #expect((task.arguments == long) != isSealed)
+            case .fresh(.finishTask(let task)): #expect((task.result == long) != isSealed)
+            case .fresh(.requestApproval(let asked)):
+                let escaped = [asked.title, asked.message, asked.command ?? "", asked.host ?? ""].map {
+                    JSONText.string($0).text.utf8.count
+                }
+                #expect((escaped.reduce(0, +) <= 48_900) == isSealed)
+                #expect((asked.message == control) != isSealed && !asked.message.isEmpty)
+            default: Issue.record("\(call)")
+            }
+        }
+    }
+
     @Test("after a restart it knows its key, and what was stored needs none")
     func restart() throws {
         var lane = Self.opened()
