@@ -19,10 +19,12 @@ package struct EntryToRecord: Sendable, Hashable {
     package var stream: Int
     package var direction: RecordedEntry.Direction
     package var content: Content
+    /// Nothing that was said may stand in the recording (`WordCover`).
+    package var coversWords: Bool
 
     package init(
         milliseconds: Int64, link: RecordedEntry.Link, connection: String, stream: Int,
-        direction: RecordedEntry.Direction, content: Content
+        direction: RecordedEntry.Direction, content: Content, coversWords: Bool = false
     ) {
         self.milliseconds = milliseconds
         self.link = link
@@ -30,5 +32,6 @@ package struct EntryToRecord: Sendable, Hashable {
         self.stream = stream
         self.direction = direction
         self.content = content
+        self.coversWords = coversWords
     }
 }

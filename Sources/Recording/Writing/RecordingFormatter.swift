@@ -32,7 +32,7 @@ package final class RecordingFormatter {
         line.string(
             String(decoding: redaction.text(Array(entry.connection.utf8).prefix(200).map(\.self)), as: UTF8.self))
         line.text(",\"stream\":\(max(0, entry.stream)),\"dir\":\"\(entry.direction.rawValue)\",\"frame\":")
-        let frame = frame(of: entry.content)
+        let frame = entry.coversWords ? covered(entry.content) : frame(of: entry.content)
         line.bytes += frame.count <= Self.frameLimit ? frame : omitted(frame.count)
         return line.ended()
     }
@@ -42,6 +42,13 @@ package final class RecordingFormatter {
         if case .frame(let bytes) = content, bytes.count > Self.frameLimit { return bytes }
         if case .frame(let bytes) = content, kind(of: bytes) != sb_object { return raw(bytes) }
         return redaction.frame(pseudoFrame(content))
+    }
+
+    private func covered(_ content: EntryToRecord.Content) -> [UInt8] {
+        if case .frame(let bytes) = content, bytes.count > Self.frameLimit || kind(of: bytes) != sb_object {
+            return Array("{\"_raw\":\"[\(bytes.count) bytes covered]\"}".utf8)
+        }
+        return WordCover.frame(frame(of: content))
     }
 
     /// No JSON object: kept as text, without what may be a secret. Bytes that are no UTF-8 become replacement characters.
