@@ -6,7 +6,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
     libcurl4-openssl-dev libmicrohttpd-dev libsimdjson-dev libsqlite3-dev libssl-dev libwslay-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
-COPY Package.swift ./
+COPY Package.swift bridge.example.json ./
 COPY Sources Sources
 COPY Tests Tests
 RUN swift build -c release --static-swift-stdlib --product sophon-bridge -Xlinker -s

@@ -54,6 +54,10 @@ let package = Package(
             name: "CPhonePage", exclude: ["page"],
             cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
 
+        // Other files of the project that the program carries, in the same way.
+        .target(
+            name: "CEmbedded", cSettings: [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-c23-extensions"])]),
+
         // The one lock of the project; below everything that has threads.
         room("Locking", []),
         // Starting a thread, waking one that polls, deadlines.
@@ -121,9 +125,9 @@ let package = Package(
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "Children", "Commands",
-                "Configuring", "Crypto", "Files", "Hosting", "Journal", "Links", "LocalServer", "Locking", "Recording",
-                "RelayProtocol", "RelayRules", "Simulator", "Transport",
+                "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "CEmbedded", "Children",
+                "Commands", "Configuring", "Crypto", "Files", "Hosting", "Journal", "Links", "LocalServer", "Locking",
+                "Recording", "RelayProtocol", "RelayRules", "Simulator", "Threads", "Transport",
             ],
             swiftSettings: strict),
 

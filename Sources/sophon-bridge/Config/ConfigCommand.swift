@@ -34,8 +34,9 @@ struct ConfigCommand: Command {
             )
         case "show": show(try CommandConfiguration.load(command, output))
         default:
-            output.event("config_example", [("text", .string(ConfigurationExample.text))])
-            output.raw(ConfigurationExample.text)
+            let text = EmbeddedFile.configurationExample.text
+            output.event("config_example", [("text", .string(text))])
+            output.raw(text)
         }
     }
 

@@ -52,10 +52,10 @@ final class DemoDesk: Sendable {
 
     /// Every recorded run in a chat of its own, one after the other.
     func playAll() {
-        for (index, run) in DemoRuns.all.enumerated() {
+        for (index, run) in EmbeddedFile.demoRecordings.enumerated() {
             guard !isClosed else { return }
             output.line("── \(run.name) ──")
-            let text = DemoRecording(run.lines).prompt
+            let text = DemoRecording(run.text).prompt
             state.withLock { $0.planned.append((text, index)) }
             simulator.userSends(text: text)
             finished.wait()
@@ -148,7 +148,7 @@ final class DemoDesk: Sendable {
             if let planned {
                 index = state.planned.remove(at: planned).run
             } else {
-                index = state.nextRun % DemoRuns.all.count
+                index = state.nextRun % EmbeddedFile.demoRecordings.count
                 state.nextRun += 1
             }
             guard let index else { return nil }
@@ -167,9 +167,10 @@ final class DemoDesk: Sendable {
             return queue
         }
         queue.async { [self] in
-            let lines = DemoRecording(DemoRuns.all[run.index].lines).renamed(run.number)
+            let recording = EmbeddedFile.demoRecordings[run.index]
+            let lines = DemoRecording(recording.text).renamed(run.number)
             do {
-                try session.play(text: lines, name: DemoRuns.all[run.index].name, play) { play.wait(for: $0) }
+                try session.play(text: lines, name: recording.name, play) { play.wait(for: $0) }
             } catch {
                 state.withLock { $0.failure = CommandFailure(code: .unexpected, message: "\(error)") }
             }
