@@ -9,15 +9,19 @@ SEEDS ?= 200
 # Tests on real sockets go first and by themselves: beside tests that only compute they would starve.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
-.PHONY: help setup build test check format-check static size-check container-check expectations graph graph-check fmt demo run sim tsan bench clean
+.PHONY: help setup setup-build build test check format-check static size-check container-check expectations graph graph-check fmt demo run sim tsan bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
 
-setup: ## install what is missing
+setup: ## install what is missing, for the tests too
 	@scripts/setup
 
-build: setup ## build everything, debug
+# What building and running need.
+setup-build:
+	@scripts/setup build
+
+build: setup-build ## build everything, debug
 	swift build $(SWIFT_FLAGS)
 
 test: setup ## all tests
@@ -60,11 +64,11 @@ graph: ## draw the rooms and their arrows, from the manifest, into docs/ARCHITEC
 graph-check:
 	@scripts/graph --check
 
-demo: setup ## the phone page and recorded runs through the real pipeline, offline
+demo: setup-build ## the phone page and recorded runs through the real pipeline, offline
 	swift build $(SWIFT_FLAGS) --product sophon-bridge
 	.build/debug/sophon-bridge demo
 
-run: setup ## run the program: make run ARGS="simulate"
+run: setup-build ## run the program: make run ARGS="simulate"
 	@swift build $(SWIFT_FLAGS) --product sophon-bridge
 	@.build/debug/sophon-bridge $(ARGS)
 
