@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import re
 import sys
 import time
 import traceback
@@ -15,8 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PROCESSES = int(os.environ.get("ACCEPTANCE_PROCESSES", "4"))
 FILE_SECONDS = 300
-# The longest begin first, so that the whole ends early.
-FIRST = ["test_load", "test_window", "test_kills", "test_links", "test_conversations", "test_instant"]
+LIMIT = re.compile(r"\bscenario\((\d+)")
 
 
 # The child: one file
@@ -114,9 +114,15 @@ class Runner:
             self.failures.append((f"{name}.{words['test']}", words["detail"]))
 
 
+def limits(name):
+    """The longest time that one of its scenarios may take, then all of them."""
+    seconds = [int(limit) for limit in LIMIT.findall((HERE / f"{name}.py").read_text())]
+    return max(seconds, default=0), sum(seconds)
+
+
 def main(arguments):
-    files = sorted(path.stem for path in HERE.glob("test_*.py"))
-    files.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    # The longest begin first, so that the whole ends early.
+    files = sorted((path.stem for path in HERE.glob("test_*.py")), key=limits, reverse=True)
     chosen = [name for name in files if name in arguments or name.removeprefix("test_") in arguments]
     word = next((word for word in arguments if word not in chosen and f"test_{word}" not in chosen), "")
     begun = time.monotonic()
