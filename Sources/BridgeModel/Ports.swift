@@ -26,11 +26,6 @@ package protocol RandomSource: Sendable {
     func next() -> UInt64
 }
 
-/// New unique names.
-package protocol IdentifierSource: Sendable {
-    func next() -> String
-}
-
 /// Proves who we are with a private key.
 package protocol Signer: Sendable {
     /// As the far side knows it: raw bytes.
@@ -222,13 +217,4 @@ extension HTTPClient {
         send(request, completion: completion)
         meanwhile()
     }
-}
-
-/// An open connection that carries bytes both ways: a socket, TLS or not, or a child's pipes.
-package protocol ByteStream: Sendable {
-    /// Some bytes, at least one; empty when the other side has ended.
-    func read() async throws -> [UInt8]
-    /// Returns when all bytes were taken.
-    func write(_ bytes: [UInt8]) async throws
-    func close()
 }

@@ -17,8 +17,6 @@ package struct ParsedCommand: Sendable, Equatable {
     package var lists: [String: [String]] = [:]
     /// Switches that are on.
     package var switches: Set<String> = []
-
-    package var json: Bool { switches.contains("json") }
 }
 
 /// A mistake on the command line: what is wrong, and a line to try.

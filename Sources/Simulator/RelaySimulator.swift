@@ -159,8 +159,6 @@ package final class RelaySimulator: Sendable {
 
     package func plan(_ fault: Fault) { change { $0.relay.plan(fault) } }
 
-    package func forgetFaults() { change { $0.relay.forgetFaults() } }
-
     package var breaches: [Breach] { state.withLock { $0.relay.breaches } }
     /// What samples do and a strict relay refuses, once for each method.
     package var warnings: [Warning] { state.withLock { $0.relay.warnings } }

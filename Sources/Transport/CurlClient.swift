@@ -31,8 +31,6 @@ package final class CurlClient: HTTPClient {
     typealias Completion = @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
 
     struct Job {
-        /// Nil for an exchange that cannot be cancelled.
-        var exchange: UInt64?
         var request: HTTPRequest
         var meanwhile: (@Sendable () -> Void)?
         var completion: Completion
@@ -41,11 +39,6 @@ package final class CurlClient: HTTPClient {
     /// All that the loop's thread and the others share.
     struct Inbox {
         var jobs: [Job] = []
-        /// Exchanges to be cancelled; the waiting caller removes its own.
-        var cancelled: Set<UInt64> = []
-        /// Since the loop looked last.
-        var hasNewCancellation = false
-        var lastExchange: UInt64 = 0
         /// To be set by the loop.
         var maximumConnections: Int?
         /// Why nothing is taken any more.
@@ -54,9 +47,7 @@ package final class CurlClient: HTTPClient {
         /// Nil before the loop runs and after it has ended: there is no thread to wake.
         var loopThread: pthread_t?
 
-        var hasNews: Bool {
-            !jobs.isEmpty || hasNewCancellation || closed != nil || maximumConnections != nil
-        }
+        var hasNews: Bool { !jobs.isEmpty || closed != nil || maximumConnections != nil }
     }
 
     private let inbox: Locked<Inbox>
@@ -76,32 +67,14 @@ package final class CurlClient: HTTPClient {
         _ request: HTTPRequest,
         completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
     ) {
-        enter(Job(exchange: nil, request: request, completion: completion))
+        enter(Job(request: request, completion: completion))
     }
 
     package func send(
         _ request: HTTPRequest, meanwhile: @escaping @Sendable () -> Void,
         completion: @escaping @Sendable (Result<HTTPResponse, HTTPFailure>) -> Void
     ) {
-        enter(Job(exchange: nil, request: request, meanwhile: meanwhile, completion: completion))
-    }
-
-    /// One exchange, awaited. When the task is cancelled, it is given up at once and throws `.cancelled`;
-    /// `mayHaveBeenApplied` then says whether the request was on its way already.
-    package func exchange(_ request: HTTPRequest) async throws(HTTPFailure) -> HTTPResponse {
-        let exchange = inbox.withLock { inbox in
-            inbox.lastExchange += 1
-            return inbox.lastExchange
-        }
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                enter(Job(exchange: exchange, request: request) { continuation.resume(returning: $0) })
-            }
-        } onCancel: {
-            cancel(exchange)
-        }
-        inbox.withLock { inbox in _ = inbox.cancelled.remove(exchange) }
-        return try result.get()
+        enter(Job(request: request, meanwhile: meanwhile, completion: completion))
     }
 
     /// For the exchanges to come.
@@ -127,9 +100,6 @@ package final class CurlClient: HTTPClient {
             if let closed = inbox.closed {
                 return HTTPFailure(.cancelled, closed, mayHaveBeenApplied: false)
             }
-            if let exchange = job.exchange, inbox.cancelled.contains(exchange) {
-                return Self.cancelledBefore
-            }
             guard inbox.jobs.count < limit else {
                 return HTTPFailure(
                     .other, "more than \(limit) requests wait already", mayHaveBeenApplied: false)
@@ -140,21 +110,4 @@ package final class CurlClient: HTTPClient {
         }
         if let refusal { job.completion(.failure(refusal)) }
     }
-
-    /// Before it is queued, while it is queued, or in flight: its owner at that moment completes it, once.
-    private func cancel(_ exchange: UInt64) {
-        let waiting: Job? = inbox.withLock { inbox in
-            inbox.cancelled.insert(exchange)
-            if let index = inbox.jobs.firstIndex(where: { $0.exchange == exchange }) {
-                return inbox.jobs.remove(at: index)
-            }
-            inbox.hasNewCancellation = true
-            loop.wake(&inbox)
-            return nil
-        }
-        waiting?.completion(.failure(Self.cancelledBefore))
-    }
-
-    private static let cancelledBefore = HTTPFailure(
-        .cancelled, "the request was cancelled before it was sent", mayHaveBeenApplied: false)
 }

@@ -10,7 +10,6 @@ final class CurlLoop: @unchecked Sendable {
     private let multi: OpaquePointer?
     private let settings: CurlClient.Settings
     private let inbox: Locked<CurlClient.Inbox>
-    private var exchanges: [UInt64: Transfer] = [:]
     private var underWay: [UnsafeMutableRawPointer: Transfer] = [:]
     private var idle: [Transfer] = []
     /// Completions that were called. Their captures are released only when the calls that follow have left.
@@ -77,7 +76,6 @@ final class CurlLoop: @unchecked Sendable {
         while true {
             let news = takeNews()
             if news.isClosed { return end(news.jobs) }
-            for exchange in news.cancelled { cancel(exchange) }
             if let connections = news.connections { allow(connections: connections) }
             for job in news.jobs { begin(job) }
             var running: Int32 = 0
@@ -97,37 +95,17 @@ final class CurlLoop: @unchecked Sendable {
     private struct News {
         var jobs: [CurlClient.Job]
         var connections: Int?
-        var cancelled: [UInt64]
         var isClosed: Bool
     }
 
     private func takeNews() -> News {
         inbox.withLock { inbox in
-            let cancelled = inbox.hasNewCancellation ? Array(inbox.cancelled) : []
             let news = News(
-                jobs: inbox.jobs, connections: inbox.maximumConnections.take(), cancelled: cancelled,
-                isClosed: inbox.closed != nil)
+                jobs: inbox.jobs, connections: inbox.maximumConnections.take(), isClosed: inbox.closed != nil)
             inbox.jobs = []
-            inbox.hasNewCancellation = false
             inbox.loopIsWoken = false
             return news
         }
-    }
-
-    /// Gives a transfer up; the handle is free again. One that has ended already, or is not here yet, is not this
-    /// loop's to tell.
-    private func cancel(_ exchange: UInt64) {
-        guard let transfer = exchanges.removeValue(forKey: exchange) else { return }
-        underWay[transfer.handle] = nil
-        curl_multi_remove_handle(raw, transfer.handle)
-        let hasLeft = transfer.mayHaveLeft
-        if idle.count < Self.idleLimit { idle.append(transfer) }
-        transfer.fail(
-            HTTPFailure(
-                .cancelled,
-                hasLeft
-                    ? "the request was cancelled on its way; nobody knows whether it was applied"
-                    : "the request was cancelled before it was sent", mayHaveBeenApplied: hasLeft))
     }
 
     private func begin(_ job: CurlClient.Job) {
@@ -144,12 +122,10 @@ final class CurlLoop: @unchecked Sendable {
             job, headers: headers.list(for: job.request.headers),
             address: addresses.address(of: job.request))
         underWay[transfer.handle] = transfer
-        if let exchange = job.exchange { exchanges[exchange] = transfer }
         if let work = job.meanwhile { meanwhile.append(work) }
         let status = curl_multi_add_handle(raw, transfer.handle)
         guard status == CURLM_OK else {
             underWay[transfer.handle] = nil
-            if let exchange = job.exchange { exchanges[exchange] = nil }
             return transfer.fail(
                 HTTPFailure(.other, String(cString: curl_multi_strerror(status)), mayHaveBeenApplied: false)
             )
@@ -160,7 +136,6 @@ final class CurlLoop: @unchecked Sendable {
         var code = CURLE_OK
         while let handle = sb_curl_next_done(raw, &code) {
             guard let transfer = underWay.removeValue(forKey: handle) else { continue }
-            if let exchange = transfer.exchange { exchanges[exchange] = nil }
             curl_multi_remove_handle(raw, handle)
             let (completion, result) = transfer.finish(code)
             if idle.count < Self.idleLimit { idle.append(transfer) }
@@ -181,7 +156,6 @@ final class CurlLoop: @unchecked Sendable {
                 HTTPFailure(.cancelled, "the client was closed", mayHaveBeenApplied: transfer.mayHaveLeft))
         }
         underWay = [:]
-        exchanges = [:]
         idle = []
         // From here on the handle is not woken any more.
         inbox.withLock { $0.loopThread = nil }

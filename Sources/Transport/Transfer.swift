@@ -5,7 +5,6 @@ import Glibc
 /// One exchange on one easy handle; the handle serves again when it is over. Lives on the loop's thread.
 final class Transfer {
     let handle: UnsafeMutableRawPointer
-    private(set) var exchange: UInt64?
     private var completion: CurlClient.Completion?
     /// How often the request was about to leave: more than once only when libcurl wanted to repeat it.
     private var sendings = 0
@@ -77,7 +76,6 @@ final class Transfer {
         _ job: CurlClient.Job, headers list: UnsafeMutablePointer<curl_slist>?, address: OpaquePointer?
     ) {
         let request = job.request
-        exchange = job.exchange
         completion = job.completion
         sendings = 0
         pin?.forget()

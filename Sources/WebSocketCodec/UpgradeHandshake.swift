@@ -84,14 +84,4 @@ package enum UpgradeHandshake {
                 || byte == 47
         }
     }
-
-    /// The server's answer, for a server that writes its bytes itself.
-    package static func response(accept value: String, headers: [HTTPHeader] = []) -> [UInt8] {
-        var lines = [
-            "HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade",
-            "Sec-WebSocket-Accept: \(value)",
-        ]
-        for header in headers { lines.append("\(clean(header.name)): \(clean(header.value))") }
-        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
-    }
 }

@@ -16,7 +16,7 @@ struct CommandLineParserTests {
         let joined = try parsed("replay", "--speed=10", "a.jsonl", "--json")
         #expect(apart?.values == ["speed": "10"])
         #expect(apart?.operands == ["a.jsonl"])
-        #expect(apart?.json == true)
+        #expect(apart?.switches == ["json"])
         #expect(joined?.values == apart?.values)
         #expect(joined?.operands == apart?.operands)
     }

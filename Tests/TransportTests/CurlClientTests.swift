@@ -143,6 +143,24 @@ struct CurlClientTests {
         #expect(code(await post(client, "http://127.0.0.1:1/")) == .cancelled)
     }
 
+    @Test("closing while others send is told to each of them")
+    func closing() async {
+        for _ in 0..<50 {
+            let client = CurlClient()
+            let told = await withTaskGroup(of: Int.self) { group in
+                for index in 0..<8 {
+                    group.addTask {
+                        if index == 4 { client.close() }
+                        _ = try? await client.exchange(HTTPRequest(method: "POST", url: "http://127.0.0.1:1/"))
+                        return 1
+                    }
+                }
+                return await group.reduce(0, +)
+            }
+            #expect(told == 8)
+        }
+    }
+
     @Test("a completion may begin the next request")
     func chained() async {
         let server = ScriptedServer([[Self.good, Self.good]])

@@ -92,10 +92,6 @@ package struct ConfigurationLoader {
 
     // MARK: What is never in the file
 
-    /// The keys of values in force that only flags and the environment can set: they decide how the file is found, or belong
-    /// to the one who types the command.
-    package static let keysOutsideTheFile = ["config_dir", "json", "no_color", "manual_pair"]
-
     private mutating func configDirectory() -> String? {
         reader.value(
             "config_dir", of: ConfigurationSection(path: ""), as: directory.optional,

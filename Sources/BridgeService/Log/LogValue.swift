@@ -1,4 +1,4 @@
-package import BridgeModel
+import BridgeModel
 
 /// The value of a field in a log line. A secret cannot get in: it shows itself as stars (DESIGN.md#security).
 package enum LogValue: Hashable, Sendable {
@@ -7,9 +7,6 @@ package enum LogValue: Hashable, Sendable {
     case flag(Bool)
     /// In milliseconds.
     case duration(Duration)
-    case hidden
-
-    package static func secret(_ secret: Secret) -> LogValue { .hidden }
 
     /// A text from outside may be of any length.
     static let lengthLimit = 1_000
@@ -20,7 +17,6 @@ package enum LogValue: Hashable, Sendable {
         case .integer(let value): JSONText(unchecked: String(value))
         case .flag(let value): JSONText(unchecked: value ? "true" : "false")
         case .duration(let value): JSONText(unchecked: String(value.nanoseconds / 1_000_000))
-        case .hidden: .string("***")
         }
     }
 
@@ -31,7 +27,6 @@ package enum LogValue: Hashable, Sendable {
         case .integer(let value): String(value)
         case .flag(let value): value ? "yes" : "no"
         case .duration(let value): "\(value.nanoseconds / 1_000_000)ms"
-        case .hidden: "***"
         }
     }
 }

@@ -13,7 +13,6 @@ struct RememberedKeys: Sendable {
         self.byteLimit = byteLimit
     }
 
-    var count: Int { answers.count }
     /// Oldest first.
     var all: [(key: String, answer: Relay.Remembered)] {
         order.compactMap { key in answers[key].map { (key, $0) } }

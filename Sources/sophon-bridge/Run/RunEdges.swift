@@ -5,7 +5,6 @@ import BridgeModel
 import BridgeService
 import Commands
 import Files
-import FoundationEssentials
 import Hosting
 import Journal
 import Links
@@ -27,7 +26,6 @@ final class RunEdges {
     private let journal: Journal
     /// Why the journal cannot shrink, with what to do.
     var journalRemedy: String? { journal.remedy }
-    private let environment = ProcessInfo.processInfo.environment
 
     init(_ loaded: LoadedConfiguration, output: Output, log: Log, scale: Int) throws {
         self.loaded = loaded

@@ -5,6 +5,9 @@ import Testing
 
 @Suite("The example of a configuration")
 struct ConfigurationExampleTests {
+    /// What only flags and the environment can set: how the file is found, or what belongs to the one who types the command.
+    private static let keysOutsideTheFile = ["config_dir", "json", "no_color", "manual_pair"]
+
     private func text(of file: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -20,7 +23,7 @@ struct ConfigurationExampleTests {
     func table(kind: String) throws {
         let readme = try text(of: "README.md")
         for setting in try load(environment: ["SOPHON_AGENT": kind]).settings
-        where !ConfigurationLoader.keysOutsideTheFile.contains(setting.path) {
+        where !Self.keysOutsideTheFile.contains(setting.path) {
             let key = setting.path.split(separator: ".").last.map(String.init) ?? ""
             #expect(readme.contains("\(key)`"), "\(setting.path)")
         }
