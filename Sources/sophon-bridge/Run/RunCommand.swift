@@ -4,6 +4,8 @@ import Commands
 import Files
 import FoundationEssentials
 import Glibc
+import Locking
+import Threads
 
 /// `run`: the edges of the live bridge, its lock, its signals and its exit.
 struct RunCommand: Command {
@@ -37,7 +39,7 @@ struct RunCommand: Command {
         let loaded = try CommandConfiguration.load(command, output)
         var configuration = loaded.configuration
         let lock = try InstanceLock(directory: configuration.stateDirectory)
-        let wake = try WakeUp()
+        let wake = try RunBell()
         let output = output
         let log = Log(
             Log.Settings(
@@ -86,7 +88,7 @@ struct RunCommand: Command {
     /// Until the process is asked to end, or no connection is left. What changed is written soon, and often enough that a
     /// reader knows that we live.
     private func wait(
-        _ wake: WakeUp, _ report: RunReport, _ status: () -> Void, reload: () -> Void, tick: () -> Void
+        _ wake: RunBell, _ report: RunReport, _ status: () -> Void, reload: () -> Void, tick: () -> Void
     ) -> CommandFailure? {
         var isAtRest = false
         while true {
@@ -125,40 +127,36 @@ struct RunCommand: Command {
     }
 }
 
-/// Wakes the main thread from any other; idle otherwise.
-private final class WakeUp: Sendable {
-    enum Reason: UInt8, CaseIterable { case stop = 1, reload, news }
+/// Wakes the main thread from any other, with reasons; idle otherwise.
+private final class RunBell: Sendable {
+    enum Reason: Hashable { case stop, reload, news }
 
-    private let reader: Int32
-    private let writer: Int32
+    private let wakeUp = WakeUp()
+    private let rung = Locked<Set<Reason>>([])
 
     init() throws(CommandFailure) {
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else {
-            throw CommandFailure(
-                code: .unexpected,
-                message: "cannot open a pipe: \(String(cString: strerror(errno))); raise the limit of open files "
-                    + "(`ulimit -n`, LimitNOFILE=)")
-        }
-        (reader, writer) = (ends[0], ends[1])
-        for end in ends {
-            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(end, F_SETFL, O_NONBLOCK)
-        }
+        guard wakeUp.descriptor < 0 else { return }
+        throw CommandFailure(
+            code: .unexpected,
+            message:
+                "the process has no descriptor left to be woken by: \(String(cString: strerror(errno))); raise the "
+                + "limit of open files (`ulimit -n`, LimitNOFILE=)")
     }
 
-    /// A full pipe wakes as well.
     func ring(_ reason: Reason) {
-        var byte = reason.rawValue
-        _ = write(writer, &byte, 1)
+        rung.withLock { _ = $0.insert(reason) }
+        wakeUp.raise()
     }
 
     func wait(atMost limit: Duration) -> Set<Reason> {
-        var waiting = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+        var waiting = pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)
         _ = poll(&waiting, 1, Int32(limit.nanoseconds / 1_000_000))
-        var bytes = [UInt8](repeating: 0, count: 256)
-        let count = read(reader, &bytes, bytes.count)
-        return Set(bytes.prefix(max(0, count)).compactMap(Reason.init))
+        // Before the reasons are taken: one that comes meanwhile wakes the next wait.
+        wakeUp.clear()
+        return rung.withLock { reasons in
+            defer { reasons = [] }
+            return reasons
+        }
     }
 }
 
