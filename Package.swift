@@ -125,9 +125,9 @@ let package = Package(
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "CEmbedded", "Children",
-                "Commands", "Configuring", "Crypto", "Files", "Hosting", "Journal", "Links", "LocalServer", "Locking",
-                "Recording", "RelayProtocol", "RelayRules", "Simulator", "Threads", "Transport",
+                "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "CEmbedded",
+                "Children", "Commands", "Configuring", "Crypto", "Files", "Hosting", "Journal", "Links", "LocalServer",
+                "Locking", "Recording", "RelayProtocol", "RelayRules", "Simulator", "Threads", "Transport",
             ],
             swiftSettings: strict),
 
@@ -175,7 +175,7 @@ let package = Package(
                 "Pi", "Recording",
             ],
             exclude: ["Golden"]),
-        tests("HostingTests", ["AgentKit", "BridgeModel", "Hosting", "Locking"]),
+        tests("HostingTests", ["AgentKit", "BridgeModel", "BridgeTesting", "Hosting", "Locking"]),
         tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("FilesTests", ["BridgeModel", "Files", "Locking", "OpenClaw", "Sealing"]),

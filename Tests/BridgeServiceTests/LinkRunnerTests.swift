@@ -1,5 +1,6 @@
 import BridgeModel
 import BridgeService
+import BridgeTesting
 import Links
 import Locking
 import Testing
@@ -70,27 +71,14 @@ private struct Listener: ~Copyable, SessionMachine {
     mutating func readingResumed(at now: Instant) { pauses.append(false) }
 }
 
-private struct StillClock: Clock {
-    var now: Instant { .zero }
-    var wallMilliseconds: Int64 { 0 }
-}
-
-private struct NoAlarm: Alarm {
-    func set(_ moment: Instant?, ring: @escaping @Sendable () -> Void) {}
-    func stop() {}
-}
-
-private struct NoRandom: RandomSource {
-    func next() -> UInt64 { 0 }
-}
-
 @Suite("A link that is read no faster than it is carried out")
 struct LinkRunnerTests {
     private static func runner(
         _ sockets: WatchedSockets, handle: @escaping @Sendable (Listener.Order) -> Void
     ) -> LinkRunner<Listener> {
         let runner = LinkRunner(
-            Listener(), edges: LinkEdges(sockets: sockets, clock: StillClock(), alarm: NoAlarm(), random: NoRandom()),
+            Listener(),
+            edges: LinkEdges(sockets: sockets, clock: HandClock(), alarm: HandAlarm(), random: SeededSource(1)),
             handle: handle)
         runner.tell { machine, now in machine.start(at: now) }
         return runner

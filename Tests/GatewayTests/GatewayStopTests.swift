@@ -17,7 +17,7 @@ struct GatewayStopTests {
     private static func expectAborted(_ world: LiveWorld, _ era: GatewayEra) {
         #expect(!world.gateway.isActive(world.run().text))
         // Where an approval ends its run, nothing runs that could be aborted.
-        if !era.detaches { #expect(world.count("chat.abort") >= 1) }
+        if !era.detachesApprovals { #expect(world.count("chat.abort") >= 1) }
         #expect(world.outcome() == .aborted)
         #expect(world.gateway.breaches == [])
         #expect(!world.journal.owes, "something is owed still")
@@ -134,8 +134,4 @@ struct GatewayStopTests {
         #expect(world.gateway.decisions == ["allow-always"])
         #expect(world.ends() == [Scenario.approval.text(era)])
     }
-}
-
-extension GatewayEra {
-    fileprivate var detaches: Bool { self == .e1 || self == .e2 }
 }

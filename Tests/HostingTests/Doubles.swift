@@ -1,5 +1,6 @@
 import AgentKit
 import BridgeModel
+import BridgeTesting
 import Hosting
 import Locking
 
@@ -147,24 +148,6 @@ final class Settings: TurnJournal, @unchecked Sendable {
     func purge(before wall: Int64) {}
 }
 
-final class HandClock: Clock, Alarm, RandomSource, @unchecked Sendable {
-    var now = Instant.zero
-    var wallMilliseconds: Int64 { 0 }
-    private(set) var alarm: Instant?
-    private var bell: (@Sendable () -> Void)?
-
-    func set(_ moment: Instant?, ring: @escaping @Sendable () -> Void) { (alarm, bell) = (moment, ring) }
-    func stop() { (alarm, bell) = (nil, nil) }
-    func next() -> UInt64 { 1 }
-
-    func pass(_ duration: Duration) {
-        now = now + duration
-        guard let alarm, alarm <= now, let bell else { return }
-        stop()
-        bell()
-    }
-}
-
 /// A machine on its host, and all edges in the test's hand.
 final class Stage {
     let sockets = Sockets()
@@ -191,7 +174,7 @@ final class Stage {
         let (recorded, events, covered, settings, onEvent) = (recorded, events, covered, settings, onEvent)
         var edges = AgentEdges(
             kind: AgentKind(rawValue: "toy"), sockets: sockets, children: programs, work: works,
-            journal: hasJournal ? journal : nil, clock: clock, alarm: clock, random: clock)
+            journal: hasJournal ? journal : nil, clock: clock, alarm: clock.makeAlarm(), random: SeededSource(1))
         edges.record = { channel, isIncoming, frame in
             let words = String(decoding: frame.prefix(20), as: UTF8.self)
             recorded.withLock { $0.append("\(channel.number) \(isIncoming ? "in" : "out") \(words)") }

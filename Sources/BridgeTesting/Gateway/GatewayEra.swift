@@ -2,11 +2,11 @@
 package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
     case e1, e2, e3, e4
 
-    var protocolVersion: Int { isNew ? 4 : 3 }
+    package var protocolVersion: Int { isNew ? 4 : 3 }
     /// Protocol 4.
     var isNew: Bool { self == .e3 || self == .e4 }
 
-    var version: String {
+    package var version: String {
         switch self {
         case .e1: "2026.3.2"
         case .e2: "2026.4.22"
@@ -16,7 +16,7 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
     }
 
     /// The content of `features.methods`; cautious, so that not every method is listed (openclaw.md#hello-ok).
-    var methods: [String] {
+    package var methods: [String] {
         let common = [
             "chat.send", "chat.abort", "chat.history", "agent.wait", "sessions.subscribe",
             "sessions.messages.subscribe", "exec.approval.resolve",
@@ -38,7 +38,7 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
     /// openclaw.md#agent: stripped unless the session is verbose.
     var showsToolResults: Bool { isNew }
     /// openclaw.md#approvals: the run ends, and a follow-up has the rest.
-    var detachesApprovals: Bool { !isNew }
+    package var detachesApprovals: Bool { !isNew }
     var approvalLifeMilliseconds: Int { self == .e1 ? 120_000 : 1_800_000 }
     var tickMilliseconds: Int { isNew ? 15_000 : 30_000 }
     /// openclaw.md#disconnects: the key is in the row "where present".

@@ -43,18 +43,3 @@ final class VirtualSockets: WebSocketClient, HTTPClient, @unchecked Sendable {
 
     func close() {}
 }
-
-/// The same numbers for the same seed.
-final class SeededSource: RandomSource, @unchecked Sendable {
-    private var generator: SeededGenerator
-
-    init(_ seed: UInt64) { generator = SeededGenerator(seed: seed) }
-
-    func next() -> UInt64 { generator.next() }
-}
-
-/// Signs by turning the text round; the gateway turns it back.
-struct MirrorSigner: Signer {
-    let publicKey = [UInt8](repeating: 7, count: 32)
-    func sign(_ text: [UInt8]) -> [UInt8] { text.reversed() }
-}

@@ -1,5 +1,6 @@
 import AgentKit
 import BridgeModel
+import BridgeTesting
 import OpenClaw
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 struct OpenClawApprovalsTests {
     private typealias Talk = OpenClawConversation
 
-    private static func live(_ era: Era) -> OpenClawConversation {
+    private static func live(_ era: GatewayEra) -> OpenClawConversation {
         let talk = Talk(era: era)
         talk.goLiveWithRun()
         return talk
@@ -30,13 +31,13 @@ struct OpenClawApprovalsTests {
     @Test(
         "a decision goes by the method that the gateway offers",
         arguments: [
-            (Era.e1, "ap-1", "exec.approval.resolve", #"{"id":"ap-1","decision":"allow-once"}"#),
+            (GatewayEra.e1, "ap-1", "exec.approval.resolve", #"{"id":"ap-1","decision":"allow-once"}"#),
             (.e3, "ap-1", "exec.approval.resolve", #"{"id":"ap-1","decision":"allow-once"}"#),
             (.e3, "plugin:1", "plugin.approval.resolve", #"{"id":"plugin:1","decision":"allow-once"}"#),
             (.e4, "ap-1", "approval.resolve", #"{"id":"ap-1","kind":"exec","decision":"allow-once"}"#),
             (.e4, "plugin:1", "approval.resolve", #"{"id":"plugin:1","kind":"plugin","decision":"allow-once"}"#),
         ])
-    func methods(_ era: Era, _ id: String, _ method: String, _ params: String) {
+    func methods(_ era: GatewayEra, _ id: String, _ method: String, _ params: String) {
         let talk = Self.live(era)
         Self.decide(talk, id)
         #expect(talk.sent.last?.method == method)
@@ -199,8 +200,8 @@ struct OpenClawApprovalsTests {
 
     @Test(
         "early gateways end the run that asks: its approval is told as one that pauses a call",
-        arguments: [Era.e1, .e2, .e3])
-    func detached(_ era: Era) {
+        arguments: [GatewayEra.e1, .e2, .e3])
+    func detached(_ era: GatewayEra) {
         let talk = Self.live(era)
         talk.event(
             "agent",
@@ -218,8 +219,10 @@ struct OpenClawApprovalsTests {
         #expect(talk.observations.first == .said("r1", paused))
     }
 
-    @Test("a decision that is not answered is asked again until its approval has expired", arguments: [Era.e2, .e4])
-    func deafToDecisions(_ era: Era) {
+    @Test(
+        "a decision that is not answered is asked again until its approval has expired",
+        arguments: [GatewayEra.e2, .e4])
+    func deafToDecisions(_ era: GatewayEra) {
         let talk = Self.live(era)
         talk.event("exec.approval.requested", Self.request(talk, seconds: 1_000))
         talk.clear()

@@ -1,51 +1,9 @@
 import AgentKit
 import BridgeModel
+import BridgeTesting
 import FoundationEssentials
 import OpenClaw
 import Testing
-
-/// Always the middle of the range, so that a back-off has no jitter.
-struct NoJitter: RandomNumberGenerator {
-    mutating func next() -> UInt64 { 1 << 63 }
-}
-
-/// Signs by turning the text round: enough to see what was signed.
-struct MirrorSigner: Signer {
-    let publicKey = [UInt8](repeating: 1, count: 32)
-    func sign(_ text: [UInt8]) -> [UInt8] { text.reversed() }
-}
-
-/// The gateways of four eras, as far as a session can distinguish them (openclaw.md#eras).
-enum Era: CaseIterable {
-    case e1, e2, e3, e4
-
-    var protocolVersion: Int { self == .e1 || self == .e2 ? 3 : 4 }
-    var version: String {
-        switch self {
-        case .e1: "2026.3.13"
-        case .e2: "2026.4.22"
-        case .e3: "2026.6.11"
-        case .e4: "2026.10.2"
-        }
-    }
-
-    var methods: [String] {
-        let all = ["chat.send", "chat.abort", "chat.history", "sessions.subscribe", "sessions.messages.subscribe"]
-        switch self {
-        case .e1: return all + ["exec.approval.resolve"]
-        case .e2: return all + ["exec.approval.list", "exec.approval.resolve", "agent.wait"]
-        case .e3:
-            return all + [
-                "exec.approval.list", "exec.approval.resolve", "plugin.approval.list", "plugin.approval.resolve",
-                "agent.wait",
-            ]
-        case .e4:
-            return all + [
-                "exec.approval.list", "plugin.approval.list", "approval.resolve", "agent.wait", "chat.message.get",
-            ]
-        }
-    }
-}
 
 /// One session and the runner's side of it: a line an event, and what was asked for since.
 final class OpenClawConversation {
@@ -64,7 +22,7 @@ final class OpenClawConversation {
     var session: OpenClawSession
     var now = Instant.zero
     var wall: Int64 = 1_770_000_000_000
-    var era: Era
+    var era: GatewayEra
     /// Since when the gateway's process runs, on the session's clock.
     var gatewayBegan = Instant.zero - .seconds(86_400)
     var scopes: [String]? = ["operator.read", "operator.write", "operator.approvals"]
@@ -73,7 +31,7 @@ final class OpenClawConversation {
 
     let settings: OpenClawSettings
 
-    init(era: Era = .e3, change: (inout OpenClawSettings) -> Void = { _ in }) {
+    init(era: GatewayEra = .e3, change: (inout OpenClawSettings) -> Void = { _ in }) {
         self.era = era
         var settings = OpenClawSettings(
             url: "ws://127.0.0.1:18789", token: "secret", device: OpenClawDevice(id: "d1", signer: MirrorSigner()),

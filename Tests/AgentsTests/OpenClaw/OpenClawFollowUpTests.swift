@@ -1,5 +1,6 @@
 import AgentKit
 import BridgeModel
+import BridgeTesting
 import OpenClaw
 import Testing
 
@@ -26,7 +27,7 @@ struct OpenClawFollowUpTests {
         rows: [RunEnd.Row("May I?"), RunEnd.Row("Rebooted.", beginsParagraph: true)], includesFollowUp: true)
 
     /// The first run has ended with its question, the second goes on.
-    private static func live(_ era: Era, endsFirst: Bool = true) -> OpenClawConversation {
+    private static func live(_ era: GatewayEra, endsFirst: Bool = true) -> OpenClawConversation {
         let talk = Talk(era: era)
         talk.goLiveWithRun()
         talk.event(
@@ -135,8 +136,10 @@ struct OpenClawFollowUpTests {
         #expect(!talk.observations.contains(.said("r2", paused)))
     }
 
-    @Test("where rows have no names, one that may be another run's follow-up ends nothing", arguments: [Era.e2, .e3])
-    func unnamed(_ era: Era) {
+    @Test(
+        "where rows have no names, one that may be another run's follow-up ends nothing",
+        arguments: [GatewayEra.e2, .e3])
+    func unnamed(_ era: GatewayEra) {
         let talk = Self.live(era)
         let rows = [
             Talk.row("user", "Hello?", key: "r1"), Talk.row("assistant", "May I?", more: Self.stop), Self.second,

@@ -1,5 +1,6 @@
 import AgentKit
 import BridgeModel
+import BridgeTesting
 import OpenClaw
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 struct OpenClawHandshakeTests {
     /// Up to where the gateway answers the introduction.
     private static func introduced(
-        era: Era = .e3, _ change: (inout OpenClawSettings) -> Void = { _ in }
+        era: GatewayEra = .e3, _ change: (inout OpenClawSettings) -> Void = { _ in }
     ) -> OpenClawConversation {
         let talk = OpenClawConversation(era: era, change: change)
         talk.start()
@@ -49,8 +50,8 @@ struct OpenClawHandshakeTests {
                 """)
     }
 
-    @Test("the greeting of each era makes the link, and nothing is observed before it", arguments: Era.allCases)
-    func greeting(_ era: Era) {
+    @Test("the greeting of each era makes the link, and nothing is observed before it", arguments: GatewayEra.allCases)
+    func greeting(_ era: GatewayEra) {
         let talk = Self.introduced(era: era)
         #expect(talk.observations == [])
         talk.answer("connect", talk.hello)
@@ -79,8 +80,9 @@ struct OpenClawHandshakeTests {
         #expect(talk.sent.last?.params.contains(#""auth":{"token":"dt-1","deviceToken":"dt-1"}"#) == true)
     }
 
-    @Test("the newer cap is declared only to a gateway that has shown itself to be new", arguments: [Era.e2, .e3])
-    func capabilities(_ era: Era) {
+    @Test(
+        "the newer cap is declared only to a gateway that has shown itself to be new", arguments: [GatewayEra.e2, .e3])
+    func capabilities(_ era: GatewayEra) {
         let talk = OpenClawConversation(era: era)
         talk.goLive()
         talk.close(1006)

@@ -1,5 +1,6 @@
 import AgentKit
 import BridgeModel
+import BridgeTesting
 import Testing
 
 @Suite("An OpenClaw link that was lost")
@@ -7,7 +8,7 @@ struct OpenClawRecoveryTests {
     private typealias Talk = OpenClawConversation
 
     /// Live with an accepted run, lost, and live again.
-    private static func back(_ era: Era, restarted: Bool = false) -> OpenClawConversation {
+    private static func back(_ era: GatewayEra, restarted: Bool = false) -> OpenClawConversation {
         let talk = Talk(era: era)
         talk.goLiveWithRun()
         talk.close(1006)
@@ -49,8 +50,8 @@ struct OpenClawRecoveryTests {
         #expect(talk.observations == [.said("r1", .text(.snapshot("So far so good")))])
     }
 
-    @Test("older ones are asked to wait: still running, over, or failed", arguments: [Era.e1, .e2, .e3])
-    func wait(_ era: Era) {
+    @Test("older ones are asked to wait: still running, over, or failed", arguments: [GatewayEra.e1, .e2, .e3])
+    func wait(_ era: GatewayEra) {
         let rows = Talk.history([Self.question, Talk.row("assistant", "Let me look.")])
         func ask() -> OpenClawConversation {
             let talk = Self.back(era)
@@ -112,8 +113,9 @@ struct OpenClawRecoveryTests {
     }
 
     @Test(
-        "rows that were cut are fetched in full where the gateway can, and flagged where not", arguments: [Era.e3, .e4])
-    func cutRows(_ era: Era) {
+        "rows that were cut are fetched in full where the gateway can, and flagged where not",
+        arguments: [GatewayEra.e3, .e4])
+    func cutRows(_ era: GatewayEra) {
         let talk = Self.back(era)
         let cut = Talk.row(
             "assistant", "Long...(truncated)...", more: #","stopReason":"stop""#, mark: #""id":"m2""#)

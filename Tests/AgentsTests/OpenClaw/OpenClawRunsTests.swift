@@ -1,5 +1,6 @@
 import AgentKit
 import BridgeModel
+import BridgeTesting
 import OpenClaw
 import Testing
 
@@ -7,8 +8,8 @@ import Testing
 struct OpenClawRunsTests {
     private typealias Talk = OpenClawConversation
 
-    @Test("a message goes out under its run's name, after its session is followed", arguments: Era.allCases)
-    func send(_ era: Era) {
+    @Test("a message goes out under its run's name, after its session is followed", arguments: GatewayEra.allCases)
+    func send(_ era: GatewayEra) {
         let talk = Talk(era: era)
         talk.goLive()
         talk.clear()

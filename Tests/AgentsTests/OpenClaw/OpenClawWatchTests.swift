@@ -1,5 +1,6 @@
 import AgentKit
 import BridgeModel
+import BridgeTesting
 import OpenClaw
 import Testing
 
@@ -100,8 +101,8 @@ struct OpenClawWatchTests {
         #expect(talk.wait == 4.5)
     }
 
-    @Test("a hole in the numbers asks for the open runs, without a new link", arguments: [Era.e1, .e3])
-    func hole(_ era: Era) {
+    @Test("a hole in the numbers asks for the open runs, without a new link", arguments: [GatewayEra.e1, .e3])
+    func hole(_ era: GatewayEra) {
         let talk = Talk(era: era)
         talk.goLiveWithRun()
         talk.event("tick", "{}", seq: 1)

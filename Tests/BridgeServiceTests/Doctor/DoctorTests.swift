@@ -1,6 +1,7 @@
 import AgentKit
 import BridgeModel
 import BridgeService
+import BridgeTesting
 import Links
 import Locking
 import OpenClaw
@@ -43,20 +44,6 @@ private final class ScriptedSockets: WebSocketClient {
     func speak() { for event in events { links.withLock { $0.last }?.handler(event) } }
 }
 
-private struct StillClock: Clock {
-    var now: Instant { .zero }
-    var wallMilliseconds: Int64 { 1_800_000_000_000 }
-}
-
-/// Rings when the test says so.
-private final class HandAlarm: Alarm {
-    private let action = Locked<(@Sendable () -> Void)?>(nil)
-
-    func set(_ moment: Instant?, ring: @escaping @Sendable () -> Void) { action.withLock { $0 = ring } }
-    func stop() { action.withLock { $0 = nil } }
-    func ring() { action.withLock { $0 }?() }
-}
-
 private func text(_ words: String) -> WebSocketEvent {
     var bytes = Array(words.utf8)
     bytes.reserveCapacity(bytes.count + 64)
@@ -70,7 +57,7 @@ struct LinkProbeTests {
 
     private func probe(_ sockets: ScriptedSockets) throws -> LinkProbe<RelayLink, RelayVerdict> {
         let judge = RelayJudge()
-        let edges = LinkEdges(sockets: sockets, clock: StillClock(), alarm: HandAlarm(), random: SystemRandom())
+        let edges = LinkEdges(sockets: sockets, clock: HandClock(), alarm: HandAlarm(), random: SystemRandom())
         let settings = RelayLinkSettings(relay: try WebAddress("http://127.0.0.1:1"), token: Secret("secret"))
         let probe = LinkProbe(
             RelayLink(settings), edges: edges, limit: .seconds(10), deadline: deadline,

@@ -1,20 +1,18 @@
 import BridgeModel
 import BridgeService
+import BridgeTesting
 import Locking
 import Testing
 
 /// A log whose lines and time the test has in hand.
-private final class Desk: Clock {
-    private let state = Locked((now: Instant.zero, lines: [String]()))
+private final class Desk: Sendable {
+    let clock = HandClock(wallMilliseconds: 1_763_714_483_005)
+    private let said = Locked<[String]>([])
 
-    var now: Instant { state.withLock { $0.now } }
-    var wallMilliseconds: Int64 { 1_763_714_483_005 + (now - Instant.zero).nanoseconds / 1_000_000 }
-    var lines: [String] { state.withLock { $0.lines } }
-
-    func pass(_ duration: Duration) { state.withLock { $0.now = $0.now + duration } }
+    var lines: [String] { said.withLock { $0 } }
 
     func log(_ settings: Log.Settings = .init()) -> Log {
-        Log(settings, clock: self) { line in self.state.withLock { $0.lines.append(line) } }
+        Log(settings, clock: clock) { line in self.said.withLock { $0.append(line) } }
     }
 }
 
@@ -100,7 +98,7 @@ struct LogTests {
         for _ in 0..<5 { log.warning("relay lost", [("connection", "home")]) }
         log.warning("relay lost", [("connection", "work")])
         #expect(desk.lines.count == 2)
-        desk.pass(.seconds(31))
+        desk.clock.pass(.seconds(31))
         log.flush()
         #expect(desk.lines.count == 3)
         #expect(desk.lines.last?.hasSuffix("… repeated 4 times: relay lost connection=home") == true)

@@ -2,6 +2,7 @@ import AgentKit
 import BridgeCore
 import BridgeModel
 import BridgeService
+import BridgeTesting
 import Files
 import FoundationEssentials
 import Glibc
@@ -10,17 +11,9 @@ import Locking
 import OpenClaw
 import Testing
 
-private final class Watch: Clock {
-    private let milliseconds = Locked<Int64>(1_000_000)
-
-    var now: Instant { Instant(nanoseconds: wallMilliseconds * 1_000_000) }
-    var wallMilliseconds: Int64 { milliseconds.withLock { $0 } }
-    func pass(_ seconds: Int64) { milliseconds.withLock { $0 += seconds * 1_000 } }
-}
-
 @Suite("The status")
 struct StatusTests {
-    private let clock = Watch()
+    private let clock = HandClock(now: Instant(nanoseconds: 1_000_000_000_000), wallMilliseconds: 1_000_000)
     private let name = ConnectionName("default")
 
     private func board() -> StatusBoard {
@@ -51,7 +44,7 @@ struct StatusTests {
         #expect(health(now(board)) == [.relay])
         board.tell(.relayConnected(name, installation: "inst_1", isReconnect: false))
         board.tell(.agentConnected(name, version: "2026.5.1", scopes: ["operator.read"], isReconnect: false))
-        clock.pass(300)
+        clock.pass(.seconds(300))
         board.tell(.turnBegan(name, TurnID("t"), SessionID("s")))
         let status = now(board)
         #expect(status.ready)
@@ -67,12 +60,12 @@ struct StatusTests {
         let board = board()
         board.tell(.relayConnected(name, installation: nil, isReconnect: false))
         board.tell(.agentConnected(name, version: "1", scopes: nil, isReconnect: false))
-        clock.pass(10)
+        clock.pass(.seconds(10))
         board.tell(.relayLost(name, reason: "it fell silent", retryIn: .seconds(4), remedy: nil))
-        clock.pass(4)
+        clock.pass(.seconds(4))
         board.tell(
             .relayLost(name, reason: "no route", retryIn: .seconds(8), remedy: LinkRemedy("check the network")))
-        clock.pass(2)
+        clock.pass(.seconds(2))
         #expect(health(now(board)) == [.relay])
         #expect(
             text(now(board)).contains(
@@ -135,7 +128,7 @@ struct StatusTests {
         #expect(health(status, isLocked: false) == [.notRunning])
         #expect(health(nil) == [.stale])
         #expect(health(status, isWritable: false) == [.journal])
-        clock.pass(15)
+        clock.pass(.seconds(15))
         #expect(health(status) == [.stale])
         #expect(text(status, isRunning: false).contains("was heard 15 s ago"))
     }

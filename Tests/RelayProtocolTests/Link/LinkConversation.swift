@@ -1,11 +1,7 @@
 import BridgeModel
+import BridgeTesting
 import RelayProtocol
 import Testing
-
-/// Always the middle of the range, so that a back-off has no jitter.
-struct NoJitter: RandomNumberGenerator {
-    mutating func next() -> UInt64 { 1 << 63 }
-}
 
 /// One link and the runner's side of it: a line an event, and what was ordered since.
 final class LinkConversation {
