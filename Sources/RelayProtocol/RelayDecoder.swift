@@ -27,7 +27,7 @@ package enum RelayDecoder {
     }
 
     private static func answer(to response: HTTPResponse, expecting expected: Expected, wall: Int64) -> RelayAnswer {
-        guard let envelope = Envelope(response.body, readsDevice: expected == .device) else {
+        guard let envelope = ReplyEnvelope(response.body, readsDevice: expected == .device) else {
             #if PLANTED_FAULTS
                 if PlantedFault.pageBelieved.isPlanted, (400..<500).contains(response.status) {
                     return RelayAnswer(.refused(RelayRefusal(status: response.status, code: .other(""))))
@@ -64,7 +64,7 @@ package enum RelayDecoder {
         return RelayAnswer(.unknown(reason: answer.description), foreign: answer)
     }
 
-    private static func delivered(_ envelope: Envelope, expecting expected: Expected) -> RelayAnswer.Outcome {
+    private static func delivered(_ envelope: ReplyEnvelope, expecting expected: Expected) -> RelayAnswer.Outcome {
         var receipt = RelayReceipt(
             message: envelope.message.map { MessageID($0) }, session: envelope.session.map { SessionID($0) },
             repeated: envelope.isRepeat)

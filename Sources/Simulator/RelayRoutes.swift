@@ -163,7 +163,7 @@ extension RelaySimulator {
         return names.message.flatMap { state.lane(ofMessage: $0) }
     }
 
-    private func takesTime(_ delivery: Delivery) -> Bool {
+    private func takesTime(_ delivery: ReplyFate) -> Bool {
         switch delivery {
         case .connectionReset: false
         case .delayed: true

@@ -26,7 +26,7 @@ func say(_ line: String) {
     }
 }
 
-struct Tally {
+struct SeedTally {
     var calls = 0
     var failed = 0
     /// Of all worlds: another run of the same seeds has the same.
@@ -34,7 +34,7 @@ struct Tally {
 }
 
 /// The decisions alone and the whole world, one after the other.
-func run(_ seed: UInt64, _ tally: inout Tally) {
+func run(_ seed: UInt64, _ tally: inout SeedTally) {
     say("seed \(seed)")
     let core = Simulation.run(.random(seed: seed))
     let plan = WorldPlan.random(seed: seed)
@@ -48,8 +48,8 @@ func run(_ seed: UInt64, _ tally: inout Tally) {
     for violation in violations.prefix(6) { say("  \(violation)") }
 }
 
-func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> Tally {
-    var tally = Tally()
+func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> SeedTally {
+    var tally = SeedTally()
     for number in 0..<count { run(first + number * stride, &tally) }
     say("tally \(count) \(tally.calls) \(tally.failed) \(String(tally.fingerprint, radix: 16))")
     return tally

@@ -86,7 +86,7 @@ import WireTesting
     }
 
     @Test func aServerThatOutlivesTheBridgeIsFoundAndEndedByItsName() throws {
-        let folder = try Folder()
+        let folder = try KidFolder()
         let log = folder.path + "/server.log"
         let kid = Kid(
             ChildPlan(

@@ -16,7 +16,7 @@ import WireTesting
     }
 
     @Test func whatCannotRunIsSaidAtOnce() throws {
-        let folder = try Folder()
+        let folder = try KidFolder()
         let plain = folder.file("plain", "#!/bin/sh\n", mode: 0o600)
         let lost = folder.file("lost", "#!/no/such/interpreter\n", mode: 0o700)
         let binary = folder.file("binary", "\u{7F}nonsense", mode: 0o700)
@@ -33,7 +33,7 @@ import WireTesting
 
     /// Not even where `PATH` says so: in a workspace it would run what lies there.
     @Test func aNameIsNotLookedForInTheFolder() throws {
-        let folder = try Folder()
+        let folder = try KidFolder()
         _ = folder.file("tool-of-the-workspace", "#!/bin/sh\n", mode: 0o700)
         let kid = Kid(
             ChildPlan(

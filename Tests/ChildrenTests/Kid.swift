@@ -73,7 +73,7 @@ func isGone(_ name: ProcessName) -> Bool {
 }
 
 /// A folder that is removed with its last owner.
-final class Folder {
+final class KidFolder {
     let path: String
     init() throws {
         var template = Array(

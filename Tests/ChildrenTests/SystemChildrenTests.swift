@@ -83,7 +83,7 @@ import WireTesting
 
     @Test func environmentAndFolderAreAsGiven() throws {
         setenv("SOPHON_CHILD_TEST", "secret", 1)
-        let folder = try Folder()
+        let folder = try KidFolder()
         let plan = ChildPlan(
             arguments: ["sh", "-c", "echo \"$PWD ${SOPHON_CHILD_TEST-none} $ADDED\""],
             environment: ChildEnvironment(adding: ["ADDED": "a b"]), folder: folder.path,

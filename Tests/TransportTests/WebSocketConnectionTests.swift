@@ -13,7 +13,7 @@ import WireTesting
     private func url(_ path: String, secure: Bool = false) -> String { (secure ? peer.secure : peer.plain) + path }
 
     @Test(arguments: [false, true]) func whatIsEchoedIsTheSame(secure: Bool) throws {
-        let line = Line(peer.request(url("/echo", secure: secure)))
+        let line = PeerLine(peer.request(url("/echo", secure: secure)))
         let texts = ["", "hello", "Grüße", String(repeating: "x", count: 125), String(repeating: "y", count: 70_000)]
         for text in texts { line.link.send(text: Array(text.utf8)) }
         line.link.send(binary: [0, 255, 1])
@@ -27,7 +27,7 @@ import WireTesting
     }
 
     @Test(arguments: [false, true]) func thirtyMegabytesGoBothWays(secure: Bool) throws {
-        let line = Line(peer.request(url("/echo", secure: secure)))
+        let line = PeerLine(peer.request(url("/echo", secure: secure)))
         let large = [UInt8](repeating: 122, count: 30_000_000)
         line.link.send(text: large)
         line.link.send(text: [97])
@@ -38,18 +38,18 @@ import WireTesting
     }
 
     @Test(arguments: [(100, 3), (1, 20_000)]) func fragmentsArePutTogether(size: Int, count: Int) throws {
-        let line = Line(peer.request(url("/fragments?size=\(size)&count=\(count)")))
+        let line = PeerLine(peer.request(url("/fragments?size=\(size)&count=\(count)")))
         #expect(try line.next() == .text(String(repeating: "ü", count: size * count)))
     }
 
     @Test func pingsOfTheServerAreAnsweredAndTold() throws {
-        let line = Line(peer.request(url("/ping")))
+        let line = PeerLine(peer.request(url("/ping")))
         #expect(try line.next() == .ping)
         #expect(try line.next() == .text("there you are"))
     }
 
     @Test func ourPingIsAnswered() throws {
-        let line = Line(peer.request(url("/echo")))
+        let line = PeerLine(peer.request(url("/echo")))
         line.link.ping()
         #expect(try line.next() == .pong([]))
     }
@@ -57,14 +57,14 @@ import WireTesting
     @Test(arguments: [(1000, ""), (1001, "going"), (1012, "restart"), (4401, "bad token ü")])
     func theServersCloseIsToldAndAnswered(code: Int, reason: String) throws {
         let query = reason.split(separator: " ").joined(separator: "+").replacingUmlaut
-        let line = Line(peer.request(url("/close?code=\(code)&reason=\(query)")))
+        let line = PeerLine(peer.request(url("/close?code=\(code)&reason=\(query)")))
         #expect(try line.next() == .text("last words"))
         #expect(try line.next() == .closed(code: code, reason: reason, byPeer: true))
         #expect(try peer.peer.line() == "closed \(code) \(reason)")
     }
 
     @Test func aRefusedUpgradeTellsStatusHeadersAndBody() throws {
-        let line = Line(peer.request(url("/refuse")))
+        let line = PeerLine(peer.request(url("/refuse")))
         guard case .refused(let status, let headers, let body) = try line.events.next() else {
             Issue.record("not refused")
             return
@@ -77,19 +77,19 @@ import WireTesting
     @Test func headersArriveAtTheServer() throws {
         var request = peer.request(url("/headers?name=Authorization"))
         request.headers = [HTTPHeader("Authorization", "Bearer secret"), HTTPHeader("X-Other", "1")]
-        #expect(try Line(request).next() == .text("Bearer secret"))
+        #expect(try PeerLine(request).next() == .text("Bearer secret"))
     }
 
     @Test func aPrivateAuthorityMustBeNamed() throws {
         var request = peer.request(url("/echo", secure: true))
         request.authorityFile = nil
-        #expect(try Line(request).failure() == .tlsFailed)
+        #expect(try PeerLine(request).failure() == .tlsFailed)
         request.authorityFile = "/nonexistent.pem"
-        #expect(try Line(request).failure() == .tlsFailed)
+        #expect(try PeerLine(request).failure() == .tlsFailed)
     }
 
     @Test func aConnectionThatBreaksIsLost() throws {
-        let line = Line(peer.request(url("/abort")))
+        let line = PeerLine(peer.request(url("/abort")))
         let event = try line.next()
         if event == .text("last words") {
             #expect(try line.failure() == .connectionLost)
@@ -103,7 +103,7 @@ import WireTesting
     @Test(arguments: [false, true]) func whatThePeerDoesNotReadIsBounded(secure: Bool) throws {
         var request = peer.request(url("/stalled", secure: secure))
         request.sendLimit = 20_000_000
-        let line = Line(request)
+        let line = PeerLine(request)
         for _ in 0..<100 { line.link.send(text: [UInt8](repeating: 97, count: 1_000_000)) }
         #expect(try line.failure() == .tooMuchWaiting)
         line.link.send(text: [97])
@@ -112,14 +112,14 @@ import WireTesting
 
     /// The writes block again and again, which TLS survives only if what is retried has not moved.
     @Test(arguments: [false, true]) func manyMessagesAgainstASlowReaderArriveWhole(secure: Bool) throws {
-        let line = Line(peer.request(url("/count", secure: secure)))
+        let line = PeerLine(peer.request(url("/count", secure: secure)))
         let sizes = (0..<40).map { 1_000_000 + $0 * 7 }
         for size in sizes { line.link.send(text: [UInt8](repeating: 97, count: size)) }
         for size in sizes { #expect(try peer.peer.line() == "length \(size)") }
     }
 
     @Test func closingSendsWhatWaitsFirst() throws {
-        let line = Line(peer.request(url("/count")))
+        let line = PeerLine(peer.request(url("/count")))
         line.link.send(text: [UInt8](repeating: 97, count: 5_000_000))
         line.link.close(code: 1000, reason: "")
         line.link.send(text: [97])
@@ -136,7 +136,7 @@ import WireTesting
         let isFirst = Locked(true)
         let link = Locked<(any WebSocketLink)?>(nil)
         let isReady = Signal()
-        let line = Line(peer.request(url("/flood?count=\(count)", secure: secure))) { event in
+        let line = PeerLine(peer.request(url("/flood?count=\(count)", secure: secure))) { event in
             guard case .text = event,
                 isFirst.withLock({ first in
                     defer { first = false }; return first
@@ -151,7 +151,7 @@ import WireTesting
         #expect(paused.wait())
         #expect(try line.next() == .text("0" + tail))
         // A whole round of the connection's thread: orders are carried out, and still no event.
-        let other = Line(peer.request(url("/echo")))
+        let other = PeerLine(peer.request(url("/echo")))
         other.link.send(text: [97])
         #expect(try other.next() == .text("a"))
         #expect(line.events.isEmpty)
@@ -164,7 +164,7 @@ import WireTesting
 
     @Test(arguments: ["/abort", "/close?code=4001&reason=x"])
     func anEndDuringAPauseIsToldOnResuming(path: String) throws {
-        let line = Line.paused(peer.request(url(path)))
+        let line = PeerLine.paused(peer.request(url(path)))
         guard case .opened = try line.events.next() else { Issue.record("not opened"); return }
         // The server closes only after the client's answer, which the pause delays; an abort is complete by now.
         if path == "/abort" { #expect(try peer.peer.line() == "closed 1006 ") }
@@ -179,20 +179,20 @@ import WireTesting
     }
 
     @Test func aCutReachesAConnectionThatIsPaused() throws {
-        let line = Line.paused(peer.request(url("/echo")))
+        let line = PeerLine.paused(peer.request(url("/echo")))
         guard case .opened = try line.events.next() else { Issue.record("not opened"); return }
         line.link.cut()
         #expect(try line.next() == .closed(code: nil, reason: "", byPeer: false))
     }
 
     @Test func aCloseDuringAPauseIsAnsweredAllTheSame() throws {
-        let line = Line.paused(peer.request(url("/echo")))
+        let line = PeerLine.paused(peer.request(url("/echo")))
         line.link.close(code: 1000, reason: "")
         #expect(try line.next() == .closed(code: 1000, reason: "", byPeer: false))
     }
 
     @Test func aCutEndsAtOnceWithoutAClosingFrame() throws {
-        let line = Line(peer.request(url("/echo")))
+        let line = PeerLine(peer.request(url("/echo")))
         line.link.send(text: [97])
         #expect(try line.next() == .text("a"))
         line.link.cut()
@@ -215,7 +215,7 @@ import WireTesting
     }
 
     @Test func manyConnectionsLiveSideBySide() throws {
-        let lines = (0..<50).map { _ in Line(peer.request(url("/echo"))) }
+        let lines = (0..<50).map { _ in PeerLine(peer.request(url("/echo"))) }
         for (number, line) in lines.enumerated() { line.link.send(text: Array("\(number)".utf8)) }
         for (number, line) in lines.enumerated() { #expect(try line.next() == .text("\(number)")) }
     }

@@ -15,39 +15,39 @@ import WireTesting
     @Test func aServerThatDoesNotAnswerTimesOut() throws {
         var request = request("/silent")
         request.handshakeTimeout = .milliseconds(50)
-        #expect(try Line(request).failure() == .timedOut)
+        #expect(try PeerLine(request).failure() == .timedOut)
         #expect(try peer.peer.line() == "gone")
     }
 
     @Test func aCutReachesAConnectionInItsHandshake() throws {
-        let line = Line(request("/silent"))
+        let line = PeerLine(request("/silent"))
         line.link.cut()
         #expect(try line.events.next() == .closed(code: nil, reason: "", byPeer: false))
     }
 
     @Test func framesThatComeWithTheAnswerAreNotLost() throws {
-        let line = Line(request("/early"))
+        let line = PeerLine(request("/early"))
         #expect(try line.next() == .text("one"))
         #expect(try line.next() == .text("two"))
     }
 
     @Test func anAnswerMayComeByteByByteAfterAnInterimOne() throws {
-        let line = Line(request("/trickle"))
+        let line = PeerLine(request("/trickle"))
         guard case .opened(let headers) = try line.events.next() else { Issue.record("not opened"); return }
         #expect(headers.contains { $0.name == "Upgrade" })
         #expect(try line.next() == .text("one"))
     }
 
     @Test(arguments: ["/wrong-accept", "/not-http"]) func aWrongYesIsABadHandshake(path: String) throws {
-        #expect(try Line(request(path)).failure() == .badHandshake)
+        #expect(try PeerLine(request(path)).failure() == .badHandshake)
     }
 
     @Test func aServerThatHangsUpBeforeItAnswersIsLost() throws {
-        #expect(try Line(request("/hang-up")).failure() == .connectionLost)
+        #expect(try PeerLine(request("/hang-up")).failure() == .connectionLost)
     }
 
     @Test func aChunkedRefusalIsPutTogether() throws {
-        let line = Line(request("/chunked"))
+        let line = PeerLine(request("/chunked"))
         let event = try line.next()
         guard case .refused(403, _, let body) = event else {
             Issue.record("\(event)")
@@ -60,7 +60,7 @@ import WireTesting
         var request = request("/endless")
         // Long enough for the head to be there in time on a busy machine: the body never ends.
         request.handshakeTimeout = .seconds(3)
-        let line = Line(request)
+        let line = PeerLine(request)
         let event = try line.next()
         guard case .refused(503, _, let body) = event else {
             Issue.record("\(event)")
@@ -70,7 +70,7 @@ import WireTesting
     }
 
     @Test func anEndWithoutAClosingFrameIsALoss() throws {
-        let line = Line(request("/end"))
+        let line = PeerLine(request("/end"))
         #expect(try line.next() == .text("one"))
         #expect(try line.failure() == .connectionLost)
     }
@@ -82,14 +82,14 @@ import WireTesting
     func aPeerThatBreaksTheProtocolIsToldTheCode(
         path: String, failure: WebSocketFailure.Code, code: Int
     ) throws {
-        #expect(try Line(request(path)).failure() == failure)
+        #expect(try PeerLine(request(path)).failure() == failure)
         #expect(try peer.peer.line() == "code \(code)")
     }
 
     @Test func aCloseThatNobodyAnswersEndsInItsTime() throws {
         var request = request("/deaf")
         request.closeTimeout = .milliseconds(50)
-        let line = Line(request)
+        let line = PeerLine(request)
         guard case .opened = try line.events.next() else { Issue.record("not opened"); return }
         line.link.close(code: 1000, reason: "")
         #expect(try line.next() == .closed(code: nil, reason: "", byPeer: false))
@@ -97,7 +97,7 @@ import WireTesting
     }
 
     @Test func aCloseBeforeTheOpeningIsSentWhenItIsOpen() throws {
-        let line = Line(peer.request(peer.plain + "/echo"))
+        let line = PeerLine(peer.request(peer.plain + "/echo"))
         line.link.close(code: 1001, reason: "bye")
         #expect(try line.next() == .closed(code: 1001, reason: "bye", byPeer: false))
     }
@@ -117,19 +117,19 @@ import WireTesting
             }
         }
         let port = UInt16(bigEndian: address.sin_port)
-        #expect(try Line(WebSocketRequest(url: "ws://127.0.0.1:\(port)")).failure() == .connectionRefused)
+        #expect(try PeerLine(WebSocketRequest(url: "ws://127.0.0.1:\(port)")).failure() == .connectionRefused)
     }
 
     @Test(arguments: [
         "http://h/", "ws://", "ws://user:pass@h/", "ws://h/a b", "ws://h/\r\nX: y", "wss:///path", "ws://h:port/",
     ])
     func anAddressThatCannotBeUsedIsRefused(url: String) throws {
-        let line = Line(WebSocketRequest(url: url))
+        let line = PeerLine(WebSocketRequest(url: url))
         #expect(try line.failure() == .badURL)
         #expect(line.events.isEmpty)
     }
 
     @Test func anUnknownNameIsNotFound() throws {
-        #expect(try Line(WebSocketRequest(url: "ws://name.invalid/")).failure() == .nameNotFound)
+        #expect(try PeerLine(WebSocketRequest(url: "ws://name.invalid/")).failure() == .nameNotFound)
     }
 }

@@ -42,7 +42,7 @@ func bytes(ofHexadecimal text: String) -> [UInt8] {
 }
 
 /// A connection and its events.
-final class Line: Sendable {
+final class PeerLine: Sendable {
     let events = Queue<WebSocketEvent>()
     let link: any WebSocketLink
 
@@ -58,10 +58,10 @@ final class Line: Sendable {
     }
 
     /// Paused from the moment on at which it opens: the server's first frames are not delivered, however late this thread is.
-    static func paused(_ request: WebSocketRequest) -> Line {
+    static func paused(_ request: WebSocketRequest) -> PeerLine {
         let link = Locked<(any WebSocketLink)?>(nil)
         let isThere = Signal()
-        let line = Line(request) { event in
+        let line = PeerLine(request) { event in
             guard case .opened = event else { return }
             _ = isThere.wait()
             link.withLock { link in

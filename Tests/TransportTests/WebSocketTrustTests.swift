@@ -11,7 +11,7 @@ import WireTesting
     init() throws { peer = try WebSocketPeer() }
 
     @Test func aPinnedCertificateNeedsNoAuthority() throws {
-        let line = Line(WebSocketRequest(url: peer.secure + "/echo", leafPin: peer.leafPin))
+        let line = PeerLine(WebSocketRequest(url: peer.secure + "/echo", leafPin: peer.leafPin))
         line.link.send(text: [97])
         #expect(try line.next() == .text("a"))
     }
@@ -19,7 +19,7 @@ import WireTesting
     @Test func toAnotherCertificateNothingIsSent() throws {
         var other = peer.leafPin
         other[0] ^= 1
-        let line = Line(
+        let line = PeerLine(
             WebSocketRequest(
                 url: peer.secure + "/echo", authorityFile: peer.authorityFile, leafPin: other))
         guard case .failed(let failure) = try line.events.next() else {
@@ -32,7 +32,7 @@ import WireTesting
         }
         #expect(failure.message.contains(digits.joined()))
         // The first that the server hears of.
-        let good = Line(
+        let good = PeerLine(
             WebSocketRequest(url: peer.secure + "/close?code=4001&reason=x", leafPin: peer.leafPin))
         #expect(try good.next() == .text("last words"))
         #expect(try peer.peer.line() == "closed 4001 x")
@@ -40,24 +40,24 @@ import WireTesting
 
     @Test func aPinThatCannotBeHeldToIsAFailure() throws {
         #expect(
-            try Line(WebSocketRequest(url: peer.plain + "/echo", leafPin: peer.leafPin)).failure()
+            try PeerLine(WebSocketRequest(url: peer.plain + "/echo", leafPin: peer.leafPin)).failure()
                 == .badURL)
         #expect(
-            try Line(WebSocketRequest(url: peer.secure + "/echo", leafPin: [1, 2])).failure()
+            try PeerLine(WebSocketRequest(url: peer.secure + "/echo", leafPin: [1, 2])).failure()
                 == .tlsFailed)
         #expect(
-            try Line(WebSocketRequest(url: peer.secure + "/echo", leafPin: [])).failure() == .tlsFailed)
+            try PeerLine(WebSocketRequest(url: peer.secure + "/echo", leafPin: [])).failure() == .tlsFailed)
     }
 
     @Test func aUnixSocketTakesThePlaceOfHostAndPort() throws {
-        let line = Line(
+        let line = PeerLine(
             WebSocketRequest(url: "ws://localhost/headers?name=Host", unixPath: peer.unixPath))
         #expect(try line.next() == .text("localhost"))
     }
 
     @Test func aSocketThatCannotBeUsedIsAFailure() throws {
         func failure(_ path: String) throws -> WebSocketFailure.Code? {
-            try Line(WebSocketRequest(url: "ws://localhost/echo", unixPath: path)).failure()
+            try PeerLine(WebSocketRequest(url: "ws://localhost/echo", unixPath: path)).failure()
         }
         #expect(try failure("/" + String(repeating: "x", count: 100)) == .badURL)
         #expect(try failure("relative") == .badURL)
@@ -68,7 +68,7 @@ import WireTesting
     @Test(.enabled(if: geteuid() == 0, "only root can give a socket away"))
     func aSocketOfAnotherUserIsNotDialled() throws {
         #expect(chown(peer.unixPath, 65_534, gid_t.max) == 0)
-        let line = Line(WebSocketRequest(url: "ws://localhost/echo", unixPath: peer.unixPath))
+        let line = PeerLine(WebSocketRequest(url: "ws://localhost/echo", unixPath: peer.unixPath))
         guard case .failed(let failure) = try line.events.next() else {
             Issue.record("opened")
             return

@@ -2,7 +2,7 @@ import Testing
 import WebSocketCodec
 
 /// A session and what a test says to it.
-private final class Conversation {
+private final class SessionTalk {
     var session: WebSocketSession
 
     init(_ role: WebSocketRole = .server, limit: Int = 1_000_000) {
@@ -32,7 +32,7 @@ private final class Conversation {
     private static let normal: [UInt8] = [3, 232]
 
     @Test func messagesGoBothWays() {
-        let talk = Conversation()
+        let talk = SessionTalk()
         #expect(talk.hears(Self.toServer(1, [97])) == [.text("a")])
         #expect(talk.says() == [])
         talk.session.send(OutgoingMessage(.text, [98]))
@@ -42,20 +42,20 @@ private final class Conversation {
     }
 
     @Test func aPingIsAnsweredAheadOfWhatWaits() {
-        let talk = Conversation()
+        let talk = SessionTalk()
         talk.session.send(OutgoingMessage(.text, [98]))
         #expect(talk.hears(Self.toServer(9, [7])) == [.ping([7])])
         #expect(talk.says() == Raw.frame(10, [7]) + Raw.frame(1, [98]))
     }
 
     @Test func ofManyPingsTheLastIsAnswered() {
-        let talk = Conversation()
+        let talk = SessionTalk()
         _ = talk.hears(Self.toServer(9, [1]) + Self.toServer(9, [2]))
         #expect(talk.says() == Raw.frame(10, [2]))
     }
 
     @Test func aCloseOfThePeerIsAnsweredWithItsCodeAndWhatWaitsIsDropped() {
-        let talk = Conversation()
+        let talk = SessionTalk()
         talk.session.send(OutgoingMessage(.text, [98]))
         #expect(talk.hears(Self.toServer(8, [0x0F, 0xA1, 120]) + Self.toServer(1, [97])) == [])
         #expect(talk.ending == .closed(code: 4001, reason: "x", byPeer: true))
@@ -66,14 +66,14 @@ private final class Conversation {
     }
 
     @Test func aCloseWithoutCodeIsAnsweredWithoutCode() {
-        let talk = Conversation()
+        let talk = SessionTalk()
         _ = talk.hears(Self.toServer(8))
         #expect(talk.ending == .closed(code: nil, reason: "", byPeer: true))
         #expect(talk.says() == Raw.frame(8))
     }
 
     @Test func ourCloseFollowsWhatWaitsAndMessagesAfterItAreDropped() {
-        let talk = Conversation()
+        let talk = SessionTalk()
         talk.session.send(OutgoingMessage(.text, [98]))
         talk.session.close(code: 1000, reason: "")
         talk.session.send(OutgoingMessage(.text, [99]))
@@ -87,7 +87,7 @@ private final class Conversation {
     }
 
     @Test func closesThatCrossSendOneFrameEach() {
-        let talk = Conversation()
+        let talk = SessionTalk()
         talk.session.close(code: 1000, reason: "ours")
         _ = talk.hears(Self.toServer(8, [0x0F, 0xA1]))
         #expect(talk.ending == .closed(code: 4001, reason: "", byPeer: false))
@@ -96,7 +96,7 @@ private final class Conversation {
     }
 
     @Test func aFaultIsAnsweredWithItsCodeOnce() {
-        let talk = Conversation(limit: 10)
+        let talk = SessionTalk(limit: 10)
         _ = talk.hears(Self.toServer(1, [UInt8](repeating: 97, count: 11)))
         guard case .fault(let fault) = talk.ending else { Issue.record("no fault"); return }
         #expect(fault.code == .messageTooLarge)
@@ -108,7 +108,7 @@ private final class Conversation {
     }
 
     @Test func aFaultAfterOurCloseHasLeftSendsNoSecondClose() {
-        let talk = Conversation()
+        let talk = SessionTalk()
         talk.session.close(code: 1000, reason: "")
         _ = talk.says()
         _ = talk.hears(Raw.text("not masked"))
@@ -117,7 +117,7 @@ private final class Conversation {
     }
 
     @Test func aLongReasonIsCutBetweenCharacters() {
-        let talk = Conversation()
+        let talk = SessionTalk()
         talk.session.close(code: 1000, reason: String(repeating: "ü", count: 100))
         let frame = talk.says()
         #expect(frame.count == 2 + 2 + 122)
@@ -125,7 +125,7 @@ private final class Conversation {
     }
 
     @Test func smallMessagesAreJoinedAndLargeOnesNotHeldBack() {
-        let talk = Conversation()
+        let talk = SessionTalk()
         for _ in 0..<10 { talk.session.send(OutgoingMessage(.text, [UInt8](repeating: 97, count: 20_000))) }
         let first = talk.session.nextBatch()
         #expect(first?.cost == 4 * 20_014)
@@ -136,7 +136,7 @@ private final class Conversation {
     }
 
     @Test func aClientMasksWhatItSendsAndReadsWhatIsNot() {
-        let talk = Conversation(.client)
+        let talk = SessionTalk(.client)
         talk.session.send(OutgoingMessage(.text, [98]))
         #expect(talk.says() == Raw.frame(1, [98], mask: Self.mask))
         #expect(talk.hears(Raw.text("a")) == [.text("a")])

@@ -52,7 +52,7 @@ package struct OutputQueue: Sendable {
     }
 
     private let limits: Limits
-    private var lanes = [Lane](repeating: Lane(), count: Rank.allCases.count)
+    private var lanes = [RankQueue](repeating: RankQueue(), count: Rank.allCases.count)
     private var lastNumber: UInt64 = 0
     package private(set) var byteCount = 0
     package private(set) var count = 0
@@ -128,7 +128,7 @@ private struct Numbered: Sendable {
 }
 
 /// The entries of one rank, oldest first.
-private struct Lane: Sendable {
+private struct RankQueue: Sendable {
     private var items: [Numbered] = []
     /// Where the first one is: taking each off the front of the array would move all others every time.
     private var start = 0

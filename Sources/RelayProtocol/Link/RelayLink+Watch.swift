@@ -79,7 +79,7 @@ extension RelayLink {
     /// Only the relay's own word is final: 401 and 403 in its envelope, whatever the code, and the codes that mean the same
     /// (relay.md#reconnect, relay.md#codes).
     mutating func upgradeRefused(_ status: Int, _ body: [UInt8], at now: Instant) {
-        guard let envelope = Envelope(body), let code = envelope.code else {
+        guard let envelope = ReplyEnvelope(body), let code = envelope.code else {
             return upgradeAnsweredBetween(ForeignAnswer(status: status, body: body), at: now)
         }
         let words = envelope.words.map { ": \($0.prefix(400))" } ?? ""

@@ -261,7 +261,7 @@ private struct Trouble {
             isFinal = failure.code == .badURL
         case .success(let response):
             // Without the relay's envelope something else answered, which may mend itself.
-            guard let envelope = Envelope(response.body) else {
+            guard let envelope = ReplyEnvelope(response.body) else {
                 let foreign = ForeignAnswer(
                     status: response.status, body: response.body, server: response.header("Server"))
                 words = foreign.description

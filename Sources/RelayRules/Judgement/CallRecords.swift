@@ -8,14 +8,14 @@ struct CallRecords: Sendable {
     private(set) var warnings: [Warning] = []
     private(set) var lastWarning: UInt64 = 0
     private(set) var tally = Tally()
-    private(set) var log: CallLog
+    private(set) var log: RecentCalls
     /// Of the call that is being judged.
     private var subject = CallSubject()
     private let breachLimit: Int
 
     init(breachLimit: Int, callLimit: Int) {
         self.breachLimit = breachLimit
-        log = CallLog(limit: callLimit)
+        log = RecentCalls(limit: callLimit)
     }
 
     mutating func note(_ breach: Breach) {

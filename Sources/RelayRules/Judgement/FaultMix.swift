@@ -8,7 +8,7 @@ package struct FaultMix: Sendable {
     package let rate: Double
     package let kinds: [FaultKind]
 
-    private var generators: [FaultKind.Target: SeededGenerator] = [:]
+    private var generators: [FaultKind.Target: SplitMix] = [:]
 
     /// `rate` is from 0 to 1. No kinds: those that a good bridge bears.
     package init(seed: UInt64, rate: Double, kinds: [FaultKind] = []) {
@@ -16,7 +16,7 @@ package struct FaultMix: Sendable {
         self.rate = rate
         self.kinds = kinds.isEmpty ? FaultKind.all.filter(\.isBearable) : kinds
         for (number, target) in FaultKind.Target.allCases.enumerated() {
-            generators[target] = SeededGenerator(seed: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
+            generators[target] = SplitMix(seed: seed &+ UInt64(number) &* SplitMix.step)
         }
     }
 
@@ -44,21 +44,6 @@ package struct FaultMix: Sendable {
         parameters.milliseconds = 300
         parameters.retryAfterMilliseconds = 200
         return parameters
-    }
-}
-
-/// SplitMix64.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

@@ -16,7 +16,7 @@ package struct BridgeCall: Hashable, Sendable {
 }
 
 /// The last calls, up to a number; a limit of 0 keeps none and costs nothing.
-struct CallLog: Sendable {
+struct RecentCalls: Sendable {
     private(set) var lastNumber: UInt64 = 0
     private var calls: [BridgeCall] = []
     let limit: Int

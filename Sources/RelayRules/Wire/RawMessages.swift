@@ -39,12 +39,12 @@ package struct RawResponse: Hashable, Sendable {
 /// The answer, and how it is to travel.
 package struct Exchange: Hashable, Sendable {
     package var response: RawResponse
-    package var delivery: Delivery
+    package var delivery: ReplyFate
     /// The kind of the fault that struck it.
     package var fault: String?
     package private(set) var warnings: [WarningCode] = []
 
-    package init(response: RawResponse, delivery: Delivery, fault: String? = nil) {
+    package init(response: RawResponse, delivery: ReplyFate, fault: String? = nil) {
         self.response = response
         self.delivery = delivery
         self.fault = fault
@@ -57,7 +57,7 @@ package struct Exchange: Hashable, Sendable {
     }
 }
 
-package enum Delivery: Hashable, Sendable {
+package enum ReplyFate: Hashable, Sendable {
     case normal
     case delayed(milliseconds: Int)
     /// The write took effect; the connection is reset before the answer leaves.

@@ -6,7 +6,7 @@ import Locking
 ///
 /// Only an answer in it is the relay's word: `ok` is a boolean and, where it is false, `error.code` is text. A proxy can have any
 /// status and may answer in JSON, so nothing less tells the two apart.
-struct Envelope {
+struct ReplyEnvelope {
     enum Word: Hashable {
         case taken
         case refused(code: String)
@@ -28,9 +28,9 @@ struct Envelope {
         guard !body.isEmpty else { return nil }
         let parser = Self.parsers.take()
         defer { Self.parsers.giveBack(parser) }
-        let read = body.withUnsafeBytes { bytes -> Envelope? in
+        let read = body.withUnsafeBytes { bytes -> ReplyEnvelope? in
             guard let root = parser.parse(bytes, capacity: bytes.count), root.isObject else { return nil }
-            return Envelope(root, readsDevice)
+            return ReplyEnvelope(root, readsDevice)
         }
         guard let read else { return nil }
         self = read
