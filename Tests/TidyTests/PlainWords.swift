@@ -2,8 +2,8 @@
 ///
 /// A density and not a ban, because each of them is right now and then.
 enum PlainWords {
-    /// Odd phrases in 1,000 lines of comment, in all Swift files together. To go down to 15, never up.
-    static let bound = 20
+    /// Odd phrases in 1,000 lines of comment, in all Swift files together. To go down, never up.
+    static let bound = 12
 
     struct Count: Hashable {
         var comments = 0
