@@ -31,6 +31,9 @@ FILE_BYTES(client_js) = {
 FILE_BYTES(compose_js) = {
 #embed "page/compose.js"
 };
+FILE_BYTES(curve_js) = {
+#embed "page/curve.js"
+};
 FILE_BYTES(developer_js) = {
 #embed "page/developer.js"
 };
@@ -43,11 +46,20 @@ FILE_BYTES(faults_js) = {
 FILE_BYTES(graphs_js) = {
 #embed "page/graphs.js"
 };
+FILE_BYTES(keys_js) = {
+#embed "page/keys.js"
+};
+FILE_BYTES(lock_js) = {
+#embed "page/lock.js"
+};
 FILE_BYTES(main_js) = {
 #embed "page/main.js"
 };
 FILE_BYTES(markdown_js) = {
 #embed "page/markdown.js"
+};
+FILE_BYTES(opened_js) = {
+#embed "page/opened.js"
 };
 FILE_BYTES(phone_js) = {
 #embed "page/phone.js"
@@ -57,6 +69,9 @@ FILE_BYTES(redraw_js) = {
 };
 FILE_BYTES(resume_js) = {
 #embed "page/resume.js"
+};
+FILE_BYTES(sealing_js) = {
+#embed "page/sealing.js"
 };
 FILE_BYTES(state_js) = {
 #embed "page/state.js"
@@ -88,15 +103,20 @@ static const phone_page_file files[] = {
     ENTRY("chats.js", SCRIPT, chats_js),
     ENTRY("client.js", SCRIPT, client_js),
     ENTRY("compose.js", SCRIPT, compose_js),
+    ENTRY("curve.js", SCRIPT, curve_js),
     ENTRY("developer.js", SCRIPT, developer_js),
     ENTRY("dom.js", SCRIPT, dom_js),
     ENTRY("faults.js", SCRIPT, faults_js),
     ENTRY("graphs.js", SCRIPT, graphs_js),
+    ENTRY("keys.js", SCRIPT, keys_js),
+    ENTRY("lock.js", SCRIPT, lock_js),
     ENTRY("main.js", SCRIPT, main_js),
     ENTRY("markdown.js", SCRIPT, markdown_js),
+    ENTRY("opened.js", SCRIPT, opened_js),
     ENTRY("phone.js", SCRIPT, phone_js),
     ENTRY("redraw.js", SCRIPT, redraw_js),
     ENTRY("resume.js", SCRIPT, resume_js),
+    ENTRY("sealing.js", SCRIPT, sealing_js),
     ENTRY("state.js", SCRIPT, state_js),
     ENTRY("storage.js", SCRIPT, storage_js),
     ENTRY("stream.js", SCRIPT, stream_js),

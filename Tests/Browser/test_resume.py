@@ -111,7 +111,7 @@ class Resume(BrowserTest):
                 run = self.begin(program)
             approval = Bridge.ask(program, "Clean up").open()
             approval.approval("a1", command="rm -r tmp")
-            until(lambda: Path(state).exists() and "a1" in Path(state).read_text(), "the state is on the disk")
+            until(lambda: Path(state).exists() and '"id":"a1"' in Path(state).read_text(), "the state is on the disk")
             program.kill()
             self.page.says("#subtitle", "Relay unreachable")
             self.page.picture("relay-away-narrow-light")

@@ -48,12 +48,15 @@ import Testing
         #expect(events("device_added") == [told])
         #expect(try registerPhone() == phone, "the same key is the same device")
         #expect(updates("device_added").count == 1)
+        #expect(desk.asUser("POST", "devices/\(phone)/announce").status == 200)
+        #expect(desk.asUser("POST", "devices/dev_x/announce").status == 404)
+        #expect(updates("device_added") == [told, told] && events("device_added").count == 1)
         #expect(desk.asUser("GET", "devices").text == #"{"ok":true,"result":{"devices":[\#(told)]}}"#)
         let answer = desk.asUser(
             "POST", "devices", #"{"pubkey":"\#(Self.bridgeKey)","device_id":"\#(phone)"}"#
         ).text
         #expect(answer.contains(#""device_id":"\#(phone)","pubkey_changed":true"#))
-        #expect(updates("device_added").count == 2)
+        #expect(updates("device_added").count == 3)
         #expect(desk.relay.phoneDevices.map(\.publicKey) == [Self.bridgeKey])
         #expect(desk.asUser("POST", "devices", #"{"pubkey":"\#(Self.phoneKey)","device_id":"dev_x"}"#).status == 404)
         #expect(desk.asUser("POST", "devices", #"{"pubkey":"12"}"#).status == 400)
@@ -91,6 +94,7 @@ import Testing
         #expect(events("session_key_granted").last == kept)
         #expect(desk.asUser("GET", "devices/dev_x/keys").status == 404)
         #expect(desk.asUser("POST", "devices/\(phone)/keys").status == 405)
+        #expect(desk.asUser("GET", "devices/\(phone)/announce").status == 405)
         #expect(desk.asUser("PUT", "devices").status == 405)
         #expect(desk.asUser("POST", "sessions/ses_x/recipients", both).status == 404)
         #expect(desk.asUser("POST", "sessions/\(session)/recipients", Self.grant("dev_x")).status == 404)

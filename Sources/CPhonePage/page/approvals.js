@@ -2,7 +2,7 @@
 
 import { byId, icon, make, setHidden, setText, unmasked } from "./dom.js";
 import { codeBlock } from "./markdown.js";
-import { pendingApprovals, titleOf } from "./state.js";
+import { isUnreadable, pendingApprovals, titleOf } from "./state.js";
 
 /** Before this time "Allow" cannot be pressed: a tap that was meant for something else does no harm. */
 const COOL_DOWN_MS = { high: 1_500, critical: 2_000 };
@@ -51,7 +51,14 @@ export function approvalSheet(phone) {
   });
 
   function show(state) {
-    if (open && state.approvals.get(open.id)?.decision) close();
+    const asked = open && state.approvals.get(open.id);
+    if (asked?.decision) close();
+    else if (asked && asked !== open) {
+      // Its key has come.
+      open = asked;
+      sheet.replaceChildren(...contents(asked, state));
+      coolDown(asked);
+    }
     if (open || document.querySelector("dialog[open]")) return;
     const next = pendingApprovals(state, state.selected).find((approval) => !putOff.has(approval.id));
     if (!next || !state.selected) return;
@@ -94,7 +101,7 @@ export function approvalSheet(phone) {
   function contents(approval, state) {
     const level = severity(approval);
     const chat = state.chats.get(approval.session);
-    const isSealed = approval.details_ct !== undefined && !approval.title;
+    const isSealed = isUnreadable(approval);
     const problem = make("p", { class: "problem", role: "alert", hidden: true });
     const decide = (decision) => async () => {
       for (const button of sheet.querySelectorAll("button")) button.disabled = true;
@@ -111,15 +118,16 @@ export function approvalSheet(phone) {
     return [
       make("header", { class: "sheet-head" }, make("span", { class: "sheet-mark" }, icon("shield")),
         make("div", {}, make("p", { class: "severity", text: SEVERITY_WORDS[level] }),
-          make("h2", { id: "sheet-title", dir: "auto", text: isSealed ? "The agent asks (sealed)" : unmasked(approval.title ?? "The agent asks") }))),
+          make("h2", { id: "sheet-title", dir: "auto", text: isSealed ? "The agent asks, and it cannot be read here" : unmasked(approval.title ?? "The agent asks") }))),
       approval.command ? codeBlock(unmasked(approval.command), approval.host ? `on ${unmasked(approval.host)}` : "command") : null,
       approval.message && approval.message !== approval.command
         ? make("p", { class: "sheet-message", dir: "auto", text: unmasked(approval.message) }) : null,
       chat ? make("p", { class: "quiet", dir: "auto", text: `In “${titleOf(chat)}”` }) : null,
+      isSealed ? make("p", { class: "sheet-message", text: "What it asks is sealed, and this page has no key that opens it. What is not read is not allowed." }) : null,
       problem, COOL_DOWN_MS[level] ? make("p", { class: "cool-down" }) : null,
       make("div", { class: "actions" },
-        button("Allow", "allow once primary", allow("approve", "Allow")),
-        button("Allow always", "allow always", allow("approve_always", "Allow always")),
+        isSealed ? null : button("Allow", "allow once primary", allow("approve", "Allow")),
+        isSealed ? null : button("Allow always", "allow always", allow("approve_always", "Allow always")),
         button("Deny", "deny", decide("deny"))),
     ].filter(Boolean);
   }

@@ -3,10 +3,14 @@
 import { bridgeLine } from "./chats.js";
 import { arrange, byId, dayText, make, setAttribute, setHidden, setText, timeText } from "./dom.js";
 import { markdown } from "./markdown.js";
-import { openRuns, pendingApprovals, titleOf } from "./state.js";
+import { isUnreadable, lockOf, openRuns, pendingApprovals, titleOf } from "./state.js";
 import { toolsRow } from "./tools.js";
 
 const NEAR_PX = 90;
+const UNREADABLE = {
+  no_key: "Sealed: this page has no key for it yet.",
+  broken: "Sealed, and it cannot be opened: it was changed on its way, or sealed under a key that this page never had.",
+};
 const REASONS = { length: "Cut off: the answer was too long", content_filter: "Stopped by a content filter", stopped: "Stopped" };
 
 export function conversation(phone) {
@@ -64,6 +68,7 @@ function drawHead(state, chat) {
   setAttribute(byId("subtitle"), "data-kind", asks ? "asks" : isBusy && line.kind === "connected" ? "busy" : line.kind);
   setHidden(byId("chat-menu"), !chat);
   setText(byId("archive"), chat?.isArchived ? "Take out of the archive" : "Archive");
+  setHidden(byId("hand-key"), !chat || !state.keys.held.has(chat.id));
 }
 
 function drawEmpty(state, chat) {
@@ -84,6 +89,7 @@ function rowsOf(chat, state, bubbles, phone, isNew) {
   const seen = new Set();
   const told = new Set();
   let lastDay = null;
+  const isSealed = lockOf(state, chat.id) !== "open";
   const row = (key, make, draw) => {
     if (!bubbles.has(key)) bubbles.set(key, make());
     const bubble = bubbles.get(key);
@@ -100,7 +106,7 @@ function rowsOf(chat, state, bubbles, phone, isNew) {
     const tasks = isFirst ? chat.tasks.filter((task) => task.interaction === message.interaction) : [];
     const asks = message.role === "agent" && !message.isFinal
       ? pendingApprovals(state, chat.id).filter((approval) => approval.interaction === message.interaction) : [];
-    row(message.id, () => newBubble(message), (bubble) => drawBubble(bubble, message, tasks, asks, isNew, chat));
+    row(message.id, () => newBubble(message), (bubble) => drawBubble(bubble, message, tasks, asks, isNew, chat, isSealed && !message.seal));
   }
   for (const draft of chat.drafts) row(draft.id, () => newDraft(chat.id, draft, phone), (bubble) => drawDraft(bubble, draft));
   for (const interaction of openRuns(chat)) {
@@ -128,12 +134,12 @@ function newBubble(message) {
   return bubble;
 }
 
-function drawBubble(bubble, message, tasks, asks, isNew, chat) {
-  const isSame = bubble.message === message && bubble.asks === asks.length && bubble.tasks.length === tasks.length &&
+function drawBubble(bubble, message, tasks, asks, isNew, chat, isOpen = false) {
+  const isSame = bubble.message === message && bubble.isOpen === isOpen && bubble.asks === asks.length && bubble.tasks.length === tasks.length &&
     bubble.tasks.every((task, index) => task === tasks[index]);
   if (isSame) return;
   const wasFinal = bubble.message?.isFinal ?? isNew;
-  Object.assign(bubble, { message, tasks, asks: asks.length });
+  Object.assign(bubble, { message, tasks, asks: asks.length, isOpen });
   if (tasks.length > 0 && !bubble.tools) {
     bubble.tools = toolsRow();
     bubble.body.before(bubble.tools.element);
@@ -141,16 +147,16 @@ function drawBubble(bubble, message, tasks, asks, isNew, chat) {
   bubble.tools?.draw(tasks, !message.isFinal);
   setAttribute(bubble.element, "data-state", message.isFinal ? "final" : message.isWaiting ? "waiting" : "open");
   drawBody(bubble, message);
-  setText(bubble.foot, footOf(message));
+  setText(bubble.foot, footOf(message, isOpen));
   setHidden(bubble.foot, !bubble.foot.textContent);
   if (message.isFinal && !wasFinal && message.role === "agent") announce(message, chat);
 }
 
 function drawBody(bubble, message) {
   const { body } = bubble;
-  if (message.isSealed) {
-    body.className = "body plain";
-    setText(body, "A sealed message: this page has no key to read it.");
+  if (isUnreadable(message)) {
+    body.className = "body plain quiet unreadable";
+    setText(body, UNREADABLE[message.seal] ?? UNREADABLE.broken);
   } else if (message.isFinal && message.role === "agent") {
     const isEmpty = message.text.trim() === "";
     body.className = isEmpty ? "body plain quiet" : "body markdown";
@@ -160,7 +166,7 @@ function drawBody(bubble, message) {
   } else if (message.isFinal || message.preview.trim() !== "") {
     body.className = "body plain";
     setAttribute(body, "dir", "auto");
-    grow(body, message.isFinal ? message.text : message.preview);
+    grow(body, message.isFinal ? message.text : (message.isCut ? "… " : "") + message.preview);
     if (message.attachments?.length) {
       body.append(make("span", { class: "attachments", text: `📎 ${message.attachments.map((file) => file.name ?? file.mime ?? "file").join(", ")}` }));
     }
@@ -178,18 +184,18 @@ function grow(element, text) {
   else element.replaceChildren(text);
 }
 
-function footOf(message) {
+function footOf(message, isOpen) {
   if (!message.at || (!message.isFinal && message.role === "agent")) return "";
   // The agent's own figures, passed on as they are: of any kind.
   const count = message.usage?.output_tokens;
   const tokens = Number.isFinite(count) && count > 0 ? `${count.toLocaleString()} tokens` : "";
   const reason = Object.hasOwn(REASONS, message.reason) ? REASONS[message.reason] : "";
-  return [reason, timeText(message.at), tokens].filter(Boolean).join(" · ");
+  return [isOpen ? "Not sealed" : "", reason, timeText(message.at), tokens].filter(Boolean).join(" · ");
 }
 
 /** Only whole answers are read out: a growing text would never let a listener go. */
 function announce(message, chat) {
-  const words = message.isSealed ? "A sealed message came." : message.text.slice(0, 1_000);
+  const words = isUnreadable(message) ? "A sealed message came." : message.text.slice(0, 1_000);
   byId("announcer").replaceChildren(make("p", { text: `${titleOf(chat).slice(0, 60)}: ${words}` }));
 }
 
@@ -227,10 +233,16 @@ function startMenu(phone) {
       byId("announcer").textContent = refusal.message;
     }
   };
-  byId("archive").addEventListener("click", done((chat) => phone.client.archive(chat.id, !chat.isArchived)));
+  byId("archive").addEventListener("click", done(async (chat) => {
+    await phone.client.archive(chat.id, !chat.isArchived);
+    // A bridge forgets the key of a chat that has ended (relay.md#others).
+    if (chat.isArchived) await phone.keys.handAgain(chat.id);
+  }));
+  byId("hand-key").addEventListener("click", done((chat) => phone.keys.handAgain(chat.id)));
   byId("remove").addEventListener("click", done((chat) => phone.client.remove(chat.id)));
   byId("rename").addEventListener("click", done(async (chat) => {
-    const title = await askText(chat.title ?? titleOf(chat));
+    const isSealed = lockOf(phone.state, chat.id) !== "open";
+    const title = await askText(chat.title ?? (isSealed ? "" : titleOf(chat)), isSealed ? "The name is not sealed: the relay can read it." : "");
     if (title !== null) await phone.client.rename(chat.id, title.trim() || null);
   }));
   addEventListener("click", (event) => {
@@ -238,10 +250,11 @@ function startMenu(phone) {
   });
 }
 
-function askText(text) {
+function askText(text, hint) {
   const dialog = byId("ask-text");
   const field = byId("ask-text-field");
   field.value = text.slice(0, 200);
+  setText(byId("ask-text-hint"), hint);
   dialog.returnValue = "";
   dialog.showModal();
   field.select();

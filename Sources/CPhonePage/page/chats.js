@@ -1,7 +1,7 @@
 // The list of chats, with what the bridge is up to above it.
 
 import { arrange, byId, dayText, icon, make, setAttribute, setHidden, setText, timeText } from "./dom.js";
-import { lastLine, openRuns, pendingApprovals, titleOf } from "./state.js";
+import { lastLine, lockOf, openRuns, pendingApprovals, titleOf } from "./state.js";
 
 export const BRIDGE_WORDS = {
   connected: "Bridge connected", degraded: "Bridge away: answers wait until it is back", revoked: "Bridge removed: pair it anew",
@@ -57,10 +57,10 @@ function newRow(id) {
   const row = {
     title: make("span", { class: "row-title", dir: "auto" }), time: make("time", { class: "row-time" }),
     line: make("span", { class: "row-line", dir: "auto" }), badge: make("span", { class: "badge" }),
-    avatar: make("span", { class: "avatar", "aria-hidden": "true" }),
+    lock: make("span", { class: "row-lock", role: "img" }, icon("locked")), avatar: make("span", { class: "avatar", "aria-hidden": "true" }),
   };
   row.link = make("a", { href: `#/chat/${encodeURIComponent(id)}`, "data-session": id }, row.avatar,
-    make("span", { class: "row-words" }, make("span", { class: "row-top" }, row.title, row.time),
+    make("span", { class: "row-words" }, make("span", { class: "row-top" }, row.lock, row.title, row.time),
       make("span", { class: "row-bottom" }, row.line, row.badge)));
   row.item = make("li", {}, row.link);
   row.avatar.append(icon("terminal"));
@@ -75,6 +75,10 @@ function drawRow(row, chat, state, isStop) {
   setText(row.title, titleOf(chat));
   setText(row.time, chat.updatedAt ? (isToday ? timeText(chat.updatedAt) : dayText(chat.updatedAt)) : "");
   setText(row.line, asks ? "Waits for your approval" : chat.isArchived ? "Archived" : lastLine(chat) || (chat.count ? `${chat.count} messages` : "No messages yet"));
+  const lock = lockOf(state, chat.id);
+  setHidden(row.lock, lock === "open");
+  setAttribute(row.lock, "data-lock", lock);
+  setAttribute(row.lock, "aria-label", lock === "locked" ? "Sealed, without a key" : "Sealed");
   setText(row.badge, asks ? "!" : chat.unread ? String(chat.unread) : "");
   setHidden(row.badge, !asks && !chat.unread);
   setAttribute(row.badge, "data-kind", asks ? "asks" : "unread");

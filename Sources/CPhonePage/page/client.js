@@ -51,12 +51,17 @@ export class Client {
   account = () => this.call("GET", "/v1/me");
   snapshot = () => this.call("GET", "/v1/me/snapshot");
   messages = (session) => this.call("GET", `${chat(session)}/messages`);
-  send = (session, text) => this.call("POST", `${chat(session)}/send`, { text });
+  send = (session, body) => this.call("POST", `${chat(session)}/send`, body);
   stop = (session, interaction) => this.call("POST", `${chat(session)}/stop`, interaction ? { interaction_id: interaction } : {});
   newChat = () => this.call("POST", "/v1/me/sessions", {});
   rename = (session, title) => this.call("PATCH", chat(session), { title });
   archive = (session, isArchived) => this.call("POST", `${chat(session)}/${isArchived ? "archive" : "unarchive"}`);
   remove = (session) => this.call("DELETE", chat(session));
+  devices = () => this.call("GET", "/v1/me/devices");
+  register = (pubkey) => this.call("POST", "/v1/me/devices", { pubkey, label: "phone page", platform: "web" });
+  announce = (device) => this.call("POST", `/v1/me/devices/${encodeURIComponent(device)}/announce`);
+  keysOf = (device) => this.call("GET", `/v1/me/devices/${encodeURIComponent(device)}/keys`);
+  grant = (session, recipients, maker) => this.call("POST", `${chat(session)}/recipients`, { recipients, wrapped_by_device_id: maker });
   decide = (approval, decision) => this.call("POST", `/v1/me/approvals/${encodeURIComponent(approval)}`, { decision });
 }
 

@@ -38,7 +38,7 @@ export function composeBox(phone) {
     text.value = "";
     fit();
     try {
-      await phone.send(words, session);
+      await phone.send(words, session, undefined, phone.state.keys.canSeal && phone.state.sealsNew);
     } catch (refusal) {
       text.value = words;
       fit();

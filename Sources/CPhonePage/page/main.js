@@ -7,6 +7,7 @@ import { Client } from "./client.js";
 import { composeBox } from "./compose.js";
 import { developerPanel } from "./developer.js";
 import { byId } from "./dom.js";
+import { lockView } from "./lock.js";
 import { Phone } from "./phone.js";
 import { Redraw } from "./redraw.js";
 import { decoded, forget, read, takeToken, write } from "./storage.js";
@@ -29,7 +30,7 @@ function start(token) {
   const redraw = new Redraw(() => draw());
   const phone = new Phone(client, () => redraw.ask());
   const views = [
-    chatList(phone), conversation(phone), composeBox(phone), askBanner(phone), approvalSheet(phone),
+    chatList(phone), conversation(phone), composeBox(phone), askBanner(phone), approvalSheet(phone), lockView(phone),
     developerPanel(phone, client, redraw),
   ];
   const failures = new Set();

@@ -1,13 +1,18 @@
 // The phone's habits: in which order it asks, what it does after a break, and what it keeps. It owns the state; views read it.
 
+import { Refusal } from "./client.js";
+import { Keys } from "./keys.js";
+import { isSealed, opened, openedHistory, openedSnapshot } from "./opened.js";
 import { Resume } from "./resume.js";
-import { emptyState, fold } from "./state.js";
+import { emptyState, fold, lockOf } from "./state.js";
 import { read, write } from "./storage.js";
 import { Stream } from "./stream.js";
 
 const RAW_LIMIT = 300;
 // So many chats of the list show their first and last words without being opened.
 const PREVIEWS = 20;
+// Longer than this nothing is held back for keys: it is shown as what it is, and opened when they are there.
+const KEYS_PATIENCE_MS = 2_000;
 
 export class Phone {
   /** `changed` is called after every change of the state. */
@@ -21,6 +26,12 @@ export class Phone {
     this.isAttached = false;
     this.drafts = 0;
     this.resume = new Resume((session) => this.loadHistory(session));
+    this.keys = new Keys(client, (session) => this.keysChanged(session));
+    // New chats whose key could not be handed over yet.
+    this.wanted = new Set();
+    this.hasAskedKeys = false;
+    this.line = Promise.resolve();
+    this.waiting = 0;
   }
 
   /** Cold launch (relay.md#resume): who I am, my pending approvals and chats, and only then live events. */
@@ -34,6 +45,7 @@ export class Phone {
       return;
     }
     this.tell("page_unread", read("unread", {}));
+    this.tell("page_seals_new", { seals: read("seals-new", true) !== false });
     this.stream = new Stream(this.client, "/v1/me/stream", {
       opened: () => this.opened(),
       event: (event, last) => this.received(event, last),
@@ -51,7 +63,26 @@ export class Phone {
 
   async refreshSnapshot() {
     const known = new Set(this.state.approvals.keys());
-    this.tell("page_snapshot", { ...await this.client.snapshot(), known });
+    const snapshot = await this.client.snapshot();
+    // Before the keys were asked for, what is sealed cannot be shown: the stream, which asks, comes here again.
+    if (!this.hasAskedKeys) snapshot.pending_approvals = (snapshot.pending_approvals ?? []).filter((approval) => !isSealed(approval));
+    this.tell("page_snapshot", { ...await openedSnapshot(snapshot, this.keys), known });
+  }
+
+  loadKeys() {
+    const patience = new Promise((resolve) => setTimeout(resolve, KEYS_PATIENCE_MS));
+    return Promise.race([this.keys.refresh().catch(() => {}), patience]).then(() => (this.hasAskedKeys = true));
+  }
+
+  /** What came before its key is read anew; `session` is nil when devices have changed. */
+  keysChanged(session) {
+    this.tell("page_keys", { missing: this.keys.missing, canSeal: this.keys.canSeal, held: this.keys.held() });
+    const chat = session && this.state.chats.get(session);
+    if (!chat) return;
+    if (chat.history !== "none" || chat.messages.some((message) => message.seal && message.seal !== "opened")) this.loadHistory(session, true);
+    if ([...this.state.approvals.values()].some((approval) => approval.session === session && approval.seal && approval.seal !== "opened")) {
+      this.refreshSnapshot().catch(() => {});
+    }
   }
 
   /** What happened before the stream listened is asked, at the launch as after a break: it is not sent again. */
@@ -59,6 +90,9 @@ export class Phone {
     this.figures.connects += 1;
     this.isAttached = true;
     this.tell("page_link", { kind: "live" });
+    const keys = this.loadKeys();
+    this.inOrder(() => keys);
+    await keys;
     // If this fails, so will the stream, which then comes here again; what is known already is of use until then.
     await this.refresh().catch(() => {});
     this.resume.begin(this.state);
@@ -72,9 +106,24 @@ export class Phone {
     this.raw.push({ at: Date.now(), number: this.figures.events, ...event });
     if (this.raw.length > RAW_LIMIT) this.raw.splice(0, this.raw.length - RAW_LIMIT);
     const isNext = event.id === null || last === null || event.id === last + 1;
-    if (!isNext) this.gap(event.id <= last);
-    this.tell(event.type, event.data);
-    if (event.type === "session_created" && !this.state.chats.get(event.data.session_id)?.createdAt) this.refreshSoon();
+    if (!isNext) this.inOrder(null, () => this.gap(event.id <= last));
+    const toOpen = isSealed(event.data) ? () => opened(event.data, this.keys)
+      : Keys.concerns(event.type) ? () => this.keys.received(event.type, event.data) : null;
+    this.inOrder(toOpen, (data) => this.take(event.type, data ?? event.data));
+  }
+
+  take(type, data) {
+    this.tell(type, data);
+    if (type === "session_created" && !this.state.chats.get(data.session_id)?.createdAt) this.refreshSoon();
+  }
+
+  /** Opening takes a moment: what comes after it is not to overtake it. */
+  inOrder(work, then = () => {}) {
+    if (!work && this.waiting === 0) return then();
+    this.waiting += 1;
+    this.line = this.line.then(async () => then(await work?.())).catch((error) => console.error(error)).finally(() => {
+      this.waiting -= 1;
+    });
   }
 
   /** The ring did not reach back to where we were: the durable history has what was missed (relay.md#resume). */
@@ -129,11 +178,11 @@ export class Phone {
     }
   }
 
-  /** One question for a chat at a time; who asks again meanwhile gets the same answer. */
-  loadHistory(session) {
+  /** One question for a chat at a time; who asks again meanwhile gets the same answer, unless it is too old `anew`. */
+  loadHistory(session, anew = false) {
     const under = this.loading.get(session);
-    if (under) return under;
-    const asked = this.client.messages(session).then(
+    if (under) return anew ? under.then(() => this.loadHistory(session)) : under;
+    const asked = this.client.messages(session).then((result) => openedHistory(result, this.keys, session)).then(
       (result) => this.tell("page_history", { ...result, session_id: session }) ?? true,
       () => false,
     ).finally(() => this.loading.delete(session));
@@ -141,7 +190,8 @@ export class Phone {
     return asked;
   }
 
-  async send(text, session, draftId) {
+  /** `sealed`: whether a new chat is to be. */
+  async send(text, session, draftId, sealed = false) {
     const id = draftId ?? `draft-${(this.drafts += 1)}`;
     const draft = { id, text, at: Date.now(), error: null, message: null };
     if (session && draftId) this.tell("page_not_sent", { session_id: session, draft_id: id, error: null });
@@ -149,15 +199,33 @@ export class Phone {
     try {
       if (!session) {
         session = (await this.client.newChat()).session_id;
+        if (sealed) this.wanted.add(session);
         this.tell("page_sending", { session_id: session, draft });
         this.onNewChat?.(session);
       }
-      const sent = await this.client.send(session, text);
+      const sent = await this.client.send(session, await this.body(session, text));
       this.tell("page_sent", { session_id: session, draft_id: id, message_id: sent.message_id });
     } catch (refusal) {
       if (!session) throw refusal;
       this.tell("page_not_sent", { session_id: session, draft_id: id, error: refusal.message });
     }
+  }
+
+  /** What goes to the relay: sealed where the chat is, and never in the open in its place. */
+  async body(session, text) {
+    if (this.wanted.has(session) && !this.keys.has(session)) await this.keys.make(session);
+    const chat = this.state.chats.get(session);
+    // Whether others have sealed it is in its history.
+    if (!this.keys.has(session) && chat?.history !== "loaded" && chat?.count > 0) await this.loadHistory(session);
+    const sealer = this.keys.sealer(session);
+    if (sealer) return { text_ct: await sealer.seal("messages", text) };
+    if (lockOf(this.state, session) === "open") return { text };
+    throw new Refusal(0, "no_key", this.keys.missing ?? "This chat is sealed, and no other device has handed its key over yet.");
+  }
+
+  chooseSeal(seals) {
+    write("seals-new", seals);
+    this.tell("page_seals_new", { seals });
   }
 
   giveUp(session, draftId) {

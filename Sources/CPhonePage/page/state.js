@@ -4,7 +4,8 @@
 // Events of the relay have its names (relay.md#sse-events); those that begin with `page_` are the page's own.
 
 export function emptyState() {
-  return { account: null, isLoaded: false, link: { kind: "connecting" }, chats: new Map(), approvals: new Map(), selected: null };
+  return { account: null, isLoaded: false, link: { kind: "connecting" }, chats: new Map(), approvals: new Map(), selected: null,
+    keys: { missing: null, canSeal: false, held: new Map() }, sealsNew: true };
 }
 
 const FOLDS = {
@@ -26,6 +27,8 @@ const FOLDS = {
   page_history: history,
   page_gap: gap,
   page_link: (state, data) => ({ ...state, link: data }),
+  page_keys: (state, keys) => ({ ...state, keys }),
+  page_seals_new: (state, { seals }) => ({ ...state, sealsNew: seals }),
   page_selected: selected,
   page_sending: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, drafts: [...chat.drafts, data.draft] })),
   page_sent: sent,
@@ -112,7 +115,7 @@ function selected(state, data) {
 function newMessage(data) {
   return {
     id: data.message_id, role: data.role ?? "agent", interaction: data.interaction_id ?? null, text: data.text ?? "", preview: "",
-    isSealed: data.text_ct !== undefined && data.text === undefined, isFinal: data.role === "user", isWhole: true, base: null, pieces: [], at: data.ts ?? 0,
+    seal: data.seal ?? null, isCut: false, isFinal: data.role === "user", isWhole: true, base: null, pieces: [], at: data.ts ?? 0,
     usage: data.usage ?? null, reason: data.finish_reason ?? null, attachments: data.attachments ?? [],
   };
 }
@@ -126,7 +129,7 @@ function messageAdded(state, data) {
     if (chat.messages.some((message) => message.id === data.message_id)) return chat;
     const message = newMessage(data);
     // A message that stands alone, without a run, is complete as it comes.
-    if (message.role === "agent" && message.text.trim() !== "" && !message.interaction) message.isFinal = true;
+    if (message.role === "agent" && (message.text.trim() !== "" || isUnreadable(message)) && !message.interaction) message.isFinal = true;
     if (message.role === "agent" && !message.isFinal) message.preview = message.text.trim() === "" ? "" : message.text;
     const drafts = message.role === "user" ? chat.drafts.filter((draft) => draft.message !== message.id) : chat.drafts;
     const unread = message.isFinal && message.role === "agent" && chat.id !== state.selected ? chat.unread + 1 : chat.unread;
@@ -142,7 +145,7 @@ function messageDelta(state, data) {
       return { ...chat, messages: [...chat.messages, message] };
     }
     return changeMessage(chat, data.message_id, (message) => (message.isFinal ? message : {
-      ...message, ...grown(message, delta), isSealed: message.isSealed || data.delta_ct !== undefined,
+      ...message, ...grown(message, delta), seal: isUnreadable(message) ? message.seal : data.seal ?? message.seal,
     }));
   });
 }
@@ -164,8 +167,8 @@ function messageFinalized(state, data) {
     const known = chat.messages.find((message) => message.id === data.message_id);
     if (known?.isFinal) return chat;
     const final = {
-      ...(known ?? newMessage({ ...data, role: "agent" })), text: data.text ?? known?.preview ?? "", isFinal: true, base: null, pieces: [],
-      isSealed: data.text_ct !== undefined && data.text === undefined, usage: data.usage ?? null,
+      ...(known ?? newMessage({ ...data, role: "agent" })), text: data.text ?? (isUnreadable(data) ? "" : known?.preview) ?? "",
+      isFinal: true, isCut: false, base: null, pieces: [], seal: data.seal ?? null, usage: data.usage ?? null,
       reason: data.finish_reason ?? (known?.interaction && chat.stopping === known.interaction ? "stopped" : null),
     };
     const messages = known ? chat.messages.map((message) => (message === known ? final : message)) : [...chat.messages, final];
@@ -185,17 +188,19 @@ function history(state, data) {
     messages.push(...known.values());
     const updatedAt = messages.reduce((last, message) => Math.max(last, message.at), chat.updatedAt);
     const told = new Set(messages.map((message) => message.id));
-    const tasks = (data.messages ?? []).flatMap((stored) => stored.tasks ?? []).reduce(withTask, chat.tasks);
+    const tasks = (data.messages ?? []).flatMap((stored) => stored.tasks ?? []).map((task) => ({ ...task, isWhole: true })).reduce(withTask, chat.tasks);
     return { ...chat, messages, tasks, updatedAt, history: "loaded", drafts: chat.drafts.filter((draft) => !told.has(draft.message)) };
   });
 }
 
 function merged(known, stored) {
   const message = newMessage(stored);
-  message.isFinal = stored.final ?? true;
-  if (message.isFinal) return known?.isFinal && known.text === message.text ? known : { ...known, ...message };
-  if (known?.isFinal || known?.isWhole) return known;
-  return { ...message, text: "", ...met(message.text.trim() === "" ? "" : message.text, known?.pieces ?? []) };
+  // One that stands alone has no end to tell of, and this one was complete when its key was not there.
+  message.isFinal = (stored.final ?? true) || Boolean(known?.isFinal && isUnreadable(known) && !message.interaction);
+  if (message.isFinal) return known?.isFinal && known.text === message.text && known.seal === message.seal ? known : { ...known, ...message };
+  if (known?.isFinal || (known?.isWhole && !isUnreadable(known))) return known;
+  // Of what is sealed the relay keeps no deltas (relay.md#sendmessageend): the beginning is missing until the end.
+  return { ...message, isCut: message.seal !== null, text: "", ...met(message.text.trim() === "" ? "" : message.text, known?.pieces ?? []) };
 }
 
 /** The history's text and the deltas that came meanwhile: the history may hold the first of them already, or all and more. */
@@ -213,7 +218,7 @@ export function joined(text, pieces) {
 /** Events were missed: what was streamed may have a hole, and histories are old. */
 function gap(state, data) {
   const chats = new Map();
-  if (data.isAnotherRelay) return { ...emptyState(), selected: state.selected, link: state.link };
+  if (data.isAnotherRelay) return { ...emptyState(), selected: state.selected, link: state.link, keys: state.keys, sealsNew: state.sealsNew };
   for (const [id, chat] of state.chats) {
     const messages = chat.messages.map((message) => (message.isFinal ? message : { ...message, isWhole: false, base: null, pieces: [] }));
     chats.set(id, { ...chat, messages, history: "none" });
@@ -253,16 +258,17 @@ function withTask(tasks, data) {
     ...before, status: data.status ?? before.status, kind: data.kind ?? before.kind, name: data.name ?? before.name,
     label: data.status_label ?? before.label, percent: data.progress_percent ?? before.percent, args: data.args ?? before.args,
     partial: data.partial_result ?? before.partial, result: data.result ?? before.result, error: data.error ?? before.error,
-    isSealed: before.isSealed || data.args_ct !== undefined || data.result_ct !== undefined,
+    seal: isUnreadable(before) && !data.isWhole ? before.seal : data.seal ?? before.seal ?? null,
   };
   return known ? tasks.map((other) => (other === known ? task : other)) : [...tasks, task];
 }
 
 /** From the stream and from the snapshot alike (relay.md#resume): folded by its id, so that it is asked once. */
 function approvalRequested(state, data) {
-  if (!data.approval_id || state.approvals.has(data.approval_id)) return state;
+  const known = state.approvals.get(data.approval_id);
+  if (!data.approval_id || (known && !(isUnreadable(known) && data.seal === "opened"))) return state;
   const approvals = new Map(state.approvals);
-  approvals.set(data.approval_id, { ...data, id: data.approval_id, session: data.session_id, decision: null });
+  approvals.set(data.approval_id, { ...data, id: data.approval_id, session: data.session_id, decision: known?.decision ?? null });
   return changeChat({ ...state, approvals }, data.session_id, (chat) => ({ ...chat, updatedAt: Math.max(chat.updatedAt, data.ts ?? 0) }));
 }
 
@@ -297,6 +303,17 @@ export function pendingApprovals(state, session) {
   return [...state.approvals.values()].filter((approval) => !approval.decision && (!session || approval.session === session));
 }
 
+/** Sealed, and not opened: its key is not there yet, or it was changed on its way. */
+export const isUnreadable = ({ seal }) => Boolean(seal) && seal !== "opened";
+
+/** `sealed`; `locked`, which is sealed without a key here; or `open`. */
+export function lockOf(state, session) {
+  if (state.keys.held.has(session)) return "sealed";
+  const chat = state.chats.get(session);
+  const isSealed = [...chat?.messages ?? [], ...chat?.tasks ?? [], ...pendingApprovals(state, session)].some(({ seal }) => seal);
+  return isSealed ? "locked" : "open";
+}
+
 export function titleOf(chat) {
   if (chat.title) return chat.title;
   const first = chat.messages.find((message) => message.text.trim() !== "");
@@ -307,7 +324,7 @@ export function lastLine(chat) {
   const last = chat.messages.at(-1);
   if (!last) return "";
   // Of what grows, the newest words; of what is done, the first.
-  const text = last.isSealed ? "Sealed message" : last.isFinal ? last.text.slice(0, 400).trim() : last.preview.slice(-120).trim();
+  const text = isUnreadable(last) ? "Sealed message" : last.isFinal ? last.text.slice(0, 400).trim() : last.preview.slice(-120).trim();
   if (!text) return last.role === "agent" && !last.isFinal ? "Thinking…" : "";
   return (last.role === "user" ? "You: " : "") + text.replace(/[*_`#>|]+/g, "").replace(/\s+/g, " ").trim().slice(0, 140);
 }

@@ -2,6 +2,7 @@
 
 import { arrange, icon, make, setHidden, setText, unmasked } from "./dom.js";
 import { codeBlock } from "./markdown.js";
+import { isUnreadable } from "./state.js";
 
 const COMMANDS = /exec|bash|shell|command|terminal|run/i;
 const ICONS = { running: "dash", completed: "check", failed: "cross", cancelled: "dash" };
@@ -45,7 +46,7 @@ function summary(tasks, isOpen) {
     (failed ? `, ${failed} failed` : "") + (cancelled ? `, ${cancelled} cancelled` : "");
 }
 
-const label = (task) => (task.isSealed && !task.label ? "a sealed tool" : unmasked(task.label || task.name || task.kind || "a tool"));
+const label = (task) => (isUnreadable(task) && !task.label ? `${task.kind || "a tool"} (sealed)` : unmasked(task.label || task.name || task.kind || "a tool"));
 
 function newCard() {
   const card = {
@@ -68,7 +69,7 @@ function drawCard(card, task) {
   const { output, result } = told(task);
   card.parts.replaceChildren(...[
     part("Arguments", task.args), part(task.status === "running" ? "Output so far" : "Output", output), part("Result", result),
-    part("Error", task.error), task.isSealed ? make("p", { class: "quiet", text: "The details are sealed." }) : null,
+    part("Error", task.error), isUnreadable(task) ? make("p", { class: "quiet", text: "Sealed, and this page cannot open all of it." }) : null,
   ].filter(Boolean));
   if (!card.parts.firstChild) card.parts.append(make("p", { class: "quiet", text: "No details." }));
 }

@@ -5,6 +5,7 @@
 // - `POST /v1/me/devices`: `{pubkey, label?, platform?, device_id?}`; the same key is the same device, a `device_id` gets another
 //   key;
 // - `DELETE /v1/me/devices/:id`: revoked;
+// - `POST /v1/me/devices/:id/announce`: told to the bridge again, by which one that wraps its keys on such news alone has a reason to;
 // - `GET /v1/me/devices/:id/keys`: the wrapped keys of its chats;
 // - `POST /v1/me/sessions/:id/recipients`: as the bridge's call.
 extension Relay {
@@ -69,8 +70,14 @@ extension Relay {
                     for key in wrappedKeys(of: path[0]) { list.objectElement { Self.write(key, to: &$0) } }
                 }
             }
+        case ("POST", 2) where path[1] == "announce":
+            guard let device = installation.devices[path[0]], !device.isRevoked else {
+                throw Self.unknownDevice(breach: nil)
+            }
+            queueAnnouncement(of: device, at: now)
+            return Array("{}".utf8)
         case (_, 0), (_, 1): throw Self.notTaken(request)
-        case (_, 2) where path[1] == "keys": throw Self.notTaken(request)
+        case (_, 2) where ["keys", "announce"].contains(path[1]): throw Self.notTaken(request)
         default: throw Refusal(status: 404, code: "not_found", message: "There is nothing at this address.")
         }
     }

@@ -1,0 +1,189 @@
+// The page as a device: its own key, which it keeps, and the keys of the chats (relay.md#session-key-life-cycle). The relay has them
+// in boxes, one for each device; what this page writes under is the newest that it was given, or made.
+//
+// A key is never made for a chat that others have begun, and where a chat is sealed nothing goes out in the open for want of a key.
+
+import { publicKey } from "./curve.js";
+import { Sealer, SealingError, base64Of, bytesOfBase64, bytesOfHex, hexOf, missing, random, unwrap, wrap } from "./sealing.js";
+import { read, write } from "./storage.js";
+
+const EMPTY = "AA==";
+// Older keys of a chat: what was said under them can still be read.
+const OLDER = 4;
+
+export class Keys {
+  /** `changed(session)` after a chat has another key; without one, after anything else. */
+  constructor(client, changed) {
+    this.client = client;
+    this.changed = changed;
+    this.missing = missing();
+    this.device = null;
+    this.devices = new Map();
+    this.chats = new Map();
+    this.lacked = new Set();
+  }
+
+  /** The relay may have forgotten this device, or be another one: done anew whenever the stream is attached. */
+  async refresh() {
+    if (this.missing) return this.changed();
+    this.secret ??= await ownSecret();
+    const pubkey = hexOf(await publicKey(this.secret));
+    let registered;
+    try {
+      registered = await this.client.register(pubkey);
+    } catch (refusal) {
+      if (refusal.status === 404 || refusal.status === 405) this.missing = "This relay knows nothing of devices.";
+      throw refusal;
+    }
+    if (this.device !== registered.device_id) this.chats.clear();
+    this.device = registered.device_id;
+    this.devices = new Map((await this.client.devices()).devices.map((device) => [device.device_id, device]));
+    for (const key of (await this.client.keysOf(this.device)).keys) await this.take(key);
+    this.changed();
+    for (const device of this.others()) this.supply(device).catch(() => {});
+  }
+
+  others() {
+    return [...this.devices.values()].filter((device) => device.device_id !== this.device);
+  }
+
+  /** A bridge that reads sealed chats has a device; to another one it is spoken in the open. */
+  get canSeal() {
+    return !this.missing && this.device !== null && this.others().some((device) => device.platform === "bridge");
+  }
+
+  // Keys of chats
+
+  /** By their names: whether the key has changed while it was in use. */
+  held = () => new Map([...this.chats].map(([session, chat]) => [session, chat.isChanged]));
+
+  has = (session) => this.chats.has(session);
+
+  /** Nil: the chat has no key that this page knows. */
+  sealer = (session) => this.chats.get(session)?.sealers[0] ?? null;
+
+  async open(session, kind, envelope) {
+    if (envelope === EMPTY) return "";
+    if (!this.has(session)) this.lack(session);
+    let failure = new SealingError("no_key");
+    for (const sealer of [...this.chats.get(session)?.sealers ?? [], ...olderSealers(session)]) {
+      try {
+        return await sealer.open(kind, envelope);
+      } catch (error) {
+        failure = error;
+        if (error.code !== "not_authentic") break;
+      }
+    }
+    throw failure;
+  }
+
+  /** There are bridges that seal under keys which they have made, and hand them over when they hear of a device. Asked once a chat. */
+  lack(session) {
+    if (this.lacked.has(session) || !this.device) return;
+    this.lacked.add(session);
+    this.client.announce(this.device).catch(() => this.lacked.delete(session));
+  }
+
+  /** Of a chat that this page has begun, or whose key is to be another one. It is handed to all devices before it is used. */
+  async make(session) {
+    const root = random(32);
+    await this.hand(session, root, [...this.devices.values()]);
+    if (this.add(session, root)) this.changed(session);
+  }
+
+  /** A bridge that has lost the key, or was told that the chat had ended. */
+  async handAgain(session) {
+    const root = this.sealer(session)?.root;
+    if (root) await this.hand(session, root, this.others());
+  }
+
+  async hand(session, root, devices) {
+    const recipients = [];
+    for (const device of devices) {
+      try {
+        recipients.push({ device_id: device.device_id, wrapped_session_key: base64Of(await wrap(root, bytesOfHex(device.pubkey))) });
+      } catch (error) {
+        // A key that is none: nothing can be sealed for that device.
+        if (!(error instanceof SealingError)) throw error;
+      }
+    }
+    if (recipients.length) await this.client.grant(session, recipients, this.device);
+  }
+
+  /** What this page knows and the relay has not for that device. */
+  async supply(device) {
+    const there = new Set((await this.client.keysOf(device.device_id)).keys.map((key) => key.session_id));
+    for (const [session, chat] of [...this.chats]) {
+      if (!there.has(session)) await this.hand(session, chat.sealers[0].root, [device]);
+    }
+  }
+
+  async take({ session_id: session, wrapped_session_key: box, wrapped_by_device_id: maker }) {
+    let root;
+    try {
+      root = await unwrap(bytesOfBase64(box), this.secret);
+    } catch {
+      // Not for us, or for a key that we had before; the one who made it may hand it over again.
+      return;
+    }
+    if (this.add(session, root, maker)) this.changed(session);
+  }
+
+  /** Whether it is another one. */
+  add(session, root, maker = this.device) {
+    const known = this.chats.get(session);
+    if (known && hexOf(known.sealers[0].root) === hexOf(root)) {
+      known.maker = maker;
+      return false;
+    }
+    const sealers = [new Sealer(session, root), ...known?.sealers ?? []].slice(0, OLDER);
+    this.chats.set(session, { sealers, maker, isChanged: known !== undefined && maker !== this.device });
+    remember(session, sealers);
+    return true;
+  }
+
+  // What the relay tells
+
+  static concerns = (type) => type === "device_added" || type === "device_revoked" || type === "session_key_granted";
+
+  async received(type, data) {
+    if (!this.device) return;
+    if (type === "session_key_granted") {
+      if (data.device_id === this.device) await this.take(data);
+    } else if (type === "device_added") {
+      this.devices.set(data.device_id, data);
+      this.changed();
+      if (data.device_id !== this.device) this.supply(data).catch(() => {});
+    } else {
+      this.devices.delete(data.device_id);
+      this.changed();
+      this.renew().catch(() => {});
+    }
+  }
+
+  /** What the lost device knows is not written under any more: each device makes new keys for the chats that it began. */
+  async renew() {
+    for (const [session, chat] of [...this.chats]) if (chat.maker === this.device) await this.make(session);
+  }
+}
+
+async function ownSecret() {
+  const kept = read("device", null);
+  if (typeof kept === "string" && /^[0-9a-f]{64}$/.test(kept)) return bytesOfHex(kept);
+  const secret = random(32);
+  write("device", hexOf(secret));
+  return secret;
+}
+
+function remember(session, sealers) {
+  const kept = read("keys", {});
+  delete kept[session];
+  const chats = Object.entries({ ...kept, [session]: sealers.map((sealer) => hexOf(sealer.root)) });
+  write("keys", Object.fromEntries(chats.slice(-500)));
+}
+
+/** Those of earlier pages. A relay without memory gives the names of its chats anew: then they open nothing. */
+function olderSealers(session) {
+  const kept = read("keys", {})[session];
+  return Array.isArray(kept) ? kept.filter((key) => /^[0-9a-f]{64}$/.test(key)).map((key) => new Sealer(session, bytesOfHex(key))) : [];
+}

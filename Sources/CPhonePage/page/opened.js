@@ -1,0 +1,47 @@
+// What the relay tells in its sealed form, with its plain twins beside (relay.md#key-schedule): events, histories and snapshots.
+// `seal` then says how that went: `opened`; `no_key`, which may still come; `broken`, by no key that we have. Plain things have none.
+
+const TEXTS = { text: "messages", delta: "messages", status_label: "tasks", error: "tasks" };
+const VALUES = { args: "tasks", partial_result: "tasks", result: "tasks" };
+const DETAILS = ["title", "message", "command", "host", "tool_call_id", "approval_slug"];
+const NAMES = [...Object.keys(TEXTS), ...Object.keys(VALUES), "details"];
+
+export const isSealed = (data) => NAMES.some((name) => data?.[`${name}_ct`] !== undefined);
+
+/** The same object where nothing is sealed. Where both forms are there, the sealed one counts (relay.md#sessionmessage-the-user-wrote). */
+export async function opened(data, keys, session = data.session_id) {
+  if (!isSealed(data)) return data;
+  const plain = { ...data, seal: "opened" };
+  for (const name of NAMES) {
+    const sealed = data[`${name}_ct`];
+    if (sealed === undefined) continue;
+    delete plain[name];
+    try {
+      Object.assign(plain, await read(name, sealed, keys, session));
+    } catch (error) {
+      if (plain.seal !== "broken") plain.seal = error.code === "no_key" ? "no_key" : "broken";
+    }
+  }
+  return plain;
+}
+
+async function read(name, sealed, keys, session) {
+  if (name in TEXTS) return { [name]: await keys.open(session, TEXTS[name], sealed) };
+  const value = JSON.parse(await keys.open(session, name === "details" ? "approvals" : VALUES[name], sealed));
+  if (name !== "details") return { [name]: value };
+  // What is sealed is what the question is about; whose it is and how grave, the relay says.
+  return Object.fromEntries(DETAILS.filter((detail) => typeof value?.[detail] === "string").map((detail) => [detail, value[detail]]));
+}
+
+export async function openedHistory(result, keys, session) {
+  const messages = await Promise.all((result.messages ?? []).map(async (message) => {
+    const plain = await opened(message, keys, session);
+    if (!message.tasks?.length) return plain;
+    return { ...plain, tasks: await Promise.all(message.tasks.map((task) => opened(task, keys, session))) };
+  }));
+  return { ...result, messages };
+}
+
+export async function openedSnapshot(result, keys) {
+  return { ...result, pending_approvals: await Promise.all((result.pending_approvals ?? []).map((approval) => opened(approval, keys))) };
+}
