@@ -34,14 +34,29 @@ extension AgentRunner where Machine: ~Copyable {
         }
     }
 
+    /// Of an earlier process: those that have ended are not looked for again.
+    func forgetDead(_ processes: [ProcessName]) {
+        guard let journal = edges.journal, !processes.isEmpty else { return }
+        edges.work.carryOut(.look(at: processes)) { [kept] result in
+            guard case .alive(let alive) = result else { return }
+            let dead = processes.filter { !alive.contains($0) }
+            journal.submit(
+                kept.entries(dead.map { KeptFacts.fact(of: $0, isRunning: false) }), .written, done: nil)
+        }
+    }
+
     private func startChild(_ number: Int, _ id: ChannelID, _ plan: ChildPlan) {
         let journal = edges.journal
         let kept = kept
         let name = Locked<ProcessName?>(nil)
+        let refusal = Locked<ChildFailure?>(nil)
         let link = edges.children.start(plan) { process, release in
             name.withLock { $0 = process }
             guard let journal else { return release(true) }
             journal.submit(kept.entries([KeptFacts.fact(of: process, isRunning: true)]), .synced) { failure in
+                refusal.withLock {
+                    $0 = failure.map { ChildFailure(.calledOff, "the journal cannot be written: \($0)") }
+                }
                 release(failure == nil)
             }
         } handler: { [weak self] event in
@@ -49,7 +64,12 @@ extension AgentRunner where Machine: ~Copyable {
                 journal?.submit(
                     kept.entries([KeptFacts.fact(of: process, isRunning: false)]), .written, done: nil)
             }
-            self?.happened(event, on: number, id)
+            let why = refusal.withLock { $0 }
+            if case .failed = event, let why {
+                self?.happened(.failed(why), on: number, id)
+            } else {
+                self?.happened(event, on: number, id)
+            }
         }
         state.withLock { $0.channels.opened(number, .child(link, plan.life)) }
     }

@@ -54,6 +54,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     package func begin(_ past: AgentPast) {
         let past = kept.past(past.facts, turns: past.turns)
         tell { machine, now in machine.begin(past, now) }
+        forgetDead(past.processes)
     }
 
     package func check() { tell { machine, now in machine.check(now) } }
@@ -160,9 +161,9 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
                 state.machine.received($0, capacity: frame.capacity, on: id, now, into: &state.fresh)
             }
             state.pressure.heldBytes += frame.count
-            let orders = state.fresh
+            for index in state.fresh.indices { take(state.fresh[index], state) }
             state.fresh.removeAll(keepingCapacity: true)
-            return collect(orders, state)
+            return collect([], state)
         }
         if mayPerform { perform() }
     }

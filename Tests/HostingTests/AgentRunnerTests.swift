@@ -100,6 +100,18 @@ struct AgentRunnerTests {
         stage.journal.failure = JournalFailure(.full, "full")
         stage.order(.open(Stage.channel, Stage.child()))
         #expect(stage.programs.released == [false])
+        stage.programs.handlers[0](.failed(ChildFailure(.calledOff, "the start was called off")))
+        #expect(stage.told.last == #"1 failed(message: "the journal cannot be written: full")"#)
+    }
+
+    @Test("children of an earlier process are given to the machine, and forgotten once they have ended")
+    func left() {
+        var past = AgentPast()
+        past.facts = [Fact("agent toy process 12 7", []), Fact("agent toy process 13 7", [])]
+        stage.link.begin(past)
+        #expect(stage.told.last == "begin [] [12, 13]")
+        stage.works.open[0](.alive([ProcessName(id: 13, startTicks: 7)]))
+        #expect(stage.journal.entries == [.setting(name: "agent toy process 12 7", value: nil)])
     }
 
     @Test("what was promised of a send is answered once: written, or not any more")
