@@ -175,6 +175,7 @@ let package = Package(
                 "Pi", "Recording",
             ],
             exclude: ["Golden"]),
+        tests("AgentWorkTests", ["AgentKit", "AgentWork", "BridgeModel", "Children", "WireTesting"]),
         tests("HostingTests", ["AgentKit", "BridgeModel", "BridgeTesting", "Hosting", "Locking"]),
         tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),

@@ -24,6 +24,7 @@ struct WorkFiles: Sendable {
     }
 
     private func read(_ path: String, from: Int64, limit: Int) throws(WorkFailure) -> WorkResult {
+        guard from >= 0, limit >= 0 else { throw WorkFailure(.forbidden, "no part of a file begins at \(from)") }
         // Without O_NONBLOCK a pipe in the file's place would hold the thread for ever.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Self.failure(errno, "cannot read \(path)") }
