@@ -29,7 +29,7 @@ struct DemoAgent {
         let log = Log(
             Log.Settings(level: .warning, hasColor: loaded.configuration.terminal.color && isatty(STDERR_FILENO) == 1),
             clock: SystemClock(), sink: { output.log($0) })
-        let report = RunReport(output, log, connections: 1)
+        let report = RunReport(output, log, connections: loaded.configuration.connections)
         let edges = try RunEdges(loaded, output: output, log: log, scale: 1)
         let connections = try edges.connections { event in
             report.tell(event)

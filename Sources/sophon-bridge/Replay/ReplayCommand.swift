@@ -19,7 +19,9 @@ struct ReplayCommand: Command {
         options: [
             .init("to", "simulator|URL", "where the calls go (simulator)"),
             .init("token", "TOKEN", "the relay's token, with a URL; or set SOPHON_BOT_TOKEN"),
-            .init("agent", "openclaw|oppi|pi", "what the recording comes from, where it does not say itself"),
+            .init(
+                "agent", AgentRegistry.all.kinds.map(\.rawValue).joined(separator: "|"),
+                "what the recording comes from, where it does not say itself"),
             .init("speed", "1|10|max", "how fast: as recorded, ten times, as fast as can be (max)"),
             .init("expect", "FILE", "compare the calls with this golden file; exit 1 where they differ"),
             .init("rewrite", nil, "with --expect: write the golden file instead"),

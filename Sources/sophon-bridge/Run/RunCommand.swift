@@ -48,7 +48,7 @@ struct RunCommand: Command {
             hiding: output.secrets, sink: { output.log($0) })
         let board = StatusBoard(
             version: HelpText.version, pid: getpid(), connections: configuration.connections, clock: SystemClock())
-        let report = RunReport(output, log, connections: configuration.connections.count)
+        let report = RunReport(output, log, connections: configuration.connections)
         let edges = try RunEdges(loaded, output: output, log: log, scale: try scale())
         board.tell(journalRemedy: edges.journalRemedy)
         LeftConnections(configuration).tell(output, log)

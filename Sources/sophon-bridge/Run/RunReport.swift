@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeCore
 import BridgeModel
 import BridgeService
@@ -16,18 +17,19 @@ final class RunReport: Sendable {
 
     private let output: Output
     private let log: Log
-    private let connections: Int
+    /// What each connection's agent is.
+    private let agents: [ConnectionName: AgentKind]
     private let clock = SystemClock()
     private let state = Locked(State())
 
-    init(_ output: Output, _ log: Log, connections: Int) {
+    init(_ output: Output, _ log: Log, connections: [Configuration.Connection]) {
         self.output = output
         self.log = log
-        self.connections = connections
+        agents = Dictionary(connections.map { ($0.name, $0.agent.kind) }) { first, _ in first }
     }
 
     /// Why the process ends: no connection is left that could work.
-    var lastStop: CommandFailure? { state.withLock { $0.stopped.count >= connections ? $0.lastStop : nil } }
+    var lastStop: CommandFailure? { state.withLock { $0.stopped.count >= agents.count ? $0.lastStop : nil } }
 
     func tell(_ event: LiveEvent) {
         tellPrograms(event)
@@ -138,7 +140,8 @@ final class RunReport: Sendable {
             let members: [(String, JSONText)] = [
                 ("connection", .string(name.text)), ("version", .string(version)), ("reconnect", .flag(isReconnect)),
             ]
-            output.event("openclaw_connected", members)
+            // By its own name first: scripts knew this event before there were several agents.
+            if let kind = agents[name] { output.event("\(kind.rawValue)_connected", members) }
             output.event("agent_connected", members)
         case .agentLost(let name, let reason, _, _):
             output.event("agent_lost", [("connection", .string(name.text)), ("reason", .string(reason))])
