@@ -176,6 +176,14 @@ let package = Package(
             ],
             exclude: ["Golden"]),
         tests("AgentWorkTests", ["AgentKit", "AgentWork", "BridgeModel", "Children", "WireTesting"]),
+        // Every agent against its own double; the toys are for these alone.
+        tests(
+            "ContractTests",
+            [
+                "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting",
+                "Children", "Configuring", "Hosting", "Locking", "OpenClaw", "Recording", "RelayRules", "Transport",
+                "WireTesting",
+            ]),
         tests("HostingTests", ["AgentKit", "BridgeModel", "BridgeTesting", "Hosting", "Locking"]),
         tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),

@@ -28,6 +28,8 @@ package final class VirtualFiles: @unchecked Sendable {
     package var files: [String: [UInt8]] = [:]
     package var secrets: [String: Secret] = [:]
     package var http: ((HTTPRequest) -> WorkResult)?
+    /// By the command line.
+    package var run: (([String]) -> WorkResult)?
 
     func result(of work: Work) -> WorkResult {
         let absent = WorkResult.failed(WorkFailure(.absent, "there is no such thing here"))
@@ -46,7 +48,8 @@ package final class VirtualFiles: @unchecked Sendable {
         case .keepSecret(let name, let secret):
             secrets[name] = secret
             return .done
-        case .run, .keep: return absent
+        case .run(let plan, _, _, _): return run?(plan.arguments) ?? absent
+        case .keep: return absent
         }
     }
 }

@@ -1,0 +1,19 @@
+import AgentKit
+import Agents
+
+/// The agents under the contract. An agent is in it by one line; the toys are in no registry but this one's.
+enum ContractTable {
+    static let live: [ContractEntry] = [
+        ContractEntry(OpenClawContract()),
+    ]
+
+    /// What the program knows, and the toys.
+    static let registry = AgentRegistry(
+        AgentRegistry.all.plugins
+            + live.map(\.agent.plugin).filter { AgentRegistry.all[kind: $0.kind] == nil })
+
+    /// A fault that an agent makes up for by what it is.
+    static func isHarmless(_ fault: MachineFault, to agent: any ContractAgent) -> Bool {
+        agent.forgives.contains(fault)
+    }
+}

@@ -1,0 +1,68 @@
+import AgentKit
+import BridgeModel
+
+/// The recorded frames of one conversation.
+final class Frames {
+    struct Heard {
+        var text: String?
+        var prompts: [String] = []
+        var tools = 0
+        var approvals = 0
+        var decisions = 0
+    }
+
+    private var frames: [(isIncoming: Bool, bytes: [UInt8])] = []
+
+    func add(_ isIncoming: Bool, _ bytes: [UInt8]) {
+        var bytes = bytes
+        bytes.reserveCapacity(bytes.count + 64)
+        frames.append((isIncoming, bytes))
+    }
+
+    func replayed(by plugin: any AgentPlugin) -> Heard {
+        var decoder = plugin.decoder()
+        var heard = Heard()
+        var said = ""
+        for (number, frame) in frames.enumerated() {
+            let now = Instant.zero + .milliseconds(Int64(number))
+            let observations = frame.bytes.withUnsafeBytes { bytes in
+                frame.isIncoming
+                    ? decoder.received(bytes, capacity: frame.bytes.capacity, at: now)
+                    : decoder.sent(bytes, capacity: frame.bytes.capacity, at: now)
+            }
+            for observation in observations { Self.take(observation, &heard, &said) }
+        }
+        // An end may be known only because nothing followed it.
+        if let deadline = decoder.nextDeadline {
+            for observation in decoder.deadlineHit(at: deadline) { Self.take(observation, &heard, &said) }
+        }
+        return heard
+    }
+
+    private static func take(_ observation: Observation, _ heard: inout Heard, _ said: inout String) {
+        switch observation {
+        case .prompt(let prompt): heard.prompts.append(prompt.text)
+        case .decisionSent: heard.decisions += 1
+        case .signal(let signal):
+            switch signal.event {
+            case .text(.append(let more)): said += more
+            case .text(.snapshot(let all)): said = all
+            case .tool: heard.tools += 1
+            case .approvalRequested: heard.approvals += 1
+            case .finished(let end): heard.text = end.text ?? said
+            default: break
+            }
+        default: break
+        }
+    }
+
+    /// Frames that the registry takes for another agent's.
+    func strangers(to plugin: any AgentPlugin) -> [String] {
+        let recognition = AgentRecognition(ContractTable.registry)
+        let owners = frames.compactMap { frame in
+            frame.bytes.withUnsafeBytes { recognition.agent(of: $0, capacity: frame.bytes.capacity)?.kind }
+        }
+        if owners.isEmpty { return ["no frame is recognised"] }
+        return owners.filter { $0 != plugin.kind }.map { "a frame counts as \($0.rawValue)'s" }
+    }
+}
