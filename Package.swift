@@ -100,6 +100,7 @@ let package = Package(
         room("Oppi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
         room("Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
         room("Agents", ["AgentKit", "OpenClaw", "Oppi", "Pi"]),
+        room("ToySocket", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
 
         // What carries any agent's machine, and what its work touches.
         room("Hosting", ["AgentKit", "BridgeModel", "Locking"]),
@@ -183,6 +184,7 @@ let package = Package(
                 "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting",
                 "Children", "Configuring", "Hosting", "Locking", "OpenClaw", "Recording", "RelayRules", "Transport",
                 "WireTesting",
+                "ToySocket",
             ]),
         tests("HostingTests", ["AgentKit", "BridgeModel", "BridgeTesting", "Hosting", "Locking"]),
         tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),

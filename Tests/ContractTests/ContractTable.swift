@@ -5,6 +5,7 @@ import Agents
 enum ContractTable {
     static let live: [ContractEntry] = [
         ContractEntry(OpenClawContract()),
+        ContractEntry(ToySocketContract()),
     ]
 
     /// What the program knows, and the toys.
