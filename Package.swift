@@ -101,6 +101,7 @@ let package = Package(
         room("Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
         room("Agents", ["AgentKit", "OpenClaw", "Oppi", "Pi"]),
         room("ToySocket", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
+        room("ToyChildren", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
 
         // What carries any agent's machine, and what its work touches.
         room("Hosting", ["AgentKit", "BridgeModel", "Locking"]),
@@ -185,6 +186,7 @@ let package = Package(
                 "Children", "Configuring", "Hosting", "Locking", "OpenClaw", "Recording", "RelayRules", "Transport",
                 "WireTesting",
                 "ToySocket",
+                "ToyChildren",
             ]),
         tests("HostingTests", ["AgentKit", "BridgeModel", "BridgeTesting", "Hosting", "Locking"]),
         tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),

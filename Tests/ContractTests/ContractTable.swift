@@ -6,6 +6,7 @@ enum ContractTable {
     static let live: [ContractEntry] = [
         ContractEntry(OpenClawContract()),
         ContractEntry(ToySocketContract()),
+        ContractEntry(ToyChildrenContract()),
     ]
 
     /// What the program knows, and the toys.
