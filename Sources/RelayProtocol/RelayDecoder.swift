@@ -10,10 +10,10 @@ package enum RelayDecoder {
     package enum Expected: Hashable, Sendable { case nothing, message, session, device }
 
     package static func expected(of call: RelayCall) -> Expected {
-        switch call {
-        case .sendMessage: .message
-        case .createSession: .session
-        case .sendMessageDelta, .sendMessageEnd, .createTask, .updateTask, .finishTask, .requestApproval: .nothing
+        switch call.content {
+        case .post(.open), .post(.message): .message
+        case .newSession: .session
+        case .post: .nothing
         }
     }
 

@@ -8,69 +8,79 @@ package import BridgeModel
 /// Bodies are compact JSON with the members in a fixed order, so that the same call always gives the same bytes: a retry
 /// under the same key must not differ (relay.md#rules). Absent members are left out, never null (relay.md#json-rules).
 package enum RelayEncoder {
-    package static func path(of call: RelayCall) -> String {
-        switch call {
-        case .sendMessage: "/v1/bridge/sendMessage"
-        case .sendMessageDelta: "/v1/bridge/sendMessageDelta"
-        case .sendMessageEnd: "/v1/bridge/sendMessageEnd"
-        case .createTask: "/v1/bridge/createTask"
-        case .updateTask: "/v1/bridge/updateTask"
-        case .finishTask: "/v1/bridge/finishTask"
-        case .requestApproval: "/v1/bridge/requestApproval"
-        case .createSession: "/v1/bridge/createSession"
+    package static func path(of call: RelayCall) -> String { "/v1/bridge/\(method(of: call.content))" }
+
+    private static func method(of content: RelayCall.Content) -> String {
+        switch content {
+        case .post(.open), .post(.message): "sendMessage"
+        case .post(.text): "sendMessageDelta"
+        case .post(.end): "sendMessageEnd"
+        case .post(.taskStarted): "createTask"
+        case .post(.taskProgress): "updateTask"
+        case .post(.taskEnded): "finishTask"
+        case .post(.approval): "requestApproval"
+        case .newSession: "createSession"
         }
     }
 
     package static func body(of call: RelayCall, sealed: SealedContent? = nil) -> [UInt8] {
         var json = JSONObjectWriter()
-        switch call {
-        case .sendMessage(let call):
-            json.string("session_id", call.session.text)
-            json.string("interaction_id", call.interaction?.text)
-            json.content(.text, sealed) { $0.string("text", call.text) }
-            json.usage(call.usage)
-            json.string("idempotency_key", call.key.text)
-        case .sendMessageDelta(let call):
-            json.string("message_id", call.message.text)
-            json.content(.delta, sealed) { $0.string("delta", call.delta) }
-            json.string("idempotency_key", call.key.text)
-        case .sendMessageEnd(let call):
-            json.string("message_id", call.message.text)
-            json.content(.text, sealed) { $0.string("text", call.text) }
-            json.usage(call.usage)
-            json.string("finish_reason", call.finishReason?.rawValue)
-            json.string("idempotency_key", call.key.text)
-        case .createTask(let call):
-            json.task(call.session, call.interaction, call.task)
-            json.string("kind", call.kind)
-            json.content(.statusLabel, sealed) { $0.string("status_label", call.label) }
-            json.content(.arguments, sealed) { $0.value("args", call.arguments) }
-            json.string("idempotency_key", call.key.text)
-        case .updateTask(let call):
-            json.task(call.session, call.interaction, call.task)
-            json.content(.statusLabel, sealed) { $0.string("status_label", call.label) }
-            json.integer("progress_percent", call.percent)
-            json.content(.partialResult, sealed) { $0.value("partial_result", call.partialResult) }
-            json.string("idempotency_key", call.key.text)
-        case .finishTask(let call):
-            json.task(call.session, call.interaction, call.task)
-            json.string("name", call.name)
-            json.string("status", call.status.rawValue)
-            json.content(.statusLabel, sealed) { $0.string("status_label", call.label) }
-            json.content(.error, sealed) { $0.string("error", call.error) }
-            json.content(.result, sealed) { $0.value("result", call.result) }
-            json.string("idempotency_key", call.key.text)
-        case .requestApproval(let call):
-            if let sealed { json.approval(call, sealed) } else { json.approval(call) }
-        case .createSession(let call): json.string("source", call.source)
+        json.address(call.address)
+        switch call.content {
+        case .post(let post): json.post(post, sealed)
+        case .newSession(let source): json.string("source", source)
         }
+        json.string("idempotency_key", call.key?.text)
         return json.finish()
     }
 }
 
 extension JSONObjectWriter {
+    fileprivate mutating func address(_ address: RelayCall.Address) {
+        switch address {
+        case .chat(let session, let interaction):
+            string("session_id", session.text)
+            string("interaction_id", interaction?.text)
+        case .bubble(let message): string("message_id", message.text)
+        case .relay: break
+        }
+    }
+
+    fileprivate mutating func post(_ post: Post, _ sealed: SealedContent?) {
+        switch post {
+        // The relay refused an empty placeholder.
+        case .open: content(.text, sealed) { $0.string("text", " ") }
+        case .message(let message):
+            content(.text, sealed) { $0.string("text", message.text) }
+            usage(message.usage)
+        case .text(let text): content(.delta, sealed) { $0.string("delta", text) }
+        case .end(let end):
+            content(.text, sealed) { $0.string("text", end.text) }
+            usage(end.usage)
+            string("finish_reason", end.finishReason?.rawValue)
+        case .taskStarted(let start):
+            string("task_id", start.task.text)
+            string("kind", start.kind)
+            content(.statusLabel, sealed) { $0.string("status_label", start.label) }
+            content(.arguments, sealed) { $0.value("args", start.arguments) }
+        case .taskProgress(let progress):
+            string("task_id", progress.task.text)
+            content(.statusLabel, sealed) { $0.string("status_label", progress.label) }
+            integer("progress_percent", progress.percent)
+            content(.partialResult, sealed) { $0.value("partial_result", progress.partialResult) }
+        case .taskEnded(let end):
+            string("task_id", end.task.text)
+            string("name", end.name)
+            string("status", end.status.rawValue)
+            content(.statusLabel, sealed) { $0.string("status_label", end.label) }
+            content(.error, sealed) { $0.string("error", end.error) }
+            content(.result, sealed) { $0.value("result", end.result) }
+        case .approval(let card): if let sealed { approval(card, sealed) } else { approval(card) }
+        }
+    }
+
     /// One or the other, never both (relay.md#bridge-rest-methods).
-    fileprivate mutating func content(
+    private mutating func content(
         _ field: SealedContent.Field, _ sealed: SealedContent?, plain: (inout JSONObjectWriter) -> Void
     ) {
         guard let sealed else { return plain(&self) }
@@ -87,38 +97,26 @@ extension JSONObjectWriter {
         }
     }
 
-    fileprivate mutating func approval(_ call: RequestApproval, _ sealed: SealedContent) {
-        string("session_id", call.session.text)
-        string("interaction_id", call.interaction?.text)
-        string("approval_id", call.approval.text)
-        string("action", call.action)
-        string("severity", call.severity.rawValue)
+    private mutating func approval(_ card: ApprovalCard, _ sealed: SealedContent) {
+        string("approval_id", card.approval.text)
+        string("action", card.action)
+        string("severity", card.severity.rawValue)
         content(.details, sealed) { _ in }
-        string("idempotency_key", call.key.text)
     }
 
-    fileprivate mutating func task(_ session: SessionID, _ interaction: InteractionID?, _ task: TaskID) {
-        string("session_id", session.text)
-        string("interaction_id", interaction?.text)
-        string("task_id", task.text)
+    private mutating func approval(_ card: ApprovalCard) {
+        string("approval_id", card.approval.text)
+        string("approval_slug", card.slug)
+        string("action", card.action)
+        string("tool_call_id", card.toolCall?.text)
+        string("title", card.title)
+        string("severity", card.severity.rawValue)
+        string("command", card.command)
+        string("host", card.host)
+        string("message", card.message)
     }
 
-    fileprivate mutating func approval(_ call: RequestApproval) {
-        string("session_id", call.session.text)
-        string("interaction_id", call.interaction?.text)
-        string("approval_id", call.approval.text)
-        string("approval_slug", call.slug)
-        string("action", call.action)
-        string("tool_call_id", call.toolCall?.text)
-        string("title", call.title)
-        string("severity", call.severity.rawValue)
-        string("command", call.command)
-        string("host", call.host)
-        string("message", call.message)
-        string("idempotency_key", call.key.text)
-    }
-
-    fileprivate mutating func usage(_ usage: Usage?) {
+    private mutating func usage(_ usage: Usage?) {
         guard let usage else { return }
         var json = JSONObjectWriter()
         json.integer("input_tokens", usage.inputTokens)

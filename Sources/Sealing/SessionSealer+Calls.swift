@@ -6,12 +6,12 @@ extension SealedContent {
 
     /// Nil for a call that says something.
     package static func withoutKey(of call: RelayCall) -> SealedContent? {
-        switch call {
-        case .sendMessage(let call): call.text.isEmpty ? emptyText : nil
-        case .sendMessageEnd(let call): call.text.isEmpty ? emptyText : nil
-        case .finishTask(let call):
-            call.label == nil && call.error == nil && call.result == nil ? SealedContent([]) : nil
-        case .sendMessageDelta, .createTask, .updateTask, .requestApproval, .createSession: nil
+        switch call.post {
+        case .open: emptyText
+        case .message(let message): message.text.isEmpty ? emptyText : nil
+        case .end(let end): end.text.isEmpty ? emptyText : nil
+        case .taskEnded(let end): end.label == nil && end.error == nil && end.result == nil ? SealedContent([]) : nil
+        case .text, .taskStarted, .taskProgress, .approval, nil: nil
         }
     }
 }
@@ -29,42 +29,38 @@ extension SessionSealer {
             guard let text else { return }
             members.append(.init(field, seal(text, path, random: random)))
         }
-        switch call {
-        case .sendMessage(let call):
-            precondition(call.session == session, "sealed for another chat")
-            add(.text, call.text, .messages)
-        case .sendMessageDelta(let call): add(.delta, call.delta, .messages)
-        case .sendMessageEnd(let call): add(.text, call.text, .messages)
-        case .createTask(let call):
-            precondition(call.session == session, "sealed for another chat")
-            add(.statusLabel, call.label, .tasks)
-            add(.arguments, call.arguments?.text, .tasks)
-        case .updateTask(let call):
-            precondition(call.session == session, "sealed for another chat")
-            add(.statusLabel, call.label, .tasks)
-            add(.partialResult, call.partialResult?.text, .tasks)
-        case .finishTask(let call):
-            precondition(call.session == session, "sealed for another chat")
-            add(.statusLabel, call.label, .tasks)
-            add(.error, call.error, .tasks)
-            add(.result, call.result?.text, .tasks)
-        case .requestApproval(let call):
-            precondition(call.session == session, "sealed for another chat")
-            members.append(.init(.details, Base64.encode(seal(Self.details(of: call), .approvals, random: random))))
-        case .createSession: return nil
+        if case .chat(let chat, _) = call.address { precondition(chat == session, "sealed for another chat") }
+        switch call.post {
+        case .open: return .emptyText
+        case .message(let message): add(.text, message.text, .messages)
+        case .text(let text): add(.delta, text, .messages)
+        case .end(let end): add(.text, end.text, .messages)
+        case .taskStarted(let start):
+            add(.statusLabel, start.label, .tasks)
+            add(.arguments, start.arguments?.text, .tasks)
+        case .taskProgress(let progress):
+            add(.statusLabel, progress.label, .tasks)
+            add(.partialResult, progress.partialResult?.text, .tasks)
+        case .taskEnded(let end):
+            add(.statusLabel, end.label, .tasks)
+            add(.error, end.error, .tasks)
+            add(.result, end.result?.text, .tasks)
+        case .approval(let card):
+            members.append(.init(.details, Base64.encode(seal(Self.details(of: card), .approvals, random: random))))
+        case nil: return nil
         }
         return SealedContent(members)
     }
 
     /// relay.md#requestapproval.
-    private static func details(of call: RequestApproval) -> [UInt8] {
+    private static func details(of card: ApprovalCard) -> [UInt8] {
         var json = JSONObjectWriter()
-        json.string("title", call.title)
-        json.string("message", call.message)
-        json.string("command", call.command)
-        json.string("host", call.host)
-        json.string("tool_call_id", call.toolCall?.text)
-        json.string("approval_slug", call.slug)
+        json.string("title", card.title)
+        json.string("message", card.message)
+        json.string("command", card.command)
+        json.string("host", card.host)
+        json.string("tool_call_id", card.toolCall?.text)
+        json.string("approval_slug", card.slug)
         return json.finish()
     }
 }

@@ -10,9 +10,8 @@ enum SealingBench {
         let library = try OpenSSLSealing()
         guard let key = SecretKey(library.bytes(SecretKey.length)) else { return }
         let sealer = SessionSealer(SessionID("ses_1"), key: key, library: library)
-        let call = RelayCall.sendMessageDelta(
-            SendMessageDelta(
-                message: MessageID("msg_1"), delta: String(repeating: "x", count: 200), key: IdempotencyKey("key")))
+        let call = RelayCall(
+            .text(String(repeating: "x", count: 200)), to: .bubble(MessageID("msg_1")), key: IdempotencyKey("key"))
         let begun = cpuNanoseconds
         var length = 0
         for _ in 0..<count { length += sealer.content(of: call, random: library)?.members[0].sealed.utf8.count ?? 0 }

@@ -267,7 +267,7 @@ struct BridgeStopTests {
         let settled = ApprovalSettlement(id: ApprovalID("a1"), outcome: .decided(.deny))
         bridge.agentSays(RunSignal(run: nil, session: nil, event: .approvalSettled(settled)), at: .at(7))
         #expect(hear(&bridge).fulfilled == [.deny(ApprovalID("a1"), .exec)])
-        let lines = bridge.turn(TurnID("int_2"))?.closingLines
+        let lines = bridge.turn(TurnID("int_2"))?.bubble.closingLines
         #expect(lines == [])
     }
 

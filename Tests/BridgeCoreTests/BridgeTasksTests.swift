@@ -49,7 +49,7 @@ struct BridgeTasksTests {
             let attempts = orders.compactMap { if case .attempt(let attempt) = $0 { attempt } else { nil } }
             guard !attempts.isEmpty else { return }
             for attempt in attempts {
-                if case .fresh(.createTask(let task)) = attempt.payload { cards.append(task.task.text) }
+                if case .taskStarted(let start) = attempt.post { cards.append(start.task.text) }
                 let answer = RelayAnswer(.delivered(RelayReceipt(message: MessageID("b"))))
                 bridge.answered(attempt.call, with: answer, at: now, using: &random)
             }

@@ -12,34 +12,44 @@ struct SealedCallsTests {
     /// Occurs in every content, and must occur in no body.
     private static let word = "rosebud"
 
-    private static let calls: [RelayCall] = [
-        .sendMessage(
-            SendMessage(
-                session: session, interaction: interaction, text: "\(word)!",
-                usage: Usage(inputTokens: 3, outputTokens: 4, estimatedCostUSD: nil, model: "m", provider: nil),
-                key: key)
+    private static let inTurn = RelayCall.Address.chat(session, interaction)
+    private static let inChat = RelayCall.Address.chat(session, nil)
+    private static let bubble = RelayCall.Address.bubble(MessageID("msg_1"))
+
+    private static let posts: [(Post, RelayCall.Address)] = [
+        (
+            .message(
+                WholeMessage(
+                    part: .late, text: "\(word)!",
+                    usage: Usage(inputTokens: 3, outputTokens: 4, estimatedCostUSD: nil, model: "m", provider: nil))),
+            inTurn
         ),
-        .sendMessageDelta(SendMessageDelta(message: MessageID("msg_1"), delta: "\(word)\n", key: key)),
-        .sendMessageEnd(
-            SendMessageEnd(message: MessageID("msg_1"), text: "a \(word)", finishReason: .stop, key: key)),
-        .createTask(
-            CreateTask(
-                session: session, interaction: interaction, task: TaskID("t"), kind: "exec", label: "exec \(word)",
-                arguments: JSONText(unchecked: #"{"command":"\#(word)"}"#), key: key)),
-        .updateTask(
-            UpdateTask(
-                session: session, interaction: nil, task: TaskID("t"), label: word, percent: 40,
-                partialResult: .string(word), key: key)),
-        .finishTask(
-            FinishTask(
-                session: session, interaction: nil, task: TaskID("t"), name: "exec", status: .failed, label: word,
-                error: word, result: .string(word), key: key)),
-        .requestApproval(
-            RequestApproval(
-                session: session, interaction: interaction, approval: ApprovalID("a"), slug: word,
-                action: "shell.exec", toolCall: ToolCallID(word), title: word, severity: .high, command: word,
-                host: word, message: word, key: key)),
+        (.text("\(word)\n"), bubble),
+        (.end(EndOfTurn(text: "a \(word)", finishReason: .stop)), bubble),
+        (
+            .taskStarted(
+                TaskStart(
+                    task: TaskID("t"), kind: "exec", label: "exec \(word)",
+                    arguments: JSONText(unchecked: #"{"command":"\#(word)"}"#))), inTurn
+        ),
+        (
+            .taskProgress(TaskProgress(task: TaskID("t"), label: word, percent: 40, partialResult: .string(word))),
+            inChat
+        ),
+        (
+            .taskEnded(
+                TaskEnd(
+                    task: TaskID("t"), name: "exec", status: .failed, label: word, error: word, result: .string(word))),
+            inChat
+        ),
+        (
+            .approval(
+                ApprovalCard(
+                    approval: ApprovalID("a"), action: "shell.exec", title: word, message: word, severity: .high,
+                    command: word, host: word, slug: word, toolCall: ToolCallID(word))), inTurn
+        ),
     ]
+    private static let calls = posts.map { RelayCall($0, to: $1, key: key) }
 
     private let bench: Bench
 
@@ -73,8 +83,7 @@ struct SealedCallsTests {
     @Test("the same content is never sealed to the same bytes twice")
     func fresh() throws {
         let sealer = try bench.sealer("ses_1", 1)
-        let call = RelayCall.sendMessageDelta(
-            SendMessageDelta(message: MessageID("msg_1"), delta: "x", key: Self.key))
+        let call = RelayCall(.text("x"), to: Self.bubble, key: Self.key)
         #expect(sealer.content(of: call, random: bench.library) != sealer.content(of: call, random: bench.library))
     }
 
@@ -107,25 +116,24 @@ struct SealedCallsTests {
 
     @Test("a bubble opens and ends with the sealed empty text, which needs no key")
     func emptyText() {
-        let opening = SendMessage(session: Self.session, interaction: Self.interaction, text: " ", key: Self.key)
+        let opening = RelayCall(.open, to: Self.inTurn, key: Self.key)
+        #expect(SealedContent.withoutKey(of: opening) == .emptyText)
         #expect(
-            String(decoding: RelayEncoder.body(of: .sendMessage(opening), sealed: .emptyText), as: UTF8.self)
+            String(decoding: RelayEncoder.body(of: opening, sealed: .emptyText), as: UTF8.self)
                 == #"{"session_id":"ses_1","interaction_id":"int_1","text_ct":"AA==","idempotency_key":"k"}"#)
     }
 
     @Test("a content that a card does not have has no member")
     func absent() throws {
-        let call = RelayCall.createTask(
-            CreateTask(
-                session: Self.session, interaction: nil, task: TaskID("t"), kind: "exec", label: nil, arguments: nil,
-                key: Self.key))
+        let start = TaskStart(task: TaskID("t"), kind: "exec")
+        let call = RelayCall(.taskStarted(start), to: Self.inChat, key: Self.key)
         #expect(try body(of: call) == #"{"session_id":"ses_1","task_id":"t","kind":"exec","idempotency_key":"k"}"#)
     }
 
     @Test("a chat is made without anything to seal")
     func createSession() throws {
         let sealer = try bench.sealer("ses_1", 1)
-        #expect(sealer.content(of: .createSession(CreateSession(source: "cron")), random: bench.random) == nil)
+        #expect(sealer.content(of: .newSession(source: "cron"), random: bench.random) == nil)
     }
 
     @Test("a text of the limit fills a field of the relay, and one more does not fit")

@@ -63,12 +63,11 @@ struct VectorTests {
         let vector = try Vectors.named("6b-approval-details")
         let session = SessionID(try #require(vector.session_id))
         let sealer = SessionSealer(session, key: try secret(vector.session_key_hex), library: library)
-        let call = RequestApproval(
-            session: session, interaction: nil, approval: ApprovalID("a"), slug: "a1", action: "shell.exec",
-            toolCall: ToolCallID("call_1"), title: "Run command", severity: .medium, command: "ls -la",
-            host: "work-mac", message: "Run `ls -la`?", key: IdempotencyKey("k"))
-        let content = sealer.content(
-            of: .requestApproval(call), random: ScriptedRandom(try bytes(vector.nonce_hex)))
+        let card = ApprovalCard(
+            approval: ApprovalID("a"), action: "shell.exec", title: "Run command", message: "Run `ls -la`?",
+            severity: .medium, command: "ls -la", host: "work-mac", slug: "a1", toolCall: ToolCallID("call_1"))
+        let call = RelayCall(.approval(card), to: .chat(session, nil), key: IdempotencyKey("k"))
+        let content = sealer.content(of: call, random: ScriptedRandom(try bytes(vector.nonce_hex)))
         #expect(content?.members == [.init(.details, try #require(vector.envelope_b64))])
     }
 

@@ -222,7 +222,7 @@ extension Lane {
         let key = keys.nextDelta()
         return Frozen(
             call: call, name: .text(endOffset: preview.streamed),
-            payload: .fresh(.sendMessageDelta(SendMessageDelta(message: message, delta: text, key: key))),
+            payload: .fresh(RelayCall(.text(text), to: .bubble(message), key: key)),
             since: since, tried: RetryPolicy.Tried(kind: .text, deadline: windowEnds),
             bytes: HeldBytes.entryCost + text.utf8.count, sealed: seal(.text(text)).map { Sealed(seal: $0) })
     }
@@ -259,53 +259,28 @@ extension Lane {
     }
 
     private mutating func relayCall(_ post: Post, _ entry: LaneQueue.Entry) -> RelayCall {
-        let session = address.session
-        let interaction = entry.withoutInteraction ? nil : address.interaction
+        RelayCall(post, to: destination(of: post, entry), key: entry.key ?? key(of: post, entry))
+    }
+
+    private func destination(of post: Post, _ entry: LaneQueue.Entry) -> RelayCall.Address {
         switch post {
-        case .open:
-            // One space: the relay refused an empty placeholder. The sealed empty text needs no key
-            // (relay.md#sendmessage-whole-reply-or-the-placeholder-of-a-streamed-one).
-            return .sendMessage(
-                SendMessage(
-                    session: session, interaction: interaction, text: address.sealing.isSealed ? "" : " ",
-                    key: keys.fixed.open(form: entry.form)))
-        case .text(let text):
-            return .sendMessageDelta(
-                SendMessageDelta(message: message, delta: text, key: keys.lastDelta))
-        case .taskStarted(let start):
-            return .createTask(
-                CreateTask(
-                    session: session, interaction: interaction, task: start.task, kind: start.kind,
-                    label: start.label, arguments: start.arguments, key: entry.key ?? keys.fixed.taskStart(start.task)))
-        case .taskProgress(let progress):
-            return .updateTask(
-                UpdateTask(
-                    session: session, interaction: interaction, task: progress.task, label: progress.label,
-                    percent: progress.percent, partialResult: progress.partialResult,
-                    key: keys.nextUpdate(of: progress.task)))
-        case .taskEnded(let end):
-            return .finishTask(
-                FinishTask(
-                    session: session, interaction: interaction, task: end.task, name: end.name, status: end.status,
-                    label: end.label, error: end.error, result: end.result,
-                    key: entry.key ?? keys.fixed.taskEnd(end.task)))
-        case .approval(let card):
-            return .requestApproval(
-                RequestApproval(
-                    session: session, interaction: interaction, approval: card.approval, slug: card.slug,
-                    action: card.action, toolCall: card.toolCall, title: card.title, severity: card.severity,
-                    command: card.command, host: card.host, message: card.message,
-                    key: keys.fixed.approval(card.approval, form: entry.form)))
-        case .end(let end):
-            return .sendMessageEnd(
-                SendMessageEnd(
-                    message: message, text: end.text, usage: end.usage, finishReason: end.finishReason,
-                    key: keys.fixed.end(form: entry.form)))
-        case .message(let whole):
-            return .sendMessage(
-                SendMessage(
-                    session: session, interaction: nil, text: whole.text, usage: whole.usage,
-                    key: keys.fixed.message(whole.part, form: entry.form)))
+        case .text, .end: .bubble(message)
+        case .message: .chat(address.session, nil)
+        case .open, .taskStarted, .taskProgress, .taskEnded, .approval:
+            .chat(address.session, entry.withoutInteraction ? nil : address.interaction)
+        }
+    }
+
+    private mutating func key(of post: Post, _ entry: LaneQueue.Entry) -> IdempotencyKey {
+        switch post {
+        case .open: keys.fixed.open(form: entry.form)
+        case .text: keys.lastDelta
+        case .taskStarted(let start): keys.fixed.taskStart(start.task)
+        case .taskProgress(let progress): keys.nextUpdate(of: progress.task)
+        case .taskEnded(let end): keys.fixed.taskEnd(end.task)
+        case .approval(let card): keys.fixed.approval(card.approval, form: entry.form)
+        case .end: keys.fixed.end(form: entry.form)
+        case .message(let whole): keys.fixed.message(whole.part, form: entry.form)
         }
     }
 
@@ -315,40 +290,30 @@ extension Lane {
     private mutating func interactionExpired(_ call: Frozen, at now: Instant) -> [PostReport] {
         let left = leaveInteraction()
         guard case .approval = call.name else { return left }
-        guard case .fresh(.requestApproval(let request)) = call.payload, request.interaction != nil else {
+        guard case .fresh(let asked) = call.payload, let post = asked.post, asked.interaction != nil else {
             state = .refused(call)
             return left + [.refused(call.name, PostRefusal(.interactionExpired))]
         }
-        let card = ApprovalCard(
-            approval: request.approval, action: request.action, title: request.title, message: request.message,
-            severity: request.severity, command: request.command, host: request.host, slug: request.slug,
-            toolCall: request.toolCall)
         queue.insertFirst(
             LaneQueue.Entry(
-                content: .post(.approval(card)), kind: .approval, since: now, withoutInteraction: true,
+                content: .post(post), kind: .approval, since: now, withoutInteraction: true,
                 form: call.tried.form + 1))
         return left
     }
 
     /// What an open or a whole message was made from.
     private func post(of call: Frozen) -> Post {
-        guard case .message(let part) = call.name, case .fresh(.sendMessage(let message)) = call.payload else {
-            return .open
-        }
-        return .message(
-            WholeMessage(
-                part: part, text: message.text, usage: message.usage,
-                inTheOpen: address.sealing.isSealed && call.sealed == nil))
+        if case .message = call.name, case .fresh(let made) = call.payload, let post = made.post { post } else { .open }
     }
 
     /// Planted: the text that came meanwhile goes with the retry.
     #if PLANTED_FAULTS
         private mutating func recoalesce(_ frozen: inout Frozen) {
-            guard case .fresh(.sendMessageDelta(var delta)) = frozen.payload,
+            guard case .fresh(var call) = frozen.payload, case .text(let text) = call.post,
                 let more = queue.removeText(bytes: LaneBounds.deltaBytes)
             else { return }
-            delta.delta += more.text
-            frozen.payload = .fresh(.sendMessageDelta(delta))
+            call.content = .post(.text(text + more.text))
+            frozen.payload = .fresh(call)
         }
     #endif
 }
@@ -356,7 +321,7 @@ extension Lane {
 extension Lane.Frozen {
     /// Of a whole message of this process.
     fileprivate var wholeText: String? {
-        guard case .message = name, case .fresh(.sendMessage(let message)) = payload else { return nil }
+        guard case .fresh(let call) = payload, case .message(let message) = call.post else { return nil }
         return message.text
     }
 }

@@ -152,7 +152,7 @@ enum StoredFinishReason: String, StoredForm {
     case contentFilter = "content_filter"
     case toolCall = "tool_call"
 
-    init(_ value: SendMessageEnd.FinishReason) {
+    init(_ value: EndOfTurn.FinishReason) {
         self =
             switch value {
             case .stop: .stop
@@ -162,7 +162,7 @@ enum StoredFinishReason: String, StoredForm {
             }
     }
 
-    var value: SendMessageEnd.FinishReason {
+    var value: EndOfTurn.FinishReason {
         switch self {
         case .stop: .stop
         case .length: .length

@@ -56,7 +56,7 @@ extension Turn {
         conclude(.answered, line: approvals.awaitsFollowUp ? Sentences.followUpMissing : nil, at: now)
     }
 
-    private static func finishReason(_ reason: RunEnd.Reason) -> SendMessageEnd.FinishReason? {
+    private static func finishReason(_ reason: RunEnd.Reason) -> EndOfTurn.FinishReason? {
         switch reason {
         case .stop: .stop
         case .length: .length
@@ -69,7 +69,7 @@ extension Turn {
     /// Ends the turn: tasks first, then the bubble with its part of the text, then the rest as messages. After a stop it is
     /// the stop that ended it, whatever comes first.
     mutating func conclude(
-        _ natural: TurnOutcome, line: String? = nil, reason: SendMessageEnd.FinishReason? = nil, at now: Instant
+        _ natural: TurnOutcome, line: String? = nil, reason: EndOfTurn.FinishReason? = nil, at now: Instant
     ) -> [TurnOrder] {
         guard self.outcome == nil else { return [] }
         let outcome = stopping ? .aborted : natural
@@ -119,7 +119,7 @@ extension Turn {
     }
 
     /// The head is cut as the preview is, so that it begins with what was streamed.
-    mutating func endBubble(with text: String, reason: SendMessageEnd.FinishReason?) -> [TurnOrder] {
+    mutating func endBubble(with text: String, reason: EndOfTurn.FinishReason?) -> [TurnOrder] {
         preview.stop()
         bubbleIsOver = true
         deadlines.window = nil

@@ -20,14 +20,15 @@ struct LooseCalls: Sendable {
 
     /// A chat for runs that no phone message began (relay.md#createsession).
     func makeChat(_ done: @escaping @Sendable (RelayAnswer) -> Void) {
-        post(.createSession(CreateSession(source: "cron")), done)
+        post(.newSession(source: "cron"), done)
     }
 
     /// A sentence beside all bubbles. Those that say the same thing in one hour are one.
     func say(_ text: String, in session: SessionID) {
         let hour = edges.clock.wallMilliseconds / 3_600_000
         let key = IdempotencyKey("notice-" + StableHash.text(of: "\(session) \(hour) \(text)"))
-        post(.sendMessage(SendMessage(session: session, interaction: nil, text: text, key: key))) { _ in }
+        let said = Post.message(WholeMessage(part: .late, text: text))
+        post(RelayCall(said, to: .chat(session, nil), key: key)) { _ in }
     }
 
     private func post(_ call: RelayCall, _ done: @escaping @Sendable (RelayAnswer) -> Void) {

@@ -27,9 +27,9 @@ struct SimulatedJournal {
     mutating func store(_ attempt: CallAttempt, _ call: RelayCall) {
         guard let key = call.key else { return }
         turns[attempt.turn]?.bodies[key] = call
-        if case .text(let end) = attempt.name, case .sendMessageDelta(let delta) = call {
+        if case .text(let end) = attempt.name, case .text(let text) = call.post {
             turns[attempt.turn]?.deltas.append(
-                StoredDelta(key: key, text: delta.delta, endOffset: end, isAnswered: false))
+                StoredDelta(key: key, text: text, endOffset: end, isAnswered: false))
         }
     }
 

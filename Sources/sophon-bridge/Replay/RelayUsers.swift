@@ -60,7 +60,7 @@ struct RemoteUser: ReplayUser {
 
     func writes(_ text: String, in session: SessionID?) throws -> (SessionID, InteractionID?, MessageID) {
         if let session { return (session, nil, MessageID("")) }
-        let call = RelayCall.createSession(CreateSession(source: "replay"))
+        let call = RelayCall.newSession(source: "replay")
         let request = HTTPRequest(
             method: "POST", url: address + RelayEncoder.path(of: call),
             headers: [HTTPHeader("Authorization", "Bearer \(token)"), HTTPHeader("Content-Type", "application/json")],

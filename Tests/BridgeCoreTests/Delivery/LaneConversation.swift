@@ -131,20 +131,11 @@ extension CallAttempt {
     }
 
     var delta: String? {
-        if case .fresh(.sendMessageDelta(let call)) = payload { call.delta } else { nil }
+        if case .text(let text) = post { text } else { nil }
     }
 
-    var interaction: InteractionID? {
-        guard case .fresh(let call) = payload else { return nil }
-        return switch call {
-        case .sendMessage(let call): call.interaction
-        case .createTask(let call): call.interaction
-        case .updateTask(let call): call.interaction
-        case .finishTask(let call): call.interaction
-        case .requestApproval(let call): call.interaction
-        case .sendMessageDelta, .sendMessageEnd, .createSession: nil
-        }
-    }
+    var post: Post? { if case .fresh(let call) = payload { call.post } else { nil } }
+    var interaction: InteractionID? { if case .fresh(let call) = payload { call.interaction } else { nil } }
 }
 
 extension Post {

@@ -115,12 +115,7 @@ struct LaneTests {
         lane.post(.progress("t", 20))
         lane.deliver()
         let update = try lane.deliverNext()
-        guard case .fresh(.updateTask(let call)) = update.payload else {
-            Issue.record("no update")
-            return
-        }
-        #expect(call.percent == 20)
-        #expect(call.label == "Reading")
+        #expect(update.post == .progress("t", 20, label: "Reading"))
         #expect(update.durability == nil)
         lane.post(.progress("t", 30))
         lane.post(.finish("t"))

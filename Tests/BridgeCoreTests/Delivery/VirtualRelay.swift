@@ -29,7 +29,7 @@ struct VirtualRelay {
     ) -> RelayAnswer {
         let misfortune = fault(attempt, &random)
         if let misfortune, !misfortune.applied { return misfortune.answer }
-        let bucket = call.bucket
+        let bucket = Self.bucket(of: call)
         guard buckets[bucket]?.take(at: now) == true else {
             rateLimited += 1
             let refusal = RelayRefusal(status: 429, code: .rateLimited, retryAfter: .milliseconds(500))
@@ -38,6 +38,17 @@ struct VirtualRelay {
         let outcome = apply(call)
         if let misfortune { return misfortune.answer }
         return RelayAnswer(outcome, rate: reading(of: bucket))
+    }
+
+    /// relay.md#buckets.
+    private static func bucket(of call: RelayCall) -> RelayBucket {
+        switch call.post {
+        case .open, .message, .end: .msg
+        case .text: .delta
+        case .taskStarted, .taskProgress, .taskEnded: .task
+        case .approval: .approval
+        case nil: .default
+        }
     }
 
     private func reading(of bucket: RelayBucket) -> RateReading? {
@@ -62,25 +73,26 @@ struct VirtualRelay {
     }
 
     private mutating func judge(_ call: RelayCall, _ key: IdempotencyKey) -> RelayAnswer.Outcome {
-        switch call {
-        case .sendMessage(let message):
-            let id = MessageID("msg-\(key)")
-            if message.text == " " { streamed[id] = "" } else { ended[id] = message.text }
+        let id = MessageID("msg-\(key)")
+        switch (call.address, call.post) {
+        case (.chat, .open):
+            streamed[id] = ""
             return .delivered(RelayReceipt(message: id))
-        case .sendMessageDelta(let delta):
-            guard streamed[delta.message] != nil else {
-                return breach("delta for no bubble", 404, .other("no_message"))
-            }
-            guard ended[delta.message] == nil else { return breach("delta after the end", 409, .messageFinalized) }
-            streamed[delta.message]? += delta.delta
-        case .sendMessageEnd(let end):
-            guard streamed[end.message] != nil else { return breach("end for no bubble", 404, .other("no_message")) }
-            guard ended[end.message] == nil else { return breach("a second end", 409, .messageFinalized) }
-            ended[end.message] = end.text
-        case .finishTask(let task):
-            if !finishedTasks.insert(task.task).inserted { return breach("a task finished twice", 409, .other("")) }
-        case .createTask, .updateTask, .requestApproval, .createSession:
-            break
+        case (.chat, .message(let message)):
+            ended[id] = message.text
+            return .delivered(RelayReceipt(message: id))
+        case (.bubble(let bubble), .text(let text)):
+            guard streamed[bubble] != nil else { return breach("delta for no bubble", 404, .other("no_message")) }
+            guard ended[bubble] == nil else { return breach("delta after the end", 409, .messageFinalized) }
+            streamed[bubble]? += text
+        case (.bubble(let bubble), .end(let end)):
+            guard streamed[bubble] != nil else { return breach("end for no bubble", 404, .other("no_message")) }
+            guard ended[bubble] == nil else { return breach("a second end", 409, .messageFinalized) }
+            ended[bubble] = end.text
+        case (.chat, .taskEnded(let end)):
+            if !finishedTasks.insert(end.task).inserted { return breach("a task finished twice", 409, .other("")) }
+        case (.chat, .taskStarted), (.chat, .taskProgress), (.chat, .approval): break
+        default: return breach("a content at the wrong address", 400, .invalidRequest)
         }
         return .delivered(RelayReceipt())
     }

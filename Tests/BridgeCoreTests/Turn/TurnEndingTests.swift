@@ -8,10 +8,10 @@ struct TurnEndingTests {
     @Test(
         "the reason is said, except where the run did not end by itself",
         arguments: [
-            (RunEnd.Reason.stop, SendMessageEnd.FinishReason.stop), (.length, .length),
+            (RunEnd.Reason.stop, EndOfTurn.FinishReason.stop), (.length, .length),
             (.contentFilter, .contentFilter), (.toolCall, .toolCall), (.aborted, nil),
-        ] as [(RunEnd.Reason, SendMessageEnd.FinishReason?)])
-    func reasons(reason: RunEnd.Reason, said: SendMessageEnd.FinishReason?) {
+        ] as [(RunEnd.Reason, EndOfTurn.FinishReason?)])
+    func reasons(reason: RunEnd.Reason, said: EndOfTurn.FinishReason?) {
         var turn = Make.running()
         #expect(turn.on(.finished(RunEnd(text: "x", reason: reason))) == [Make.end("x", said), .agentFree])
     }

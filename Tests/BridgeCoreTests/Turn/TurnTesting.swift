@@ -61,7 +61,7 @@ enum Make {
         .command(.resolve(approval: ApprovalID("a1"), subject: .exec, decision: decision))
     }
     static func end(
-        _ text: String, _ reason: SendMessageEnd.FinishReason? = nil, usage: Usage? = nil, form: Int = 1
+        _ text: String, _ reason: EndOfTurn.FinishReason? = nil, usage: Usage? = nil, form: Int = 1
     ) -> TurnOrder {
         .post(.end(EndOfTurn(text: text, usage: usage, finishReason: reason, form: form)))
     }
