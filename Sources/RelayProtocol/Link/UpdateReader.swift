@@ -1,4 +1,4 @@
-import BridgeModel
+package import BridgeModel
 import JSONReading
 
 /// Reads an update from its frame (relay.md#updates-relay-to-bridge).
@@ -151,4 +151,19 @@ struct UpdateReader {
     }
 
     private func word(_ node: FrameNode?) -> String? { node?.string.map { String($0.prefix(Self.wordLimit)) } }
+}
+
+extension RelayUpdate {
+    /// Of a frame as the relay's socket carries it. Nil: it is no update, or says too little to be one.
+    package static func read(_ frame: [UInt8], at now: Instant) -> RelayUpdate? {
+        let parser = FrameParser()
+        return frame.withUnsafeBytes { bytes in
+            guard let root = parser.parse(bytes, capacity: bytes.count), UpdateReader.isUpdate(root, root["type"])
+            else {
+                return nil
+            }
+            let reader = UpdateReader(root)
+            return reader.id.flatMap { reader.read($0.id, at: now) }
+        }
+    }
 }

@@ -5,6 +5,7 @@ import Commands
 import Dispatch
 import FoundationEssentials
 import Locking
+import RelayProtocol
 import RelayRules
 import Simulator
 
@@ -77,56 +78,23 @@ final class DemoDesk: Sendable {
 
     // MARK: What the relay passes on
 
-    private struct Frame: Decodable {
-        struct Update: Decodable {
-            struct Payload: Decodable {
-                struct Named: Decodable {
-                    var id: String
-                    var text: String?
-                }
-                var session: Named?
-                var message: Named?
-                var interaction_id: String?
-                var approval_id: String?
-                var decision: String?
-                var reason: String?
-                var scope: String?
-                var scope_value: String?
-            }
-            var session_id: String?
-            var interaction_id: String?
-            var payload: Payload
-        }
-        var update: Update
-    }
-
-    private func take(_ update: PendingUpdate) {
-        simulator.acknowledge(upTo: update.id)
-        guard let frame = try? JSONDecoder().decode(Frame.self, from: Data(update.frame)).update else { return }
-        let payload = frame.payload
-        switch update.type {
-        case "session.message":
-            guard let session = payload.session?.id, let interaction = frame.interaction_id,
-                let message = payload.message
-            else { return }
+    private func take(_ pending: PendingUpdate) {
+        simulator.acknowledge(upTo: pending.id)
+        guard let update = RelayUpdate.read(pending.frame, at: .zero) else { return }
+        switch update.payload {
+        case .message(let message, _):
+            guard let interaction = message.interaction else { return }
             begin(
-                Message(
-                    session: SessionID(session), interaction: InteractionID(interaction), message: MessageID(message.id)
-                ),
-                text: message.text ?? "")
-        case "session.cancelled":
-            guard let session = payload.session?.id ?? frame.session_id else { return }
-            stop(SessionID(session), (payload.interaction_id ?? frame.interaction_id).map { InteractionID($0) })
-        case "approval.resolved":
-            guard let id = payload.approval_id,
-                let decision = payload.decision.flatMap(ApprovalDecision.init(rawValue:))
-            else { return }
-            let scope = DecisionScope(name: payload.scope, value: payload.scope_value)
+                Message(session: message.session, interaction: interaction, message: message.id), text: message.text)
+        case .stop: if let session = update.session { stop(session, update.interaction) }
+        case .approval(let id, let decision, let details):
             session.runner.tell { bridge, now in
-                bridge.decided(ApprovalID(id), decision, scope: scope, reason: payload.reason, at: now)
+                bridge.decided(id, decision, scope: details.scope, reason: details.reason, at: now)
             }
-            for play in state.withLock({ Array($0.plays.values) }) { play.decided(ApprovalID(id), decision) }
-        default: break
+            for play in state.withLock({ Array($0.plays.values) }) { play.decided(id, decision) }
+        case .model, .sessionStarted, .sessionEnded, .taskStopped, .deviceAdded, .deviceRevoked, .sessionKeyGranted,
+            .installationRevoked, .other:
+            break
         }
     }
 

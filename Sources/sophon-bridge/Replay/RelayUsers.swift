@@ -2,8 +2,6 @@ import BridgeCore
 import BridgeModel
 import BridgeService
 import Commands
-import FoundationEssentials
-import Glibc
 import Locking
 import RelayProtocol
 import RelayRules
@@ -25,28 +23,13 @@ struct SimulatorUser: ReplayUser {
 
     /// Decisions come back to the bridge as the relay's updates.
     func forwardDecisions(to runner: BridgeRunner) {
-        struct Frame: Decodable {
-            struct Update: Decodable {
-                struct Payload: Decodable {
-                    var approval_id: String?
-                    var decision: String?
-                    var reason: String?
-                    var scope: String?
-                    var scope_value: String?
-                }
-                var payload: Payload
-            }
-            var update: Update
-        }
-        simulator.onUpdate { [simulator] update in
-            simulator.acknowledge(upTo: update.id)
-            guard update.type == "approval.resolved",
-                let payload = try? JSONDecoder().decode(Frame.self, from: Data(update.frame)).update.payload,
-                let id = payload.approval_id, let decision = payload.decision.flatMap(ApprovalDecision.init(rawValue:))
+        simulator.onUpdate { [simulator] pending in
+            simulator.acknowledge(upTo: pending.id)
+            guard
+                case .approval(let id, let decision, let details)? = RelayUpdate.read(pending.frame, at: .zero)?.payload
             else { return }
-            let scope = DecisionScope(name: payload.scope, value: payload.scope_value)
             runner.tell { bridge, now in
-                bridge.decided(ApprovalID(id), decision, scope: scope, reason: payload.reason, at: now)
+                bridge.decided(id, decision, scope: details.scope, reason: details.reason, at: now)
             }
         }
     }
