@@ -108,12 +108,12 @@ extension UnreadableTurn {
 
 extension Turn {
     fileprivate mutating func endUnreadable(_ unreadable: UnreadableTurn, at now: Instant) -> [TurnOrder] {
-        agentIsFree = true
+        agent.isFree = true
         guard !unreadable.hasEnd else {
             // It had ended: nothing is left to be said but what was stored.
             phase = .over(.lost)
-            bubbleIsOver = true
-            unconfirmed = unreadable.unconfirmed
+            bubble.isOver = true
+            outbox.unconfirmed = unreadable.unconfirmed
             return closeIfConfirmed()
         }
         _ = text.apply(.append(unreadable.streamed))
@@ -124,7 +124,7 @@ extension Turn {
         }
         guard unreadable.hasBubble || unreadable.calls.isEmpty else {
             // It went without a bubble, because it came too late for one.
-            bubbleIsOver = true
+            bubble.isOver = true
             return [.closeWindow] + conclude(.lost, line: Sentences.unreadable, at: now)
         }
         // A message that was only accepted has no bubble yet.

@@ -55,7 +55,7 @@ package struct TurnRecord: Sendable {
     package var forwarded: Forwarded {
         guard turn.occupiesAgent else { return Forwarded() }
         return Forwarded(
-            runs: turn.runs.sorted(), isAccepted: turn.phase != .handedOver, isStopping: turn.stopping,
+            runs: turn.runs.all.sorted(), isAccepted: turn.phase != .handedOver, isStopping: turn.agent.isStopping,
             decisions: turn.approvals.forwarded.map {
                 Decision(
                     approval: $0.approval, subject: $0.subject, decision: $0.decision, scope: $0.scope,

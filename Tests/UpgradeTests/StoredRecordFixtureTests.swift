@@ -99,20 +99,20 @@ struct StoredRecordFixtureTests {
         #expect(try opened["followed"].turn.approvals.awaitsFollowUp)
         #expect(try opened["followed"].turn.deadlines.followUp != nil)
         #expect(try opened["card two"].renamed.keys.map(\.text) == ["call_same"])
-        #expect(try opened["window"].turn.heldAtWindowClose?.hasPrefix("window-0 ") == true)
+        #expect(try opened["window"].turn.bubble.heldAtWindowClose?.hasPrefix("window-0 ") == true)
         #expect(try !opened["window"].lane.windowIsOpen)
-        #expect(try opened["expired"].turn.bubbleIsOver && opened["expired"].lane.message == nil)
-        #expect(try opened["stopping"].turn.stopping && opened["stopping"].turn.deadlines.stop != nil)
+        #expect(try opened["expired"].turn.bubble.isOver && opened["expired"].lane.message == nil)
+        #expect(try opened["stopping"].turn.agent.isStopping && opened["stopping"].turn.deadlines.stop != nil)
     }
 
     @Test("tells what was on its way")
     func calls() throws {
         let opened = try Self.open("killed")
         #expect(try opened["ending"].lane.unanswered.map(\.name) == [.end])
-        #expect(try opened["ending"].turn.unconfirmed == [.end])
+        #expect(try opened["ending"].turn.outbox.unconfirmed == [.end])
         let more = try opened["more"]
-        #expect(more.turn.sentEnd?.text.utf8.count == 60_000)
-        #expect(more.turn.unconfirmed == [.end, .message(.more(1))])
+        #expect(more.turn.bubble.sentEnd?.text.utf8.count == 60_000)
+        #expect(more.turn.outbox.unconfirmed == [.end, .message(.more(1))])
         #expect(more.lane.waiting.map(\.post.kind) == [.message])
         #expect(try opened["opening"].lane.unanswered.map(\.name) == [.open])
         #expect(try opened["opening"].lane.waiting.map(\.post.kind) == [.text, .end])

@@ -18,7 +18,7 @@ package import BridgeModel
 /// - `over`: the run is settled; the end is posted. Can transition to `closed` when the relay has confirmed all of it.
 /// - `closed`.
 ///
-/// Beside it goes the bubble, which may be over before the run is: the relay's window closed (`bubbleIsOver`). Then the same
+/// Beside it goes the bubble, which may be over before the run is: the relay's window closed (`TurnBubble.isOver`). Then the same
 /// states follow, and what comes goes out as messages.
 ///
 /// Invariants, for any order of events:
@@ -47,37 +47,17 @@ package struct Turn: Sendable {
     var preview: Preview
     var tools = ToolLedger()
     var approvals = ApprovalLedger()
-    /// Runs whose events are this turn's: the one asked for, or those adopted.
-    package internal(set) var runs: Set<RunID>
-    /// Those of them that ended before the turn did: what they still say has been said.
-    var endedRuns: Set<RunID> = []
-    /// Sentences that the end carries after the text.
-    var closingLines: [String] = []
-    /// What of the message could not be carried to the agent: one line, told once, after everything else in the end.
-    var notice: String?
-    var usage: Usage?
-    /// The next run's usage comes on top.
-    var usageOfEarlierRuns: Usage?
-    /// What the bubble held when the window closed; nil while it is open, or when nobody will see what it held.
-    var heldAtWindowClose: String?
-    /// The bubble can no longer be ended, or was: what comes is a message.
-    var bubbleIsOver = false
-    var retrying = false
-    var stopping = false
-    var agentAway = false
-    var agentIsFree = false
-    /// Posts that must be confirmed before the turn is closed.
-    var unconfirmed: Set<PostName> = []
-    /// The end as it stands at the relay or on its way, so that a refusal can shorten it.
-    var sentEnd: EndOfTurn?
-    var names = MessageNames()
+    var runs: TurnRuns
+    var agent = TurnAgent()
+    var bubble = TurnBubble()
+    var outbox = TurnOutbox()
     var deadlines = TurnDeadlines()
 
     package init(_ opening: TurnOpening, settings: TurnSettings = TurnSettings()) {
         self.opening = opening
         self.settings = settings
         preview = Preview(limit: settings.bubbleLimit(opening.sealing))
-        runs = [opening.run]
+        runs = TurnRuns(opening.run)
     }
 
     /// As the journal had it when the process began: what was under way between us and the agent then is lost.
@@ -109,7 +89,6 @@ package struct Turn: Sendable {
     }
 
     package var isClosed: Bool { if case .closed = phase { true } else { false } }
-    package var isWaiting: Bool { phase == .waiting }
     package var outcome: TurnOutcome? {
         switch phase {
         case .over(let outcome), .closed(let outcome): outcome
@@ -128,7 +107,7 @@ package struct Turn: Sendable {
     /// A message or a decision that was written down meanwhile may still go to the agent.
     func maySend(_ command: AgentCommand) -> Bool {
         switch command {
-        case .send: outcome == nil && !stopping
+        case .send: outcome == nil && !agent.isStopping
         case .resolve(let approval, _, let decision, _): decision == .deny || approvals.stands(decision, of: approval)
         case .abort, .lookUp: true
         }
@@ -148,7 +127,7 @@ package struct Turn: Sendable {
     private mutating func openBubble(at now: Instant) -> [TurnOrder] {
         guard now < opening.windowEnds - settings.windowMargin else {
             // Too late for a bubble: the answer goes out by itself.
-            bubbleIsOver = true
+            bubble.isOver = true
             deadlines.abandon = now + settings.runPatience
             return [.closeWindow, .note(.windowClosed)]
         }
@@ -176,7 +155,7 @@ package struct Turn: Sendable {
         guard phase == .handedOver else { return [] }
         text.missed()
         phase = .searching(since: now)
-        if !agentAway { deadlines.look = now + settings.firstLook }
+        if !agent.isAway { deadlines.look = now + settings.firstLook }
         return []
     }
 
@@ -186,7 +165,7 @@ package struct Turn: Sendable {
         deadlines.agent = nil
         phase = .handedOver
         guard let message = opening.message else { return [] }
-        notice = Sentences.leftBehind(
+        bubble.notice = Sentences.leftBehind(
             attachments: message.attachments.count, model: tellsModel ? message.model : nil)
         return [
             .command(.send(turn: opening.id, session: opening.agentSession, run: opening.run, message: message))
@@ -194,16 +173,16 @@ package struct Turn: Sendable {
     }
 
     package mutating func sendAnswered(_ answer: SendAnswer, at now: Instant) -> [TurnOrder] {
-        guard outcome == nil || stopping, !isClosed else { return [] }
+        guard outcome == nil || agent.isStopping, !isClosed else { return [] }
         switch answer {
         case .accepted(let run):
-            guard runs.insert(run).inserted else {
+            guard runs.adopt(run) else {
                 if phase == .handedOver { phase = .running }
                 return []
             }
             if phase == .handedOver { phase = .running }
             // A stop named the run that was asked for; it is this one that must stop.
-            let abort: [TurnOrder] = stopping ? [.command(.abort(session: opening.agentSession, run: run))] : []
+            let abort: [TurnOrder] = agent.isStopping ? [.command(.abort(session: opening.agentSession, run: run))] : []
             return [.note(.foreignRunAdopted)] + abort
         case .noRun: return conclude(.answered, line: text.isEmpty ? Sentences.noRun : nil, at: now)
         case .refused(let message): return conclude(.failed, line: Sentences.refused(message), at: now)
@@ -219,8 +198,8 @@ package struct Turn: Sendable {
     // MARK: The agent comes and goes
 
     package mutating func agentLost(at now: Instant) -> [TurnOrder] {
-        guard !agentAway else { return [] }
-        agentAway = true
+        guard !agent.isAway else { return [] }
+        agent.isAway = true
         switch phase {
         case .waiting: deadlines.agent = now + settings.agentPatience
         case .handedOver, .running, .holding, .asking, .searching:
@@ -234,8 +213,8 @@ package struct Turn: Sendable {
     }
 
     package mutating func agentBack(at now: Instant) -> [TurnOrder] {
-        guard agentAway else { return [] }
-        agentAway = false
+        guard agent.isAway else { return [] }
+        agent.isAway = false
         switch phase {
         case .waiting: deadlines.agent = nil
         case .handedOver, .running, .asking, .searching:
@@ -294,7 +273,7 @@ package struct Turn: Sendable {
 
     private mutating func followUpIsLate(at now: Instant) -> [TurnOrder] {
         guard phase == .holding else { return [] }
-        guard !agentAway else {
+        guard !agent.isAway else {
             // It may have begun out of sight: the patience begins when the link is back.
             deadlines.followUp = now + settings.followUpPatience
             return []

@@ -3,7 +3,7 @@ package import BridgeModel
 // Approvals and stops: what a person says, and what the agent says about it.
 extension Turn {
     mutating func asked(_ request: ApprovalRequest) -> [TurnOrder] {
-        switch approvals.asked(request, stopping: stopping) {
+        switch approvals.asked(request, stopping: agent.isStopping) {
         case .known: []
         case .ask(let card): [.post(.approval(card))]
         case .refuseSilently(let subject): [deny(request.id, subject)]
@@ -29,7 +29,7 @@ extension Turn {
         let taken: ApprovalGrant
         let detached: Bool
         switch approvals.decided(
-            approval, decision, scope: scope, abilities: settings.abilities, agentAway: agentAway, at: now)
+            approval, decision, scope: scope, abilities: settings.abilities, agentAway: agent.isAway, at: now)
         {
         case .ignored: return [.note(.decisionNotForwarded)]
         case .keep(let grant, let isDetached): (taken, detached) = (grant, isDetached)
@@ -55,7 +55,7 @@ extension Turn {
             let person = if case .decided = outcome { true } else { false }
             let orders = detached ? finishPaused(settlement.id, decision, followUp: person, at: now) : []
             // A person who pressed Stop has said all there is to say.
-            return stopping ? orders : orders + say(Self.line(for: outcome))
+            return agent.isStopping ? orders : orders + say(Self.line(for: outcome))
         }
     }
 
@@ -80,7 +80,7 @@ extension Turn {
         return tools.approvalSettled(
             approval, status: isDenied ? .cancelled : .completed, label: isDenied ? Sentences.denied : nil
         )
-        .filter { _ in !bubbleIsOver }.map { .post($0) }
+        .filter { _ in !bubble.isOver }.map { .post($0) }
     }
 
     /// The relay refused the card: it is asked once more with the least that a request must have.
@@ -95,7 +95,7 @@ extension Turn {
     /// An approval that cannot be shown must not block the run: the chat says what was asked, and only then is it denied.
     mutating func approvalNotShown(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
         if opening.isMirrored { return sayOnce(Sentences.approvalLeftUnshown) }
-        guard let refused = approvals.refuse(approval, agentAway: agentAway, at: now) else { return [] }
+        guard let refused = approvals.refuse(approval, agentAway: agent.isAway, at: now) else { return [] }
         let said = say(Sentences.approvalNotShown(refused.card.question))
         let denied = refused.decision.map { [resolve($0)] } ?? []
         let finished = refused.isDetached ? finishPaused(approval, .deny, followUp: true, at: now) : []
@@ -107,16 +107,16 @@ extension Turn {
     }
 
     private mutating func sayOnce(_ line: String) -> [TurnOrder] {
-        closingLines.contains(line) ? [] : say(line)
+        bubble.closingLines.contains(line) ? [] : say(line)
     }
 
     /// A line of ours: with the end while the bubble is open, else as a short message.
     mutating func say(_ line: String) -> [TurnOrder] {
-        if !bubbleIsOver, outcome == nil {
-            if closingLines.count < MessageNames.lineLimit { closingLines.append(line) }
+        if !bubble.isOver, outcome == nil {
+            bubble.add(line)
             return []
         }
-        guard !isClosed, opening.sealing.canSpeak, let part = names.nextLine() else { return [] }
+        guard !isClosed, opening.sealing.canSpeak, let part = outbox.names.nextLine() else { return [] }
         return [post(.message(WholeMessage(part: part, text: line)))]
     }
 
@@ -128,8 +128,8 @@ extension Turn {
     }
 
     package mutating func stopRequested(at now: Instant) -> [TurnOrder] {
-        guard outcome == nil, !stopping else { return [] }
-        stopping = true
+        guard outcome == nil, !agent.isStopping else { return [] }
+        agent.isStopping = true
         var orders: [TurnOrder] = [.note(.stopRequested)]
         switch phase {
         case .awaitingKey, .waiting: return orders + conclude(.aborted, at: now)
@@ -161,12 +161,11 @@ extension Turn {
 
     /// It shows a run that the bridge did not begin, or its message went into one. The follow-up of an approval belongs to its run.
     private var isInRunOfOthers: Bool {
-        opening.isMirrored || runsToAbort.contains { $0 != opening.run && !approvals.expects($0) }
+        opening.isMirrored || runs.open.contains { $0 != opening.run && !approvals.expects($0) }
     }
 
     func abortRuns() -> [TurnOrder] {
-        runsToAbort.map { .command(.abort(session: opening.agentSession, run: $0)) }
+        runs.open.map { .command(.abort(session: opening.agentSession, run: $0)) }
     }
 
-    var runsToAbort: [RunID] { runs.subtracting(endedRuns).sorted() }
 }

@@ -4,14 +4,14 @@ import BridgeModel
 extension Turn {
     mutating func settle(_ end: RunEnd, of run: RunID, at now: Instant, mayAsk: Bool) -> [TurnOrder] {
         let coversFollowUp = coversFollowUp(end) && !mayAsk
-        if let said = end.usage { usage = coversFollowUp ? said : usageOfEarlierRuns.map { $0 + said } ?? said }
-        retrying = false
+        if let said = end.usage { runs.used(said, isWhole: coversFollowUp) }
+        runs.isRetrying = false
         text.settle(end, coversBase: coversFollowUp)
-        if stopping || end.reason == .aborted { return conclude(.aborted, at: now) }
+        if agent.isStopping || end.reason == .aborted { return conclude(.aborted, at: now) }
         if approvals.hasDetachedOpen || (approvals.awaitsFollowUp && !coversFollowUp) {
             return hold(after: run, at: now)
         }
-        if mayAsk, !agentAway, lacksText(after: end) {
+        if mayAsk, !agent.isAway, lacksText(after: end) {
             phase = .asking
             deadlines.ask = now + settings.lookUpPatience
             return [lookUp]
@@ -28,10 +28,8 @@ extension Turn {
 
     /// The run is over, and an approval is still open: its outcome follows in another run (openclaw.md#approvals).
     private mutating func hold(after run: RunID, at now: Instant) -> [TurnOrder] {
-        endedRuns.formUnion(runs)
-        endedRuns.insert(run)
+        runs.end(with: run)
         text.keepForFollowUp()
-        usageOfEarlierRuns = usage
         phase = .holding
         deadlines.look = nil
         if !approvals.hasDetachedOpen { deadlines.followUp = now + settings.followUpPatience }
@@ -39,7 +37,7 @@ extension Turn {
     }
 
     mutating func fail(_ failure: RunFailure, at now: Instant) -> [TurnOrder] {
-        usage = failure.usage ?? usage
+        runs.usage = failure.usage ?? runs.usage
         if let said = failure.text, !said.isEmpty { text.settle(RunEnd(text: said, truncated: true)) }
         // A new attempt that never began leaves the failed attempt's text: it was shown, and it is all there is.
         let outcome: TurnOutcome = failure.kind == .agentGone ? .lost : .failed
@@ -72,21 +70,21 @@ extension Turn {
         _ natural: TurnOutcome, line: String? = nil, reason: EndOfTurn.FinishReason? = nil, at now: Instant
     ) -> [TurnOrder] {
         guard self.outcome == nil else { return [] }
-        let outcome = stopping ? .aborted : natural
+        let outcome = agent.isStopping ? .aborted : natural
         phase = .over(outcome)
         deadlines = TurnDeadlines()
         approvals.close()
-        if let line, !stopping { closingLines.append(line) }
+        if let line, !agent.isStopping { bubble.closingLines.append(line) }
         var orders: [TurnOrder] = []
         if !opening.sealing.canSpeak {
             orders += endUnspoken(line, outcome)
-        } else if bubbleIsOver {
+        } else if bubble.isOver {
             // Where nothing was ever shown, an empty answer has its sentence as in a bubble.
-            let isFirstWord = heldAtWindowClose == nil
+            let isFirstWord = bubble.heldAtWindowClose == nil
             orders += messages(of: isFirstWord ? finalText(or: outcome) : textAfterBubble())
         } else {
             orders += tools.finishAll(status: Self.taskStatus(at: outcome)).map { .post($0) }
-            orders += endBubble(with: finalText(or: outcome), reason: stopping ? nil : reason)
+            orders += endBubble(with: finalText(or: outcome), reason: agent.isStopping ? nil : reason)
         }
         // All of it is in the lane now, and `sentEnd` has what a refusal may ask for.
         text = RunText()
@@ -103,15 +101,13 @@ extension Turn {
     }
 
     private mutating func freeAgent() -> [TurnOrder] {
-        guard !agentIsFree else { return [] }
-        agentIsFree = true
-        return [.agentFree]
+        agent.free() ? [.agentFree] : []
     }
 
     func finalText(or outcome: TurnOutcome) -> String {
-        let said = joined(text.whole, closingLines)
+        let said = joined(text.whole, bubble.closingLines)
         let text = said.isEmpty ? (outcome == .aborted ? Sentences.stopped : Sentences.emptyAnswer) : said
-        return joined(text, notice.map { [$0] } ?? [])
+        return joined(text, bubble.notice.map { [$0] } ?? [])
     }
 
     private func joined(_ text: String, _ lines: [String]) -> String {
@@ -121,14 +117,14 @@ extension Turn {
     /// The head is cut as the preview is, so that it begins with what was streamed.
     mutating func endBubble(with text: String, reason: EndOfTurn.FinishReason?) -> [TurnOrder] {
         preview.stop()
-        bubbleIsOver = true
+        bubble.isOver = true
         deadlines.window = nil
         let (head, rest) = TextCut.split(text, atMost: bubbleLimit)
-        let end = EndOfTurn(text: String(head), usage: usage, finishReason: reason)
-        sentEnd = end
+        let end = EndOfTurn(text: String(head), usage: runs.usage, finishReason: reason)
+        bubble.sentEnd = end
         var orders = [post(.end(end))]
         for piece in pieces(of: rest) {
-            orders.append(post(.message(WholeMessage(part: names.nextPart(), text: piece))))
+            orders.append(post(.message(WholeMessage(part: outbox.names.nextPart(), text: piece))))
         }
         return orders
     }
@@ -140,7 +136,7 @@ extension Turn {
     /// The text after what the bubble's end held; all of it, if the text has changed since.
     private func textAfterBubble() -> String {
         let whole = text.whole
-        let held = heldAtWindowClose ?? ""
+        let held = bubble.heldAtWindowClose ?? ""
         var late = whole
         if extends(held, whole) {
             late = ""
@@ -148,13 +144,15 @@ extension Turn {
             late = String(whole.utf8[whole.utf8.index(whole.startIndex, offsetBy: held.utf8.count)...]) ?? whole
             if !held.isEmpty, let first = late.firstIndex(where: { !$0.isNewline }) { late = String(late[first...]) }
         }
-        return joined(late, closingLines + (notice.map { [$0] } ?? []))
+        return joined(late, bubble.lines)
     }
 
     /// Whole messages without the interaction. The usage stands with the first.
     mutating func messages(of text: String) -> [TurnOrder] {
         pieces(of: text[...]).enumerated().map { index, piece in
-            post(.message(WholeMessage(part: names.nextLate(), text: piece, usage: index == 0 ? usage : nil)))
+            post(
+                .message(WholeMessage(part: outbox.names.nextLate(), text: piece, usage: index == 0 ? runs.usage : nil))
+            )
         }
     }
 
@@ -165,35 +163,23 @@ extension Turn {
         var orders: [TurnOrder] = [.note(.windowClosed)]
         if !opening.sealing.canSpeak { return orders + leaveUnspokenBubble(.completed) + [.closeWindow] }
         orders += tools.finishAll(status: .completed, label: Sentences.continues).map { .post($0) }
-        heldAtWindowClose = text.whole
-        let held = joined(text.whole, closingLines + [line] + (notice.map { [$0] } ?? []))
-        closingLines = []
-        notice = nil
+        bubble.heldAtWindowClose = text.whole
+        let notice = bubble.notice.map { [$0] } ?? []
+        let held = joined(text.whole, bubble.closingLines + [line] + notice)
+        bubble.dropLines()
         return orders + endBubble(with: held, reason: nil) + [.closeWindow]
     }
 
     mutating func closeWindow(at now: Instant) -> [TurnOrder] {
-        guard !bubbleIsOver else { return [] }
+        guard !bubble.isOver else { return [] }
         switch phase {
         case .asking: return concludeEmpty(at: now)
         case .awaitingKey: return conclude(.neverSent, line: Sentences.keyMissing, at: now)
-        case .waiting where !agentAway: return closeWindow(line: Sentences.windowClosedWhileWaiting, at: now)
+        case .waiting where !agent.isAway: return closeWindow(line: Sentences.windowClosedWhileWaiting, at: now)
         case .holding: return closeWindow(line: Sentences.windowClosedWhileHolding, at: now)
         case .waiting, .handedOver, .running, .searching:
-            return closeWindow(line: agentAway ? Sentences.windowClosedWhileAway : Sentences.windowClosed, at: now)
+            return closeWindow(line: agent.isAway ? Sentences.windowClosedWhileAway : Sentences.windowClosed, at: now)
         case .over, .closed: return []
         }
-    }
-}
-
-extension Usage {
-    /// Two runs of one turn: the model is that of the later one.
-    fileprivate static func + (earlier: Usage, later: Usage) -> Usage {
-        let costs = [earlier.estimatedCostUSD, later.estimatedCostUSD].compactMap(\.self)
-        return Usage(
-            inputTokens: earlier.inputTokens + later.inputTokens,
-            outputTokens: earlier.outputTokens + later.outputTokens,
-            estimatedCostUSD: costs.isEmpty ? nil : costs.reduce(0, +), model: later.model ?? earlier.model,
-            provider: later.provider ?? earlier.provider)
     }
 }

@@ -3,12 +3,7 @@ package import BridgeModel
 // What the relay says to a turn's posts.
 extension Turn {
     mutating func post(_ post: Post) -> TurnOrder {
-        switch post {
-        case .open: unconfirmed.insert(.open)
-        case .end: unconfirmed.insert(.end)
-        case .message(let message): unconfirmed.insert(.message(message.part))
-        case .text, .taskStarted, .taskProgress, .taskEnded, .approval: break
-        }
+        outbox.posted(post)
         return .post(post)
     }
 
@@ -30,7 +25,7 @@ extension Turn {
     }
 
     private mutating func settled(_ name: PostName) -> [TurnOrder] {
-        unconfirmed.remove(name)
+        outbox.settled(name)
         return closeIfConfirmed()
     }
 
@@ -53,7 +48,7 @@ extension Turn {
     /// A text that is too much is shortened, and the rest follows as messages. What else is refused gives its place to a fixed
     /// sentence, and the whole text follows as a message, whatever becomes of the sentence: never nothing.
     private mutating func endRefused(_ refusal: PostRefusal) -> [TurnOrder] {
-        guard let end = sentEnd else { return skip(.end) }
+        guard let end = bubble.sentEnd else { return skip(.end) }
         if end.text.isEmpty {
             // All that it could say without a key: only another key of the call is worth a try.
             return refusal.code == .idempotencyConflict && end.form == 1 ? replaceEnd(with: "") : skip(.end)
@@ -61,7 +56,7 @@ extension Turn {
         switch refusal.code {
         case .messageFinalized where end.text != Sentences.followsAsMessage:
             // Somebody else ended the bubble; our text is not in it.
-            return replaceEnd(withMessage: end.text, part: names.nextLate(), usage: end.usage)
+            return replaceEnd(withMessage: end.text, part: outbox.names.nextLate(), usage: end.usage)
         case .idempotencyConflict where end.form == 1:
             // Nothing is wrong with the text: it goes under the next key.
             return replaceEnd(with: end.text)
@@ -72,7 +67,7 @@ extension Turn {
         }
         if end.text == Sentences.followsAsMessage { return skip(.end) }
         if end.text == Sentences.blocked {
-            guard let line = names.nextLine() else { return skip(.end) }
+            guard let line = outbox.names.nextLine() else { return skip(.end) }
             return replaceEnd(withMessage: end.text, part: line, usage: nil)
         }
         let mayBeShortened = end.form == 1 || end.text.utf8.count > Self.shortLength
@@ -93,25 +88,23 @@ extension Turn {
     }
 
     private mutating func replaceEnd(with text: String, followedBy rest: some Sequence<String> = []) -> [TurnOrder] {
-        let end = EndOfTurn(text: text, usage: sentEnd?.usage, form: (sentEnd?.form ?? 0) + 1)
-        sentEnd = end
+        let end = bubble.nextEnd(text)
         let messages = rest.filter { !$0.allSatisfy(\.isWhitespace) }.map { follow($0) }
         // The window's end may have promised more than is shown now: then all of it comes later.
-        if messages.isEmpty, heldAtWindowClose != nil, outcome == nil { heldAtWindowClose = nil }
+        if messages.isEmpty, bubble.heldAtWindowClose != nil, outcome == nil { bubble.heldAtWindowClose = nil }
         return [.replace(.end(end), followedBy: messages)]
     }
 
     private mutating func replaceEnd(withMessage text: String, part: WholeMessage.Part, usage: Usage?) -> [TurnOrder] {
-        unconfirmed.remove(.end)
-        unconfirmed.insert(.message(part))
+        outbox.replace(.end, with: part)
         return [.replace(.message(WholeMessage(part: part, text: text, usage: usage)))]
     }
 
     /// One more message, to go out where the caller puts it.
     private mutating func follow(_ text: String, usage: Usage? = nil) -> Post {
-        let part = names.nextPart()
-        unconfirmed.insert(.message(part))
-        return .message(WholeMessage(part: part, text: text, usage: usage))
+        let message = Post.message(WholeMessage(part: outbox.names.nextPart(), text: text, usage: usage))
+        outbox.posted(message)
+        return message
     }
 
     // MARK: Messages
@@ -121,21 +114,20 @@ extension Turn {
     private mutating func messageRefused(_ part: WholeMessage.Part, _ refusal: PostRefusal) -> [TurnOrder] {
         let name = PostName.message(part)
         if refusal.concernsText, let pieces = refusal.text.flatMap(Self.shortened) {
-            unconfirmed.remove(name)
+            outbox.settled(name)
             let posts = pieces.filter { !$0.allSatisfy(\.isWhitespace) }.map { follow($0) }
             if let first = posts.first { return [.replace(first, followedBy: Array(posts.dropFirst()))] }
         }
         if case .line = part { return skip(name) }
         guard opening.sealing.canSpeak else { return skip(name) }
-        guard let line = names.nextLine() else { return skip(name) }
-        unconfirmed.remove(name)
-        unconfirmed.insert(.message(line))
+        guard let line = outbox.names.nextLine() else { return skip(name) }
+        outbox.replace(name, with: line)
         let text = refusal.code == .contentBlocked ? Sentences.blocked : Sentences.tooLong
         return [.replace(.message(WholeMessage(part: line, text: text)))]
     }
 
     mutating func skip(_ name: PostName) -> [TurnOrder] {
-        unconfirmed.remove(name)
+        outbox.settled(name)
         return [.skip] + closeIfConfirmed()
     }
 
@@ -144,10 +136,8 @@ extension Turn {
     /// The placeholder was refused: what was to go into the bubble goes out as messages. An end that waits behind it is the
     /// first of them.
     mutating func goOnWithoutBubble(at now: Instant) -> [TurnOrder] {
-        let lost = unconfirmed.contains(.end) ? sentEnd : nil
-        unconfirmed.remove(.open)
-        unconfirmed.remove(.end)
-        if lost != nil || !bubbleIsOver { heldAtWindowClose = nil }
+        let lost = outbox.loseBubble() ? bubble.sentEnd : nil
+        if lost != nil || !bubble.isOver { bubble.heldAtWindowClose = nil }
         let orders = leaveBubble(at: now)
         guard outcome != nil, let lost, !lost.text.allSatisfy(\.isWhitespace) else {
             return orders + [.skip] + closeIfConfirmed()
@@ -157,18 +147,16 @@ extension Turn {
 
     /// The lane dropped everything that carries the interaction. An end among it is lost with the bubble.
     private mutating func windowClosedAtRelay(at now: Instant) -> [TurnOrder] {
-        let lost = unconfirmed.contains(.end) ? sentEnd : nil
-        unconfirmed.remove(.open)
-        unconfirmed.remove(.end)
-        let isLost = lost != nil || !bubbleIsOver
-        if isLost { heldAtWindowClose = nil }
+        let lost = outbox.loseBubble() ? bubble.sentEnd : nil
+        let isLost = lost != nil || !bubble.isOver
+        if isLost { bubble.heldAtWindowClose = nil }
         let orders = leaveBubble(at: now)
         guard outcome != nil else { return orders }
         return orders + (lost.map { messages(of: $0.text) } ?? []) + closeIfConfirmed()
     }
 
     private mutating func leaveBubble(at now: Instant) -> [TurnOrder] {
-        bubbleIsOver = true
+        bubble.isOver = true
         preview.stop()
         _ = tools.finishAll(status: .completed)
         if outcome == nil {
@@ -187,15 +175,14 @@ extension Turn {
                 orders += abortRuns() + approvals.denyOpen(at: now).map(resolve)
             }
         #endif
-        if occupiesAgent, !stopping { orders += leaveAgent(at: now) }
-        if !agentIsFree { orders.append(.agentFree) }
-        agentIsFree = true
+        if occupiesAgent, !agent.isStopping { orders += leaveAgent(at: now) }
+        if agent.free() { orders.append(.agentFree) }
         phase = .closed(.gone)
         return orders + [.closed]
     }
 
     mutating func closeIfConfirmed() -> [TurnOrder] {
-        guard case .over(let outcome) = phase, unconfirmed.isEmpty else { return [] }
+        guard case .over(let outcome) = phase, outbox.unconfirmed.isEmpty else { return [] }
         phase = .closed(outcome)
         return [.closed]
     }

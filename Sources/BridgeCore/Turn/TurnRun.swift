@@ -5,7 +5,7 @@ extension Turn {
     package mutating func runEvent(_ event: RunEvent, of run: RunID, at now: Instant) -> [TurnOrder] {
         // Nothing was handed over yet: no run can be this turn's.
         if outcome != nil || phase == .awaitingKey { return [.note(.eventAfterEnd)] }
-        if endedRuns.contains(run), event.tellsTheRun { return [.note(.eventAfterEnd)] }
+        if runs.ended.contains(run), event.tellsTheRun { return [.note(.eventAfterEnd)] }
         enter(event, of: run)
         deadlines.retry = nil
         switch event {
@@ -19,8 +19,8 @@ extension Turn {
             approvals.markDetached(call.approval)
             return []
         case .retrying:
-            retrying = true
-            if !agentAway { deadlines.retry = now + settings.retryPatience }
+            runs.isRetrying = true
+            if !agent.isAway { deadlines.retry = now + settings.retryPatience }
             return []
         case .finished(let end): return settle(end.joined(along: streamed), of: run, at: now, mayAsk: true)
         case .failed(let failure): return fail(failure, at: now)
@@ -41,31 +41,28 @@ extension Turn {
             deadlines.look = nil
         case .awaitingKey, .holding, .running, .asking, .searching, .over, .closed: break
         }
-        if run != opening.run, !runs.contains(run) {
-            runs.insert(run)
-            approvals.followUpBegan(run)
-        }
+        if run != opening.run, runs.adopt(run) { approvals.followUpBegan(run) }
     }
 
     private mutating func started() -> [TurnOrder] {
-        guard retrying else { return [] }
-        retrying = false
+        guard runs.isRetrying else { return [] }
+        runs.isRetrying = false
         text.restart()
-        let failed = bubbleIsOver ? [] : tools.attemptFailed().map { TurnOrder.post($0) }
+        let failed = bubble.isOver ? [] : tools.attemptFailed().map { TurnOrder.post($0) }
         return failed + moved(.changed)
     }
 
     mutating func moved(_ movement: RunText.Movement) -> [TurnOrder] {
         let wasPaused = preview.isPaused
         let addition = preview.moved(movement, to: text.whole)
-        if let addition, !bubbleIsOver {
+        if let addition, !bubble.isOver {
             return preview.isOver ? [.post(.text(addition)), .note(.previewLimitReached)] : [.post(.text(addition))]
         }
         return preview.isPaused && !wasPaused ? [.note(.previewPaused)] : []
     }
 
     private mutating func tool(_ event: ToolEvent) -> [TurnOrder] {
-        guard !bubbleIsOver else { return [.note(.eventAfterEnd)] }
+        guard !bubble.isOver else { return [.note(.eventAfterEnd)] }
         let said: Post?
         switch event {
         case .started(let start): said = tools.started(start)

@@ -18,7 +18,7 @@ extension Turn {
         case .text(let text):
             opening.message?.text = text
             phase = .waiting
-            if agentAway { deadlines.agent = now + settings.agentPatience }
+            if agent.isAway { deadlines.agent = now + settings.agentPatience }
             return orders + nothingToHandOver(at: now)
         case .unreadable, nil:
             return orders + conclude(.neverSent, line: Sentences.notTaken(.unreadable), at: now)
@@ -36,14 +36,13 @@ extension Turn {
         case .open: return orders + goOnWithoutBubble(at: now)
         case .approval(let approval): return orders + [.skip] + approvalNotShown(approval, at: now)
         // Not even the empty text could be sealed: nothing seals here at all.
-        case .end where sentEnd?.text.isEmpty == true: return orders + skip(name)
+        case .end where bubble.sentEnd?.text.isEmpty == true: return orders + skip(name)
         case .end:
-            let end = EndOfTurn(text: "", usage: sentEnd?.usage, form: (sentEnd?.form ?? 0) + 1)
-            sentEnd = end
+            let end = bubble.nextEnd("")
             let sentence = inTheOpen(Sentences.keyGone).map { [$0] } ?? []
             return orders + [.replace(.end(end), followedBy: sentence)]
         case .message(let part):
-            unconfirmed.remove(.message(part))
+            outbox.settled(.message(part))
             // It is said once, however many messages there would have been; of a turn that goes on, with its end.
             guard isNews, outcome != nil, let sentence = inTheOpen(Sentences.keyGone) else {
                 return orders + skip(name)
@@ -55,7 +54,7 @@ extension Turn {
 
     /// The end of a turn that cannot say anything sealed: the sealed empty text, which needs no key, and one fixed sentence.
     mutating func endUnspoken(_ line: String?, _ outcome: TurnOutcome) -> [TurnOrder] {
-        let orders = bubbleIsOver ? [] : leaveUnspokenBubble(Self.taskStatus(at: outcome))
+        let orders = bubble.isOver ? [] : leaveUnspokenBubble(Self.taskStatus(at: outcome))
         let known = line.flatMap { Sentences.withoutContent.contains($0) ? $0 : nil }
         let sentence = outcome == .aborted ? Sentences.stopped : known ?? Sentences.keyGone
         return orders + (inTheOpen(sentence).map { [.post($0)] } ?? [])
@@ -71,9 +70,10 @@ extension Turn {
     private var awaitsKeyForGood: Bool { opening.sealing == .sealed(nil) }
 
     private mutating func inTheOpen(_ sentence: String) -> Post? {
-        guard let part = names.nextLine() else { return nil }
-        unconfirmed.insert(.message(part))
-        return .message(WholeMessage(part: part, text: sentence, inTheOpen: true))
+        guard let part = outbox.names.nextLine() else { return nil }
+        let message = Post.message(WholeMessage(part: part, text: sentence, inTheOpen: true))
+        outbox.posted(message)
+        return message
     }
 }
 

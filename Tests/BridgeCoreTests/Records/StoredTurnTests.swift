@@ -55,7 +55,10 @@ struct StoredTurnTests {
             StoredFields.unchanged(full.opening, Full.emptyOpening),
             StoredFields.unchanged(full.opening.message, nil),
             StoredFields.unchanged(full.text, RunText()), StoredFields.unchanged(full.preview, Preview(limit: 60_000)),
-            StoredFields.unchanged(full.names, MessageNames()),
+            StoredFields.unchanged(full.runs, TurnRuns(Make.opening.run)),
+            StoredFields.unchanged(full.agent, TurnAgent()), StoredFields.unchanged(full.bubble, TurnBubble()),
+            StoredFields.unchanged(full.outbox, TurnOutbox()),
+            StoredFields.unchanged(full.outbox.names, MessageNames()),
             StoredFields.unchanged(full.deadlines, TurnDeadlines()),
             StoredFields.unchanged(full.tools, ToolLedger()),
             StoredFields.unchanged(Full.call, ToolLedger.Call(task: TaskID(""), name: "")),
@@ -200,23 +203,23 @@ enum Full {
         turn.approvals.detachedEarly = [ApprovalID("a3")]
         turn.approvals.toldNarrowed = true
         turn.approvals.reckonExpiry()
-        turn.runs = [RunID("r2"), RunID("r3")]
-        turn.endedRuns = [RunID("r3")]
-        turn.closingLines = ["line"]
-        turn.notice = "notice"
-        turn.usage = usage
-        turn.usageOfEarlierRuns = usage
-        turn.heldAtWindowClose = "held"
-        turn.bubbleIsOver = true
-        turn.retrying = true
-        turn.stopping = true
-        turn.agentAway = true
-        turn.agentIsFree = true
-        turn.unconfirmed = [.open, .end, .message(.more(2))]
-        turn.sentEnd = end
-        turn.names.usedLate = true
-        turn.names.more = 2
-        turn.names.lines = 3
+        turn.runs.all = [RunID("r2"), RunID("r3")]
+        turn.runs.ended = [RunID("r3")]
+        turn.bubble.closingLines = ["line"]
+        turn.bubble.notice = "notice"
+        turn.runs.usage = usage
+        turn.runs.usageOfEarlier = usage
+        turn.bubble.heldAtWindowClose = "held"
+        turn.bubble.isOver = true
+        turn.runs.isRetrying = true
+        turn.agent.isStopping = true
+        turn.agent.isAway = true
+        turn.agent.isFree = true
+        turn.outbox.unconfirmed = [.open, .end, .message(.more(2))]
+        turn.bubble.sentEnd = end
+        turn.outbox.names.usedLate = true
+        turn.outbox.names.more = 2
+        turn.outbox.names.lines = 3
         turn.deadlines = TurnDeadlines(
             window: .at(1), key: .at(9), agent: .at(2), stop: .at(3), followUp: .at(4), retry: .at(5), look: .at(6),
             ask: .at(7),

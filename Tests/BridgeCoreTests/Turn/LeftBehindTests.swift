@@ -94,7 +94,7 @@ struct LeftBehindTests {
         var bridge = Bridge()
         func notice(_ turn: String, _ model: String?) -> String? {
             bridge.turnBegins(Self.opening("Hi.", model: model, turn: turn), at: .zero)
-            return bridge.turn(TurnID(turn))?.notice
+            return bridge.turn(TurnID(turn))?.bubble.notice
         }
         #expect(notice("t1", "big-1")?.contains("big-1") == true)
         #expect(notice("t2", "big-1") == nil)

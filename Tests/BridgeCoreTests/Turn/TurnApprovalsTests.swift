@@ -50,7 +50,7 @@ struct TurnApprovalsTests {
         var turn = Make.asking(detached: false, expiresAt: .at(120))
         #expect(turn.nextDeadline == .at(120))
         #expect(turn.deadlineHit(at: .at(120)) == [])
-        #expect(turn.closingLines == [Sentences.approvalExpired])
+        #expect(turn.bubble.closingLines == [Sentences.approvalExpired])
         #expect(turn.nextDeadline == .at(1_740))
         #expect(turn.on(.approvalSettled(ApprovalSettlement(id: id, outcome: .expired))) == [])
     }
@@ -59,7 +59,7 @@ struct TurnApprovalsTests {
     func reason() {
         var turn = Make.asking(detached: false)
         #expect(turn.decided(id, .deny, reason: "expired", at: .at(1)) == [Make.resolve(.deny)])
-        #expect(turn.closingLines == [Sentences.approvalDenied(reason: "expired")])
+        #expect(turn.bubble.closingLines == [Sentences.approvalDenied(reason: "expired")])
     }
 
     @Test("what nobody could approve is refused visibly")
@@ -69,14 +69,14 @@ struct TurnApprovalsTests {
             turn.on(.approvalRequested(Make.request(allowed: [.deny]))) == [
                 Make.resolve(.deny), .note(.approvalRefused),
             ])
-        #expect(turn.closingLines == [Sentences.approvalImpossible])
+        #expect(turn.bubble.closingLines == [Sentences.approvalImpossible])
     }
 
     @Test("a decision that the agent does not take is a visible refusal")
     func notAllowed() {
         var turn = Make.asking(detached: false, allowed: [.approveAlways, .deny])
         #expect(turn.decided(id, .approve, reason: nil, at: .at(1)) == [Make.resolve(.deny)])
-        #expect(turn.closingLines == [Sentences.decisionNotAllowed])
+        #expect(turn.bubble.closingLines == [Sentences.decisionNotAllowed])
     }
 
     @Test("a card that the relay refused is asked once more with the least that a request must have")
@@ -93,7 +93,7 @@ struct TurnApprovalsTests {
         #expect(card.host == nil)
         #expect(card.slug == nil)
         #expect(card.toolCall == nil)
-        #expect(turn.closingLines == [])
+        #expect(turn.bubble.closingLines == [])
         #expect(turn.decided(id, .approve, reason: nil, at: .at(2)) == [Make.resolve(.approve)])
     }
 
@@ -105,8 +105,8 @@ struct TurnApprovalsTests {
             turn.reported(.refused(.approval(id), PostRefusal(.invalidRequest)), at: .at(2)) == [
                 .skip, .note(.approvalRefused), Make.resolve(.deny),
             ])
-        #expect(turn.closingLines.count == 1)
-        #expect(turn.closingLines.first?.contains("ls") == true)
+        #expect(turn.bubble.closingLines.count == 1)
+        #expect(turn.bubble.closingLines.first?.contains("ls") == true)
         #expect(turn.decided(id, .approve, reason: nil, at: .at(3)) == [.note(.decisionNotForwarded)])
     }
 
@@ -115,7 +115,7 @@ struct TurnApprovalsTests {
         var turn = Make.asking(detached: false)
         #expect(
             turn.reported(.deadLetter(.approval(id)), at: .at(1)) == [.note(.approvalRefused), Make.resolve(.deny)])
-        #expect(turn.closingLines.first?.contains("ls") == true)
+        #expect(turn.bubble.closingLines.first?.contains("ls") == true)
     }
 
     @Test("after the bubble the words come as a message, before the denial")

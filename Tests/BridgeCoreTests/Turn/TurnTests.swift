@@ -65,7 +65,7 @@ struct TurnTests {
         _ = turn.handOver(at: .zero)
         #expect(turn.sendAnswered(.accepted(run: RunID("r9")), at: .zero) == [.note(.foreignRunAdopted)])
         #expect(turn.on(.text(.append("x")), run: "r9") == [.post(.text("x"))])
-        #expect(turn.runs == [RunID("r1"), RunID("r9")])
+        #expect(turn.runs.all == [RunID("r1"), RunID("r9")])
     }
 
     @Test("what joins an older run ends with a line")
@@ -142,7 +142,7 @@ struct TurnTests {
         _ = turn.agentLost(at: .at(10))
         _ = turn.agentBack(at: .at(20))
         for second in 21..<60 { _ = turn.deadlineHit(at: .at(Double(second))) }
-        #expect(turn.sentEnd?.text == "Hello\n\n" + Sentences.agentLost)
+        #expect(turn.bubble.sentEnd?.text == "Hello\n\n" + Sentences.agentLost)
     }
 
     @Test("a run that goes on is followed, and only what is missing is sent")

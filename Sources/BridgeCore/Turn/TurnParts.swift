@@ -1,0 +1,128 @@
+import BridgeModel
+
+// What a turn is made of beside its phase, its text and its ledgers: each part is one concern.
+
+/// The runs whose events are a turn's: the one asked for, and those adopted (a foreign answer to its message, the follow-up of an
+/// approval).
+///
+/// Invariant: a run that has ended for the turn stays one of its runs, and says nothing more.
+struct TurnRuns: Hashable, Sendable {
+    var all: Set<RunID>
+    /// Those of them that ended before the turn did: what they still say has been said.
+    var ended: Set<RunID> = []
+    /// An attempt failed; the next begins the text anew.
+    var isRetrying = false
+    var usage: Usage?
+    /// The next run's usage comes on top.
+    var usageOfEarlier: Usage?
+
+    init(_ run: RunID) { all = [run] }
+
+    /// Those that are at work, as far as is known.
+    var open: [RunID] { all.subtracting(ended).sorted() }
+
+    /// False: it is one of them already.
+    mutating func adopt(_ run: RunID) -> Bool { all.insert(run).inserted }
+
+    /// `isWhole`: it counts the earlier runs too.
+    mutating func used(_ said: Usage, isWhole: Bool) {
+        usage = isWhole ? said : usageOfEarlier.map { $0 + said } ?? said
+    }
+
+    /// All that are known are over, and another follows them.
+    mutating func end(with run: RunID) {
+        ended.formUnion(all)
+        ended.insert(run)
+        usageOfEarlier = usage
+    }
+}
+
+/// What stands between a turn and the agent.
+struct TurnAgent: Hashable, Sendable {
+    /// A stop was asked for; it is never taken back.
+    var isStopping = false
+    var isAway = false
+    /// Its session may go on with other messages; once it is free of this turn it stays so.
+    var isFree = false
+
+    /// False: it was free already.
+    mutating func free() -> Bool {
+        defer { isFree = true }
+        return !isFree
+    }
+}
+
+/// The bubble, and what its end is to carry.
+///
+/// Invariant: lines gather while it is open, and go out with its end, or with the text behind it.
+struct TurnBubble: Hashable, Sendable {
+    /// It can no longer be ended, or was: what comes is a message.
+    var isOver = false
+    /// What it held when the window closed; nil while it is open, or when nobody will see what it held.
+    var heldAtWindowClose: String?
+    /// The end as it stands at the relay or on its way, so that a refusal can shorten it.
+    var sentEnd: EndOfTurn?
+    /// Sentences that the end carries after the text.
+    var closingLines: [String] = []
+    /// What of the message could not be carried to the agent: one line, told once, after everything else in the end.
+    var notice: String?
+
+    mutating func add(_ line: String) {
+        if closingLines.count < MessageNames.lineLimit { closingLines.append(line) }
+    }
+
+    /// All that goes out behind the text.
+    var lines: [String] { closingLines + (notice.map { [$0] } ?? []) }
+
+    /// They have gone out.
+    mutating func dropLines() { (closingLines, notice) = ([], nil) }
+
+    /// The next form of an end that was refused.
+    mutating func nextEnd(_ text: String) -> EndOfTurn {
+        let end = EndOfTurn(text: text, usage: sentEnd?.usage, form: (sentEnd?.form ?? 0) + 1)
+        sentEnd = end
+        return end
+    }
+}
+
+/// The posts of a turn that must be confirmed before it is closed, and the names of its whole messages.
+struct TurnOutbox: Hashable, Sendable {
+    var unconfirmed: Set<PostName> = []
+    var names = MessageNames()
+
+    mutating func posted(_ post: Post) {
+        switch post {
+        case .open: unconfirmed.insert(.open)
+        case .end: unconfirmed.insert(.end)
+        case .message(let message): unconfirmed.insert(.message(message.part))
+        case .text, .taskStarted, .taskProgress, .taskEnded, .approval: break
+        }
+    }
+
+    /// It is at the relay, or will never be.
+    mutating func settled(_ name: PostName) { unconfirmed.remove(name) }
+
+    /// Whether the bubble's end was under way: with the bubble both posts are lost.
+    mutating func loseBubble() -> Bool {
+        unconfirmed.remove(.open)
+        return unconfirmed.remove(.end) != nil
+    }
+
+    /// One message in place of a post.
+    mutating func replace(_ name: PostName, with part: WholeMessage.Part) {
+        unconfirmed.remove(name)
+        unconfirmed.insert(.message(part))
+    }
+}
+
+extension Usage {
+    /// Two runs of one turn: the model is that of the later one.
+    static func + (earlier: Usage, later: Usage) -> Usage {
+        let costs = [earlier.estimatedCostUSD, later.estimatedCostUSD].compactMap(\.self)
+        return Usage(
+            inputTokens: earlier.inputTokens + later.inputTokens,
+            outputTokens: earlier.outputTokens + later.outputTokens,
+            estimatedCostUSD: costs.isEmpty ? nil : costs.reduce(0, +), model: later.model ?? earlier.model,
+            provider: later.provider ?? earlier.provider)
+    }
+}
