@@ -12,7 +12,7 @@ extension Bridge {
         session: SessionID, isDeleted: Bool, coming: [InteractionID] = [], at now: Instant
     ) {
         for name in coming {
-            rememberedStops.add(
+            chats.stops.add(
                 name, isDeleted ? .chatDeleted : .pressed, at: now, memory: settings.stopMemory)
         }
         let known = entries.values.filter { $0.turn.opening.session == session }.map(\.turn.opening)
@@ -26,9 +26,7 @@ extension Bridge {
 
     mutating func tellsModel(of id: TurnID) -> Bool {
         guard let message = entries[id]?.turn.opening.message else { return false }
-        if toldModels.count >= 1_000, toldModels[message.session] == nil { toldModels = [:] }
-        let isNews = toldModels[message.session] != message.model
-        toldModels[message.session] = message.model
+        let isNews = chats.isNews(message.model, in: message.session)
         return isNews
     }
 }

@@ -13,7 +13,7 @@ extension Bridge {
             gate.withdraw(decisionOf: approval)
             owe(.deny(approval, subject), at: now)
         case .send, .resolve:
-            guard isJournaled else {
+            guard keeping.isJournaled else {
                 orders.append(.command(command))
                 return false
             }
@@ -25,7 +25,7 @@ extension Bridge {
 
     private func isBeingLeft(_ id: TurnID) -> Bool {
         guard let turn = entries[id]?.turn else { return true }
-        return turn.stopping || turn.outcome != nil
+        return turn.agent.isStopping || turn.outcome != nil
     }
 
     /// A stop does not wait for the disk: the agent is told at once, and until it answers the journal says that it is owed.
@@ -36,13 +36,13 @@ extension Bridge {
     }
 
     mutating func keepObligations() {
-        guard isJournaled, obligations.hasUnwritten else { return }
+        guard keeping.isJournaled, obligations.hasUnwritten else { return }
         for (obligation, since) in obligations.takeUnwritten() { orders.append(.owe(obligation, since: since)) }
     }
 
     mutating func fulfil(_ name: String) {
         guard !obligations.isEmpty, let obligation = obligations.fulfil(name) else { return }
-        if isJournaled { orders.append(.fulfilled(obligation)) }
+        if keeping.isJournaled { orders.append(.fulfilled(obligation)) }
     }
 
     // MARK: The journal
@@ -80,8 +80,8 @@ extension Bridge {
         #if PLANTED_FAULTS
             if PlantedFault.abortForgotten.isPlanted { return }
         #endif
-        guard turn.stopping, turn.occupiesAgent else { return }
-        for run in turn.runsToAbort {
+        guard turn.agent.isStopping, turn.occupiesAgent else { return }
+        for run in turn.runs.open {
             obligations.add(.abort(session: turn.opening.agentSession, run: run), since: now)
         }
     }
@@ -97,12 +97,12 @@ extension Bridge {
         switch answer {
         case .accepted(let taken):
             if taken != run, case .abort(let session, _) = obligations.fulfil(name) {
-                if isJournaled { orders.append(.fulfilled(.abort(session: session, run: run))) }
+                if keeping.isJournaled { orders.append(.fulfilled(.abort(session: session, run: run))) }
                 owe(.abort(session: session, run: taken), at: now)
             }
         case .noRun, .refused, .notSent: fulfil(name)
         }
-        if let turn = turnOfRun[run] { sendAnswered(answer, for: turn, at: now) }
+        if let turn = agent.turnOfRun[run] { sendAnswered(answer, for: turn, at: now) }
     }
 
     mutating func noteFulfilment(_ signal: RunSignal) {
@@ -131,7 +131,7 @@ extension Bridge {
     /// Drops them, whatever their outcome: they have no caller any more.
     mutating func forgetObligations(at now: Instant) {
         for obligation in obligations.takeExpired(at: now) {
-            if isJournaled { orders.append(.fulfilled(obligation)) }
+            if keeping.isJournaled { orders.append(.fulfilled(obligation)) }
             orders.append(.turnNote(TurnID(""), .stopGivenUp))
         }
     }

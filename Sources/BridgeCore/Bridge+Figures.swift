@@ -19,7 +19,7 @@ extension Bridge {
         var levels: [RelayBucket: Double] = [:]
         for bucket in RelayBucket.allCases { levels[bucket] = delivery.level(of: bucket, at: now) }
         return BridgeFigures(
-            openTurns: openTurns, waitingTurns: queues.values.reduce(0) { $0 + $1.waitingCount },
+            openTurns: openTurns, waitingTurns: agent.queues.values.reduce(0) { $0 + $1.waitingCount },
             callsUnderWay: callsUnderWay, deadLetters: tally.deadLetters, levels: levels, held: heldBytes)
     }
 

@@ -29,9 +29,10 @@ extension Bridge {
         if let key = opening.sealing.key { takeKey(key, of: opening.id) }
         delivery.heldBeside += record.turn.heldBytes
         name(record)
-        if !record.turn.agentIsFree, !record.turn.isClosed {
+        if !record.turn.agent.isFree, !record.turn.isClosed {
             let queue = SessionQueue(whenBusy: settings.whenBusy)
-            queues[opening.agentSession, default: queue].resumed(opening.id, isWithAgent: record.turn.occupiesAgent)
+            agent.queues[opening.agentSession, default: queue].resumed(
+                opening.id, isWithAgent: record.turn.occupiesAgent)
         }
         oweAgain(record.turn, at: now)
         change(opening.id, at: now) { $0.agentLost(at: now) }
@@ -48,13 +49,13 @@ extension Bridge {
     }
 
     private mutating func name(_ record: TurnRecord) {
-        for run in record.turn.runs { turnOfRun[run] = turnOfRun[run] ?? record.id }
+        for run in record.turn.runs.all { agent.turnOfRun[run] = agent.turnOfRun[run] ?? record.id }
         for task in record.turn.tools.tasks { tasksInUse.take(record.renamed[task] ?? task, by: record.id) }
     }
 
     /// It could not be written: it is kept with the next chance.
     package mutating func wasNotKept(_ id: TurnID) {
-        if entries[id] != nil { unkept.insert(id) }
+        if entries[id] != nil { keeping.changed(id) }
     }
 
     /// Cards of turns that are closed, from the journal, the oldest first.
@@ -66,20 +67,20 @@ extension Bridge {
 
     /// Before the first try of a call that is stored, so that the two are stored together. Text has its own records.
     mutating func keepBefore(_ attempt: CallAttempt) {
-        guard isJournaled, attempt.attempt == 1, let durability = attempt.durability else { return }
-        if !attempt.name.isText || unkept.contains(attempt.turn) { keep(attempt.turn, durability) }
+        guard keeping.isJournaled, attempt.attempt == 1, let durability = attempt.durability else { return }
+        if !attempt.name.isText || keeping.unkept.contains(attempt.turn) { keep(attempt.turn, durability) }
     }
 
     mutating func keepChanged(_ durability: Durability = .written) {
         keepObligations()
-        guard !unkept.isEmpty else { return }
-        for id in unkept.sorted() { keep(id, durability) }
+        guard !keeping.unkept.isEmpty else { return }
+        for id in keeping.unkept.sorted() { keep(id, durability) }
     }
 
     /// As the turn stands now: a call that is given its first try later in the same breath is not stored yet.
     mutating func keep(_ id: TurnID, _ durability: Durability) {
         guard let record = record(of: id) else { return }
-        unkept.remove(id)
+        keeping.settled(id)
         orders.append(.keep(KeptRecord(record), durability))
     }
 }

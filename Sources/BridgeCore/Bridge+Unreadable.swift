@@ -49,7 +49,7 @@ extension Bridge {
         let turnOrders = turn.endUnreadable(unreadable, at: now)
         entries[unreadable.id] = Entry(turn: turn)
         delivery.heldBeside += turn.heldBytes
-        if isJournaled { unkept.insert(unreadable.id) }
+        keeping.changed(unreadable.id)
         change(unreadable.id, at: now) { _ in turnOrders }
         deliver(at: now)
         keepChanged()

@@ -59,33 +59,22 @@ package struct Bridge: ~Copyable {
     package let settings: BridgeSettings
     var delivery: Delivery
     var entries: [TurnID: Entry] = [:]
-    var queues: [AgentSession: SessionQueue] = [:]
-    var turnOfRun: [RunID: TurnID] = [:]
     var tasksInUse = TaskNames()
-    var deadlines = DeadlineHeap<TurnID>()
-    var rememberedStops = RememberedStops()
+    var agent: BridgeAgent
+    var wakes = BridgeWakes()
+    var chats = BridgeChats()
     var gate = CommandGate()
     var obligations = Obligations()
-    /// The chosen model that a chat was told of last: it comes with every message, and the line about it comes once.
-    var toldModels: [SessionID: String] = [:]
     var orders: [BridgeOrder] = []
-    private var deliveryWake: Instant?
-    var agentPresent: Bool
-    /// What a person can do, so that the agent can be reached.
-    private var agentRemedy: String?
-    /// Some turn could not be handed over because the agent has `BridgeSettings.runLimit` runs.
-    var isRunLimitReached = false
-    let isJournaled: Bool
-    /// Turns of which more than the text has changed since they were kept.
-    var unkept: Set<TurnID> = []
+    var keeping: BridgeKeeping
 
     /// `isJournaled`: orders to keep records come out too.
     package init(
         settings: BridgeSettings = BridgeSettings(), agentPresent: Bool = true, isJournaled: Bool = false
     ) {
         self.settings = settings
-        self.isJournaled = isJournaled
-        self.agentPresent = agentPresent
+        keeping = BridgeKeeping(isJournaled: isJournaled)
+        agent = BridgeAgent(isPresent: agentPresent)
         delivery = Delivery(settings: settings.delivery)
     }
 
@@ -102,10 +91,8 @@ package struct Bridge: ~Copyable {
 
     /// When `timePassed` is due at the latest, should nothing else happen.
     package var nextWake: Instant? {
-        var next = deliveryWake
-        if let earliest = deadlines.earliest { next = next.map { min($0, earliest) } ?? earliest }
-        if let expiry = obligations.nextExpiry { next = next.map { min($0, expiry) } ?? expiry }
-        return next
+        guard let expiry = obligations.nextExpiry else { return wakes.next }
+        return wakes.next.map { min($0, expiry) } ?? expiry
     }
 
     /// No call is under way or waits.
@@ -115,7 +102,7 @@ package struct Bridge: ~Copyable {
     package var callsUnderWay: Int { delivery.callsUnderWay }
     package var hasWaitingText: Bool { delivery.hasWaitingText }
     package func turn(_ id: TurnID) -> Turn? { entries[id]?.turn }
-    package func turn(of run: RunID) -> TurnID? { turnOfRun[run] }
+    package func turn(of run: RunID) -> TurnID? { agent.turnOfRun[run] }
     /// A run that some turn waits for, such as the follow-up of an approval.
     package func expects(_ run: RunID) -> Bool { entries.values.contains { $0.turn.expects(run) } }
 
@@ -131,16 +118,16 @@ package struct Bridge: ~Copyable {
             windowEnds: opening.windowEnds)
         let first = turn.begin(at: now)
         entries[opening.id] = Entry(turn: turn)
-        if isJournaled { unkept.insert(opening.id) }
-        turnOfRun[opening.run] = opening.id
+        keeping.changed(opening.id)
+        agent.turnOfRun[opening.run] = opening.id
         orders.append(.turnOpened(opening))
         if let key = opening.sealing.key { takeKey(key, of: opening.id) }
         let queue = SessionQueue(whenBusy: settings.whenBusy)
-        queues[opening.agentSession, default: queue].arrived(opening.id)
+        agent.queues[opening.agentSession, default: queue].arrived(opening.id)
         change(opening.id, at: now) { _ in first }
-        if !agentPresent { change(opening.id, at: now) { $0.agentLost(at: now) } }
+        if !agent.isPresent { change(opening.id, at: now) { $0.agentLost(at: now) } }
         // A Stop can overtake its message.
-        switch rememberedStops.take(of: opening) {
+        switch chats.stops.take(of: opening) {
         case .pressed: change(opening.id, at: now) { $0.stopRequested(at: now) }
         case .chatDeleted: change(opening.id, at: now) { $0.chatEnded(isDeleted: true, at: now) }
         case nil: break
@@ -161,7 +148,7 @@ package struct Bridge: ~Copyable {
             change(entry.turn.opening.id, at: now) { $0.stopRequested(at: now) }
         }
         if known.isEmpty, let interaction {
-            rememberedStops.add(interaction, .pressed, at: now, memory: settings.stopMemory)
+            chats.stops.add(interaction, .pressed, at: now, memory: settings.stopMemory)
         }
         deliver(at: now)
         keepChanged(.synced)
@@ -211,11 +198,11 @@ package struct Bridge: ~Copyable {
         guard let id = owner(of: signal) else { return false }
         let run = signal.run ?? entries[id]?.turn.opening.run
         guard let run else { return true }
-        if turnOfRun[run] == nil { turnOfRun[run] = id }
+        if agent.turnOfRun[run] == nil { agent.turnOfRun[run] = id }
         let form = entries[id]?.turn.textForm
         change(id, at: now, isText: signal.event.isTransient) { $0.runEvent(signal.event, of: run, at: now) }
         let newForm = entries[id]?.turn.textForm
-        if isJournaled, newForm != form { unkept.insert(id) }
+        if newForm != form { keeping.changed(id) }
         deliver(at: now)
         // A message that has ended is in no delta while the bubble is not open, and no bus that tells segments tells it again to
         // the next process: what follows would be streamed in its place.
@@ -226,11 +213,11 @@ package struct Bridge: ~Copyable {
     package mutating func sendAnswered(_ answer: SendAnswer, for turn: TurnID, at now: Instant) {
         if case .accepted(let run) = answer {
             // The agent put the message into a run that an older turn owns: that one gets the text.
-            if let owner = turnOfRun[run], owner != turn, entries[owner]?.turn.outcome == nil {
+            if let owner = agent.turnOfRun[run], owner != turn, entries[owner]?.turn.outcome == nil {
                 change(turn, at: now) { $0.joinedOlder(at: now) }
                 return deliver(at: now)
             }
-            turnOfRun[run] = turn
+            agent.turnOfRun[run] = turn
         }
         change(turn, at: now) { $0.sendAnswered(answer, at: now) }
         deliver(at: now)
@@ -242,21 +229,21 @@ package struct Bridge: ~Copyable {
         case .ended, .failed: fulfil(Obligation.name(ofAbort: run))
         case .running, .unknown: break
         }
-        guard let id = turnOfRun[run] else { return }
+        guard let id = agent.turnOfRun[run] else { return }
         change(id, at: now) { $0.lookedUp(lookup, at: now) }
         deliver(at: now)
         keepChanged()
     }
 
     package mutating func agentLost(at now: Instant) {
-        agentPresent = false
+        agent.isPresent = false
         for id in entries.keys.sorted() { change(id, at: now) { $0.agentLost(at: now) } }
         deliver(at: now)
         keepChanged()
     }
 
     package mutating func agentBack(at now: Instant) {
-        agentPresent = true
+        agent.isPresent = true
         // What a stop owes comes before anything new.
         forgetObligations(at: now)
         for obligation in obligations.all { orders.append(.command(obligation.command)) }
@@ -267,7 +254,7 @@ package struct Bridge: ~Copyable {
     }
 
     /// Why the agent stays away, in words for the bubble that cannot be answered; nil if unknown.
-    package mutating func agentNeeds(_ remedy: String?) { agentRemedy = remedy }
+    package mutating func agentNeeds(_ remedy: String?) { agent.remedy = remedy }
 
     /// The process ends, and what runs is to end with it.
     package mutating func closeAll(at now: Instant) {
@@ -280,8 +267,8 @@ package struct Bridge: ~Copyable {
 
     package mutating func timePassed(at now: Instant) {
         forgetObligations(at: now)
-        let remedy = agentRemedy
-        while let id = deadlines.popDue(at: now) {
+        let remedy = agent.remedy
+        while let id = wakes.turns.popDue(at: now) {
             change(id, at: now) { $0.deadlineHit(at: now, agentRemedy: remedy) }
         }
         deliver(at: now)
@@ -291,8 +278,8 @@ package struct Bridge: ~Copyable {
     // MARK: Within
 
     private func owner(of signal: RunSignal) -> TurnID? {
-        if let run = signal.run, let id = turnOfRun[run] { return id }
-        let turns = signal.session.flatMap { queues[$0]?.turns } ?? []
+        if let run = signal.run, let id = agent.turnOfRun[run] { return id }
+        let turns = signal.session.flatMap { agent.queues[$0]?.turns } ?? []
         if let run = signal.run {
             return turns.first { entries[$0]?.turn.expects(run) == true }
                 ?? entries.first { $0.value.turn.expects(run) }?.key
@@ -305,7 +292,7 @@ package struct Bridge: ~Copyable {
             case .started, .text, .tool, .paused, .retrying, .finished, .failed: nil
             }
         if let approval, let known = entries.first(where: { $0.value.turn.knows(approval) })?.key { return known }
-        return signal.session.flatMap { queues[$0]?.active } ?? turns.first
+        return signal.session.flatMap { agent.queues[$0]?.active } ?? turns.first
     }
 
     /// `isText`: nothing that the deltas do not say as well.
@@ -313,14 +300,14 @@ package struct Bridge: ~Copyable {
         _ id: TurnID, at now: Instant, isText: Bool = false, _ body: (inout Turn) -> [TurnOrder]
     ) {
         guard let index = entries.index(forKey: id) else { return }
-        if isJournaled, !isText { unkept.insert(id) }
+        if !isText { keeping.changed(id) }
         let held = entries.values[index].turn.heldBytes
         let turnOrders = body(&entries.values[index].turn)
         delivery.heldBeside += entries.values[index].turn.heldBytes - held
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
         // Looked for again only if the orders may have closed the turn.
         guard let left = turnOrders.isEmpty ? index : entries.index(forKey: id) else { return }
-        deadlines.set(entries.values[left].turn.nextDeadline, for: id)
+        wakes.turns.set(entries.values[left].turn.nextDeadline, for: id)
     }
 
     private mutating func perform(_ turnOrders: [TurnOrder], of id: TurnID, at now: Instant) {
@@ -358,11 +345,11 @@ package struct Bridge: ~Copyable {
     private mutating func close(_ id: TurnID, at now: Instant) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         delivery.heldBeside -= entry.turn.heldBytes
-        for run in entry.turn.runs where turnOfRun[run] == id { turnOfRun[run] = nil }
-        queues[entry.turn.opening.agentSession]?.left(id)
-        deadlines.forget(id)
+        agent.forget(entry.turn.runs.all, of: id)
+        agent.queues[entry.turn.opening.agentSession]?.left(id)
+        wakes.turns.forget(id)
         delivery.closeLane(id)
-        unkept.remove(id)
+        keeping.settled(id)
         if let key = entry.turn.opening.sealing.key {
             orders.append(.keyLeft(id, entry.turn.opening.session, key))
         }
@@ -389,7 +376,7 @@ package struct Bridge: ~Copyable {
                 orders.append(.attempt(attempt))
             case .report(let report): told(report, at: now)
             case .idle(let until):
-                deliveryWake = until
+                wakes.delivery = until
                 return
             }
         }

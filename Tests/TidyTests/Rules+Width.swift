@@ -4,7 +4,6 @@ extension Rules {
 
     /// Types that have more, by file and name, each with the number that it has and must not grow past, and the reason.
     static let wideTypes: [String: (count: Int, reason: String)] = [
-        "Sources/BridgeCore/Bridge.swift:Bridge": (18, "the orders, deadlines and run limits are not taken out yet"),
         "Sources/BridgeCore/Delivery/DeliveryReport.swift:DeliveryTally": (13, "counts: none depends on another"),
         "Sources/BridgeCore/Delivery/LaneRecord.swift:LaneRecord": (13, "one field for each key of the stored lane"),
         "Sources/BridgeCore/Records/StoredApprovals.swift:Approval": (15, "one field for each key of the journal"),
@@ -12,7 +11,6 @@ extension Rules {
         "Sources/BridgeCore/Records/StoredTurn.swift:StoredTurn": (24, "one field for each key of the journal"),
         "Sources/BridgeCore/Records/VersionOne/VersionOne.swift:Turn": (21, "as version one wrote it"),
         "Sources/BridgeCore/Records/VersionOne/VersionOneLane.swift:Lane": (13, "as version one wrote it"),
-        "Sources/BridgeCore/Turn/Turn.swift:Turn": (23, "its runs, its usage and its end are not taken out yet"),
         "Sources/BridgeCore/Turn/TurnOpening.swift:TurnSettings": (13, "figures: none depends on another"),
         "Sources/BridgeService/Live/LiveConnection.swift:Condition": (18, "what is told of both links is one value"),
         "Sources/BridgeService/Live/LiveConnection.swift:Parts": (13, "what a connection is made of, and no state"),

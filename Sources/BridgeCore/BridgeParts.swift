@@ -1,0 +1,59 @@
+import BridgeModel
+
+// What the bridge knows beside its turns and their delivery: each part is one concern.
+
+/// The agent's side: whether it is there, and what of ours it is at work on.
+///
+/// Invariant: a run belongs to one turn, the first that it was named for.
+struct BridgeAgent: Sendable {
+    var isPresent: Bool
+    /// What a person can do, so that it can be reached.
+    var remedy: String?
+    /// Some turn could not be handed over because it has `BridgeSettings.runLimit` runs.
+    var isRunLimitReached = false
+    var queues: [AgentSession: SessionQueue] = [:]
+    var turnOfRun: [RunID: TurnID] = [:]
+
+    mutating func forget(_ runs: Set<RunID>, of turn: TurnID) {
+        for run in runs where turnOfRun[run] == turn { turnOfRun[run] = nil }
+    }
+}
+
+/// When something is due: of a turn, or of the delivery.
+struct BridgeWakes: Sendable {
+    var turns = DeadlineHeap<TurnID>()
+    var delivery: Instant?
+
+    var next: Instant? {
+        guard let turn = turns.earliest else { return delivery }
+        return delivery.map { min($0, turn) } ?? turn
+    }
+}
+
+/// What is remembered of chats.
+struct BridgeChats: Sendable {
+    var stops = RememberedStops()
+    /// The chosen model that a chat was told of last: it comes with every message, and the line about it comes once.
+    private var toldModels: [SessionID: String] = [:]
+
+    /// Whether the chat was not told of this model last; it is now.
+    mutating func isNews(_ model: String?, in session: SessionID) -> Bool {
+        if toldModels.count >= 1_000, toldModels[session] == nil { toldModels = [:] }
+        defer { toldModels[session] = model }
+        return toldModels[session] != model
+    }
+}
+
+/// What is still to be kept in the journal.
+struct BridgeKeeping: Sendable {
+    /// False: there is no journal, and nothing is ordered to be kept.
+    let isJournaled: Bool
+    /// Turns of which more than the text has changed since they were kept.
+    private(set) var unkept: Set<TurnID> = []
+
+    init(isJournaled: Bool) { self.isJournaled = isJournaled }
+
+    mutating func changed(_ turn: TurnID) { if isJournaled { unkept.insert(turn) } }
+    /// Kept, or gone.
+    mutating func settled(_ turn: TurnID) { unkept.remove(turn) }
+}
