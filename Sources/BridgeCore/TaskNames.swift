@@ -10,8 +10,6 @@ struct TaskNames: Sendable {
     private var order: [TaskID] = []
     private var oldest = 0
 
-    var count: Int { order.count }
-
     /// The name the relay is told.
     mutating func name(of task: TaskID, in turn: TurnID) -> TaskID {
         guard let owner = owners[task], owner != turn else {

@@ -11,25 +11,8 @@ extension Delivery {
         rates.level(of: bucket, at: time.read(instant))
     }
 
-    package func figures(of bucket: RelayBucket) -> BucketFigures { rates.figures(of: bucket) }
-
     /// How many lanes wait for a token of that bucket, or for the pace that all share.
     package func lanesWaiting(for bucket: RelayBucket) -> Int { lines.count(in: bucket) }
-
-    /// Posts that were never tried, by rank, and for how long the oldest of them waits.
-    package mutating func backlog(at instant: Instant) -> (posts: [DeliveryRank: Int], oldest: Duration) {
-        let now = time.read(instant)
-        var posts: [DeliveryRank: Int] = [:]
-        var oldest = Duration.zero
-        for lane in lanes {
-            guard let first = lane.queue.firstKind else { continue }
-            oldest = max(oldest, now - first.since)
-            for rank in DeliveryRank.allCases where lane.queue.waiting(rank) > 0 {
-                posts[rank, default: 0] += lane.queue.waiting(rank)
-            }
-        }
-        return (posts, oldest)
-    }
 
     /// Whether some lane has text that was never tried, and a bubble for it.
     package var hasWaitingText: Bool { lanes.contains { $0.queue.textBytes > 0 && $0.bubble != .awaited } }

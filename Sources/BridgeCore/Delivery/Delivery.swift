@@ -41,21 +41,6 @@ package struct Delivery: Sendable {
         rates = DeliveryRates(settings)
     }
 
-    /// The process died and came back with what the journal holds: unanswered calls go again as they were stored, and
-    /// nothing is known of the relay's buckets.
-    package mutating func restart() {
-        rates = DeliveryRates(settings)
-        traffic.restart()
-        for slot in lanes.indices {
-            let lane = lanes[slot]
-            lanes[slot] = Lane(
-                restoring: lane.record, windowEnds: lane.windowEnds, at: time.latest)
-            lanes[slot].preview.hold = settings.textHold
-            lanes[slot].ledger.countedBytes = lane.ledger.countedBytes
-            refile(slot, at: time.latest)
-        }
-    }
-
     // MARK: - What turns ask
 
     /// A lane that is there already stays as it is.

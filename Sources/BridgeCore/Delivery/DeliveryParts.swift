@@ -98,8 +98,6 @@ struct DeliveryTraffic: Sendable {
         return CallID(number: calls, slot: slot)
     }
 
-    /// Nothing is under way any more.
-    mutating func restart() { (underWay, ordinary) = (0, 0) }
 }
 
 /// How fast calls may go out: a bucket for each kind, and the pace that the deltas of all turns share.
@@ -113,8 +111,6 @@ struct DeliveryRates: Sendable {
         buckets = RelayBucket.inOrder.map { TokenBucket(settings.figures[$0] ?? .ofSheet($0)) }
         sharedPace = SharedPace(share: settings.deltaShare)
     }
-
-    func figures(of bucket: RelayBucket) -> BucketFigures { buckets[bucket.index].figures }
 
     mutating func level(of bucket: RelayBucket, at now: Instant) -> Double { buckets[bucket.index].level(at: now) }
 

@@ -284,8 +284,6 @@ extension PostKind {
 }
 
 extension LaneQueue.Entry {
-    var needsBubble: Bool { kind.needsBubble }
-
     /// In a sealed turn it cannot go out without a key.
     var needsKey: Bool {
         switch content {

@@ -91,7 +91,6 @@ struct ApprovalLedger: Sendable, Hashable {
     /// The earliest expiry of those that are open.
     private(set) var nextExpiry: Instant?
 
-    var all: [ApprovalID] { order }
     var detached: [ApprovalID] { order.filter { approvals[$0]?.detached == true } + detachedEarly.sorted() }
     /// A detached approval that is undecided.
     var hasDetachedOpen: Bool { approvals.values.contains { $0.detached && $0.state == .open } }

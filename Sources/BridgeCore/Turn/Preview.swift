@@ -45,9 +45,6 @@ struct Preview: Sendable, Hashable {
         }
     }
 
-    /// A new attempt begins with an empty text.
-    mutating func restarted(text: String) -> String? { moved(.changed, to: text) }
-
     /// Nothing is compared with what was streamed any more.
     mutating func stop() {
         state = .over

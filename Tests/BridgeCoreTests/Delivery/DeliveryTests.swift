@@ -179,16 +179,6 @@ struct DeliveryTests {
         #expect(lane.delivery.level(of: .delta, at: lane.now) <= 200)
     }
 
-    @Test("the backlog is told by rank, with the oldest wait")
-    func backlog() {
-        var lane = LaneConversation()
-        for post in [.open, .text("x"), .start("t"), .ending()] as [Post] { lane.post(post) }
-        lane.wait(.seconds(2))
-        let backlog = lane.delivery.backlog(at: lane.now)
-        #expect(backlog.posts == [.bubble: 2, .text: 1, .taskStart: 1])
-        #expect(backlog.oldest == .seconds(2))
-    }
-
     @Test("posts for a turn without a lane are counted, not carried")
     func stray() {
         var delivery = Delivery()

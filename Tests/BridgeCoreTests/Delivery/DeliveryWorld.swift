@@ -27,8 +27,11 @@ struct DeliveryWorld {
     private var timeline = EventQueue<Happening>()
     private var wake: Instant?
     private var life = 0
+    private let settings: DeliverySettings
+    private var windows: [TurnID: Instant] = [:]
 
     init(seed: UInt64 = 1, settings: DeliverySettings = DeliverySettings()) {
+        self.settings = settings
         delivery = Delivery(settings: settings)
         random = SeededGenerator(seed: seed)
     }
@@ -41,6 +44,7 @@ struct DeliveryWorld {
 
     mutating func open(_ name: String, window: Duration = .seconds(1800)) {
         let turn = TurnID(name)
+        windows[turn] = now + window
         delivery.openLane(
             LaneAddress(turn: turn, session: SessionID("ses-\(name)"), interaction: InteractionID(name)),
             windowEnds: now + window)
@@ -56,9 +60,15 @@ struct DeliveryWorld {
 
     mutating func end(_ name: String) { post(.end(EndOfTurn(text: "end of \(name)")), on: name) }
 
+    /// The process died; the next has what the records hold, and knows nothing of the relay's buckets.
     mutating func restart() {
         life += 1
-        delivery.restart()
+        let former = delivery
+        delivery = Delivery(settings: settings)
+        for (turn, window) in windows.sorted(by: { $0.key < $1.key }) {
+            guard let record = former.record(of: turn) else { continue }
+            delivery.restoreLane(record, windowEnds: window, at: now)
+        }
     }
 
     func reports(of name: String) -> [PostReport] { reports[TurnID(name)] ?? [] }
