@@ -5,7 +5,9 @@ struct WidthTests {
     @Test("no machine of the bridge has more than the bound without a reason")
     func widths() throws {
         let sources = try Project.swift.get().filter { $0.room.map(Rules.roomsOfBoundedWidth.contains) ?? false }
-        let found = sources.flatMap { Rules.tooWide($0, excused: Rules.wideTypes) }
+        let found =
+            sources.flatMap { Rules.tooWide($0, excused: Rules.wideTypes) }
+            + Rules.needlesslyWide(sources, excused: Rules.wideTypes)
         #expect(found.isEmpty, "\(found)")
         #expect(Rules.wideTypes.values.allSatisfy { !$0.reason.isEmpty && $0.count > Rules.widthLimit })
         let lane = sources.first { $0.path.hasSuffix("Delivery/Lane.swift") }
@@ -60,5 +62,17 @@ struct WidthTests {
         let excused = ["Sources/A/a.swift:A": (count: 14, reason: "why")]
         #expect(Rules.tooWide(type(14), excused: excused).isEmpty)
         #expect(Rules.tooWide(type(15), excused: excused).count == 1)
+    }
+
+    @Test("an exception that is wider than its type is found")
+    func needless() {
+        let fields = (0..<14).map { "    let field\($0): Int\n" }.joined()
+        let wide = source("struct A {\n\(fields)}\n")
+        func found(_ excused: [String: (count: Int, reason: String)]) -> [String] {
+            Rules.needlesslyWide([wide], excused: excused).map(\.what)
+        }
+        #expect(found(["Sources/A/a.swift:A": (14, "why")]).isEmpty)
+        #expect(found(["Sources/A/a.swift:A": (15, "why")]) == ["Sources/A/a.swift:A has 14: lower it"])
+        #expect(found(["Sources/A/a.swift:B": (13, "why")]) == ["Sources/A/a.swift:B is not over 12: take it out"])
     }
 }
