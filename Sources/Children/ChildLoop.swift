@@ -74,8 +74,9 @@ final class ChildLoop {
         if let mayRun = orders.release, case .atGate = stage { open(mayRun) }
         switch orders.end {
         // Before it runs there is nothing to be asked politely.
-        case .bySteps: if case .atGate = stage { steps.ask(atOnce: true) } else { steps.ask(atOnce: false) }
-        case .atOnce: steps.ask(atOnce: true)
+        case .bySteps:
+            if case .atGate = stage { steps.ask(atOnce: true, at: .now) } else { steps.ask(atOnce: false, at: .now) }
+        case .atOnce: steps.ask(atOnce: true, at: .now)
         case nil: break
         }
         return hasExited
@@ -89,7 +90,7 @@ final class ChildLoop {
     }
 
     private func advance() {
-        while let step = steps.next() {
+        while let step = steps.next(at: .now) {
             switch step {
             case .closeInput: outgoing.take([], closing: true)
             case .terminate: kill(-child.name.id, SIGTERM)

@@ -1,7 +1,7 @@
 import BridgeModel
 import Threads
 
-/// The steps of a child's end, each once and in order.
+/// The steps of a child's end, each once and in order. Is told the time.
 struct EndingSteps {
     enum Step: Hashable { case closeInput, terminate, kill }
 
@@ -27,10 +27,10 @@ struct EndingSteps {
         }
     }
 
-    mutating func ask(atOnce: Bool) {
+    mutating func ask(atOnce: Bool, at now: Deadline) {
         switch state {
-        case .notAsked: state = .waiting(next: atOnce ? .kill : first, at: Deadline(after: .zero))
-        case .waiting where atOnce: state = .waiting(next: .kill, at: Deadline(after: .zero))
+        case .notAsked: state = .waiting(next: atOnce ? .kill : first, at: now)
+        case .waiting where atOnce: state = .waiting(next: .kill, at: now)
         case .waiting, .finished: break
         }
     }
@@ -40,11 +40,11 @@ struct EndingSteps {
     }
 
     /// What is due now.
-    mutating func next() -> Step? {
-        guard case .waiting(let step, let at) = state, at.hasPassed else { return nil }
+    mutating func next(at now: Deadline) -> Step? {
+        guard case .waiting(let step, let at) = state, at.hasPassed(at: now) else { return nil }
         switch step {
-        case .closeInput: state = .waiting(next: .terminate, at: Deadline(after: grace))
-        case .terminate: state = .waiting(next: .kill, at: Deadline(after: grace))
+        case .closeInput: state = .waiting(next: .terminate, at: now + grace)
+        case .terminate: state = .waiting(next: .kill, at: now + grace)
         case .kill: state = .finished
         }
         return step
