@@ -188,7 +188,9 @@ let package = Package(
                 "ToySocket",
                 "ToyChildren",
             ]),
-        tests("HostingTests", ["AgentKit", "BridgeModel", "BridgeTesting", "Hosting", "Locking"]),
+        tests(
+            "HostingTests",
+            ["AgentKit", "BridgeModel", "BridgeTesting", "Hosting", "Locking", "Threads", "WireTesting"]),
         tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("FilesTests", ["BridgeModel", "Files", "Locking", "OpenClaw", "Sealing"]),

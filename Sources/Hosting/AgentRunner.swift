@@ -222,7 +222,9 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         for order in orders { take(order, state) }
         // What a pause or its end brings is not paused for.
         for order in pauseOrResume(state) { take(order, state) }
-        for start in state.works.starts(at: edges.clock.now) { state.steps.append(.start(start)) }
+        if state.works.mayStart {
+            for start in state.works.starts(at: edges.clock.now) { state.steps.append(.start(start)) }
+        }
         return takesTurn(state)
     }
 
@@ -302,8 +304,10 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     }
 
     private func setAlarm(_ state: State) {
-        let deadlines = [state.machine.nextDeadline, state.works.nextDeadline, state.queries.nextDeadline]
-        let moment = deadlines.compactMap(\.self).min()
+        var moment = state.machine.nextDeadline
+        // Asked after every frame: most machines have neither under way.
+        if let next = state.works.nextDeadline { moment = min(next, moment ?? next) }
+        if let next = state.queries.nextDeadline { moment = min(next, moment ?? next) }
         guard moment != state.wake, state.phase != .stopped else { return }
         state.wake = moment
         edges.alarm.set(moment) { [weak self] in self?.rang() }

@@ -26,7 +26,7 @@ struct QueryTable {
     private var waiting: [QueryID: Waiting] = [:]
     private var lastNumber = 0
 
-    var nextDeadline: Instant? { waiting.values.map(\.until).min() }
+    var nextDeadline: Instant? { waiting.isEmpty ? nil : waiting.values.map(\.until).min() }
 
     mutating func add(_ completion: @escaping @Sendable (AgentReply) -> Void, at now: Instant) -> QueryID {
         lastNumber += 1

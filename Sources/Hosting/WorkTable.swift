@@ -28,7 +28,9 @@ struct WorkTable {
     /// Something is being written that should be there before the process ends.
     var isWriting: Bool { underWay.values.contains(where: \.isKept) || waiting.contains { $0.work.isKept } }
 
-    var nextDeadline: Instant? { underWay.values.map(\.until).min() }
+    var nextDeadline: Instant? { underWay.isEmpty ? nil : underWay.values.map(\.until).min() }
+
+    var mayStart: Bool { !waiting.isEmpty && underWay.count < Self.underWayLimit }
 
     /// False: too many wait.
     mutating func add(_ id: WorkID, _ work: Work) -> Bool {
