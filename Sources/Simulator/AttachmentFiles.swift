@@ -54,14 +54,14 @@ extension RelaySimulator {
         guard wantedSize == nil || (0...67_108_864).contains((wantedSize ?? nil) ?? -1), let status,
             (200...599).contains(status)
         else {
-            return Envelope.failure(
+            return ControlReply.failure(
                 400, "invalid_request",
                 "size must be 0 to 67108864 and status 200 to 599; leave out what you do not need.")
         }
         let bytes = (wantedSize ?? nil).map { [UInt8](repeating: UInt8(ascii: "x"), count: $0) } ?? request.body
         let mime = request.header("Content-Type") ?? "application/octet-stream"
         let key = state.withLock { $0.files.add(AttachmentFiles.File(mime: mime, bytes: bytes, status: status)) }
-        return Envelope.success(
+        return ControlReply.success(
             Attachment(
                 key: key, mime: mime, size: bytes.count, name: Self.query("name", in: request.target),
                 url: "\(baseURL)/v1/files/\(key)"))
@@ -71,9 +71,9 @@ extension RelaySimulator {
     func file(_ request: LocalRequest) -> LocalResponse {
         let key = String(request.path.dropFirst("/v1/files/".count))
         guard let file = state.withLock({ $0.files[key] }) else {
-            return Envelope.failure(404, "not_found", "There is no such file.")
+            return ControlReply.failure(404, "not_found", "There is no such file.")
         }
-        guard file.status == 200 else { return Envelope.failure(file.status, "file_refused", "As asked for.") }
+        guard file.status == 200 else { return ControlReply.failure(file.status, "file_refused", "As asked for.") }
         return LocalResponse(status: 200, headers: [LocalHeader("Content-Type", file.mime)], body: file.bytes)
     }
 }

@@ -14,10 +14,10 @@ extension RelaySimulator {
     /// Nil: this machine asks, with the user's token.
     func refusesControl(_ request: LocalRequest) -> LocalResponse? {
         guard request.isFromThisMachine else {
-            return Envelope.failure(403, "permission_denied", "The control routes answer to this machine only.")
+            return ControlReply.failure(403, "permission_denied", "The control routes answer to this machine only.")
         }
         guard request.header("Authorization") == "Bearer \(userToken)" else {
-            return Envelope.failure(
+            return ControlReply.failure(
                 401, "invalid_token", "The control routes need the header Authorization: Bearer <user token>.")
         }
         return nil
@@ -26,11 +26,12 @@ extension RelaySimulator {
     func control(_ request: LocalRequest) -> LocalResponse {
         if let refusal = refusesControl(request) { return refusal }
         switch (request.method, request.path) {
-        case ("GET", "/v1/simulator"): return Envelope.success(["routes": Self.routes + Relay.controlRoutes])
-        case ("GET", "/v1/simulator/breaches"): return Envelope.success(["breaches": breaches.map { BreachReport($0) }])
+        case ("GET", "/v1/simulator"): return ControlReply.success(["routes": Self.routes + Relay.controlRoutes])
+        case ("GET", "/v1/simulator/breaches"):
+            return ControlReply.success(["breaches": breaches.map { BreachReport($0) }])
         case ("GET", "/v1/simulator/warnings"):
-            return Envelope.success(["warnings": warnings.map { WarningReport($0) }])
-        case ("GET", "/v1/simulator/state"): return Envelope.success(stateReport())
+            return ControlReply.success(["warnings": warnings.map { WarningReport($0) }])
+        case ("GET", "/v1/simulator/state"): return ControlReply.success(stateReport())
         case ("POST", "/v1/simulator/files"): return addFile(request)
         case ("POST", "/v1/simulator/sessions"): return writeAsUser(request.body)
         default:
@@ -39,7 +40,7 @@ extension RelaySimulator {
                 return Self.localResponse(answer)
             }
             let routes = Self.routes + Relay.controlRoutes
-            return Envelope.failure(
+            return ControlReply.failure(
                 404, "not_found", "No such control route; there are \(routes.joined(separator: ", ")).")
         }
     }
@@ -51,12 +52,12 @@ extension RelaySimulator {
 
     private func writeAsUser(_ body: [UInt8]) -> LocalResponse {
         guard let order = try? JSONDecoder().decode(UserOrder.self, from: Data(body)), !order.text.isEmpty else {
-            return Envelope.failure(
+            return ControlReply.failure(
                 400, "invalid_request",
                 "The body must be a JSON object such as {\"text\":\"Hello\"}; session_id is optional.")
         }
         let sent = userSends(text: order.text, session: order.session_id)
-        return Envelope.success([
+        return ControlReply.success([
             "session_id": sent.session, "interaction_id": sent.interaction, "message_id": sent.message,
         ])
     }

@@ -18,13 +18,13 @@ enum PhonePage {
         let isPage = request.path.hasPrefix("/phone/")
         guard isPage || request.path == "/" || request.path == "/phone" else { return nil }
         guard request.method == "GET" || request.method == "HEAD" else {
-            var refusal = Envelope.failure(405, "method_not_allowed", "The page is only read.")
+            var refusal = ControlReply.failure(405, "method_not_allowed", "The page is only read.")
             refusal.headers.append(LocalHeader("Allow", "GET, HEAD"))
             return refusal
         }
         guard isPage else { return LocalResponse(status: 302, headers: [LocalHeader("Location", "/phone/")]) }
         guard let file = file(named: request.path.dropFirst("/phone/".count)) else {
-            return Envelope.failure(404, "not_found", "The page has no such file.")
+            return ControlReply.failure(404, "not_found", "The page has no such file.")
         }
         return response(file, to: request)
     }

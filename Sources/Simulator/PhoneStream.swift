@@ -8,7 +8,7 @@ extension RelaySimulator {
         guard Self.query("access_token", in: request.target) == nil, Self.query("token", in: request.target) == nil
         else {
             return .whole(
-                Envelope.failure(
+                ControlReply.failure(
                     400, "invalid_token_location", "Tokens go into the Authorization header, never into the URL."))
         }
         // The rules judge the token, as they do for any call of the phone, and name the request.

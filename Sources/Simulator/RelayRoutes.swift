@@ -15,7 +15,7 @@ extension RelaySimulator {
     private func ownAnswer(_ request: LocalRequest) -> LocalAnswer? {
         let isRead = request.method == "GET" || request.method == "HEAD"
         switch request.path {
-        case "/healthz" where isRead: return .whole(Envelope.success(["status": "up"]))
+        case "/healthz" where isRead: return .whole(ControlReply.success(["status": "up"]))
         case "/v1/pairing/poll": return heldPoll(Self.raw(request))
         case "/v1/bridge/ws" where request.method == "GET": return bridgeSocket(request)
         case "/v1/me/stream" where request.method == "GET": return phoneStream(request)
@@ -51,7 +51,7 @@ extension RelaySimulator {
     /// What the server refuses before the rules see it, in the relay's envelope (relay.md#response-envelope, relay.md#codes).
     func refusal(status: Int, _ sentence: String) -> LocalResponse {
         let codes = [403: "permission_denied", 413: "payload_too_large", 421: "misdirected_request"]
-        var response = Envelope.failure(status, codes[status] ?? "invalid_request", sentence)
+        var response = ControlReply.failure(status, codes[status] ?? "invalid_request", sentence)
         response.headers += state.withLock { $0.relay.traceHeaders(for: []) }.map { LocalHeader($0.name, $0.value) }
         return response
     }

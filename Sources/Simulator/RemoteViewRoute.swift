@@ -24,7 +24,8 @@ extension RelaySimulator {
         let raw = Self.raw(request)
         return change { state in
             guard state.waitingViews.count < Self.viewLimit else {
-                return .whole(Envelope.failure(503, "temporarily_unavailable", "Too many wait for the bridge already."))
+                return .whole(
+                    ControlReply.failure(503, "temporarily_unavailable", "Too many wait for the bridge already."))
             }
             switch state.relay.viewRemote(raw, at: now) {
             case nil: return nil

@@ -58,7 +58,7 @@ extension RelaySimulator {
         let (name, count) = state.withLock { ($0.watch.nameForWatcher(), $0.watch.count) }
         guard count < Self.watcherLimit else {
             return .whole(
-                Envelope.failure(503, "temporarily_unavailable", "\(count) watch already; end one of them first."))
+                ControlReply.failure(503, "temporarily_unavailable", "\(count) watch already; end one of them first."))
         }
         let stream = EventStream(limit: Self.watchLimit) { [weak self] in
             guard let self else { return }

@@ -2,9 +2,7 @@
 extension Rules {
     /// Names that two rooms need, each with the reason.
     static let twinTypes: [String: String] = [
-        "Envelope": "the sealed one, and the simulator's own answers, which takes another name next",
-        "Pairing": "the bridge's side, and the relay to develop against, which shares no type with it",
-        "Stage": "what a test has around its subject: another in each room of tests",
+        "Stage": "what a test has around its subject: another in each room of tests"
     ]
 
     /// Types at the top of a file that another room names alike. Suites of tests may: their rooms tell them apart.

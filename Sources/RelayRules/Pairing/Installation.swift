@@ -20,7 +20,7 @@ struct Installation: Sendable {
     var devices = Devices()
     private var memory: [String: MemoryEntry] = [:]
     /// Oldest first.
-    private var pairings: [Pairing] = []
+    private var pairings: [PairingCode] = []
     private var toldStanding = BridgeStanding.State.never
 
     init(token: String) { tokens = [token: .good] }
@@ -76,9 +76,9 @@ struct Installation: Sendable {
     /// That of the newest pairing that was claimed.
     var connector: String? { pairings.last { $0.token != nil }?.connector }
 
-    func pairing(where fits: (Pairing) -> Bool) -> Pairing? { pairings.first(where: fits) }
+    func pairing(where fits: (PairingCode) -> Bool) -> PairingCode? { pairings.first(where: fits) }
 
-    mutating func add(_ pairing: Pairing, limit: Int) {
+    mutating func add(_ pairing: PairingCode, limit: Int) {
         pairings.append(pairing)
         if pairings.count > limit { pairings.removeFirst() }
     }
@@ -147,7 +147,7 @@ extension Installation {
     }
 
     mutating func restorePairings(_ state: StateReader) throws(StateReader.Fault) {
-        for reader in try state.list("pairings") { pairings.append(try Pairing(reader)) }
+        for reader in try state.list("pairings") { pairings.append(try PairingCode(reader)) }
         for reader in try state.list("memory") {
             memory[try reader.string("key")] = MemoryEntry(
                 value: try reader.json("value"), at: try reader.moment("at"))

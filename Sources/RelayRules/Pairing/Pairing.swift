@@ -1,5 +1,5 @@
 /// A code that a bridge waits with until the user claims it.
-struct Pairing: Sendable {
+struct PairingCode: Sendable {
     let code: String
     let pollToken: String
     let connector: String
@@ -86,12 +86,12 @@ extension Relay {
         }
     }
 
-    private mutating func addPairing(connector: String, at now: Moment) -> Pairing {
+    private mutating func addPairing(connector: String, at now: Moment) -> PairingCode {
         var code = ""
         repeat {
             code = String(identifiers.identifier("").uppercased().prefix(7))
         } while installation.isKnown(code: code)
-        let pairing = Pairing(
+        let pairing = PairingCode(
             code: code, pollToken: identifiers.identifier("p_"), connector: connector, startedAt: now)
         installation.add(pairing, limit: options.pairingLimit)
         return pairing
@@ -99,26 +99,26 @@ extension Relay {
 
     // MARK: Polling
 
-    private func pairing(code: String?) throws(Refusal) -> Pairing {
+    private func pairing(code: String?) throws(Refusal) -> PairingCode {
         guard let pairing = installation.pairing(where: { $0.code == code }) else {
             throw .notFound("pairing_not_found", "The code", breach: nil)
         }
         return pairing
     }
 
-    private func pairing(pollToken: String?) throws(Refusal) -> Pairing {
+    private func pairing(pollToken: String?) throws(Refusal) -> PairingCode {
         guard let pairing = installation.pairing(where: { $0.pollToken == pollToken }) else {
             throw .notFound("pairing_not_found", "The poll token", breach: nil)
         }
         return pairing
     }
 
-    private func hasExpired(_ pairing: Pairing, at now: Moment) -> Bool {
+    private func hasExpired(_ pairing: PairingCode, at now: Moment) -> Bool {
         pairing.token == nil && now.milliseconds(since: pairing.startedAt) >= options.pairingLifetimeMilliseconds
     }
 
     private func status(
-        of pairing: Pairing, _ form: RelayOptions.PairingForm, _ request: RawRequest, at now: Moment
+        of pairing: PairingCode, _ form: RelayOptions.PairingForm, _ request: RawRequest, at now: Moment
     ) -> [UInt8] {
         JSONWriter.object { result in
             guard let token = pairing.token else {

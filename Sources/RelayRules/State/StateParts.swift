@@ -185,7 +185,7 @@ extension AnnouncedFile {
     }
 }
 
-extension Pairing {
+extension PairingCode {
     func write(to writer: inout JSONWriter) {
         writer.field("code", code)
         writer.field("poll_token", pollToken)

@@ -2,7 +2,7 @@ import FoundationEssentials
 import LocalServer
 
 /// Answers of the routes that are the simulator's own, in the relay's envelope (relay.md#response-envelope).
-enum Envelope {
+enum ControlReply {
     private struct Success<Result: Encodable>: Encodable {
         let ok = true
         let result: Result
