@@ -129,7 +129,8 @@ let package = Package(
             dependencies: [
                 "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "CEmbedded",
                 "Children", "Commands", "Configuring", "Crypto", "Files", "Hosting", "Journal", "Links", "LocalServer",
-                "Locking", "Recording", "RelayProtocol", "RelayRules", "Simulator", "Threads", "Transport",
+                "Locking", "Recording", "RelayProtocol", "RelayRules", "Sealing", "Simulator", "Threads",
+                "Transport",
             ],
             swiftSettings: strict),
 

@@ -4,8 +4,8 @@ from harness import NARROW, WIDE, BrowserTest, Keys, until
 
 
 class Demo(BrowserTest):
-    def demo(self, size=WIDE, theme="light"):
-        program = self.program("demo", "--stay")
+    def demo(self, size=WIDE, theme="light", *options):
+        program = self.program("demo", "--stay", *options)
         self.page.open(program.phone_url, size, theme)
         return program
 
@@ -23,6 +23,11 @@ class Demo(BrowserTest):
         for shorter, longer in zip(texts, texts[1:]):
             self.assertTrue(longer.startswith(shorter.rstrip()), (shorter, longer))
         page.picture("demo-wide-light-answer")
+        # As with the real phone, the relay has none of it in words.
+        self.assertEqual(page.find("#lock").get_attribute("data-lock"), "sealed")
+        stored = str([program.messages(session["session_id"]) for session in program.call("GET", "/v1/me")["sessions"]])
+        self.assertIn("text_ct", stored)
+        self.assertNotIn("What shall we do today?", stored)
 
         # The second: a tool that folds and opens.
         self.open_chat_called("Count the seed packets.")
@@ -72,6 +77,7 @@ class Demo(BrowserTest):
         # The run stays open until the bridge hears of its bubble.
         program.call("POST", "/v1/simulator/faults", {"kind": "slow", "milliseconds": 8_000, "method": "sendMessage", "count": 10})
         page.click("#new-chat")
+        page.says("#lock-words", "only your devices and the bridge")
         page.write("Tell me something" + Keys.ENTER)
         until(lambda: page.newest()["role"] == "agent" and page.newest()["state"] == "open", "a run has begun")
         page.click("#stop")
@@ -83,7 +89,18 @@ class Demo(BrowserTest):
         until(lambda: len(page.all(".message.user")) == 2, "the second message is shown")
         until(lambda: page.newest()["role"] == "agent" and page.newest()["state"] == "final", "another run has ended")
         self.assertEqual(len(page.all(".message.user")), 2)
+        self.assertEqual(page.find("#lock").get_attribute("data-lock"), "sealed")
+        self.assertNotIn("Not sealed", page.text("#messages"))
         self.assertEqual(page.run("return location.hash").split("/")[1], "chat")
+        self.assertEqual(program.breaches(), [])
+
+    def test_in_the_open_all_is_as_with_a_phone_that_does_not_seal(self):
+        page, program = self.page, self.demo(WIDE, "light", "--plain")
+        page.says("#messages", "What shall we do today?")
+        until(lambda: page.newest()["state"] == "final", "the first run has ended")
+        self.assertEqual(page.find("#lock").get_attribute("data-lock"), "open")
+        session = page.run("return location.hash").split("/")[-1]
+        self.assertIn("What shall we do today?", program.messages(session)[-1]["text"])
         self.assertEqual(program.breaches(), [])
 
     def open_chat_called(self, title):

@@ -132,7 +132,7 @@ package final class Replay {
             id: turn, session: session, interaction: interaction, agentSession: agentSession, run: run,
             message: text.map {
                 UserMessage(id: message, session: session, interaction: interaction, text: $0)
-            }, receivedAt: now, windowEnds: now + .seconds(30 * 60))
+            }, receivedAt: now, windowEnds: now + .seconds(30 * 60), sealing: user.sealing(in: session))
         runner.tell { bridge, now in bridge.turnBegins(opening, at: now) }
     }
 

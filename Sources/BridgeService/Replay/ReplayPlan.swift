@@ -15,6 +15,12 @@ package protocol ReplayUser: Sendable {
     func writes(_ text: String, in session: SessionID?) throws -> (SessionID, InteractionID?, MessageID)
     /// False when the decision must be passed to the bridge directly.
     func decides(_ approval: ApprovalID, _ decision: ApprovalDecision) -> Bool
+    /// How the turns of this chat are sealed.
+    func sealing(in session: SessionID) -> TurnSealing
+}
+
+extension ReplayUser {
+    package func sealing(in session: SessionID) -> TurnSealing { .open }
 }
 
 /// What a replay came to.

@@ -38,9 +38,21 @@ extension Relay {
     package mutating func userGrants(
         session: String, _ boxes: [(device: String, box: String)], by maker: String? = nil, at now: Moment
     ) {
+        grant(boxes, of: session, by: maker, breach: nil, at: now)
+    }
+
+    /// Likewise, of a bridge in the same process.
+    package mutating func bridgeGrants(session: String, _ boxes: [(device: String, box: String)], at now: Moment) {
+        grant(boxes, of: session, by: bridgeDevice?.id, breach: .unknownDevice, at: now)
+    }
+
+    private mutating func grant(
+        _ boxes: [(device: String, box: String)], of session: String, by maker: String?, breach: BreachCode?,
+        at now: Moment
+    ) {
         let known = boxes.filter { installation.devices[$0.device]?.isRevoked == false }
         guard chats[session] != nil else { return }
-        try? take(Grant(recipients: known, maker: maker), for: session, breach: nil, at: now)
+        try? take(Grant(recipients: known, maker: maker), for: session, breach: breach, at: now)
     }
 
     /// The bridge's own; nil: it has not registered.

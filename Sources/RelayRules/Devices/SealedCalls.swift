@@ -14,6 +14,14 @@ extension Relay {
         let key = fields.publicKey()
         let label = fields.required("label")
         try fields.check()
+        let (id, isChanged) = bridgeRegisters(publicKey: key, label: label, at: now)
+        return Self.receipt(id, isChanged: isChanged)
+    }
+
+    /// For a bridge in the same process, and for the call.
+    package mutating func bridgeRegisters(
+        publicKey key: String, label: String, at now: Moment
+    ) -> (device: String, keyChanged: Bool) {
         let known = installation.devices.bridge
         let id = known?.id ?? identifiers.identifier("dev_")
         let isChanged = installation.devices.registerBridge(id: id, key: key, label: label)
@@ -22,7 +30,7 @@ extension Relay {
             for phone in installation.devices.phones where !phone.isRevoked { queueAnnouncement(of: phone, at: now) }
             announce(bridge, at: now)
         }
-        return Self.receipt(id, isChanged: isChanged)
+        return (id, isChanged)
     }
 
     static func receipt(_ device: String, isChanged: Bool) -> [UInt8] {

@@ -16,6 +16,7 @@ struct DemoCommand: Command {
             .init("once", nil, "end with the runs, also on a terminal"),
             .init("stay", nil, "stay until a signal, also without a terminal; the runs wait for the page"),
             .init("speed", "1|4|10|max", "how fast the runs are played (1 where it stays, else 4)"),
+            .init("plain", nil, "nothing is sealed, as with a phone of long ago"),
             .init("agent", "openclaw", "instead of recorded runs, a real agent at OPENCLAW_URL"),
             .init("listen", "ADDRESS:PORT", "where to listen (127.0.0.1, any port)"),
         ],
@@ -51,10 +52,12 @@ struct DemoCommand: Command {
         do { try simulator.start() } catch { throw CommandFailure(starting: error) }
         defer { simulator.stop() }
         announce(simulator)
-        let transcript = DemoTranscript(output) { simulator.readerCount > 0 }
+        let isPlain = command.switches.contains("plain")
+        let keys = hasAgent || isPlain ? nil : try DemoKeys(simulator)
+        let transcript = DemoTranscript(output, keys) { simulator.readerCount > 0 }
         simulator.onEvent { transcript.show($0) }
         if hasAgent { return try DemoAgent(command, output).run(simulator, until: try end()) }
-        try play(simulator, speed)
+        try play(simulator, speed, keys)
     }
 
     private func checkOptions() throws(UsageError) {
@@ -119,10 +122,11 @@ struct DemoCommand: Command {
         return end
     }
 
-    private func play(_ simulator: RelaySimulator, _ speed: ReplaySpeed) throws {
+    private func play(_ simulator: RelaySimulator, _ speed: ReplaySpeed, _ keys: DemoKeys?) throws {
         let session = try ReplaySession(
-            relay: RelayAddress(baseURL: simulator.baseURL, token: simulator.bridgeToken), output: output)
-        let desk = DemoDesk(simulator, session, speed, output)
+            relay: RelayAddress(baseURL: simulator.baseURL, token: simulator.bridgeToken), output: output,
+            sealer: keys?.sealer)
+        let desk = DemoDesk(simulator, session, speed, keys, output)
         if stays {
             let end = try end()
             // A page that was just opened should see the runs from their beginning. `--stay` without a terminal

@@ -7,6 +7,7 @@ import FoundationEssentials
 import Locking
 import RelayProtocol
 import RelayRules
+import Sealing
 import Simulator
 
 /// The agent's side of the demo: every message of the user starts a recorded run in its chat, whether the demo wrote it or a
@@ -37,10 +38,15 @@ final class DemoDesk: Sendable {
     private let session: ReplaySession
     private let speed: ReplaySpeed
     private let output: Output
+    /// Nil: all is said in the open.
+    private let keys: DemoKeys?
     private let state = Locked(State())
     private let finished = DispatchSemaphore(value: 0)
 
-    init(_ simulator: RelaySimulator, _ session: ReplaySession, _ speed: ReplaySpeed, _ output: Output) {
+    init(
+        _ simulator: RelaySimulator, _ session: ReplaySession, _ speed: ReplaySpeed, _ keys: DemoKeys?, _ output: Output
+    ) {
+        self.keys = keys
         self.simulator = simulator
         self.session = session
         self.speed = speed
@@ -58,7 +64,11 @@ final class DemoDesk: Sendable {
             output.line("── \(run.name) ──")
             let text = DemoRecording(run.text).prompt
             state.withLock { $0.planned.append((text, index)) }
-            simulator.userSends(text: text)
+            if let keys {
+                _ = keys.sends(text, in: keys.startChat())
+            } else {
+                simulator.userSends(text: text)
+            }
             finished.wait()
             _ = Pace.wait(atMost: .seconds(30)) { [session] in session.runner.isAtRest }
             output.line("")
@@ -82,19 +92,22 @@ final class DemoDesk: Sendable {
         simulator.acknowledge(upTo: pending.id)
         guard let update = RelayUpdate.read(pending.frame, at: .zero) else { return }
         switch update.payload {
-        case .message(let message, _):
+        case .message(let message, let sealedText):
             guard let interaction = message.interaction else { return }
+            let opened = keys?.text(of: sealedText, .messages, in: message.session)
             begin(
-                Message(session: message.session, interaction: interaction, message: message.id), text: message.text)
+                Message(session: message.session, interaction: interaction, message: message.id),
+                text: opened ?? message.text, isSealed: sealedText != nil)
+        case .sessionKeyGranted(let device, let box):
+            if let session = update.session { keys?.granted(session, to: device, box: box) }
+        case .deviceAdded(let device): keys?.phoneAdded(device.id, publicKey: device.publicKey)
         case .stop: if let session = update.session { stop(session, update.interaction) }
         case .approval(let id, let decision, let details):
             session.runner.tell { bridge, now in
                 bridge.decided(id, decision, scope: details.scope, reason: details.reason, at: now)
             }
             for play in state.withLock({ Array($0.plays.values) }) { play.decided(id, decision) }
-        case .model, .sessionStarted, .sessionEnded, .taskStopped, .deviceAdded, .deviceRevoked, .sessionKeyGranted,
-            .installationRevoked, .other:
-            break
+        case .model, .sessionStarted, .sessionEnded, .taskStopped, .deviceRevoked, .installationRevoked, .other: break
         }
     }
 
@@ -108,7 +121,7 @@ final class DemoDesk: Sendable {
 
     // MARK: Playing
 
-    private func begin(_ message: Message, text: String) {
+    private func begin(_ message: Message, text: String, isSealed: Bool) {
         let run: (index: Int, isPlanned: Bool, number: Int)? = state.withLock { state in
             guard !state.isClosed else { return nil }
             var index: Int?
@@ -124,9 +137,12 @@ final class DemoDesk: Sendable {
             return (index, planned != nil, state.playNumber)
         }
         guard let run else { return }
+        var sealing = keys?.sealing(in: message.session) ?? .open
+        // It waits for its key.
+        if isSealed, sealing == .open { sealing = .sealed(nil) }
         let play = DemoPlay(
             session: message.session, interaction: message.interaction, message: message.message,
-            simulator: simulator, runner: session.runner, speed: speed
+            simulator: simulator, runner: session.runner, speed: speed, keys: keys, sealing: sealing
         ) { [state] text in state.withLock { $0.planned.append((text, nil)) } }
         let queue = state.withLock { state in
             state.plays[message.interaction] = play

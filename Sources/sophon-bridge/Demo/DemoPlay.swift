@@ -24,6 +24,8 @@ final class DemoPlay: ReplayUser {
     private let simulator: RelaySimulator
     private let runner: BridgeRunner
     private let speed: ReplaySpeed
+    private let keys: DemoKeys?
+    private let turnSealing: TurnSealing
     private let willWrite: @Sendable (String) -> Void
     private let clock = SystemClock()
     private let state: Locked<State>
@@ -33,8 +35,11 @@ final class DemoPlay: ReplayUser {
 
     init(
         session: SessionID, interaction: InteractionID, message: MessageID, simulator: RelaySimulator,
-        runner: BridgeRunner, speed: ReplaySpeed, willWrite: @escaping @Sendable (String) -> Void
+        runner: BridgeRunner, speed: ReplaySpeed, keys: DemoKeys?, sealing: TurnSealing,
+        willWrite: @escaping @Sendable (String) -> Void
     ) {
+        self.keys = keys
+        turnSealing = sealing
         self.session = session
         self.interaction = interaction
         self.message = message
@@ -109,9 +114,12 @@ final class DemoPlay: ReplayUser {
         }
         // A second prompt of the recording: the user's words are made up, and start no run of their own.
         willWrite(text)
-        let sent = simulator.userSends(text: text, session: self.session.text)
+        let sent =
+            keys?.sends(text, in: self.session) ?? simulator.userSends(text: text, session: self.session.text)
         return (SessionID(sent.session), InteractionID(sent.interaction), MessageID(sent.message))
     }
+
+    func sealing(in session: SessionID) -> TurnSealing { turnSealing }
 
     /// The person at the page decides; without an open page the recording's own decision is tapped. An approval that never
     /// reached the relay cannot be decided, and the bridge has denied it.

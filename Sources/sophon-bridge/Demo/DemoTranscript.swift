@@ -1,34 +1,49 @@
+import BridgeModel
 import FoundationEssentials
 import Locking
 import RelayRules
+import Sealing
 
 /// What the phone shows, as lines on a terminal, while it grows.
 final class DemoTranscript: Sendable {
     private struct EventData: Decodable {
+        var session_id: String?
         var role: String?
         var text: String?
+        var text_ct: String?
         var delta: String?
+        var delta_ct: String?
         var message_id: String?
         var kind: String?
         var status_label: String?
+        var status_label_ct: String?
         var command: String?
         var title: String?
+        var details_ct: String?
         var decision: String?
     }
 
     private let output: Output
     private let somebodyLooks: @Sendable () -> Bool
+    private let keys: DemoKeys?
     /// The message whose line is open; runs of several chats take turns on the terminal.
     private let openLine = Locked<String?>(nil)
     private let streamed = Locked<[String: String]>([:])
 
-    init(_ output: Output, somebodyLooks: @escaping @Sendable () -> Bool) {
+    private struct Details: Decodable {
+        var title: String?
+        var command: String?
+    }
+
+    init(_ output: Output, _ keys: DemoKeys?, somebodyLooks: @escaping @Sendable () -> Bool) {
         self.output = output
+        self.keys = keys
         self.somebodyLooks = somebodyLooks
     }
 
     func show(_ event: PhoneEvent) {
-        guard !output.json, let data = try? JSONDecoder().decode(EventData.self, from: Data(event.data)) else { return }
+        guard !output.json, let told = try? JSONDecoder().decode(EventData.self, from: Data(event.data)) else { return }
+        let data = opened(told)
         let message = data.message_id ?? ""
         switch event.type {
         case "message_added" where data.role == "user": line("you    \(data.text ?? "")")
@@ -43,6 +58,21 @@ final class DemoTranscript: Sendable {
         case "approval_resolved": line("  tap    \(data.decision ?? "")")
         default: break
         }
+    }
+
+    /// As the page shows it, in the demo's own words where neither has the key.
+    private func opened(_ told: EventData) -> EventData {
+        guard let keys, let session = told.session_id.map({ SessionID($0) }) else { return told }
+        var data = told
+        data.text = data.text ?? keys.text(of: data.text_ct, .messages, in: session)
+        data.delta = data.delta ?? keys.text(of: data.delta_ct, .messages, in: session)
+        data.status_label = data.status_label ?? keys.text(of: data.status_label_ct, .tasks, in: session)
+        let text = keys.text(of: data.details_ct, .approvals, in: session)
+        if let details = text.flatMap({ try? JSONDecoder().decode(Details.self, from: Data($0.utf8)) }) {
+            data.title = details.title
+            data.command = details.command
+        }
+        return data
     }
 
     private func grow(_ message: String, _ text: String) {

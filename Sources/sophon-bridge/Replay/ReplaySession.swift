@@ -20,7 +20,9 @@ final class ReplaySession: Sendable {
     /// How long the last calls may take after the last frame.
     private static let patience = Duration.seconds(60)
 
-    init(relay: RelayAddress, output: Output, keepsCalls: Bool = false) throws(ThreadFault) {
+    init(
+        relay: RelayAddress, output: Output, keepsCalls: Bool = false, sealer: TurnSealer? = nil
+    ) throws(ThreadFault) {
         let http = CurlClient()
         let log = log
         self.http = http
@@ -29,10 +31,11 @@ final class ReplaySession: Sendable {
         var settings = BridgeSettings()
         // How much text is dropped before an end depends on how fast the relay and this machine are: nothing to compare.
         if keepsCalls { settings.delivery.textHold = Self.patience }
+        var edges = BridgeRunner.Edges(
+            http: calls ?? http, clock: SystemClock(), alarm: try SystemAlarm(), random: SystemRandom())
+        edges.sealer = sealer
         runner = BridgeRunner(
-            settings: settings, relay: relay,
-            edges: BridgeRunner.Edges(
-                http: calls ?? http, clock: SystemClock(), alarm: try SystemAlarm(), random: SystemRandom()),
+            settings: settings, relay: relay, edges: edges,
             observe: { log.observe($0) },
             answered: { attempt, answer in
                 guard case .refused(let refusal) = answer.outcome else { return }

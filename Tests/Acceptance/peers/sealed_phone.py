@@ -158,14 +158,15 @@ class SealedPhone:
                 plain[name] = json.loads(text)
         return plain
 
-    def messages(self, session):
+    def messages(self, session, wanted=lambda message: True):
+        """The history; what is not wanted is not opened."""
         stored = self.call("GET", f"/v1/me/sessions/{session}/messages")["messages"]
         return [self.opened(message, session) | {"tasks": [self.opened(task, session) for task in message.get("tasks", [])]}
-                for message in stored]
+                for message in stored if wanted(message)]
 
     def answers(self, sent):
-        return [message for message in self.messages(sent["session_id"])
-                if message["role"] == "agent" and message.get("interaction_id") == sent["interaction_id"]]
+        return self.messages(sent["session_id"], lambda message: message["role"] == "agent"
+                             and message.get("interaction_id") == sent["interaction_id"])
 
     def ended(self, sent, seconds=30):
         """The one answer to a message, when it has ended."""
