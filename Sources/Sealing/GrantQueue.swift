@@ -10,6 +10,9 @@ struct GrantQueue: Sendable {
 
     /// A restart with many chats must not keep the relay from what is said now.
     static let limit = 2
+    /// Less than half of what the relay's bucket gives (relay.md#buckets, bucket `default`), since it is not ours alone.
+    private static let burst = 10.0
+    private static let perSecond = 4.0
     private static let firstPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
 
@@ -17,6 +20,8 @@ struct GrantQueue: Sendable {
     private(set) var underWay: [Int: UnderWay] = [:]
     private(set) var retryAt: Instant?
     private var pause = Self.firstPause
+    private var level = Self.burst
+    private var levelAt: Instant?
     private var number = 0
     /// Refused for good: not again on this link.
     private var refused: Set<Recipient> = []
@@ -59,11 +64,19 @@ struct GrantQueue: Sendable {
         (refused, apart) = ([], [])
     }
 
-    mutating func began(_ grant: UnderWay) -> Int {
+    mutating func began(_ grant: UnderWay, at now: Instant) -> Int {
         number += 1
-        retryAt = nil
         underWay[number] = grant
+        if let levelAt { level = min(Self.burst, level + Self.perSecond * max(0, (now - levelAt).seconds)) }
+        level -= 1
+        levelAt = now
+        retryAt = level >= 1 ? nil : now + .milliseconds(Int64((1 - level) / Self.perSecond * 1_000) + 1)
         return number
+    }
+
+    /// What is owed then is tried at once; without anything owed there is no moment to wake for.
+    mutating func timePassed(at now: Instant) {
+        if let moment = retryAt, moment <= now { retryAt = nil }
     }
 
     mutating func answered(_ number: Int) -> UnderWay? { underWay.removeValue(forKey: number) }
@@ -96,7 +109,7 @@ extension KeyRing {
 
     /// Of a chat of our own: each pinned device that can have its key has it, and one does.
     package func isGranted(_ session: SessionID) -> Bool {
-        guard let chat = chats[session], !chat.isEnded, has(chat.newest.revision) else { return false }
+        guard let chat = chats[session], chat.isOurs, !chat.isEnded, has(chat.newest.revision) else { return false }
         return book.pinned.contains { chat.granted.contains($0.id) } && owed(session).isEmpty
     }
 
@@ -121,7 +134,8 @@ extension KeyRing {
                 recipients.append(.init(device: device.id, wrappedKey: Base64.encode(box)))
             }
             guard !recipients.isEmpty else { continue }
-            let number = grants.began(.init(session: session, devices: recipients.map(\.device), key: chat.newest.name))
+            let number = grants.began(
+                .init(session: session, devices: recipients.map(\.device), key: chat.newest.name), at: now)
             order(.grant(KeyGrant(number: number, session: session, recipients: recipients, wrappedBy: deviceID)))
         }
     }
@@ -146,7 +160,7 @@ extension KeyRing {
                 order(.tell(.grantRefused(grant.session, device)))
             }
         }
-        if chats[grant.session]?.isOurs == true, isGranted(grant.session) { order(.chatGranted(grant.session)) }
+        if isGranted(grant.session) { order(.chatGranted(grant.session)) }
         grantOwed(at: now, using: random)
     }
 }

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-// Devices: as the relay tells of them, as the person chooses, and what is said of them.
+// Devices: announced by the relay, chosen by the person, reported to the phone.
 extension KeyRing {
     // MARK: From the relay
 
@@ -67,23 +67,33 @@ extension KeyRing {
         package var held = 0
         /// Chats with a key.
         package var sealedChats = 0
+
+        package init() {}
     }
 
     package var figures: Figures {
-        Figures(
-            isRegistered: registration.isCertain, deviceID: deviceID, pinned: book.pinned.count,
-            held: book.devices(.held).count, sealedChats: chats.count)
+        var figures = Figures()
+        (figures.isRegistered, figures.deviceID) = (registration.isCertain, deviceID)
+        (figures.pinned, figures.held) = (book.pinned.count, book.devices(.held).count)
+        figures.sealedChats = chats.count
+        return figures
     }
 
     // MARK: From the person
 
+    /// `key`: the public key that the person saw; nil: any. `update`: a name for this word, which is acknowledged when the files
+    /// have it.
     package mutating func allow(
-        _ device: DeviceID, key: [UInt8]? = nil, at now: Instant, using random: some SecretRandom
+        _ device: DeviceID, key: [UInt8]? = nil, _ update: UpdateID? = nil, at now: Instant,
+        using random: some SecretRandom
     ) -> DeviceBook.ChosenAction {
         let action = book.choose(.pinned, for: device, key: key)
-        guard action == .done else { return action }
+        guard action == .done else {
+            if let update { settle(update, at: now) }
+            return action
+        }
         order(.tell(.devicePinned(device)))
-        changed(at: now)
+        changed(at: now, update)
         grantOwed(at: now, using: random)
         return action
     }
@@ -91,15 +101,19 @@ extension KeyRing {
     /// Nothing is wrapped for it any more. It keeps the keys that it has: of chats that phones began only they can make new ones,
     /// and the relay does not hear of this.
     package mutating func refuse(
-        _ device: DeviceID, key: [UInt8]? = nil, at now: Instant, using random: some SecretRandom
+        _ device: DeviceID, key: [UInt8]? = nil, _ update: UpdateID? = nil, at now: Instant,
+        using random: some SecretRandom
     ) -> DeviceBook.ChosenAction {
         let wasPinned = book.devices[device]?.standing == .pinned
         let action = book.choose(.refused, for: device, key: key)
-        guard action == .done else { return action }
+        guard action == .done else {
+            if let update { settle(update, at: now) }
+            return action
+        }
         order(.tell(.deviceRefused(device)))
         for session in chats.keys { chats[session]?.granted.remove(device) }
         if wasPinned { renewOwnKeys(using: random) }
-        changed(at: now)
+        changed(at: now, update)
         return action
     }
 
@@ -122,7 +136,7 @@ extension KeyRing {
 
     // MARK: What the phone is told
 
-    /// Held, and no phone has been told of it.
+    /// Held, and not yet reported to a phone.
     package var untoldDevices: [DeviceBook.Device] { book.devices(.held).filter { !$0.isTold } }
 
     package mutating func told(of device: DeviceBook.Device, at now: Instant) {

@@ -81,6 +81,11 @@ package struct KeyRing: Sendable {
         return chat.newest.name
     }
 
+    /// The key may be used.
+    package func has(_ name: KeyName, of session: SessionID) -> Bool {
+        chats[session]?.key(named: name).map { saves.has($0.revision) } ?? false
+    }
+
     /// Nil: the key is not there any more, or not on the disk yet.
     package func sealer(_ session: SessionID, _ name: KeyName) -> SessionSealer? {
         guard let key = chats[session]?.key(named: name), saves.has(key.revision) else { return nil }
@@ -316,6 +321,7 @@ package struct KeyRing: Sendable {
     package mutating func timePassed(at now: Instant, using random: some SecretRandom) {
         if saves.isDue(at: now) { saveIfIdle(at: now) }
         if registration.isDue(at: now) { register(at: now) }
+        grants.timePassed(at: now)
         grantOwed(at: now, using: random)
     }
 

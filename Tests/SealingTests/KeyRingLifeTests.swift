@@ -253,6 +253,35 @@ struct KeyRingLifeTests {
         #expect(talk.answered(2, .delivered(GrantReceipt())) == ["chat granted ses_1"])
     }
 
+    @Test("the keys of many chats go out no faster than the relay's bucket takes them, and nothing wakes once all have")
+    func pace() throws {
+        var talk = try conversation()
+        for number in 0..<40 {
+            _ = try talk.granted("ses_\(number)", UInt8(number + 1))
+            _ = talk.allKept()
+        }
+        _ = talk.announced(try talk.phone(99))
+        _ = talk.allow("phone-99")
+        _ = talk.allKept()
+        var sent: [Instant] = []
+        for _ in 0..<400 where sent.count < 40 {
+            while let grant = talk.grants.first {
+                talk.grants.removeFirst()
+                sent.append(talk.now)
+                _ = talk.answered(grant.number, .delivered(GrantReceipt()))
+            }
+            guard let wake = talk.ring.nextWake else { break }
+            _ = talk.pass(wake - talk.now)
+            _ = talk.allKept()
+        }
+        #expect(sent.count == 40)
+        let span = try #require(sent.last) - (try #require(sent.first))
+        #expect(span > .seconds(7) && span < .seconds(9), "\(span)")
+        _ = talk.pass(.seconds(60))
+        _ = talk.allKept()
+        #expect(talk.ring.nextWake == nil)
+    }
+
     // MARK: The person's word
 
     @Test("a device that the person refused stays refused, whatever is announced or trusted, until they allow it")
