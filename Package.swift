@@ -112,14 +112,14 @@ let package = Package(
             "BridgeService",
             [
                 "AgentKit", "BridgeModel", "BridgeCore", "Configuring", "Files", "Links", "RelayProtocol", "Recording",
-                "Locking", "Sealing",
+                "Locking", "Sealing", "Threads",
             ]),
         room("Simulator", ["BridgeModel", "RelayRules", "LocalServer", "Locking", "CPhonePage"]),
         room(
             "BridgeTesting",
             [
-                "AgentKit", "BridgeModel", "BridgeCore", "BridgeService", "Hosting", "Links", "OpenClaw", "RelayRules",
-                "RelayProtocol", "Recording", "Locking",
+                "AgentKit", "BridgeModel", "BridgeCore", "BridgeService", "Crypto", "Hosting", "Links", "OpenClaw",
+                "RelayRules", "RelayProtocol", "Recording", "Locking", "Sealing",
             ]),
         // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
         room("WireTesting", ["Locking"]),
@@ -163,7 +163,7 @@ let package = Package(
             "LiveTests",
             [
                 "AgentKit", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting", "OpenClaw", "RelayProtocol",
-                "RelayRules",
+                "RelayRules", "Sealing",
             ]),
         tests("SimulationTests", ["BridgeCore", "BridgeModel", "BridgeTesting"]),
         // The session machine, and the bridge behind it, against a scripted gateway on virtual time.

@@ -19,6 +19,8 @@ package struct DoctorFinding: Hashable, Sendable {
         case relay
         case clock
         case relayToken = "relay_token"
+        /// The keys of sealed chats, and the phones that may have them.
+        case devices
         case agent
         case agentToken = "agent_token"
         case gateway

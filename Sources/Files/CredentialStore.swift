@@ -37,6 +37,8 @@ package struct CredentialStore: Sendable {
     /// Credentials that were found, and what people should know of their file.
     package struct Found: Hashable, Sendable {
         package var credentials: RelayCredentials
+        /// When they were saved, which was at the pairing. Milliseconds since 1970.
+        package var savedAt: Int64?
         package var warning: String?
     }
 
@@ -59,7 +61,7 @@ package struct CredentialStore: Sendable {
             credentials: RelayCredentials(
                 token: Secret(token), installation: form.installationId, relay: form.sophonBase,
                 bridgeSecret: form.bridgeSecretHex.map { Secret($0) }, bridgePublicKey: form.bridgePubkeyHex),
-            warning: warning)
+            savedAt: form.savedAt.flatMap { JSONFile.wallMilliseconds($0) }, warning: warning)
     }
 
     package func save(

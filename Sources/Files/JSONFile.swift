@@ -15,8 +15,12 @@ package enum JSONFile {
         }
     }
 
-    package static func write(_ value: some Encodable, to path: String) throws(FileError) {
-        try PrivateFile.write(bytes(of: value), to: path)
+    /// `name`: of the file that is written before it takes its place, where one process alone writes. What a killed one left of it
+    /// goes with the next write.
+    package static func write(
+        _ value: some Encodable, to path: String, through name: String? = nil
+    ) throws(FileError) {
+        try PrivateFile.write(bytes(of: value), to: path, through: name)
     }
 
     /// As it is written.
@@ -34,5 +38,15 @@ package enum JSONFile {
         // Half a millisecond more, because the format cuts off what a Double falls short of.
         Date(timeIntervalSince1970: (Double(wallMilliseconds) + 0.5) / 1_000)
             .formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    }
+
+    /// Of such a text, or one without the fraction. Nil: it is another text, or a time before 1970.
+    package static func wallMilliseconds(_ timestamp: String) -> Int64? {
+        let date =
+            (try? Date(timestamp, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+            ?? (try? Date(timestamp, strategy: .iso8601))
+        return date.flatMap { Int64(exactly: ($0.timeIntervalSince1970 * 1_000).rounded()) }.flatMap {
+            $0 < 0 ? nil : $0
+        }
     }
 }

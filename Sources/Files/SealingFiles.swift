@@ -69,7 +69,10 @@ package struct SealingFiles: Sendable {
     package func delete(_ connection: ConnectionName) throws(FileError) -> Bool {
         var isFound = false
         for name in ["session-keys", "sealing", "relay-device"] {
-            for path in paths(name, connection) where try PrivateFile.remove(path) { isFound = true }
+            for path in paths(name, connection) {
+                if try PrivateFile.remove(path) { isFound = true }
+                try PrivateFile.remove(Self.unfinished(path))
+            }
         }
         return isFound
     }
@@ -82,6 +85,16 @@ package struct SealingFiles: Sendable {
         of connection: ConnectionName, in credentials: RelayCredentials?, wallMilliseconds: Int64,
         make: () -> SecretKey
     ) throws(FileError) -> (secret: SecretKey, warning: String?) {
+        if let known = try knownDeviceSecret(of: connection, in: credentials) { return known }
+        let secret = make()
+        let form = SecretForm(secretHex: secret.hex, createdAt: JSONFile.timestamp(wallMilliseconds))
+        return (secret, try write(form, "relay-device", connection))
+    }
+
+    /// Nil: none was made yet.
+    package func knownDeviceSecret(
+        of connection: ConnectionName, in credentials: RelayCredentials?
+    ) throws(FileError) -> (secret: SecretKey, warning: String?)? {
         if let text = credentials?.bridgeSecret?.text {
             guard let secret = SecretKey(hex: text) else {
                 throw FileError(
@@ -102,9 +115,18 @@ package struct SealingFiles: Sendable {
             }
             return (secret, warning)
         }
-        let secret = make()
-        let form = SecretForm(secretHex: secret.hex, createdAt: JSONFile.timestamp(wallMilliseconds))
-        return (secret, try write(form, "relay-device", connection))
+        return nil
+    }
+
+    /// Of files that were read and hold what cannot be.
+    package func error(_ fault: StoredKeyRingFault, of connection: ConnectionName) -> FileError {
+        let names = ["session-keys", "sealing"].flatMap { paths($0, connection) }.filter { access($0, F_OK) == 0 }
+        let remedy: String =
+            switch fault {
+            case .laterVersion: "run that version"
+            case .badKey, .badDevice: Self.keysRemedy
+            }
+        return FileError(.malformed, "\(names.joined(separator: " or ")) holds \(fault); \(remedy)")
     }
 
     // MARK: Within
@@ -113,6 +135,13 @@ package struct SealingFiles: Sendable {
     private func paths(_ name: String, _ connection: ConnectionName) -> [String] {
         let file = connection.text == "default" ? "/\(name).json" : "/\(name).\(connection.text).json"
         return [configDirectory, stateDirectory].compactMap { $0 }.map { $0 + file }
+    }
+
+    /// Half written keys are under one name, so that a process which is killed leaves no copies behind.
+    private static func unfinished(_ path: String) -> String { path + ".new" }
+
+    private func put(_ form: some Encodable, _ path: String) throws(FileError) {
+        try JSONFile.write(form, to: path, through: Self.unfinished(path))
     }
 
     private func newest<Form: Decodable>(
@@ -138,13 +167,13 @@ package struct SealingFiles: Sendable {
     {
         let paths = paths(name, connection)
         guard let first = paths.first, paths.count > 1 else {
-            try JSONFile.write(form, to: paths[0])
+            try put(form, paths[0])
             return nil
         }
         do {
-            try JSONFile.write(form, to: first)
+            try put(form, first)
         } catch  where error.code == .unwritable {
-            try JSONFile.write(form, to: paths[1])
+            try put(form, paths[1])
             return "\(error.message). The keys of sealed chats are in \(paths[1]) instead"
         }
         // The file in the second place is older now, whatever its time says.

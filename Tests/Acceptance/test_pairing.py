@@ -128,6 +128,13 @@ class PairingTests(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(credentials["botToken"], "inst_1:s_test_1")
             self.assertEqual(credentials["installationId"], "inst_1")
             self.assertEqual(credentials["sophonBase"], relay.url)
+            # The device of this bridge, for which phones wrap the keys of their chats.
+            self.assertRegex(credentials["bridgeSecretHex"], "^[0-9a-f]{64}$")
+            self.assertRegex(credentials["bridgePubkeyHex"], "^[0-9a-f]{64}$")
+            self.assertNotIn(credentials["bridgeSecretHex"], words)
+            self.opened.unlink()
+            await self.run_bridge("pair", relay=relay.url)
+            self.assertEqual(json.loads(saved.read_text())["bridgeSecretHex"], credentials["bridgeSecretHex"])
 
             code, events, _ = await self.run_bridge("logout", "--json", relay=relay.url)
             self.assertEqual((code, events[0]["event"], events[0]["deleted"]), (0, "logged_out", True))

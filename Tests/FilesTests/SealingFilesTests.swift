@@ -165,7 +165,33 @@ struct SealingFilesTests {
         #expect(try files.load(Self.standard).stored.keys.keys == ["later": Self.hex])
     }
 
+    @Test("what a killed writer left of a key file is neither read nor kept")
+    func unfinished() throws {
+        try folder.put(#"{ "keys": { "torn"#, "config/session-keys.json.new")
+        #expect(try files.load(Self.standard).stored == StoredKeyRing())
+        _ = try files.save(stored(["ses_1": Self.hex]), of: Self.standard, wallMilliseconds: 0)
+        #expect(folder.names(in: "config") == ["sealing.json", "session-keys.json"])
+        try folder.put("torn", "config/sealing.json.new")
+        #expect(try files.delete(Self.standard))
+        #expect(folder.names(in: "config") == [])
+    }
+
+    @Test("what is wrong within a file is said with its name and what to do")
+    func faults() throws {
+        try folder.put(#"{ "keys": { "ses_1": "xyz" } }"#, "config/session-keys.json")
+        let bad = files.error(.badKey, of: Self.standard)
+        #expect(bad.code == .malformed && bad.message.contains("config/session-keys.json holds a chat's key"))
+        #expect(bad.message.contains("delete it") && !bad.message.contains("xyz"))
+        #expect(files.error(.laterVersion, of: Self.standard).message.contains("run that version"))
+    }
+
     // MARK: The device's secret
+
+    @Test("who only looks makes none")
+    func looks() throws {
+        #expect(try files.knownDeviceSecret(of: Self.standard, in: nil)?.secret == nil)
+        #expect(folder.names == [])
+    }
 
     @Test("the device's secret is the one of the credentials, else it is made once and kept 0600")
     func deviceSecret() throws {

@@ -1,6 +1,7 @@
 package import AgentKit
 package import BridgeCore
 package import BridgeModel
+package import Sealing
 
 /// All that a user can set, with what holds when nothing is set.
 ///
@@ -32,6 +33,8 @@ package struct Configuration: Hashable, Sendable {
         package var name = usualName
         package var relay = Relay()
         package var agent: AgentSettings
+        package var encryption = Encryption.auto
+        package var devices = DeviceBook.Trust.pin
         package var whenBusy = WhenBusy.wait
         package var mirror = Mirror.cron
         package var deletedChats = DeletedChats.new

@@ -159,12 +159,14 @@ package struct ConfigurationLoader {
     ) -> Configuration.Connection {
         let section = reader.section(
             value, at: "connections[\(index)]",
-            keys: ["name", "relay", "agent", "when_busy", "mirror", "deleted_job_chats"])
+            keys: ["name", "relay", "agent", "encryption", "devices", "when_busy", "mirror", "deleted_job_chats"])
         let name = reader.value("name", of: section, as: .connectionName, else: Configuration.Connection.usualName.text)
         let relay = relay(section, isOnly: isOnly)
         var connection = Configuration.Connection(agent: agent(section, isOnly: isOnly))
         connection.name = ConnectionName(name)
         connection.relay = relay
+        connection.encryption = reader.value("encryption", of: section, as: .choice, else: connection.encryption)
+        connection.devices = reader.value("devices", of: section, as: .choice, else: connection.devices)
         connection.whenBusy = reader.value("when_busy", of: section, as: .choice, else: connection.whenBusy)
         connection.mirror = reader.value("mirror", of: section, as: .choice, else: connection.mirror)
         connection.deletedChats = reader.value(

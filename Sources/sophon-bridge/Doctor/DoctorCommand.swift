@@ -2,6 +2,7 @@ import AgentKit
 import BridgeModel
 import BridgeService
 import Commands
+import Crypto
 import Files
 import Glibc
 import Links
@@ -38,6 +39,7 @@ struct DoctorCommand: Command {
         for connection in loaded.configuration.connections {
             let status = running?.connections.first { $0.name == connection.name.text }
             DoctorRelay(connection, loaded.configuration, running: status).check(cover, tell)
+            checkKeys(connection, loaded.configuration, tell)
             DoctorAgent(connection, loaded.configuration).check(cover, tell)
         }
         try end(report.withLock { $0 })
@@ -65,6 +67,22 @@ struct DoctorCommand: Command {
             tell(DoctorFinding(.stateDirectory, .failed, error.message, exitCode: .usage))
         }
         return nil
+    }
+
+    private func checkKeys(
+        _ connection: Configuration.Connection, _ configuration: Configuration, _ tell: (DoctorFinding) -> Void
+    ) {
+        let files = KeyFiles(connection.name, in: configuration)
+        do {
+            let library = try OpenSSLSealing()
+            let looked = Result { () throws(FileError) in
+                let token = connection.relay.token ?? files.pairing(connection, nil)?.credentials.token
+                return try files.look(at: connection, token: token, library: library)
+            }
+            for finding in DoctorFinding.devices(looked, connection) { tell(finding) }
+        } catch {
+            tell(DoctorFinding(.devices, .failed, "\(error)", connection: connection.name.text, exitCode: .unexpected))
+        }
     }
 
     /// The directory, or the nearest one above it that is there.

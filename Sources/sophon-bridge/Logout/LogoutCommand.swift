@@ -22,7 +22,8 @@ struct LogoutCommand: Command {
     }
 
     func run() throws {
-        let target = try ConnectionOfCommand(command, in: CommandConfiguration.load(command, output))
+        let loaded = try CommandConfiguration.load(command, output)
+        let target = try ConnectionOfCommand(command, in: loaded)
         let store = CredentialStore(directory: target.directory)
         let name = target.connection.name
         let path = store.path(of: name)
@@ -30,7 +31,18 @@ struct LogoutCommand: Command {
         output.event(
             "logged_out", [("path", .string(path)), ("deleted", JSONText(unchecked: isDeleted ? "true" : "false"))])
         output.line(isDeleted ? "deleted \(path)" : "nothing to delete: there is no \(path)")
+        try forgetKeys(of: name, in: loaded.configuration)
         if isDeleted { output.say("the phone lists this bridge until it is removed there") }
         if let origin = target.tokenOrigin { output.say("a token is still set by \(origin)") }
+    }
+
+    private func forgetKeys(of name: ConnectionName, in configuration: Configuration) throws {
+        let files = SealingFiles(
+            configDirectory: configuration.configDirectory, stateDirectory: configuration.stateDirectory)
+        guard try files.delete(name) else { return }
+        output.event("keys_deleted", [("connection", .string(name.text))])
+        output.line("deleted the keys of its sealed chats")
+        guard try InstanceLock.holder(directory: configuration.stateDirectory) != .nobody else { return }
+        output.say("the bridge that runs still has them, and may write them again: end it, then log out once more")
     }
 }

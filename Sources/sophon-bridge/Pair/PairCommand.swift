@@ -2,6 +2,7 @@ import AgentKit
 import BridgeModel
 import BridgeService
 import Commands
+import Crypto
 import Files
 import FoundationEssentials
 import Glibc
@@ -40,19 +41,33 @@ struct PairCommand: Command {
         try PrivateFile.makeDirectory(target.directory)
         let former = try? store.load(connection.name, for: connection.relay.address)
 
+        let (secret, publicKey) = try device(of: connection, former?.credentials, loaded.configuration)
         let claim = try pair(connection, hostLabel: loaded.configuration.hostLabel, loaded.configuration.terminal)
         output.event("pairing_claimed", [("installation_id", .string(claim.installation ?? ""))])
         try store.save(
             RelayCredentials(
                 token: claim.token, installation: claim.installation, relay: connection.relay.address.description,
-                // The same device as before, for whom sessions' keys were wrapped.
-                bridgeSecret: former?.credentials.bridgeSecret, bridgePublicKey: former?.credentials.bridgePublicKey),
+                bridgeSecret: secret, bridgePublicKey: publicKey),
             for: connection.name, wallMilliseconds: clock.wallMilliseconds)
         let path = store.path(of: connection.name)
         output.event(
             "paired_only", [("installation_id", .string(claim.installation ?? "")), ("path", .string(path))])
         output.line("paired\(claim.installation.map { " as \($0)" } ?? ""); the token is in \(path)")
         if let origin = target.tokenOrigin { output.say("another token is set by \(origin), and goes before this one") }
+    }
+
+    /// The same as before, for whom sessions' keys were wrapped; a damaged one is replaced.
+    private func device(
+        of connection: Configuration.Connection, _ former: RelayCredentials?, _ configuration: Configuration
+    ) throws -> (secret: Secret, publicKey: String) {
+        let library = try OpenSSLSealing()
+        let files = SealingFiles(
+            configDirectory: configuration.configDirectory, stateDirectory: configuration.stateDirectory)
+        let known = try? files.knownDeviceSecret(of: connection.name, in: former)
+        guard let secret = known?.secret ?? SecretKey(library.bytes(SecretKey.length)) else {
+            preconditionFailure("asked for as many")
+        }
+        return (Secret(secret.hex), Hexadecimal.text(library.publicKey(of: secret)))
     }
 
     private func pair(
@@ -67,7 +82,7 @@ struct PairCommand: Command {
         let connector = connection.agent.kind.rawValue
         var pairing = Pairing(
             Pairing.Settings(
-                relay: connection.relay.address, connector: connector, hostLabel: hostLabel ?? machineName,
+                relay: connection.relay.address, connector: connector, hostLabel: hostLabel ?? MachineName.own,
                 code: command.values["code"], tickInterval: showsTicker ? .seconds(1) : .seconds(15)))
         defer { if showsTicker { output.progress("") } }
         pairing.start(at: clock.now, wallMilliseconds: clock.wallMilliseconds)
@@ -121,14 +136,6 @@ struct PairCommand: Command {
         output.event(
             "pairing_waiting", [("elapsed_sec", .number(Int(elapsed.seconds))), ("remaining_sec", .number(left))])
         if !output.json { output.say("waiting for confirmation… \(left) s left") }
-    }
-
-    /// As the phone is to call this machine where nothing else was set.
-    private var machineName: String? {
-        var name = [CChar](repeating: 0, count: 65)
-        guard gethostname(&name, name.count - 1) == 0 else { return nil }
-        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return text.isEmpty ? nil : text
     }
 }
 

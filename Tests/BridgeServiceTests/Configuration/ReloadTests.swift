@@ -13,7 +13,8 @@ struct ReloadTests {
     @Test("tokens, the log, limits and allow_plain can change together")
     func reloadable() throws {
         let text = """
-            {"connections":[{"name":"a","relay":{"token":"inst_b:s_test_9876543210"},"agent":{"token":"y0123456789"}}],
+            {"connections":[{"name":"a","relay":{"token":"inst_b:s_test_9876543210"},"agent":{"token":"y0123456789"},
+            "encryption":"require","devices":"trust"}],
             "log":{"level":"debug","format":"json"},"allow_plain":["relay.example"],
             "limits":{"relay_connections":32,"relay_call":"5s","stop_flush":"1s"}}
             """

@@ -1,0 +1,80 @@
+package import BridgeModel
+package import Files
+import FoundationEssentials
+import Glibc
+package import Sealing
+
+/// What a person decides about devices while a bridge runs and keeps the keys: files in the state directory, one for each decision.
+///
+/// The bridge looks for them every few seconds and when it starts. It removes a file when the files of the keys have what it says,
+/// so that a decision is lost neither with the bridge nor with the command that wrote it.
+package struct DeviceOrders: Sendable {
+    package enum Action: String, Codable, Hashable, Sendable {
+        case allow, revoke
+    }
+
+    package struct Order: Codable, Hashable, Sendable {
+        package var version = 1
+        package var connection: String
+        package var device: String
+        /// The public key that the person saw, in hexadecimal digits: under another one it is another device.
+        package var publicKey: String
+        package var action: Action
+
+        package init(_ action: Action, _ device: DeviceBook.Device, of connection: ConnectionName) {
+            self.connection = connection.text
+            self.device = device.id.text
+            publicKey = Hexadecimal.text(device.publicKey)
+            self.action = action
+        }
+    }
+
+    package struct Found: Hashable, Sendable {
+        package var path: String
+        /// Nil: it is none that this version could carry out.
+        package var order: Order?
+    }
+
+    private static let prefix = "device-order-"
+    private static let suffix = ".json"
+    private static let limit = 64
+
+    private let directory: String
+
+    package init(stateDirectory: String) { directory = stateDirectory }
+
+    /// Where the order is until it is carried out.
+    package func add(_ order: Order) throws(FileError) -> String {
+        let path = "\(directory)/\(Self.prefix)\(UUID().uuidString)\(Self.suffix)"
+        try JSONFile.write(order, to: path)
+        return path
+    }
+
+    /// In an order that does not matter: each is about a device of its own, or the last one wins.
+    package func pending() -> [Found] {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return [] }
+        let ours = names.filter { $0.hasPrefix(Self.prefix) && $0.hasSuffix(Self.suffix) }
+        return ours.sorted().prefix(Self.limit).map { name in
+            let path = directory + "/" + name
+            let read = try? JSONFile.read(Order.self, from: path, remedy: "delete it", ownedBy: geteuid())
+            return Found(path: path, order: read?.value.version == 1 ? read?.value : nil)
+        }
+    }
+
+    package func remove(_ found: Found) throws(FileError) { try PrivateFile.remove(found.path) }
+
+    package static func isPending(_ path: String) -> Bool { access(path, F_OK) == 0 }
+}
+
+extension KeyRing {
+    /// `update` is acknowledged when the files have it, also where it changes nothing.
+    package mutating func carryOut(
+        _ order: DeviceOrders.Order, _ update: UpdateID? = nil, at now: Instant, using random: some SecretRandom
+    ) -> DeviceBook.ChosenAction {
+        let (device, key) = (DeviceID(order.device), Hexadecimal.bytes(order.publicKey) ?? [])
+        return switch order.action {
+        case .allow: allow(device, key: key, update, at: now, using: random)
+        case .revoke: refuse(device, key: key, update, at: now, using: random)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package import BridgeModel
+import Files
+import Glibc
+package import Links
+import Locking
+package import Sealing
+import Threads
+
+/// The thread that writes the keys of one connection, so that no thread of a socket waits for the disk. A `KeyRing` has one save
+/// under way at a time.
+package final class KeyWriter: Sendable {
+    package enum News: Hashable, Sendable {
+        /// They are written where they do not belong: in which file, and why.
+        case elsewhere(String)
+        /// What is wrong, and what to do.
+        case failed(String)
+        /// They can be written again.
+        case works
+    }
+
+    private typealias Job = (stored: StoredKeyRing, done: @Sendable (Bool) -> Void)
+
+    private struct State {
+        var jobs: [Job] = []
+        var isStopped = false
+        var told: News = .works
+    }
+
+    private let state = Locked(State())
+    private let wake = Semaphore()
+
+    /// `tell` hears each change once.
+    package init(_ files: KeyFiles, clock: any Clock, tell: @escaping @Sendable (News) -> Void) throws(ThreadFault) {
+        let (state, wake) = (state, wake)
+        let isStarted = startThread {
+            while true {
+                wake.wait()
+                let (job, isStopped) = state.withLock { ($0.jobs.isEmpty ? nil : $0.jobs.removeFirst(), $0.isStopped) }
+                guard let job else {
+                    if isStopped { return }
+                    continue
+                }
+                let news = Self.write(job.stored, to: files, clock)
+                let isNews = state.withLock { state in
+                    defer { state.told = news }
+                    return state.told != news
+                }
+                if isNews { tell(news) }
+                if case .failed = news { job.done(false) } else { job.done(true) }
+            }
+        }
+        guard isStarted else { throw ThreadFault(purpose: "keys", status: EAGAIN) }
+    }
+
+    package func save(_ stored: StoredKeyRing, done: @escaping @Sendable (Bool) -> Void) {
+        state.withLock { $0.jobs.append((stored, done)) }
+        wake.raise()
+    }
+
+    /// What was handed in before is written.
+    package func stop() {
+        state.withLock { $0.isStopped = true }
+        wake.raise()
+    }
+
+    private static func write(_ stored: StoredKeyRing, to files: KeyFiles, _ clock: any Clock) -> News {
+        do throws(FileError) {
+            return try files.save(stored, wallMilliseconds: clock.wallMilliseconds).map { .elsewhere($0) } ?? .works
+        } catch {
+            return .failed(error.message)
+        }
+    }
+}
