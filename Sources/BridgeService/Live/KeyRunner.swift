@@ -62,6 +62,9 @@ package final class KeyRunner: Sendable {
         if mayPerform { perform() }
     }
 
+    /// An event that leads to no order. The caller may hold other locks.
+    package func note(_ event: (inout KeyRing) -> Void) { state.withLock { event(&$0.ring) } }
+
     package func ask<Answer: Sendable>(_ question: (borrowing KeyRing) -> Answer) -> Answer {
         state.withLock { question($0.ring) }
     }

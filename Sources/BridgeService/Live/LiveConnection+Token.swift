@@ -132,6 +132,7 @@ extension LiveConnection {
         // Before the link has a chance to say that it is up: the status keeps what it hears last.
         if wasStopped { tell(.mended(name)) }
         runner?.use(token: new)
+        keys?.moved(to: new.namedInstallation)
         relay?.tell { link, now in link.use(new, at: now) }
         #if PLANTED_FAULTS
             if PlantedFault.newTokenWithoutLanes.isPlanted { return }

@@ -3,12 +3,13 @@ import BridgeModel
 import Links
 import Locking
 import RelayProtocol
+import Sealing
 
 // What the relay passes on: messages, decisions, stops. Each is acknowledged when what it changed is durable.
 extension LiveConnection {
     func take(_ update: RelayUpdate) {
         switch update.payload {
-        case .message(let message, let sealedText): accept(message, isSealed: sealedText != nil, update)
+        case .message(let message, let sealedText): accept(message, sealedText, update)
         case .stop(.sessionDeleted): chatEnded(update, isDeleted: true)
         case .sessionEnded: chatEnded(update, isDeleted: false)
         case .stop: stop(update)
@@ -16,13 +17,12 @@ extension LiveConnection {
             change(update) {
                 $0.decided(approval, decision, scope: details.scope, reason: details.reason, at: $1)
             }
-        case .installationRevoked, .model, .sessionStarted, .taskStopped, .deviceAdded, .deviceRevoked,
-            .sessionKeyGranted, .other:
-            acknowledge(update)
+        case .deviceAdded, .deviceRevoked, .sessionKeyGranted, .installationRevoked: takeKeys(update)
+        case .model, .sessionStarted, .taskStopped, .other: acknowledge(update)
         }
     }
 
-    private func accept(_ message: UserMessage, isSealed: Bool, _ update: RelayUpdate) {
+    private func accept(_ message: UserMessage, _ sealedText: String?, _ update: RelayUpdate) {
         // Neither stored nor acknowledged: it comes again when there is room.
         guard runner?.ask({ $0.openTurns < $0.settings.turnLimit }) ?? true else {
             relay?.tell { link, _ in link.letGo(update) }
@@ -37,20 +37,19 @@ extension LiveConnection {
         condition.withLock { $0.accepting[ownOpening.id] = message }
         // Only now: from here on the message holds up a change of installation.
         let installation = installation
-        accept(opening, of: message, isSealed: isSealed, update, installation) { [weak self] in
-            self?.accept(ownOpening, of: message, isSealed: isSealed, update, installation, isTaken: nil)
+        accept(opening, of: message, sealedText, update, installation) { [weak self] in
+            self?.accept(ownOpening, of: message, sealedText, update, installation, isTaken: nil)
         }
     }
 
     /// `isTaken`: another message has the turn of that name.
     private func accept(
-        _ opening: TurnOpening, of message: UserMessage, isSealed: Bool, _ update: RelayUpdate,
+        _ opening: TurnOpening, of message: UserMessage, _ sealedText: String?, _ update: RelayUpdate,
         _ installation: Substring?, isTaken: (@Sendable () -> Void)?
     ) {
         let wall = clock.wallMilliseconds
         var opening = opening
-        // What cannot be read cannot be handed over.
-        if isSealed { opening.message = nil }
+        seal(&opening, sealedText)
         let accepted = AcceptedMessage(
             message: message.id, update: update.id, turn: opening.id, session: opening.session,
             interaction: opening.interaction,
@@ -65,13 +64,15 @@ extension LiveConnection {
                     return acknowledge(update)
                 }
             #endif
+            var isBegun = false
+            defer { if !isBegun { keys?.neverBegan(opening.id, under: opening.sealing.key, in: opening.session) } }
             if case .success(.turnIsTaken) = result, let isTaken { return isTaken() }
             defer { condition.withLock { $0.accepting[UpdateIntake.ownTurn(of: message)] = nil } }
             switch result {
             case .success(.known), .success(.turnIsTaken): acknowledge(update)
             case .success(.fresh):
                 acknowledge(update)
-                begin(opening, isSealed: isSealed, of: installation)
+                isBegun = begin(opening, of: installation)
             // Not acknowledged: the relay's resend is the retry.
             case .failure(let failure):
                 letGo(update, failure)
@@ -80,15 +81,20 @@ extension LiveConnection {
         }
     }
 
-    private func begin(_ opening: TurnOpening, isSealed: Bool, of installation: Substring?) {
+    /// False: its installation was left meanwhile.
+    private func begin(_ opening: TurnOpening, of installation: Substring?) -> Bool {
+        var isBegun = false
         runner?.tell { bridge, now in
             // Asked while the bridge is ours: a farewell that begins after this finds the turn.
             let belonging = belonging(to: installation)
             if belonging == .left { return bridge.neverBegins(opening.id) }
+            isBegun = true
             bridge.turnBegins(opening, at: now)
-            if isSealed { bridge.sendAnswered(.notSent(sentence: Self.sealedSentence), for: opening.id, at: now) }
             if belonging == .isLeft { bridge.leavesInstallation(opening.id, at: now) }
         }
+        // Its key may have come while it was being written down.
+        if opening.sealing == .sealed(nil) { openMessages(in: opening.session) }
+        return isBegun
     }
 
     /// The message will be taken when there is room: the relay sends it again, and this is said once for each chat.
@@ -106,16 +112,56 @@ extension LiveConnection {
         }
     }
 
-    private static let sealedSentence =
-        "This message is encrypted, and this bridge has no key for it. Start an unencrypted chat."
-
     /// That a chat has ended is said of an archived one, too (relay.md#others).
     private func chatEnded(_ update: RelayUpdate, isDeleted: Bool) {
         guard let session = update.session else { return acknowledge(update) }
         forgetChat(session)
         let names = stopsForMessagesBeingAccepted(in: session, nil)
-        change(update) { bridge, now in
+        // Its keys go too, those of its open turns when these have ended; both are on the disk before it is acknowledged.
+        let halves = Locked<[Bool]>([])
+        let half: @Sendable (Bool) -> Void = { [weak self] isKept in
+            let both = halves.withLock { halves in
+                halves.append(isKept)
+                return halves
+            }
+            guard let self, both.count == 2 else { return }
+            if both.contains(false) { relay?.tell { link, _ in link.letGo(update) } } else { acknowledge(update) }
+        }
+        runner?.tell { bridge, now in
             bridge.ended(session: session, isDeleted: isDeleted, coming: names, at: now)
+        } whenKept: { [weak self] failure in
+            if let failure, failure.code != .conflict { self?.journalFails(failure) }
+            half(failure == nil)
+        }
+        guard let keys else { return half(true) }
+        keys.change({ ring, name, now, _ in ring.sessionEnded(session, name, at: now) }, settled: half)
+    }
+
+    /// What concerns keys and devices is the ring's.
+    private func takeKeys(_ update: RelayUpdate) {
+        let wall = clock.wallMilliseconds
+        switch update.payload {
+        case .deviceAdded(let device):
+            let known = DeviceBook.Device(
+                id: DeviceID(device.id), publicKey: Hexadecimal.bytes(device.publicKey) ?? [], label: device.label,
+                platform: device.platform)
+            changeKeys(update) { ring, name, now, secrets in
+                ring.deviceAnnounced(known, name, wall: wall, at: now, using: secrets)
+            }
+        case .deviceRevoked(let device):
+            changeKeys(update) { ring, name, now, secrets in
+                ring.deviceRevoked(DeviceID(device), name, at: now, using: secrets)
+            }
+        case .sessionKeyGranted(let device, let wrapped):
+            guard let session = update.session else { return acknowledge(update) }
+            changeKeys(update) { ring, name, now, _ in
+                ring.keyGranted(session, for: DeviceID(device), wrapped: wrapped, name, wall: wall, at: now)
+            }
+        case .installationRevoked:
+            // The link ends behind this one, so that nothing can be acknowledged later.
+            acknowledge(update)
+            keys?.tell { ring, now, _ in ring.installationRevoked(at: now) }
+        default: acknowledge(update)
         }
     }
 

@@ -4,6 +4,7 @@ package import BridgeModel
 package import Links
 import Locking
 package import RelayProtocol
+import Sealing
 
 /// One connection: an installation at the relay, an agent, and the decisions between them.
 ///
@@ -19,10 +20,19 @@ package final class LiveConnection: Sendable {
         package var relayLink: LinkEdges
         /// Why there is no token; nil: `relay` has one.
         package var missingToken: String?
-        package var mirror = Configuration.Mirror.none
+        private var ownRuns = OwnRuns()
+        package var mirror: Configuration.Mirror {
+            get { ownRuns.mirror }
+            set { ownRuns.mirror = newValue }
+        }
+        package var deletedChats: Configuration.DeletedChats {
+            get { ownRuns.deletedChats }
+            set { ownRuns.deletedChats = newValue }
+        }
         /// Bytes that may wait in memory before nothing more is read from the agent.
         package var memoryLimit = 64 << 20
-        package var deletedChats = Configuration.DeletedChats.new
+        /// Nil: nothing is sealed here, and no sealed message is read.
+        package var keys: LiveKeys.Parts?
         package var journal: any TurnJournal
         /// The agent's session that answers in a chat of the phone's.
         package var agentSession: @Sendable (SessionID) -> AgentSession
@@ -45,6 +55,12 @@ package final class LiveConnection: Sendable {
             self.agentSession = agentSession
             self.agent = agent
         }
+    }
+
+    /// What becomes of runs that no message began.
+    private struct OwnRuns: Sendable {
+        var mirror = Configuration.Mirror.none
+        var deletedChats = Configuration.DeletedChats.new
     }
 
     package struct Condition: Sendable {
@@ -93,6 +109,7 @@ package final class LiveConnection: Sendable {
         var runner: BridgeRunner?
         var relay: LinkRunner<RelayLink>?
         var agent: (any AgentLink)?
+        var keys: LiveKeys?
     }
 
     package init(_ parts: Parts, tell: @escaping @Sendable (LiveEvent) -> Void) {
@@ -107,25 +124,32 @@ package final class LiveConnection: Sendable {
         self.tell = tell
         let links = links
         let heard = Locked<(@Sendable (RelayAnswer) -> Void)?>(nil)
-        loose = LooseCalls(parts.runner) {
-            links.withLock { $0.runner }?.relayAddress
-        } answered: { answer in
-            heard.withLock { $0 }?(answer)
+        let address: @Sendable () -> RelayAddress? = { links.withLock { $0.runner }?.relayAddress }
+        let ringing = Locked<(@Sendable (KeyRingOrder) -> Void)?>(nil)
+        let keys = parts.keys.map { keys in
+            LiveKeys(
+                keys, http: parts.runner.http, clock: parts.runner.clock, callLimit: parts.runner.callLimit,
+                relay: address, hears: { order in ringing.withLock { $0 }?(order) })
         }
+        loose = LooseCalls(parts.runner, keys, relay: address) { answer in heard.withLock { $0 }?(answer) }
+        var edges = parts.runner
+        edges.sealer = keys?.turnSealer
         let runner = BridgeRunner(
-            settings: parts.bridge, relay: parts.relayAddress, edges: parts.runner, agentPresent: false,
+            settings: parts.bridge, relay: parts.relayAddress, edges: edges, agentPresent: false,
             observe: { [weak self] in self?.obey($0) },
             answered: { [weak self] in self?.answered($0, $1) },
             unwritable: { [weak self] in self?.journalFails($0) })
         let relay = LinkRunner(RelayLink(parts.relay), edges: parts.relayLink) { [weak self] in self?.relaySays($0) }
         let agent = parts.agent { [weak self] in self?.agentSays($0) }
-        links.withLock { $0 = Links(runner: runner, relay: relay, agent: agent) }
+        links.withLock { $0 = Links(runner: runner, relay: relay, agent: agent, keys: keys) }
+        ringing.withLock { $0 = { [weak self] in self?.keysSay($0) } }
         heard.withLock { $0 = { [weak self] in self?.judge($0) } }
     }
 
     var runner: BridgeRunner? { links.withLock { $0.runner } }
     var relay: LinkRunner<RelayLink>? { links.withLock { $0.relay } }
     var agent: (any AgentLink)? { links.withLock { $0.agent } }
+    package var keys: LiveKeys? { links.withLock { $0.keys } }
     package var state: Condition { condition.withLock { $0 } }
     package func ask<Answer: Sendable>(_ question: (borrowing Bridge) -> Answer) -> Answer? { runner?.ask(question) }
 
@@ -157,6 +181,7 @@ package final class LiveConnection: Sendable {
         relay?.stop()
         agent?.stop()
         runner?.stop()
+        keys?.stop()
     }
 
     /// What the agent's link must know of it.
@@ -164,9 +189,10 @@ package final class LiveConnection: Sendable {
         var past = AgentPast()
         guard let runner else { return past }
         let contents = try journal.load()
-        let restoring = JournalRestoring(contents, clock: clock)
+        let restoring = JournalRestoring(contents, clock: clock, sealer: keys?.turnSealer)
         for fault in restoring.faults { tell(.note(name, fault)) }
         restoreChats(contents.settings)
+        restoreReplays(contents.settings)
         defer { installationIsTakenUp() }
         let isElsewhere = takeUpInstallation(contents.settings)
         runner.remember(restoring.storedCalls)
@@ -184,6 +210,8 @@ package final class LiveConnection: Sendable {
             for stop in contents.stops {
                 bridge.stopped(session: stop.session, interaction: stop.interaction, at: now)
             }
+        } whenKept: { [weak self] _ in
+            self?.keysAreRestored()
         }
         if isElsewhere {
             abandon(restoring)
@@ -193,53 +221,6 @@ package final class LiveConnection: Sendable {
         if count > 0 { tell(.restored(name, turns: count)) }
         return past
     }
-
-    // MARK: Housekeeping
-
-    package var work: BridgeStatus.Work? {
-        guard var work = ask({ BridgeStatus.Work($0.figures(at: clock.now)) }) else { return nil }
-        work.heldBytes = heldBytes.total
-        work.isMemoryFull = gate.withLock { $0.isClosed }
-        return work
-    }
-
-    /// Called every few seconds.
-    package func housekeep() {
-        heedMemory(always: true)
-        endFarewell()
-        noticeSleep()
-        if state.journalIsBroken {
-            journal.submit([], .synced) { [weak self] failure in
-                guard let self, failure == nil else { return }
-                condition.withLock { ($0.journalIsBroken, $0.toldFailures) = (false, []) }
-                tell(.journalWorks(name))
-                keepChats()
-            }
-        }
-        let now = clock.now
-        makeChats()
-        let isDue = condition.withLock { state in
-            // Not before the relay has had time to send again what it still holds (DESIGN.md#a-runs-journey).
-            guard let since = state.relayUpSince, now - since > .seconds(600) else { return false }
-            if let last = state.purgedAt, now - last < .seconds(3_600) { return false }
-            state.purgedAt = now
-            return true
-        }
-        if isDue { journal.purge(before: clock.wallMilliseconds - Self.memory) }
-    }
-
-    private func noticeSleep() {
-        let (now, wall, suspended) = (clock.now, clock.wallMilliseconds, clock.suspended)
-        let hasSlept = condition.withLock {
-            $0.sleep.hasSlept(at: now, wallMilliseconds: wall, suspended: suspended)
-        }
-        guard hasSlept else { return }
-        relay?.slept()
-        agent?.slept()
-    }
-
-    /// 30 days, in milliseconds.
-    private static let memory: Int64 = 30 * 86_400_000
 
     /// What runs ends with a line, at the agent too. The links are to stay until `turnsAreClosed`: a refusal of an approval is
     /// written down before the agent hears it.
@@ -265,8 +246,10 @@ package final class LiveConnection: Sendable {
                 return state.relayWasUp
             }
             tell(.relayConnected(name, installation: installation, isReconnect: wasUp))
+            keys?.tell { ring, now, secrets in ring.linkUp(at: now, using: secrets) }
             tellIfReady()
         case .lost(let reason, let retryAt):
+            keys?.tell { ring, _, _ in ring.linkDown() }
             let remedy = condition.withLock { state in
                 defer { state.relayRemedy = nil }
                 (state.relayIsUp, state.relayUpSince) = (false, nil)
@@ -323,13 +306,13 @@ package final class LiveConnection: Sendable {
     }
 
     private func observe(_ observations: [Observation]) {
-        var chats: [AgentSession] = []
+        var chats: [MirrorWork] = []
         runner?.tell { bridge, now in
             for observation in observations {
                 switch observation {
                 case .signal(let signal):
                     guard !bridge.agentSays(signal, at: now) else { continue }
-                    if let session = mirror(signal, on: &bridge, at: now) { chats.append(session) }
+                    if let work = mirror(signal, on: &bridge, at: now) { chats.append(work) }
                 case .sendAnswered(let run, let answer):
                     bridge.sendAnswered(answer, run: run, at: now)
                 case .abortAnswered(let run): bridge.abortAnswered(run, at: now)
@@ -344,7 +327,7 @@ package final class LiveConnection: Sendable {
                 }
             }
         }
-        for session in chats { makeChat(for: session) }
+        for work in chats { carryOut(work) }
         tellOfCrowd()
         let isDue = condition.withLock { state in
             state.observed &+= 1
@@ -375,7 +358,9 @@ package final class LiveConnection: Sendable {
         case .turnNote(let turn, let note): tell(.turnNote(name, turn, note))
         case .deliveryNote(let note, let turn, let post): tell(.deliveryNote(name, note, turn, post))
         case .turnOpened(let opening): tell(.turnBegan(name, opening.id, opening.session))
-        case .attempt, .keep, .commandToKeep, .owe, .fulfilled, .keyTaken, .keyLeft: break
+        case .keyTaken(let turn, let session, let key): keys?.began(turn, under: key, in: session)
+        case .keyLeft(_, let session, let key): keys?.ended(under: key, in: session)
+        case .attempt, .keep, .commandToKeep, .owe, .fulfilled: break
         }
     }
 

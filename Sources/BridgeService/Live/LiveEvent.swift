@@ -1,6 +1,7 @@
 package import BridgeCore
 package import BridgeModel
 package import Links
+package import Sealing
 
 /// What a running bridge tells: for the log, for the events on standard output, for `status`. Constant words and codes, never
 /// what a user or an agent wrote.
@@ -22,6 +23,10 @@ package enum LiveEvent: Sendable {
     /// Calls are answered by something that is not the relay; nil: the relay answers them again.
     case interference(ConnectionName, ForeignAnswer?)
     case note(ConnectionName, String)
+    /// Of the keys of its sealed chats, and the devices that may have them.
+    case keys(ConnectionName, KeyRingNews)
+    /// Of the files that they are in.
+    case keyFiles(ConnectionName, KeyWriter.News)
     case journalFailed(ConnectionName, JournalFailure)
     case journalWorks(ConnectionName)
     /// Nothing more goes to the relay until a person has given the connection another token.

@@ -8,34 +8,60 @@ struct LooseCalls: Sendable {
     /// Asked at each call: the token may be another one by then.
     private let relay: @Sendable () -> RelayAddress?
     private let answered: @Sendable (RelayAnswer) -> Void
+    /// Nil: nothing seals here.
+    private let keys: LiveKeys?
 
     init(
-        _ edges: BridgeRunner.Edges, relay: @escaping @Sendable () -> RelayAddress?,
+        _ edges: BridgeRunner.Edges, _ keys: LiveKeys?, relay: @escaping @Sendable () -> RelayAddress?,
         answered: @escaping @Sendable (RelayAnswer) -> Void
     ) {
         self.edges = edges
+        self.keys = keys
         self.relay = relay
         self.answered = answered
     }
 
     /// A chat for runs that no phone message began (relay.md#createsession).
     func makeChat(_ done: @escaping @Sendable (RelayAnswer) -> Void) {
-        post(.newSession(source: "cron"), done)
+        post(.newSession(source: "cron"), nil, done)
     }
 
-    /// A sentence beside all bubbles. Those that say the same thing in one hour are one.
+    /// A sentence beside all bubbles, sealed where its chat is. Those that say the same thing in one hour are one.
     func say(_ text: String, in session: SessionID) {
         let hour = edges.clock.wallMilliseconds / 3_600_000
-        let key = IdempotencyKey("notice-" + StableHash.text(of: "\(session) \(hour) \(text)"))
-        let said = Post.message(WholeMessage(part: .late, text: text))
-        post(RelayCall(said, to: .chat(session, nil), key: key)) { _ in }
+        say(text, in: session, once: "\(hour) \(text)") { _ in }
     }
 
-    private func post(_ call: RelayCall, _ done: @escaping @Sendable (RelayAnswer) -> Void) {
+    /// `name`: what is said under it is said once in this chat. Whether it is there now.
+    func say(
+        _ text: String, in session: SessionID, once name: String, done: @escaping @Sendable (Bool) -> Void
+    ) {
+        let key = IdempotencyKey("notice-" + StableHash.text(of: "\(session) \(name)"))
+        let said = Post.message(WholeMessage(part: .late, text: text))
+        let call = RelayCall(said, to: .chat(session, nil), key: key)
+        var sealed: SealedContent?
+        switch keys?.notice(call, in: session) {
+        case .open, nil: break
+        case .sealed(let content): sealed = content
+        case .unsaid: return done(false)
+        }
+        post(call, sealed) { answer in
+            switch answer.outcome {
+            case .delivered: done(true)
+            // Sealed anew it has other bytes: it was said before.
+            case .refused(let refusal): done(refusal.code == .idempotencyConflict)
+            case .unknown: done(false)
+            }
+        }
+    }
+
+    private func post(
+        _ call: RelayCall, _ sealed: SealedContent?, _ done: @escaping @Sendable (RelayAnswer) -> Void
+    ) {
         guard let relay = relay() else { return done(RelayAnswer(.unknown(reason: "the connection is closed"))) }
         let request = HTTPRequest(
             method: "POST", url: relay.baseURL + RelayEncoder.path(of: call), headers: relay.headers,
-            body: RelayEncoder.body(of: call), timeout: edges.callLimit)
+            body: RelayEncoder.body(of: call, sealed: sealed), timeout: edges.callLimit)
         edges.http.send(request) { result in
             let answer = RelayDecoder.answer(
                 to: result, expecting: RelayDecoder.expected(of: call), wall: edges.clock.wallMilliseconds)

@@ -1,5 +1,6 @@
 package import BridgeCore
 import BridgeModel
+package import Sealing
 
 /// A running bridge's report for `status`: the state of each link, in words for people, and the calls in flight. Never
 /// what a user or an agent wrote. Times are milliseconds since 1970, like all times on the relay's wire (relay.md#json-rules).
@@ -74,6 +75,8 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         package var relay: Link
         package var agent: Agent
         package var work = Work()
+        /// Nil: written by a version that did not say.
+        package var sealing: Sealing?
         /// Frames and updates that were not understood, by link and name.
         package var unknown: [String: Int] = [:]
         /// What answers our calls in the relay's place; nil: the relay does.
@@ -111,6 +114,40 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
             callsUnderWay = figures.callsUnderWay
             deadLetters = figures.deadLetters
             tokens = Dictionary(uniqueKeysWithValues: figures.levels.map { ($0.key.rawValue, $0.value) })
+        }
+    }
+
+    /// Encrypted chats, and the devices that may have their keys.
+    package struct Sealing: Codable, Hashable, Sendable {
+        package var encryption: String
+        /// The relay has said on this link what this bridge is called.
+        package var isRegistered: Bool
+        package var deviceID: String?
+        package var publicKey: String?
+        package var devicesPinned: Int
+        package var devicesHeld: Int
+        package var sealedChats: Int
+        /// Runs that no message began, until a phone could read them.
+        package var runsWaiting = 0
+        /// Chats whose messages wait for their key.
+        package var messagesWaiting = 0
+        /// Why the keys cannot be written; nil: they can.
+        package var filesFault: String?
+
+        enum CodingKeys: String, CodingKey {
+            case encryption, publicKey, devicesPinned, devicesHeld, sealedChats, runsWaiting, messagesWaiting
+            case isRegistered = "registered"
+            case deviceID = "deviceId"
+            case filesFault
+        }
+
+        package init(encryption: String, _ figures: KeyRing.Figures) {
+            self.encryption = encryption
+            isRegistered = figures.isRegistered
+            deviceID = figures.deviceID?.text
+            devicesPinned = figures.pinned
+            devicesHeld = figures.held
+            sealedChats = figures.sealedChats
         }
     }
 

@@ -6,47 +6,60 @@ import Locking
 
 /// Keeps the status of a running bridge from its connections' events, from any thread.
 package final class StatusBoard: Sendable {
-    private let state: Locked<BridgeStatus>
+    private struct State {
+        var status: BridgeStatus
+        /// Why the keys of a connection cannot be written.
+        var keyFaults: [ConnectionName: String] = [:]
+    }
+
+    private let state: Locked<State>
     private let clock: any Clock
 
     package init(version: String, pid: Int32, connections: [Configuration.Connection], clock: any Clock) {
         let wall = clock.wallMilliseconds
         self.clock = clock
-        state = Locked(
-            BridgeStatus(
-                version: version, pid: pid, started: wall,
-                connections: connections.map {
-                    BridgeStatus.Connection(
-                        name: $0.name.text, relayAddress: $0.relay.address.description,
-                        agentKind: $0.agent.kind.rawValue, since: wall)
-                }))
+        let status = BridgeStatus(
+            version: version, pid: pid, started: wall,
+            connections: connections.map {
+                BridgeStatus.Connection(
+                    name: $0.name.text, relayAddress: $0.relay.address.description, agentKind: $0.agent.kind.rawValue,
+                    since: wall)
+            })
+        state = Locked(State(status: status))
     }
 
     /// The current report. `work` gives a connection's calls in flight.
-    package func status(work: (ConnectionName) -> BridgeStatus.Work?) -> BridgeStatus {
-        var status = state.withLock { $0 }
+    package func status(
+        work: (ConnectionName) -> BridgeStatus.Work?, sealing: (ConnectionName) -> BridgeStatus.Sealing? = { _ in nil }
+    ) -> BridgeStatus {
+        let known = state.withLock { $0 }
+        let faults = known.keyFaults
+        var status = known.status
         status.ts = clock.wallMilliseconds
         for index in status.connections.indices {
-            guard let now = work(ConnectionName(status.connections[index].name)) else { continue }
-            status.connections[index].work = now
+            let name = ConnectionName(status.connections[index].name)
+            if let now = work(name) { status.connections[index].work = now }
+            guard var now = sealing(name) else { continue }
+            now.filesFault = faults[name]
+            status.connections[index].sealing = now
         }
         return status
     }
 
     /// Of the journal's file, for as long as the process lives.
-    package func tell(journalRemedy: String?) { state.withLock { $0.journalRemedy = journalRemedy } }
+    package func tell(journalRemedy: String?) { state.withLock { $0.status.journalRemedy = journalRemedy } }
 
     package func tell(_ event: LiveEvent) {
         let wall = clock.wallMilliseconds
-        state.withLock { status in
+        state.withLock { state in
             guard let name = event.connection else { return }
-            if case .journalFailed(_, let failure) = event { status.journalFault = "\(failure)" }
-            if case .journalWorks = event { status.journalFault = nil }
-            guard let index = status.connections.firstIndex(where: { $0.name == name.text }) else { return }
-            status.connections[index].take(event, at: wall)
+            if case .journalFailed(_, let failure) = event { state.status.journalFault = "\(failure)" }
+            if case .journalWorks = event { state.status.journalFault = nil }
+            if case .keyFiles(_, let news) = event { state.keyFaults[name] = news.fault }
+            guard let index = state.status.connections.firstIndex(where: { $0.name == name.text }) else { return }
+            state.status.connections[index].take(event, at: wall)
         }
     }
-
 }
 
 extension LiveEvent {
@@ -55,7 +68,8 @@ extension LiveEvent {
         case .agentConnected(let name, _, _, _), .agentLost(let name, _, _, _), .relayConnected(let name, _, _),
             .relayLost(let name, _, _, _), .ready(let name), .turnBegan(let name, _, _), .turnEnded(let name, _, _),
             .callFailed(let name, _, _, _, _), .deliveryNote(let name, _, _, _), .turnNote(let name, _, _),
-            .unknownFrames(let name, _, _), .remedy(let name, _, _), .note(let name, _), .interference(let name, _),
+            .unknownFrames(let name, _, _), .remedy(let name, _, _), .note(let name, _), .keys(let name, _),
+            .keyFiles(let name, _), .interference(let name, _),
             .journalFailed(let name, _),
             .journalWorks(let name),
             .stopped(let name, _, _, _), .restored(let name, _), .mended(let name),
@@ -89,11 +103,18 @@ extension BridgeStatus.Connection {
                 at: wall, message: "the relay refused \(post): \(refusal.status) \(refusal.code)")
         case .journalFailed(_, let failure):
             lastError = BridgeStatus.Trouble(at: wall, message: "the journal cannot be written: \(failure)")
+        case .keyFiles(_, .failed(let words)):
+            lastError = BridgeStatus.Trouble(at: wall, message: "the keys cannot be written: \(words)")
+        case .keys(_, let news):
+            guard let remedy = news.remedy else { return }
+            lastError = BridgeStatus.Trouble(at: wall, message: "\(news.words); \(remedy)")
         case .unknownFrames(_, let link, let tally):
             unknown = unknown.filter { !$0.key.hasPrefix("\(link): ") }
             for (name, count) in tally.counts { unknown["\(link): \(name)"] = count }
             if tally.malformed > 0 { unknown["\(link): malformed"] = tally.malformed }
-        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .note, .restored, .journalWorks, .memory: return
+        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .note, .restored, .journalWorks, .memory,
+            .keyFiles:
+            return
         }
     }
 }
@@ -119,4 +140,8 @@ extension BridgeStatus.Link {
         (state, since, retryAt) = (.stopped, wall, nil)
         (self.reason, self.remedy) = (reason, remedy)
     }
+}
+
+extension KeyWriter.News {
+    fileprivate var fault: String? { if case .failed(let words) = self { words } else { nil } }
 }

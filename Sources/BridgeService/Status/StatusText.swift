@@ -35,6 +35,7 @@ package enum StatusText {
         lines.append("  agent   \(words(agent.link, of: "\(agent.kind)\(version)", wallMilliseconds: now))")
         if let scopes = agent.scopes { lines.append("          may: \(scopes.joined(separator: ", "))") }
         lines.append("  work    \(work(connection.work))")
+        if let sealing = connection.sealing { lines += self.lines(sealing) }
         if connection.work.isMemoryFull == true {
             let held = (connection.work.heldBytes ?? 0) >> 20
             lines.append(
@@ -48,6 +49,30 @@ package enum StatusText {
         if let error = connection.lastError {
             lines.append("  last error, \(span(now - error.at)) ago: \(error.message)")
         }
+        return lines
+    }
+
+    /// Nothing where there is nothing to say.
+    private static func lines(_ sealing: BridgeStatus.Sealing) -> [String] {
+        var lines: [String] = []
+        if sealing.sealedChats + sealing.devicesPinned + sealing.devicesHeld > 0 || sealing.encryption != "auto" {
+            let off = sealing.isRegistered || sealing.encryption == "off" ? "" : "; not registered as a device"
+            lines.append(
+                "  sealed  \(count(sealing.sealedChats, "chat")), \(count(sealing.devicesPinned, "device")) may read, "
+                    + "\(sealing.devicesHeld) held; encryption is \(sealing.encryption)\(off)")
+        }
+        if sealing.devicesHeld > 0 {
+            lines.append("          a device waits for you; what to do: sophon-bridge devices list")
+        }
+        if sealing.runsWaiting > 0 {
+            lines.append(
+                "          \(count(sealing.runsWaiting, "run")) waiting for a phone that may read; what to do: open its app, then "
+                    + "sophon-bridge devices list")
+        }
+        if sealing.messagesWaiting > 0 {
+            lines.append("          \(count(sealing.messagesWaiting, "chat")) waiting for a key")
+        }
+        if let fault = sealing.filesFault { lines.append("          the keys cannot be written: \(fault)") }
         return lines
     }
 

@@ -45,8 +45,8 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     /// The message would be known after a power cut.
     package func holds(_ message: MessageID) -> Bool { messages[message] != nil }
 
-    /// A setting is there besides the name of the installation: an abort, a refusal, a chat.
-    package var owes: Bool { settings.keys.contains { $0 != "installation" } }
+    /// A setting is there besides the name of the installation and the envelopes that were taken: an abort, a refusal, a chat.
+    package var owes: Bool { settings.keys.contains { $0 != "installation" && !$0.hasPrefix("replay:") } }
 
     package func submit(
         _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?

@@ -82,6 +82,10 @@ package final class WorldSide: @unchecked Sendable {
     /// Without one, early gateways give no rights.
     package var hasDevice = true
     package var token = RelayOptions().bridgeToken
+    /// Its keys and phones, where chats are sealed.
+    package private(set) lazy var sealing = WorldSealing(disk, seed: random.next())
+    package var seals = false
+    private let disk: VirtualDisk
     /// All observations of the agent's link.
     package private(set) var observations: [Observation] = []
     /// Traces everything that passes, for debugging one seed.
@@ -100,6 +104,7 @@ package final class WorldSide: @unchecked Sendable {
         self.name = name
         self.time = time
         journal = VirtualJournal(disk)
+        self.disk = disk
         var options = RelayOptions()
         options.seed = seed
         relay = Relay(options: options)
@@ -128,6 +133,13 @@ package final class WorldSide: @unchecked Sendable {
                     text: text, session: made.session, interaction: made.interaction, message: made.message, at: now))
             pump()
         }
+    }
+
+    func begins(_ chat: Int, in session: String) { chats[chat] = session }
+
+    func note(_ text: String, _ made: (session: String, interaction: String, message: String)) {
+        sent.append(
+            Sent(text: text, session: made.session, interaction: made.interaction, message: made.message, at: now))
     }
 
     package func writesAgain(_ text: String, under first: String, after: Duration) {
@@ -303,6 +315,9 @@ package final class WorldSide: @unchecked Sendable {
         parts.mirror = mirror
         parts.memoryLimit = memoryLimit
         parts.deletedChats = deletedChats
+        if seals {
+            parts.keys = sealing.parts(life, token: Secret(token), alarm: VirtualAlarm(time, isAlive: isAlive))
+        }
         return parts
     }
 

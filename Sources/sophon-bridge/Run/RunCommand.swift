@@ -61,11 +61,14 @@ struct RunCommand: Command {
         for connection in connections { try connection.start() }
         let status = { write(board, connections, configuration.stateDirectory, log) }
         let reload = RunReload(command, output, log)
+        let devices = RunDevices(configuration, log)
+        devices.look(connections)
         let end = wait(wake, report, status) {
             guard let taken = reload.run(from: edges.loaded, connections, edges) else { return }
             configuration = taken
         } tick: {
             for connection in connections { connection.housekeep() }
+            devices.look(connections)
         }
         shutDown(connections, configuration)
         edges.close()
@@ -106,7 +109,11 @@ struct RunCommand: Command {
     }
 
     private func write(_ board: StatusBoard, _ connections: [LiveConnection], _ directory: String, _ log: Log) {
-        let status = board.status { name in connections.first { $0.name == name }?.work }
+        let status = board.status { name in
+            connections.first { $0.name == name }?.work
+        } sealing: { name in
+            connections.first { $0.name == name }?.sealing
+        }
         do { try StatusFile.write(status, in: directory, hiding: output.secrets) } catch {
             log.warning("the status cannot be written", [("reason", .text(error.message))])
         }
@@ -165,7 +172,7 @@ extension LiveEvent {
     fileprivate var changesStatus: Bool {
         switch self {
         case .agentConnected, .agentLost, .relayConnected, .relayLost, .ready, .journalFailed, .journalWorks, .stopped,
-            .mended, .memory, .interference:
+            .mended, .memory, .interference, .keys, .keyFiles:
             true
         case .turnBegan, .turnEnded, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .restored:
             false

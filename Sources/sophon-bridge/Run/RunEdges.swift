@@ -4,6 +4,7 @@ import BridgeCore
 import BridgeModel
 import BridgeService
 import Commands
+import Crypto
 import Files
 import Hosting
 import Journal
@@ -22,6 +23,7 @@ final class RunEdges {
     private let clock: any Clock
     private let scaled: ScaledClock?
     private var clients: [CurlClient] = []
+    private var writers: [KeyWriter] = []
     private var agents: [ConnectionName: any LiveAgent] = [:]
     private let journal: Journal
     /// Why the journal cannot shrink, with what to do.
@@ -45,6 +47,7 @@ final class RunEdges {
     func close() {
         journal.close()
         for client in clients { client.close() }
+        for writer in writers { writer.stop() }
     }
 
     /// One without a token is reported, and waits for one beside the others; if none has one, the program ends.
@@ -105,7 +108,42 @@ final class RunEdges {
         parts.memoryLimit = limits.memory(of: connections)
         if case .failure(let error) = known { parts.missingToken = "\(error)" }
         parts.deletedChats = connection.deletedChats
+        parts.keys = try keys(of: connection, try? known.get(), tell)
         return parts
+    }
+
+    /// From their files. A file that cannot be read ends the start: without it a chat would be answered under no key.
+    private func keys(
+        of connection: Configuration.Connection, _ token: Secret?, _ tell: @escaping @Sendable (LiveEvent) -> Void
+    ) throws -> LiveKeys.Parts {
+        let (name, clock) = (connection.name, clock)
+        let library = try OpenSSLSealing()
+        let files = KeyFiles(name, in: loaded.configuration)
+        let opened = try files.open(
+            for: connection, token: token, library: library, random: library,
+            wallMilliseconds: clock.wallMilliseconds)
+        for warning in opened.warnings { log.warning("keys", [("remedy", .text(warning))]) }
+        let writer = try KeyWriter(files, clock: clock) { tell(.keyFiles(name, $0)) }
+        writers.append(writer)
+        var keys = LiveKeys.Parts(
+            ring: opened.ring, library: library, secrets: library, alarm: try alarm(),
+            save: { writer.save($0, done: $1) })
+        keys.encryption = connection.encryption
+        keys.label = loaded.configuration.hostLabel ?? MachineName.own
+        return keys
+    }
+
+    /// What pairing has left for a token that comes while the bridge runs.
+    func pairing(
+        of connection: Configuration.Connection, _ token: Secret, in loaded: LoadedConfiguration
+    ) throws -> (device: SecretKey?, pairedAt: Int64?) {
+        let found = KeyFiles(connection.name, in: loaded.configuration).pairing(connection, token)
+        guard let hex = found?.credentials.bridgeSecret?.text else { return (nil, found?.savedAt) }
+        guard let secret = SecretKey(hex: hex) else {
+            throw CommandFailure(
+                code: .usage, message: "the credentials of \(connection.name) are damaged; run: sophon-bridge pair")
+        }
+        return (secret, found?.savedAt)
     }
 
     private func alarm() throws(ThreadFault) -> any Alarm {

@@ -11,7 +11,9 @@ struct RunReload {
 
     private struct Change {
         var connection: LiveConnection
+        var settings: Configuration.Connection
         var token: Secret?
+        var pairing: (device: SecretKey?, pairedAt: Int64?)?
         var agent: (agent: any LiveAgent, settings: AgentSettings, reading: AgentReading)?
     }
 
@@ -58,12 +60,13 @@ struct RunReload {
         return try loaded.configuration.connections.enumerated().compactMap { index, configured in
             guard let connection = connections.first(where: { $0.name == configured.name }) else { return nil }
             let key = "connections[\(index)].relay.token"
-            var change = Change(connection: connection)
+            var change = Change(connection: connection, settings: configured)
             do { change.token = try edges.relayToken(of: configured, in: loaded) } catch {
                 // One that had none goes on having none; one that had must not lose it.
                 if connection.hasToken { throw CommandFailure(code: .usage, message: "\(key): \(error)") }
             }
             if let token = change.token {
+                change.pairing = try edges.pairing(of: configured, token, in: loaded)
                 if let other = tokens.updateValue(index, forKey: token) {
                     throw CommandFailure(
                         code: .usage, message: "\(key) is the token of connections[\(other)]; each needs one of its own"
@@ -95,6 +98,10 @@ struct RunReload {
             if let agent = change.agent {
                 agent.agent.use(agent.settings)
                 change.connection.renewAgent()
+            }
+            change.connection.keys?.use(change.settings.encryption, change.settings.devices)
+            if let pairing = change.pairing {
+                change.connection.keys?.use(device: pairing.device, pairedAt: pairing.pairedAt)
             }
             if let token = change.token { change.connection.use(token) }
         }

@@ -5,6 +5,7 @@ import BridgeService
 import Commands
 import Links
 import Locking
+import Sealing
 
 /// The output of a running bridge: events for programs on standard output, and the log.
 final class RunReport: Sendable {
@@ -78,7 +79,9 @@ final class RunReport: Sendable {
         case .interference(let name, nil):
             log.info("the relay itself answers again", [("connection", .text(name.text))])
         case .note(let name, let words): log.warning("note", Self.fields(name, words))
-        case .callFailed, .deliveryNote, .unknownFrames, .journalFailed, .journalWorks, .memory: tellTroubles(event)
+        case .keys(let name, let news): tell(name, news)
+        case .callFailed, .deliveryNote, .unknownFrames, .journalFailed, .journalWorks, .memory, .keyFiles:
+            tellTroubles(event)
         case .stopped(let name, let message, let remedy, let exitCode):
             log.error(
                 "stopped",
@@ -90,6 +93,15 @@ final class RunReport: Sendable {
         case .mended(let name):
             log.info("the connection has another token", [("connection", .text(name.text))])
             state.withLock { _ = $0.stopped.remove(name) }
+        }
+    }
+
+    private func tell(_ name: ConnectionName, _ news: KeyRingNews) {
+        let fields: Log.Fields = [("connection", .text(name.text)), ("what", .text(news.words))]
+        if let remedy = news.remedy {
+            log.warning("encrypted chats", fields + [("remedy", .text(remedy))])
+        } else {
+            log.info("encrypted chats", fields)
         }
     }
 
@@ -121,6 +133,11 @@ final class RunReport: Sendable {
         case .journalFailed(let name, let failure):
             log.error("the journal cannot be written", Self.fields(name, failure.message))
         case .journalWorks(let name): log.info("the journal can be written again", [("connection", .text(name.text))])
+        case .keyFiles(let name, .failed(let words)):
+            log.error("the keys of encrypted chats cannot be written", Self.fields(name, words))
+        case .keyFiles(let name, .elsewhere(let words)): log.warning("keys", Self.fields(name, words))
+        case .keyFiles(let name, .works):
+            log.info("the keys of encrypted chats can be written again", [("connection", .text(name.text))])
         case .memory(let name, true, let held):
             log.warning(
                 "too much waits in memory: nothing is read from the agent until it is less",
@@ -164,8 +181,11 @@ final class RunReport: Sendable {
                 ])
         case .stopped(let name, let message, let remedy, let exitCode):
             error(name, message, remedy, exitCode)
+        case .keys(let name, .deviceHeld(let device)), .keys(let name, .deviceChangedKey(let device)):
+            output.event(
+                "device_held", [("connection", .string(name.text)), ("device_id", .string(device.text))])
         case .turnBegan, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .interference,
-            .journalFailed, .journalWorks, .restored, .mended, .memory:
+            .journalFailed, .journalWorks, .restored, .mended, .memory, .keys, .keyFiles:
             break
         }
     }

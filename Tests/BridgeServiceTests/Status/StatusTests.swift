@@ -9,6 +9,7 @@ import Glibc
 import Links
 import Locking
 import OpenClaw
+import Sealing
 import Testing
 
 @Suite("The status")
@@ -35,6 +36,33 @@ struct StatusTests {
     private func text(_ status: BridgeStatus, isRunning: Bool = true) -> String {
         StatusText.lines(status, isRunning: isRunning, wallMilliseconds: clock.wallMilliseconds)
             .joined(separator: "\n")
+    }
+
+    @Test("encrypted chats: what is held and what is pending has its remedy; where nothing is sealed nothing is said")
+    func sealing() {
+        let board = board()
+        func said(_ figures: KeyRing.Figures, runs: Int = 0) -> String {
+            text(
+                board.status { _ in
+                    nil
+                } sealing: { _ in
+                    var sealing = BridgeStatus.Sealing(encryption: "auto", figures)
+                    sealing.runsWaiting = runs
+                    return sealing
+                })
+        }
+        #expect(!said(KeyRing.Figures()).contains("sealed"))
+        var figures = KeyRing.Figures()
+        (figures.isRegistered, figures.pinned, figures.held, figures.sealedChats) = (true, 1, 2, 3)
+        #expect(said(figures).contains("sealed  3 chats, 1 device may read, 2 held; encryption is auto\n"))
+        #expect(said(figures).contains("what to do: sophon-bridge devices list"))
+        #expect(said(figures, runs: 4).contains("4 runs waiting for a phone that may read"))
+        board.tell(.keyFiles(name, .failed("cannot write x; make room")))
+        #expect(said(figures).contains("the keys cannot be written: cannot write x"))
+        board.tell(.keyFiles(name, .works))
+        #expect(!said(figures).contains("          the keys cannot be written"))
+        board.tell(.keys(name, .deviceHeld(DeviceID("d"))))
+        #expect(said(figures).contains("devices allow d"))
     }
 
     @Test("a bridge with both links up is ready and healthy, and says to whom it is connected")

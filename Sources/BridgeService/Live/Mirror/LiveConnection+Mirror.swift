@@ -1,22 +1,75 @@
 import BridgeCore
 import BridgeModel
 import Locking
+import Sealing
 
 // Runs that no phone message began: their chats, and the turns that show them.
 extension LiveConnection {
-    /// Called while the bridge is ours, so that no event of the run can come between this one and the turn that it begins. What
-    /// comes back are the chats to be made when the bridge is let go.
-    func mirror(_ signal: RunSignal, on bridge: inout Bridge, at now: Instant) -> AgentSession? {
+    /// What is left to do once the bridge is let go.
+    enum MirrorWork {
+        case makeChat(AgentSession)
+        case keep(AgentSession)
+    }
+
+    /// Called while the bridge is ours, so that no event of the run can come between this one and the turn that it begins.
+    func mirror(_ signal: RunSignal, on bridge: inout Bridge, at now: Instant) -> MirrorWork? {
         // What begins now would have its chat in the installation that is left.
         guard token.withLock({ $0.farewell == nil }) else { return nil }
         let wall = clock.wallMilliseconds
-        switch mirroring.withLock({ $0.heard(signal, at: now, wall: wall, hasRoom: bridge.hasRoomForMirrored) }) {
+        let allowed = allowed
+        let step = mirroring.withLock {
+            $0.heard(signal, at: now, wall: wall, allowed: allowed, hasRoom: bridge.hasRoomForMirrored)
+        }
+        switch step {
         case .none: return nil
         case .begin(let beginning):
             begin(beginning, on: &bridge, at: now)
             return nil
-        case .makeChat(let session): return session
+        case .makeChat(let session): return .makeChat(session)
+        case .keep(let session): return .keep(session)
         }
+    }
+
+    func carryOut(_ work: MirrorWork) {
+        switch work {
+        case .makeChat(let session): makeChat(for: session)
+        case .keep(let session):
+            let (record, unreadable) = mirroring.withLock { ($0.record(of: session), $0.unreadable) }
+            keep([Self.recordName(session): record.bytes]) {}
+            for chat in unreadable where chat.session == session { makeKey(of: chat.chat) }
+        }
+    }
+
+    // MARK: Keys
+
+    private var allowed: Mirroring.Allowed {
+        guard let keys else { return Mirroring.Allowed() }
+        return Mirroring.Allowed(makesChats: keys.mayMakeChats, begins: { keys.mayBegin(in: $0) })
+    }
+
+    /// How many runs wait for a phone that could read them.
+    var runsWaitingForPhone: Int {
+        let allowed = allowed
+        return mirroring.withLock { $0.waitingForPhone(allowed) }
+    }
+
+    /// Ready when each pinned device has it (`KeyRingOrder.chatGranted`); without one it is tried again at a housekeeping.
+    private func makeKey(of chat: SessionID) {
+        keys?.tell { ring, now, secrets in _ = ring.makeKey(for: chat, at: now, using: secrets) }
+    }
+
+    /// The phones can read them by now.
+    func beginReadable() {
+        guard token.withLock({ $0.farewell == nil }) else { return }
+        let allowed = allowed
+        var begun: [AgentSession] = []
+        runner?.tell { bridge, now in
+            for (session, beginnings) in mirroring.withLock({ $0.readable(allowed) }) {
+                begun.append(session)
+                for beginning in beginnings { begin(beginning, on: &bridge, at: now) }
+            }
+        }
+        for session in begun { keep([Self.recordName(session): nil]) {} }
     }
 
     /// Told when it begins; a run that is shown ends it.
@@ -32,8 +85,10 @@ extension LiveConnection {
     /// Those that had to wait; not while an installation is being left.
     func makeChats() {
         guard token.withLock({ $0.farewell == nil }) else { return }
-        let now = clock.now
-        for session in mirroring.withLock({ $0.chatsToMake(at: now) }) { makeChat(for: session) }
+        let (now, allowed) = (clock.now, allowed)
+        for session in mirroring.withLock({ $0.chatsToMake(at: now, allowed: allowed) }) { makeChat(for: session) }
+        beginReadable()
+        for chat in mirroring.withLock({ $0.unreadable }) { makeKey(of: chat.chat) }
     }
 
     /// The intent is written down before the call leaves, the chat's id before any other call names it.
@@ -60,16 +115,25 @@ extension LiveConnection {
     }
 
     private func made(_ chat: SessionID, in installation: Substring?, for session: AgentSession) {
-        keep([Self.chatName(session): Array(chat.text.utf8), Self.recordName(session): nil]) { [weak self] in
+        let mustWait = !allowed.begins(chat)
+        let record = mirroring.withLock { RunChatRecord(.unreadable, runs: $0.record(of: session).runs) }
+        let settings = [
+            Self.chatName(session): Array(chat.text.utf8), Self.recordName(session): mustWait ? record.bytes : nil,
+        ]
+        keep(settings) { [weak self] in
             guard let self else { return }
+            let allowed = allowed
             var isLost = false
+            var keyIsMissing = false
             runner?.tell { bridge, now in
                 isLost = belonging(to: installation) != .stays
                 guard !isLost else { return }
-                let asked = mirroring.withLock { $0.chatAnswered(.made(chat), for: session, at: now) }
+                let asked = mirroring.withLock { $0.chatAnswered(.made(chat), for: session, at: now, allowed: allowed) }
+                if case .keyIsMissing = asked { keyIsMissing = true }
                 guard case .begins(let beginnings) = asked else { return }
                 for beginning in beginnings { begin(beginning, on: &bridge, at: now) }
             }
+            if keyIsMissing { makeKey(of: chat) }
             guard isLost else { return }
             journal.submit(Self.forgetting(session), .written, done: nil)
             noChat(.otherInstallation, for: session)
@@ -119,6 +183,8 @@ extension LiveConnection {
             let chat = ask({ $0.turn(turn)?.opening.session }) ?? nil
         else { return }
         forgetChat(chat)
+        // That there is no such chat may be said of one that is there all the same; its key would not come back.
+        if refusal.code == .sessionDeleted { keys?.tell { ring, now, _ in ring.sessionEnded(chat, at: now) } }
     }
 
     /// The person deleted or archived it: the next run gets another, or none.
@@ -165,7 +231,8 @@ extension LiveConnection {
         bridge.turnBegins(
             TurnOpening(
                 id: turn, session: beginning.chat, interaction: nil, agentSession: beginning.session,
-                run: beginning.run, message: nil, receivedAt: now, windowEnds: now + UpdateIntake.window), at: now)
+                run: beginning.run, message: nil, receivedAt: now, windowEnds: now + UpdateIntake.window,
+                sealing: keys?.ownSealing(of: beginning.chat, for: turn) ?? .open), at: now)
         if beginning.isUnseen { bridge.beganUnseen(turn, at: now) }
         for signal in beginning.said { bridge.agentSays(signal, at: now) }
     }

@@ -12,13 +12,28 @@ package import BridgeModel
 ///
 /// An agent session has one chat for all its runs (`RunChat`): a job that runs each morning answers in one place. Which runs are
 /// the scheduler's is judged run by run (`SchedulerRuns`), never by what else a session has held. Chats are asked for no faster
-/// than the relay takes it (relay.md#buckets, bucket `default`); those that must wait are asked for at a housekeeping.
+/// than the relay takes it (relay.md#buckets, bucket `default`); those that must wait are asked for at a housekeeping. Where chats
+/// of our own are sealed, none is asked for before a phone could read it, and a run of a chat whose key the phones do not have is
+/// *waiting* like one without a chat; both are in the journal.
 package struct Mirroring: Sendable {
     /// What to do about an event of a run that no turn answers to.
     package enum Step: Hashable, Sendable {
         case none
         case makeChat(AgentSession)
         case begin(Beginning)
+        /// It waits for a phone that could read it: to be written down.
+        case keep(AgentSession)
+    }
+
+    /// What the keys of sealed chats allow now.
+    package struct Allowed: Sendable {
+        package var makesChats: Bool
+        package var begins: @Sendable (SessionID) -> Bool
+
+        package init(makesChats: Bool = true, begins: @escaping @Sendable (SessionID) -> Bool = { _ in true }) {
+            self.makesChats = makesChats
+            self.begins = begins
+        }
     }
 
     package struct Beginning: Hashable, Sendable {
@@ -37,6 +52,8 @@ package struct Mirroring: Sendable {
         case later
         /// The words are kept for the chat of the next run.
         case kept(runs: Int)
+        /// Until the phones have its key.
+        case keyIsMissing
     }
 
     private struct Waiting {
@@ -85,8 +102,10 @@ package struct Mirroring: Sendable {
 
     /// False: the record is of no use any more.
     mutating func learn(_ record: RunChatRecord, of session: AgentSession, wall: Int64) -> Bool {
-        // The id is written together with the end of the intent: finding both means that no crash came between.
-        guard chats[session] == nil, mode != .none else { return false }
+        // The id is written together with the end of the intent: finding both means that no crash came between, or that the chat
+        // waits for its key.
+        let isUnreadable = record.state == .unreadable && chats[session]?.chat != nil
+        guard chats[session] == nil || isUnreadable, mode != .none else { return false }
         if record.state == .muted {
             guard deletedChats == .mute else { return false }
             chats[session] = RunChat(.muted)
@@ -96,6 +115,7 @@ package struct Mirroring: Sendable {
         guard !runs.isEmpty else { return false }
         waiting[session] = runs.map { Waiting(run: RunID($0.run), wall: $0.wall, isUnseen: true) }
         for run in runs { remember(RunID(run.run)) }
+        if isUnreadable { return true }
         // The try that was under way has an unknown outcome.
         let isSpent = record.state == .refused || record.tries >= RunChat.triesLimit
         chats[session] = RunChat(isSpent ? .refused : .wanted(tries: record.tries, notBefore: nil))
@@ -107,8 +127,17 @@ package struct Mirroring: Sendable {
     package mutating func forgetChats() -> [AgentSession] {
         sessions = [:]
         let known = chats.filter { $0.value.chat != nil || $0.value.isMuted }.keys.sorted()
-        for session in known { chats[session] = nil }
+        for session in known {
+            chats[session] = nil
+            wantAgain(session)
+        }
         return known
+    }
+
+    /// Its runs waited for the key of a chat that is gone.
+    private mutating func wantAgain(_ session: AgentSession) {
+        guard waiting[session]?.isEmpty == false, chats[session, default: RunChat()].want() else { return }
+        unasked.append(session)
     }
 
     /// The agent session that answers in a chat which this bridge made.
@@ -122,7 +151,8 @@ package struct Mirroring: Sendable {
 
     /// `hasRoom`: another turn may be open.
     package mutating func heard(
-        _ signal: RunSignal, at now: Instant, wall: Int64, hasRoom: @autoclosure () -> Bool = true
+        _ signal: RunSignal, at now: Instant, wall: Int64, allowed: Allowed = Allowed(),
+        hasRoom: @autoclosure () -> Bool = true
     ) -> Step {
         guard let session = signal.session else { return .none }
         if let index = place(of: signal, in: session) {
@@ -142,7 +172,7 @@ package struct Mirroring: Sendable {
             if crowd == .none { crowd = .untold }
             return .none
         }
-        if let chat = chats[session]?.chat {
+        if let chat = chats[session]?.chat, waiting[session]?.isEmpty ?? true, allowed.begins(chat) {
             crowd = .none
             return .begin(Beginning(session: session, chat: chat, run: run, said: [signal]))
         }
@@ -153,8 +183,11 @@ package struct Mirroring: Sendable {
         var new = Waiting(run: run, wall: wall)
         new.words.take(signal)
         waiting[session, default: []].append(new)
-        guard chats[session, default: RunChat()].want() else { return .none }
-        unasked.append(session)
+        if chats[session]?.chat != nil { return .keep(session) }
+        let isNew = chats[session, default: RunChat()].want()
+        if isNew { unasked.append(session) }
+        guard allowed.makesChats else { return .keep(session) }
+        guard isNew else { return .none }
         // Those that waited before it go first.
         return unasked.count == 1 && pace.take(at: now) ? .makeChat(unasked.removeFirst()) : .none
     }
@@ -181,7 +214,8 @@ package struct Mirroring: Sendable {
     // MARK: Asking for chats
 
     /// The chats that had to wait, and may be asked for now.
-    package mutating func chatsToMake(at now: Instant) -> [AgentSession] {
+    package mutating func chatsToMake(at now: Instant, allowed: Allowed = Allowed()) -> [AgentSession] {
+        guard allowed.makesChats else { return [] }
         var due: [AgentSession] = []
         for session in unasked where chats[session]?.mayAsk(at: now) == true {
             guard pace.take(at: now) else { break }
@@ -200,18 +234,15 @@ package struct Mirroring: Sendable {
         return chats[session]?.ask().map { RunChatRecord(.wanted, tries: $0, runs: runs(waitingIn: session)) }
     }
 
-    mutating func chatAnswered(_ answer: RunChat.Answer, for session: AgentSession, at now: Instant) -> Asked {
+    mutating func chatAnswered(
+        _ answer: RunChat.Answer, for session: AgentSession, at now: Instant, allowed: Allowed = Allowed()
+    ) -> Asked {
         chats[session]?.answered(answer, at: now)
         if case .wait(let pause) = answer { pace.rest(until: now + pause) }
         switch chats[session]?.state {
         case .made(let chat):
             sessions[chat] = session
-            let runs = waiting.removeValue(forKey: session) ?? []
-            return .begins(
-                runs.map {
-                    Beginning(
-                        session: session, chat: chat, run: $0.run, said: $0.words.signals, isUnseen: $0.isUnseen)
-                })
+            return allowed.begins(chat) ? .begins(takeWaiting(session, chat)) : .keyIsMissing
         case .wanted:
             unasked.append(session)
             return .later
@@ -220,8 +251,44 @@ package struct Mirroring: Sendable {
         }
     }
 
-    /// Of a chat that was refused.
-    func record(of session: AgentSession) -> RunChatRecord { RunChatRecord(.refused, runs: runs(waitingIn: session)) }
+    private mutating func takeWaiting(_ session: AgentSession, _ chat: SessionID) -> [Beginning] {
+        (waiting.removeValue(forKey: session) ?? []).map {
+            Beginning(session: session, chat: chat, run: $0.run, said: $0.words.signals, isUnseen: $0.isUnseen)
+        }
+    }
+
+    /// Of a chat that was refused, that is not asked for yet, or whose key the phones do not have.
+    func record(of session: AgentSession) -> RunChatRecord {
+        let state: RunChatRecord.State =
+            switch chats[session]?.state {
+            case .refused, nil: .refused
+            case .made: .unreadable
+            case .absent, .wanted, .asked, .muted: .wanted
+            }
+        return RunChatRecord(state, runs: runs(waitingIn: session))
+    }
+
+    // MARK: Waiting for a phone
+
+    /// The runs whose chat is there, and can be read by now.
+    mutating func readable(_ allowed: Allowed) -> [(session: AgentSession, begins: [Beginning])] {
+        unreadable.filter { allowed.begins($0.chat) }.map { ($0.session, takeWaiting($0.session, $0.chat)) }
+    }
+
+    /// Chats with runs that wait for the phones to have the key.
+    var unreadable: [(session: AgentSession, chat: SessionID)] {
+        waiting.filter { !$0.value.isEmpty }.keys.sorted().compactMap { session in
+            chats[session]?.chat.map { (session, $0) }
+        }
+    }
+
+    /// How many runs wait for a phone that could read them.
+    package func waitingForPhone(_ allowed: Allowed) -> Int {
+        waiting.reduce(0) { count, session in
+            let isMade = chats[session.key]?.chat != nil
+            return count + (isMade || !allowed.makesChats ? session.value.count : 0)
+        }
+    }
 
     private func runs(waitingIn session: AgentSession) -> [RunChatRecord.Run] {
         (waiting[session] ?? []).map { RunChatRecord.Run(run: $0.run.text, wall: $0.wall) }
@@ -237,6 +304,7 @@ package struct Mirroring: Sendable {
         guard let session = sessions.removeValue(forKey: chat), chats[session]?.chat == chat else { return nil }
         let mutes = deletedChats == .mute
         chats[session]?.deleted(mute: mutes)
+        if mutes { waiting[session] = nil } else { wantAgain(session) }
         return (session, mutes ? RunChatRecord(.muted) : nil)
     }
 
@@ -261,10 +329,10 @@ package struct Mirroring: Sendable {
 
     private var allBytes: Int { waiting.values.reduce(0) { $0 + $1.reduce(0) { $0 + $1.words.bytes } } }
 
-    /// Runs pending for a refused chat go before runs pending for a requested one; oldest first.
+    /// Runs pending for a refused chat, or for a key, go before runs pending for a requested one; oldest first.
     private mutating func makeRoom() -> Bool {
         while waiting.values.reduce(0, { $0 + $1.count }) >= Self.waitingLimit || allBytes >= Self.allWordsLimit {
-            let oldest = waiting.filter { chats[$0.key]?.keepsWords == true && !$0.value.isEmpty }
+            let oldest = waiting.filter { (chats[$0.key]?.keepsWords ?? false) && !$0.value.isEmpty }
                 .min { ($0.value.first?.wall ?? 0) < ($1.value.first?.wall ?? 0) }
             guard let oldest else { return false }
             waiting[oldest.key]?.removeFirst()

@@ -43,7 +43,12 @@ struct RunChat: Sendable, Hashable {
 
     var chat: SessionID? { if case .made(let chat) = state { chat } else { nil } }
     var isMuted: Bool { state == .muted }
-    var keepsWords: Bool { state == .refused }
+    var keepsWords: Bool {
+        switch state {
+        case .refused, .made: true
+        case .absent, .wanted, .asked, .muted: false
+        }
+    }
 
     /// True if it is to be asked for from now on.
     mutating func want() -> Bool {

@@ -9,6 +9,8 @@ struct RunChatRecord: Sendable, Hashable, Codable {
 
     enum State: String, Sendable, Codable {
         case wanted, refused, muted
+        /// The chat is there, and no phone has its key yet.
+        case unreadable
     }
 
     /// The agent is asked what became of it: its words are not kept here.

@@ -1,0 +1,55 @@
+import AgentKit
+import BridgeCore
+import BridgeModel
+import Links
+import Locking
+import RelayProtocol
+
+// What is looked at every few seconds.
+extension LiveConnection {
+    package var work: BridgeStatus.Work? {
+        guard var work = ask({ BridgeStatus.Work($0.figures(at: clock.now)) }) else { return nil }
+        work.heldBytes = heldBytes.total
+        work.isMemoryFull = gate.withLock { $0.isClosed }
+        return work
+    }
+
+    /// Called every few seconds.
+    package func housekeep() {
+        heedMemory(always: true)
+        endFarewell()
+        noticeSleep()
+        if state.journalIsBroken {
+            journal.submit([], .synced) { [weak self] failure in
+                guard let self, failure == nil else { return }
+                condition.withLock { ($0.journalIsBroken, $0.toldFailures) = (false, []) }
+                tell(.journalWorks(name))
+                keepChats()
+            }
+        }
+        let now = clock.now
+        makeChats()
+        tellOfHeldDevices()
+        let isDue = condition.withLock { state in
+            // Not before the relay has had time to send again what it still holds (DESIGN.md#a-runs-journey).
+            guard let since = state.relayUpSince, now - since > .seconds(600) else { return false }
+            if let last = state.purgedAt, now - last < .seconds(3_600) { return false }
+            state.purgedAt = now
+            return true
+        }
+        if isDue { journal.purge(before: clock.wallMilliseconds - Self.memory) }
+    }
+
+    private func noticeSleep() {
+        let (now, wall, suspended) = (clock.now, clock.wallMilliseconds, clock.suspended)
+        let hasSlept = condition.withLock {
+            $0.sleep.hasSlept(at: now, wallMilliseconds: wall, suspended: suspended)
+        }
+        guard hasSlept else { return }
+        relay?.slept()
+        agent?.slept()
+    }
+
+    /// 30 days, in milliseconds.
+    static let memory: Int64 = 30 * 86_400_000
+}

@@ -1,0 +1,160 @@
+import BridgeCore
+import BridgeModel
+import BridgeService
+import BridgeTesting
+import RelayRules
+import Sealing
+import Testing
+
+/// What a relay can do that is not on the person's side, and the devices that it announces.
+@Suite("Sealed chats: a relay that lies")
+struct HostileRelayTests {
+    // MARK: The relay lies
+
+    @Test("an envelope that was there before is refused: a message of the user's again, and the bridge's own words")
+    func replayed() throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone()
+        world.start()
+        world.writesSealed("Hello?", after: .seconds(1))
+        world.run(seconds: 5, atLeast: .seconds(5))
+        let chat = try #require(world.chats[0])
+        let ours = try #require(world.relay.sessions.first?.messages.last { $0.role == .agent }?.sealedText)
+        world.relaySends(try #require(phone.made.first), as: "again", after: .zero)
+        world.relaySends(ours, as: "mirrored", after: .seconds(1))
+        world.run(seconds: 30, atLeast: .seconds(12))
+        #expect(world.gateway.begun["Hello?"] == 1 && world.gateway.begun["Hello there."] == nil)
+        let read = world.reads(phone, chat: chat)
+        #expect(read.count == 3 && read.dropFirst().allSatisfy { $0?.contains("cannot read it") == true }, "\(read)")
+    }
+
+    @Test("a message of the user's that an earlier process took is refused when it comes again, for 30 days")
+    func replayedLater() throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone()
+        world.start()
+        world.writesSealed("Hello?", after: .seconds(1))
+        world.run(seconds: 5, atLeast: .seconds(5))
+        world.restarts(down: .seconds(1))
+        world.relaySends(try #require(phone.made.first), as: "again", after: .seconds(4))
+        world.run(seconds: 40, atLeast: .seconds(20))
+        #expect(world.gateway.begun["Hello?"] == 1)
+        let read = world.reads(phone, chat: try #require(world.chats[0]))
+        #expect(read.count == 2 && read.last??.contains("cannot read it") == true, "\(read)")
+        #expect(world.openTurns == 0)
+    }
+
+    @Test(
+        "an envelope that was altered, cut, emptied or made for another chat is answered by a sentence, and no agent hears it",
+        arguments: ["altered", "cut", "emptied", "swapped", "no base64"])
+    func broken(how: String) throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone()
+        world.start()
+        world.writesSealed("Hello?", after: .seconds(1))
+        world.writesSealed("And then?", chat: 1, after: .seconds(2))
+        world.run(seconds: 8, atLeast: .seconds(8))
+        let (first, second) = (try #require(world.chats[0]), try #require(world.chats[1]))
+        let good = phone.seal("Disk?", in: first)
+        let envelope =
+            switch how {
+            case "altered": String(good.dropLast(8)) + "AAAAAAA="
+            case "cut": String(good.prefix(40))
+            case "emptied": "AA=="
+            case "swapped": phone.seal("Disk?", in: second)
+            default: "§" + good
+            }
+        world.relaySends(envelope, as: how, after: .zero)
+        world.run(seconds: 40, atLeast: .seconds(20))
+        #expect(world.gateway.begun["Disk?"] == nil)
+        #expect(world.openTurns == 0)
+        let last = world.reads(phone, chat: first).last
+        #expect(last??.isEmpty == false && last != "I look. It is full.", "\(String(describing: last))")
+    }
+
+    @Test("another key for a chat that has one is refused, and the chat goes on under its own")
+    func anotherKey() throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone()
+        world.start()
+        world.writesSealed("Hello?", after: .seconds(1))
+        world.run(seconds: 4, atLeast: .seconds(4))
+        let chat = try #require(world.chats[0])
+        let theirs = try #require(SecretKey([UInt8](repeating: 9, count: 32)))
+        world.relayGrants(theirs, session: chat, after: .zero)
+        world.writesSealed("And then?", after: .seconds(2))
+        world.run()
+        #expect(world.reads(phone, chat: chat) == ["Hello there.", "Hello there."])
+        #expect(world.events.contains { if case .keys(_, .keyRefused) = $0 { true } else { false } })
+        #expect(world.relay.pendingUpdates().isEmpty)
+    }
+
+    @Test("a grant for another device changes nothing")
+    func anotherDevice() throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone("One")
+        let other = world.addsPhone("Two")
+        world.start()
+        world.run(seconds: 2, atLeast: .seconds(2))
+        let session = world.relay.userStartsSession(at: world.moment)
+        phone.makeKey(of: session)
+        let box = try #require(phone.box(session, for: other.publicKey))
+        world.relay.userGrants(session: session, [(other.id, box)], by: phone.id, at: world.moment)
+        world.run(seconds: 6, atLeast: .seconds(6))
+        #expect(SealedWorld.stored(world).keys.keys.isEmpty)
+        #expect(world.relay.pendingUpdates().isEmpty)
+    }
+
+    // MARK: Devices
+
+    @Test(
+        "a device that is announced late gets no key, the phone is told once in its chat, and allowed it gets them all")
+    func heldDevice() throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone("Mine")
+        world.start()
+        world.writesSealed("Hello?", after: .seconds(1))
+        let late = world.addsPhone("Late", after: .seconds(700))
+        world.run(seconds: 760, atLeast: .seconds(740))
+        let chat = try #require(world.chats[0])
+        #expect(world.relay.wrappedKeys(of: late.id).isEmpty)
+        #expect(world.ask { $0.sealing?.devicesHeld } == 1)
+        let told = world.reads(phone, chat: chat).compactMap { $0 }.filter { $0.contains("devices allow \(late.id)") }
+        #expect(told.count == 1)
+        #expect(SealedWorld.inTheOpen(world) == [])
+        // Not again after a restart.
+        world.restarts(down: .seconds(1))
+        world.run(seconds: 800, atLeast: .seconds(790))
+        #expect(world.reads(phone, chat: chat).count == 2)
+        let device = DeviceBook.Device(
+            id: DeviceID(late.id), publicKey: try #require(Hexadecimal.bytes(late.publicKey)))
+        world.sides[0].ask { connection in
+            connection.carryOut(DeviceOrders.Order(.allow, device, of: connection.name)) { action, isKept in
+                #expect(action == .done && isKept)
+            }
+        }
+        world.run(seconds: 830, atLeast: .seconds(820))
+        late.takeKeys(from: world.relay)
+        #expect(world.reads(late, chat: chat).first == "Hello there.")
+        #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
+    }
+
+    @Test("a chat whose device was revoked goes on under the key that the phone made then")
+    func revoked() throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone("Mine")
+        let lost = world.addsPhone("Lost")
+        world.start()
+        world.writesSealed("Hello?", after: .seconds(1))
+        world.revokes(lost, after: .seconds(4))
+        world.run(seconds: 6, atLeast: .seconds(6))
+        let chat = try #require(world.chats[0])
+        phone.makeKey(of: chat)
+        phone.grantToBridge(chat, through: &world.relay, at: world.moment)
+        world.writesSealed("And then?", after: .seconds(2))
+        world.run()
+        #expect(world.reads(phone, chat: chat) == ["Hello there.", "Hello there."])
+        let last = try #require(world.relay.sessions.first?.messages.last { $0.role == .agent }?.sealedText)
+        #expect(lost.read(last, in: chat) == nil)
+    }
+}
