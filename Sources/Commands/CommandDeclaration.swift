@@ -22,19 +22,23 @@ package struct CommandDeclaration: Sendable {
     package var operands: String?
     /// The allowed words, where they are few; exactly one is required.
     package var actions: [String]
+    /// What must follow such a word, by the word.
+    package var subjects: [String: String]
     package var options: [Option]
     /// For tests: accepted, and not listed in the help.
     package var hidden: [Option]
     package var examples: [String]
 
     package init(
-        name: String, summary: String, operands: String? = nil, actions: [String] = [], options: [Option] = [],
+        name: String, summary: String, operands: String? = nil, actions: [String] = [],
+        subjects: [String: String] = [:], options: [Option] = [],
         hidden: [Option] = [], examples: [String]
     ) {
         self.name = name
         self.summary = summary
         self.operands = operands
         self.actions = actions
+        self.subjects = subjects
         self.options = options
         self.hidden = hidden
         self.examples = examples

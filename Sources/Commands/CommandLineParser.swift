@@ -117,7 +117,11 @@ package struct CommandLineParser {
             throw UsageError(
                 "\(declaration.name) has no \(action)\(near)\nit has: \(actions.joined(separator: ", "))", try: advice)
         }
-        if let extra = parsed.operands.dropFirst().first {
+        let subject = declaration.subjects[action]
+        if let subject, parsed.operands.count == 1 {
+            throw UsageError("\(declaration.name) \(action) needs \(subject)", try: advice)
+        }
+        if let extra = parsed.operands.dropFirst(subject == nil ? 1 : 2).first {
             throw UsageError("\(declaration.name) \(action) takes no \(extra)", try: advice)
         }
     }

@@ -24,6 +24,7 @@ enum CommandTable {
         SimulateCommand.self,
         PairCommand.self,
         LogoutCommand.self,
+        DevicesCommand.self,
         DoctorCommand.self,
         StatusCommand.self,
         ConfigCommand.self,

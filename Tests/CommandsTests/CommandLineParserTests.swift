@@ -27,6 +27,12 @@ struct CommandLineParserTests {
         #expect(try parsed("run", "--time-scale", "2")?.values == ["time-scale": "2"])
     }
 
+    @Test("a word may be followed by what it is about")
+    func subjects() throws {
+        #expect(try parsed("devices", "allow", "a")?.operands == ["allow", "a"])
+        #expect(try parsed("devices", "list")?.operands == ["list"])
+    }
+
     @Test("what follows two dashes is no option")
     func dashes() throws {
         #expect(try parsed("replay", "--", "--odd.jsonl")?.operands == ["--odd.jsonl"])
@@ -46,7 +52,8 @@ struct CommandLineParserTests {
             (["reply"], "replay"), (["demo", "--sped", "1"], "--speed"), (["replay", "--speed"], "1|10|max"),
             (["replay", "--speed", "--json"], "1|10|max"), (["demo", "--once", "--once"], "twice"),
             (["config"], "check, show, example"), (["config", "chekc"], "did you mean check?"),
-            (["config", "show", "check"], "takes no check"),
+            (["config", "show", "check"], "takes no check"), (["devices", "allow"], "allow needs an id"),
+            (["devices", "allow", "a", "b"], "takes no b"), (["devices", "list", "a"], "takes no a"),
             (["demo", "--once=yes"], "no value"), (["demo", "extra"], "extra"), (["--spede"], "no option"),
         ])
     func mistakes(arguments: [String], mentions: String) {

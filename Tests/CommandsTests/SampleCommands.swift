@@ -18,4 +18,7 @@ let sampleCommands = [
     CommandDeclaration(
         name: "config", summary: "look at it", operands: "check|show|example", actions: ["check", "show", "example"],
         examples: ["sophon-bridge config check"]),
+    CommandDeclaration(
+        name: "devices", summary: "those that may", operands: "list|allow [ID]", actions: ["list", "allow"],
+        subjects: ["allow": "an id"], examples: ["sophon-bridge devices list"]),
 ]
