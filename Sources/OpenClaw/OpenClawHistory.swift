@@ -60,7 +60,6 @@ enum OpenClawHistory {
         }
     }
 
-    private static let followUpPrefix = "exec-approval-followup:"
     static let cutMark = "...(truncated)..."
     static let omitted = "[chat.history omitted: message too large]"
     /// The clocks of bridge and gateway may differ by this much when a row is known by its text.
@@ -71,7 +70,7 @@ enum OpenClawHistory {
         finding.followUp = followUp(of: question, in: payload)
         var mayBeFollowed = false
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
-            let isFollowUp = name(row)?.hasPrefix(followUpPrefix) == true && name(row) != question.run.text
+            let isFollowUp = name(row).map { RunID($0).isFollowUp } == true && name(row) != question.run.text
             // Its owner is unknown: not this run's while that is in flight, nor where this run's approvals are known.
             let isStrange = isFollowUp && !isOurs(row, question)
             if isStrange, !question.approvals.isEmpty || !(mayBeFollowed || finding.includesFollowUp) { continue }
@@ -87,7 +86,7 @@ enum OpenClawHistory {
             finding.isAborted = finding.isAborted || isOurAbort || reason == "aborted"
             var piece = piece(row["content"]?.contentText ?? "", row)
             piece.beginsFollowUp = beginsFollowUp || (isFollowUp && !finding.includesFollowUp)
-            if isFollowUp || (beginsFollowUp && !question.run.text.hasPrefix(followUpPrefix)) {
+            if isFollowUp || (beginsFollowUp && !question.run.isFollowUp) {
                 finding.includesFollowUp = true
             }
             finding.pieces.append(piece)
@@ -161,13 +160,7 @@ enum OpenClawHistory {
     private static func name(_ row: FrameNode) -> String? { row["__openclaw"]?["runId"]?.string }
 
     private static func asks(_ run: String, _ approvals: Set<ApprovalID>) -> Bool {
-        run.hasPrefix(followUpPrefix) && approvals.contains { isFollowUp(RunID(run), of: $0) }
-    }
-
-    /// A follow-up's id begins with the approval's (openclaw.md#approvals).
-    static func isFollowUp(_ run: RunID, of approval: ApprovalID) -> Bool {
-        let stem = followUpPrefix + approval.text
-        return run.text == stem || run.text.hasPrefix("\(stem):")
+        RunID(run).isFollowUp && approvals.contains { RunID(run).follows($0) }
     }
 
     private static func isSame(_ row: FrameNode, _ question: Question) -> Bool {

@@ -153,20 +153,13 @@ struct ApprovalLedger: Sendable, Hashable {
 
     /// The run that comes after a detached approval is there.
     mutating func followUpBegan(_ run: RunID) {
-        for id in order where Self.isFollowUp(run, of: id) { approvals[id]?.followUpBegan = true }
-        detachedEarly = detachedEarly.filter { !Self.isFollowUp(run, of: $0) }
+        for id in order where run.follows(id) { approvals[id]?.followUpBegan = true }
+        detachedEarly = detachedEarly.filter { !run.follows($0) }
     }
 
     func expects(_ run: RunID) -> Bool {
         guard !approvals.isEmpty || !detachedEarly.isEmpty else { return false }
-        return order.contains { Self.isFollowUp(run, of: $0) }
-            || detachedEarly.contains { Self.isFollowUp(run, of: $0) }
-    }
-
-    /// A follow-up's id begins with the approval's (openclaw.md#approvals).
-    static func isFollowUp(_ run: RunID, of approval: ApprovalID) -> Bool {
-        let stem = "exec-approval-followup:\(approval.text)"
-        return run.text == stem || run.text.utf8.starts(with: "\(stem):".utf8)
+        return order.contains { run.follows($0) } || detachedEarly.contains { run.follows($0) }
     }
 
     // MARK: What is decided

@@ -166,7 +166,7 @@ struct GatewayRuns {
 
     /// A frame told something of it. A follow-up is a run of its own, which nobody sent.
     mutating func told(of run: RunID, in session: AgentSession?, at now: Instant) {
-        if runs[run] == nil, run.text.hasPrefix(RunQuestions.followUpPrefix), let session, hasRoom {
+        if runs[run] == nil, run.isFollowUp, let session, hasRoom {
             runs[run] = Run(session: session, stage: .accepted, lastHeard: now)
         }
         runs[run]?.isHeard = true

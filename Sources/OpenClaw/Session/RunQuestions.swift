@@ -16,7 +16,6 @@ struct RunQuestions {
         let until: Instant
     }
 
-    static let followUpPrefix = "exec-approval-followup:"
     private static let limit = 512
     private static let awaitedLimit = 256
     /// From the decision to the follow-up's end.
@@ -67,15 +66,15 @@ struct RunQuestions {
 
     /// What a follow-up asks for belongs to the run that it follows.
     private func origin(of run: RunID) -> RunID {
-        guard run.text.hasPrefix(Self.followUpPrefix) else { return run }
+        guard run.isFollowUp else { return run }
         let asked = questions.filter {
-            $0.value.question.approvals.contains { OpenClawHistory.isFollowUp(run, of: $0) }
+            $0.value.question.approvals.contains { run.follows($0) }
         }
         return asked.keys.min() ?? run
     }
 
     mutating func ended(_ run: RunID) {
-        guard run.text.hasPrefix(Self.followUpPrefix) else { return }
-        awaited = awaited.filter { !OpenClawHistory.isFollowUp(run, of: $0.key) }
+        guard run.isFollowUp else { return }
+        awaited = awaited.filter { !run.follows($0.key) }
     }
 }

@@ -68,7 +68,7 @@ package struct Mirroring: Sendable {
     private static let waitingLimit = 64
     private static let nameLimit = 4_096
     /// Runs that this bridge began, and those that follow them.
-    private static let ownPrefixes = ["sophon-", "exec-approval-followup:"]
+    private static func isOwn(_ run: RunID) -> Bool { run.text.hasPrefix("sophon-") || run.isFollowUp }
 
     private let mode: Configuration.Mirror
     private let deletedChats: Configuration.DeletedChats
@@ -161,7 +161,7 @@ package struct Mirroring: Sendable {
         }
         guard let run = signal.run, signal.event.tellsOfARun else { return .none }
         if signal.event.endsTheRun { scheduler.ended(run, in: session) }
-        guard !known.contains(run), !Self.ownPrefixes.contains(where: { run.text.hasPrefix($0) }) else { return .none }
+        guard !known.contains(run), !Self.isOwn(run) else { return .none }
         remember(run)
         guard isWanted(run, session, signal.event, at: now), chats[session]?.isMuted != true else {
             left += 1
