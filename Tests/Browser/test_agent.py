@@ -44,9 +44,9 @@ class Agent(BrowserTest):
         self.peer = GatewayThread()
         self.addCleanup(self.peer.close)
 
-    def demo(self, folder):
+    def demo(self, folder, *options):
         gateway = self.peer.gateway
-        program = self.program("demo", "--agent", "openclaw", environment={
+        program = self.program("demo", "--agent", "openclaw", *options, environment={
             "OPENCLAW_URL": gateway.url, "OPENCLAW_TOKEN": gateway.token, "TMPDIR": folder, "HOME": folder,
             "OPENCLAW_STATE_DIR": str(Path(folder) / "openclaw")})
         self.page.open(program.phone_url, NARROW)
@@ -75,6 +75,16 @@ class Agent(BrowserTest):
             self.assertEqual(page.newest()["text"].strip(), "".join(pieces).strip())
             self.assertEqual(program.breaches(), [])
 
+    def test_in_the_open_the_agent_is_talked_to_as_well(self):
+        self.peer.gateway.plan("How are you?", Say(["Quite well."]))
+        with tempfile.TemporaryDirectory() as folder:
+            program = self.demo(folder, "--plain")
+            self.page.says("#lock-words", "The bridge has registered no device")
+            self.page.write("How are you?" + Keys.ENTER)
+            until(lambda: self.page.newest()["text"] == "Quite well.", "it is answered")
+            self.assertEqual(self.page.find("#lock").get_attribute("data-lock"), "open")
+            self.assertEqual(program.breaches(), [])
+
     def test_the_page_talks_to_a_gateway_through_the_live_bridge(self):
         page, gateway = self.page, self.peer.gateway
         gateway.plan("How full is the disk?", Say(["Let me ", "look. "]), Tool("exec", {"command": "ls /"}),
@@ -89,6 +99,9 @@ class Agent(BrowserTest):
             until(lambda: page.newest()["state"] == "final", "the run has ended")
             self.assertIn("61% full.", page.newest()["text"])
             page.says(".tools-words", "Ran")
+            self.assertEqual(page.find("#lock").get_attribute("data-lock"), "sealed")
+            session, = (session["session_id"] for session in program.call("GET", "/v1/me")["sessions"])
+            self.assertNotIn("61%", str(program.messages(session)))
             page.picture("agent-narrow")
             self.assertEqual(program.breaches(), [])
             page.browser.get("about:blank")

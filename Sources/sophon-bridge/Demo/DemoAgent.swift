@@ -73,7 +73,12 @@ struct DemoAgent {
         variables["SOPHON_STATE_DIR"] = directory + "/state"
         variables["SOPHON_CONFIG_DIR"] = directory + "/config"
         do throws(ConfigurationError) {
-            return try ConfigurationLoader.load(ConfigurationSources(environment: variables), agents: .all)
+            var loaded = try ConfigurationLoader.load(ConfigurationSources(environment: variables), agents: .all)
+            guard command.switches.contains("plain") else { return loaded }
+            for index in loaded.configuration.connections.indices {
+                loaded.configuration.connections[index].encryption = .off
+            }
+            return loaded
         } catch {
             for fault in error.faults { output.say("config: \(fault)") }
             throw CommandFailure(code: .usage, message: "the environment has a fault")
