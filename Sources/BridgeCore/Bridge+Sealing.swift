@@ -28,7 +28,8 @@ extension Bridge {
     package mutating func keyCame(
         _ key: KeyName, in session: SessionID, opened: [TurnID: OpenedText] = [:], at now: Instant
     ) {
-        let known = awaitingKey(in: session).filter { $0.sealedText == nil || opened[$0.id] != nil }
+        var known = awaitingKey(in: session)
+        known.removeAll { $0.sealing == .sealed(nil) && $0.sealedText != nil && opened[$0.id] == nil }
         for opening in known { change(opening.id, at: now) { $0.keyCame(key, opened[opening.id], at: now) } }
         for agentSession in Set(known.map(\.agentSession)).sorted() { handOverNext(of: agentSession, at: now) }
         deliver(at: now)
@@ -36,7 +37,12 @@ extension Bridge {
     }
 
     private func awaitingKey(in session: SessionID) -> [TurnOpening] {
-        entries.values.map(\.turn).filter { $0.awaitsKey && $0.opening.session == session }.map(\.opening)
+        #if PLANTED_FAULTS
+            if PlantedFault.keyTakenInUse.isPlanted {
+                return entries.values.map(\.turn.opening).filter { $0.session == session && $0.sealing.isSealed }
+            }
+        #endif
+        return entries.values.map(\.turn).filter { $0.awaitsKey && $0.opening.session == session }.map(\.opening)
             .sorted { ($0.receivedAt, $0.id) < ($1.receivedAt, $1.id) }
     }
 

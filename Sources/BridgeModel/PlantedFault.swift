@@ -55,6 +55,15 @@
         /// A job whose chat the person deleted goes on in it.
         case deletedChatKept
 
+        /// A retry of a sealed call is sealed anew.
+        case sealedAgain
+        /// A sealed turn ends in the open.
+        case endInTheOpen
+        /// A turn goes on under whatever key its chat is given.
+        case keyTakenInUse
+        /// A chat's key is wrapped for a device that no person has allowed.
+        case unpinnedGranted
+
         /// The one that is planted for the task that runs; one at a time.
         @TaskLocal package static var planted: PlantedFault?
 

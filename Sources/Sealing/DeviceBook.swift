@@ -80,7 +80,12 @@ package struct DeviceBook: Sendable {
         self.trustsAll = trustsAll
     }
 
-    var pinned: [Device] { devices(.pinned) }
+    var pinned: [Device] {
+        #if PLANTED_FAULTS
+            if PlantedFault.unpinnedGranted.isPlanted { return devices(.pinned) + devices(.held) }
+        #endif
+        return devices(.pinned)
+    }
 
     package func devices(_ standing: Standing) -> [Device] {
         devices.values.filter { $0.standing == standing }.sorted { $0.id < $1.id }

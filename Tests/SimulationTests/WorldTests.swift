@@ -30,5 +30,36 @@ struct WorldTests {
         #expect(Set(plans.flatMap(\.themes)) == Set(WorldPlan.Theme.allCases))
         #expect(Set(plans.flatMap(\.messages).map(\.script.kind)) == Set(WorldScript.Kind.allCases))
         #expect(Set(plans.flatMap(\.eras)) == Set(GatewayEra.allCases))
+        let sealed = plans.compactMap(\.sealing)
+        #expect(Set(sealed.flatMap(\.grants.values).map(Self.kind)).count == 5)
+        #expect(sealed.contains { $0.strangerAt != nil } && sealed.contains { $0.rotatesAt != nil })
+    }
+
+    private static func kind(_ grant: SealingPlan.Grant) -> Int {
+        switch grant {
+        case .first: 0
+        case .late: 1
+        case .twice: 2
+        case .wrongDevice: 3
+        case .never: 4
+        }
+    }
+
+    private static let sealed: [UInt64] = (UInt64(1)...150).filter { WorldPlan.random(seed: $0).sealing != nil }
+
+    @Test("a seed with sealed chats breaks no promise", arguments: sealed)
+    func sealedSeeds(seed: UInt64) {
+        let result = WorldRun.run(.random(seed: seed))
+        #expect(result.violations.isEmpty, "seed \(seed): \(result.violations.joined(separator: "; "))")
+    }
+
+    @Test(
+        "faults in sealing are caught",
+        arguments: [PlantedFault.sealedAgain, .endInTheOpen, .keyTakenInUse, .unpinnedGranted])
+    func planted(fault: PlantedFault) {
+        let seen = Self.sealed.first { seed in
+            PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
+        }
+        #expect(seen != nil, "no seed caught \(fault)")
     }
 }

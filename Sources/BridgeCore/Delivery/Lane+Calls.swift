@@ -56,6 +56,9 @@ extension Lane {
             if PlantedFault.retryRecoalesces.isPlanted, frozen.attempts > 1 { recoalesce(&frozen) }
         #endif
         state = .underWay(frozen)
+        #if PLANTED_FAULTS
+            if frozen.attempts > 1, PlantedFault.sealedAgain.isPlanted { frozen.sealed?.body = nil }
+        #endif
         return CallAttempt(
             call: frozen.call, turn: address.turn, name: frozen.name, payload: frozen.payload,
             attempt: frozen.attempts, durability: frozen.isStored ? nil : frozen.tried.kind.durability,
@@ -66,6 +69,9 @@ extension Lane {
     /// The body of the call under way was sealed: from now on it is sent as it is. Nil: there is no such call.
     mutating func keepSealed(_ body: [UInt8], of call: CallID) -> [UInt8]? {
         guard case .underWay(var frozen) = state, frozen.call == call, let sealed = frozen.sealed else { return nil }
+        #if PLANTED_FAULTS
+            if PlantedFault.sealedAgain.isPlanted { return body }
+        #endif
         if let known = sealed.body { return known }
         frozen.sealed?.body = body
         frozen.bytes += body.count
@@ -230,6 +236,9 @@ extension Lane {
     /// Nil: it goes out in the open.
     private func seal(_ post: Post) -> CallSeal? {
         guard address.sealing.isSealed, !post.isInTheOpen else { return nil }
+        #if PLANTED_FAULTS
+            if post.kind == .end, PlantedFault.endInTheOpen.isPlanted { return nil }
+        #endif
         return CallSeal(session: address.session, key: address.sealing.key)
     }
 

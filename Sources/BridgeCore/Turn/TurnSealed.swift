@@ -9,6 +9,12 @@ extension Turn {
 
     /// The key that the turn goes on under to its end. `text`: what its message says.
     package mutating func keyCame(_ key: KeyName, _ text: OpenedText?, at now: Instant) -> [TurnOrder] {
+        #if PLANTED_FAULTS
+            if PlantedFault.keyTakenInUse.isPlanted, opening.sealing.key != nil, outcome == nil {
+                opening.sealing = .sealed(key)
+                return [.useSealing(opening.sealing)]
+            }
+        #endif
         guard awaitsKey else { return [] }
         opening.sealing = .sealed(key)
         let orders: [TurnOrder] = [.useSealing(opening.sealing)]

@@ -112,6 +112,7 @@ struct WorldJudge {
             }
             for message in plan.messages where message.side == index { judgeSecond(message, side, run) }
             judgePrivacy(index, side, run)
+            judgeSealing(index, side, run)
             judgeJobs(index, side, run)
             judgeScopes(index, side, run)
             judgeDenials(index, side, run)
@@ -148,13 +149,15 @@ struct WorldJudge {
         case .endWithOpenTasks, .unknownTask: plan.mayBeRefused
         // What was never tried may be tried once, a day later.
         case .interactionExpired: plan.themes.contains(.sleep)
+        // A notice beside all turns is sealed anew by the next try, and taken for said.
+        case .idempotencyConflict: plan.sealing != nil && breach.sentence.contains("The key notice-")
         default: false
         }
     }
 
     private mutating func judgePrivacy(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         let mode = plan.mirrors[index]
-        for session in side.relay.sessions {
+        for session in side.seenSessions {
             let texts =
                 session.messages.map(\.text) + session.messages.map(\.streamed) + session.tasks.compactMap(\.result)
             for text in texts {
@@ -178,11 +181,13 @@ struct WorldJudge {
         guard let sent = side.sent.first(where: { $0.text == message.text }),
             run.deleted["\(message.side) \(sent.session)"] == nil
         else { return }
-        let chat = side.relay.sessions.first { $0.id == sent.session }?.messages.filter { $0.role == .agent } ?? []
+        let chat = side.seenSession(sent.session)?.messages.filter { $0.role == .agent } ?? []
         let said = chat.flatMap { WorldScript.words(of: second.name, in: $0.text) }
         let expected = second.words(plan.eras[message.side])
         // It waited behind the first, and its turn was closed with it.
         if plan.closesTurns, chat.contains(where: { $0.text.hasPrefix("The bridge was stopped") }) { return }
+        if plan.sealing?.grant(message.side, message.chat) == .never { return }
+        if mayBeUnreadable(message), chat.contains(where: { $0.text.hasPrefix(Self.unread) }) { return }
         if said != expected { violation("the second message \(second.name) was answered with \(said)", run) }
     }
 
@@ -253,7 +258,10 @@ struct WorldJudge {
         judgeRun(name, sent, message, stopAt, side, run)
         guard run.deleted["\(index) \(sent.session)"] == nil else { return }
         let answers = side.answers(to: sent)
-        let chat = side.relay.sessions.first { $0.id == sent.session }?.messages.filter { $0.role == .agent } ?? []
+        let chat = side.seenSession(sent.session)?.messages.filter { $0.role == .agent } ?? []
+        if plan.sealing?.grant(index, message.chat) == .never {
+            return judgeWithoutKey(name, message, answers, chat, side, run)
+        }
         let expected = script.words(plan.eras[index])
         let said = chat.flatMap { WorldScript.words(of: script.name, in: $0.text) }
         if Set(said).count != said.count { violation("\(name) was said twice: \(said)", run) }
@@ -273,7 +281,9 @@ struct WorldJudge {
         // The filter would refuse the same words in a message, too: the notice is all that can be said.
         if said.isEmpty, (answers.isEmpty ? chat : answers).contains(where: { $0.text == Self.blocked }) { return }
         guard let answer = answers.first, answer.isFinal else { return judgeWhole(name, message, expected, said, run) }
+        if answer.text.isEmpty, endsUnspoken(message, chat) { return }
         if answer.text.isEmpty { violation("\(name) ended empty", run) }
+        if mayBeUnreadable(message), answer.text.hasPrefix(Self.unread) { return }
         judgeText(name, message, answer, expected, said, side, run)
     }
 

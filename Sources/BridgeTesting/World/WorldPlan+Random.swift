@@ -23,6 +23,7 @@ extension WorldPlan {
             plan.themes.insert(theme)
             plan.draw(theme, using: &later.random)
         }
+        plan.drawSealing()
         return plan
     }
 

@@ -104,6 +104,8 @@ package struct WorldPlan: Sendable {
     package var messages: [Message] = []
     package var jobs: [WorldJob] = []
     package var code: WorldCode?
+    /// Nil: nothing is sealed.
+    package var sealing: SealingPlan?
     /// The side that no misfortune meets, where there is one.
     package var untouched: Int?
     package var troubles: [Trouble] = []
@@ -121,6 +123,7 @@ extension WorldPlan {
         let themes = themes.map(\.rawValue).sorted().joined(separator: ", ")
         let eras = eras.map(\.rawValue).joined(separator: " and ")
         let code = code.map { " \($0.status) \($0.code) to \($0.method)" } ?? ""
-        return "\(eras), \(messages.count) messages; \(themes)\(code)"
+        let sealed = sealing == nil ? "" : "; sealed"
+        return "\(eras), \(messages.count) messages; \(themes)\(code)\(sealed)"
     }
 }

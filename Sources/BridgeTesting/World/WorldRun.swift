@@ -31,6 +31,9 @@ package final class WorldRun {
     /// When the chat in which a job answers was deleted or archived: by side and relay session.
     var leftJobChats: [String: Instant] = [:]
 
+    /// Sealed chats whose key the bridge was given.
+    var granted: Set<String> = []
+
     /// `trace` hears in words all that passes.
     package static func run(_ plan: WorldPlan, trace: ((String) -> Void)? = nil) -> WorldResult {
         let run = WorldRun(plan)
@@ -97,12 +100,9 @@ package final class WorldRun {
                 judge.acknowledged(index, self)
             }
         }
+        if let sealing = plan.sealing { prepareSealing(sealing) }
         for message in plan.messages {
-            world.sides[message.side].writes(message.text, chat: message.chat, after: message.at)
-            if let second = message.second {
-                world.sides[message.side].writesAgain(
-                    Self.question(second), under: message.text, after: message.at + message.secondAfter)
-            }
+            write(message)
             guard let after = message.stopsAfter else { continue }
             world.sides[message.side].stops(message.text, after: message.at + after)
         }
@@ -117,6 +117,21 @@ package final class WorldRun {
         world.time.after(plan.quietAt) { [weak self] in self?.becomesQuiet() }
     }
 
+    private func write(_ message: WorldPlan.Message) {
+        let side = world.sides[message.side]
+        let again = message.at + message.secondAfter
+        guard plan.sealing == nil else {
+            writesSealed(message.text, message.side, chat: message.chat, after: message.at)
+            guard let second = message.second else { return }
+            return writesSealed(
+                Self.question(second), message.side, chat: message.chat, under: message.text, after: again)
+        }
+        side.writes(message.text, chat: message.chat, after: message.at)
+        if let second = message.second {
+            side.writesAgain(Self.question(second), under: message.text, after: again)
+        }
+    }
+
     /// Nothing is under way anywhere, and nothing is owed.
     private var isDrained: Bool {
         guard world.isRunning, world.openTurns == 0 else { return false }
@@ -128,7 +143,11 @@ package final class WorldRun {
     private func sendFresh() {
         freshAt = world.time.now
         for (index, side) in world.sides.enumerated() {
-            side.writes(Self.fresh(index), chat: 9, after: .zero)
+            if plan.sealing != nil {
+                writesSealed(Self.fresh(index), index, chat: 9, after: .zero)
+            } else {
+                side.writes(Self.fresh(index), chat: 9, after: .zero)
+            }
         }
     }
 
@@ -153,7 +172,9 @@ package final class WorldRun {
     private func strike(_ trouble: WorldPlan.Trouble) {
         let side = world.sides[trouble.side]
         switch trouble.misfortune {
-        case .kill(let down): if world.isRunning { world.restarts(down: down) }
+        case .kill(let down):
+            if world.isRunning { world.restarts(down: down) }
+            for index in world.sides.indices { judge.judgeJournal(index, self) }
         case .shutDown(let closing, let down): if world.isRunning { world.shutsDown(closing: closing, down: down) }
         case .cutGateway(let away): side.cutGateway(away: away)
         case .cutGatewayBehind(let frames, let away):

@@ -86,6 +86,10 @@ package final class WorldSide: @unchecked Sendable {
     package private(set) lazy var sealing = WorldSealing(disk, seed: random.next())
     package var seals = false
     private let disk: VirtualDisk
+    /// Sealed pieces of text that the relay passed on, by message; and the last event that was looked at for them.
+    var sealedPieces: [String: [String]] = [:]
+    var lastPhoneEvent: UInt64?
+    private(set) var approvalsInTheOpen: Set<String> = []
     /// All observations of the agent's link.
     package private(set) var observations: [Observation] = []
     /// Traces everything that passes, for debugging one seed.
@@ -216,6 +220,7 @@ package final class WorldSide: @unchecked Sendable {
 
     private func decideLater() {
         for approval in relay.pendingApprovals where !decided.contains(approval.id) {
+            if !approval.title.isEmpty || approval.command != nil { approvalsInTheOpen.insert(approval.id) }
             let usual = decision.map { (tap: $0, scope: decisionScope, after: decisionTime) }
             guard let answer = decide.map({ $0(approval) }) ?? usual else { continue }
             decided.insert(approval.id)
@@ -230,8 +235,8 @@ package final class WorldSide: @unchecked Sendable {
 
     /// The bubbles that answer a message.
     package func answers(to message: Sent) -> [PhoneMessage] {
-        let session = relay.sessions.first { $0.id == message.session }
-        return session?.messages.filter { $0.role == .agent && $0.interaction == message.interaction } ?? []
+        seenSession(message.session)?.messages.filter { $0.role == .agent && $0.interaction == message.interaction }
+            ?? []
     }
 
     /// As the agent knows the run that answers a message.
@@ -382,6 +387,7 @@ package final class WorldSide: @unchecked Sendable {
 
     /// What the peers have to say goes on its way.
     func pump() {
+        collectPieces()
         decideLater()
         pumpSockets()
         guard let deadline = gateway.nextDeadline, gatewayTimer.map({ deadline < $0 }) ?? true else { return }

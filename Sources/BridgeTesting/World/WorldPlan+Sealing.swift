@@ -1,0 +1,60 @@
+import BridgeModel
+
+/// How the chats of a world are sealed, and what goes wrong with their keys.
+package struct SealingPlan: Sendable {
+    /// When and how the bridge is given a chat's key.
+    package enum Grant: Sendable, Hashable {
+        /// Before the chat's first message.
+        case first
+        case late(Duration)
+        case twice(Duration)
+        /// One for another device comes first.
+        case wrongDevice(Duration)
+        case never
+    }
+
+    /// By side and chat.
+    package var grants: [String: Grant] = [:]
+    /// A device that nobody has allowed is announced then.
+    package var strangerAt: Duration?
+    /// A second phone is revoked then, and the first one makes new keys.
+    package var rotatesAt: Duration?
+
+    static func name(_ side: Int, _ chat: Int) -> String { "\(side) \(chat)" }
+
+    package func grant(_ side: Int, _ chat: Int) -> Grant { grants[Self.name(side, chat)] ?? .first }
+}
+
+extension WorldPlan {
+    /// What may meet sealed chats: all that loses no message for good.
+    private static let besideSealing: Set<Theme> = [
+        .kills, .agentLink, .relayLink, .answers, .pages, .disk, .stops, .plenty, .pairing, .shutdowns,
+    ]
+
+    /// Drawn from a generator of its own, so that the seeds of all other worlds stay what they were.
+    mutating func drawSealing() {
+        var random = SeededGenerator(seed: seed ^ 0x7365_616C)
+        guard themes.isSubset(of: Self.besideSealing), random.happens(0.35) else { return }
+        var plan = SealingPlan()
+        for message in messages where plan.grants[SealingPlan.name(message.side, message.chat)] == nil {
+            let wait = Duration.milliseconds(Int64.random(in: 50...random.pick([900, 8_000, 25_000]), using: &random))
+            let grant: SealingPlan.Grant = random.pick([
+                .first, .first, .late(wait), .late(wait), .twice(wait), .wrongDevice(wait), .never,
+            ])
+            plan.grants[SealingPlan.name(message.side, message.chat)] = grant
+            // A process that dies in between.
+            if case .late(let wait) = grant, themes.contains(.kills), random.happens(0.5) {
+                let moment = message.at + wait - .milliseconds(Int64.random(in: -30...30, using: &random))
+                let down = Duration.milliseconds(Int64.random(in: 1...2_000, using: &random))
+                troubles.append(Trouble(at: max(.zero, moment), side: 0, misfortune: .kill(down: down)))
+            }
+        }
+        let moment = Duration.milliseconds(Int64.random(in: 500...9_000, using: &random))
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: plan.strangerAt = moment
+        case 1: plan.rotatesAt = moment
+        default: break
+        }
+        sealing = plan
+    }
+}

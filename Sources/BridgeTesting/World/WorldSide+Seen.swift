@@ -1,0 +1,67 @@
+import BridgeModel
+package import RelayRules
+
+// The chats as the person sees them: what is sealed is opened with the keys of the phones.
+extension WorldSide {
+    static let unreadable = "(unreadable)"
+
+    package var seenSessions: [PhoneSession] {
+        guard seals else { return relay.sessions }
+        return relay.sessions.map { seen($0) }
+    }
+
+    func seenSession(_ id: String) -> PhoneSession? {
+        let session = relay.sessions.first { $0.id == id }
+        return seals ? session.map { seen($0) } : session
+    }
+
+    func keys(of session: String) -> [SecretKey] { sealing.phones.flatMap { $0.keys[session] ?? [] } }
+
+    func opened(_ sealed: String, _ path: SealedReader.Path, in session: String) -> SealedReader.Opened? {
+        guard let library = sealing.phones.first?.library else { return nil }
+        return SealedReader(library: library).open(sealed, path, in: session, keys: keys(of: session))
+    }
+
+    /// Pieces of one message that came while it was streamed, in order.
+    func pieces(of message: String) -> [String] { sealedPieces[message] ?? [] }
+
+    private func seen(_ session: PhoneSession) -> PhoneSession {
+        func text(_ sealed: String, _ path: SealedReader.Path) -> String {
+            opened(sealed, path, in: session.id)?.text ?? Self.unreadable
+        }
+        var session = session
+        for index in session.messages.indices {
+            let message = session.messages[index]
+            guard let sealed = message.sealedText else { continue }
+            session.messages[index].text = text(sealed, .messages)
+            session.messages[index].streamed += pieces(of: message.id).map { text($0, .messages) }.joined()
+        }
+        for index in session.tasks.indices {
+            let sealed = session.tasks[index].sealed.mapValues { text($0, .tasks) }
+            session.tasks[index].label = session.tasks[index].label ?? sealed["status_label_ct"]
+            session.tasks[index].arguments = session.tasks[index].arguments ?? sealed["args_ct"]
+            session.tasks[index].result = session.tasks[index].result ?? sealed["result_ct"]
+            session.tasks[index].error = session.tasks[index].error ?? sealed["error_ct"]
+        }
+        return session
+    }
+
+    /// The relay passes pieces on, and keeps none (relay.md#sendmessageend).
+    func collectPieces() {
+        guard seals else { return }
+        for event in relay.phoneEvents(after: lastPhoneEvent) {
+            lastPhoneEvent = event.id
+            guard event.type == "message_delta" else { continue }
+            let text = String(decoding: event.data, as: UTF8.self)
+            guard let message = Self.member("message_id", of: text), let piece = Self.member("delta_ct", of: text)
+            else { continue }
+            sealedPieces[message, default: []].append(piece)
+        }
+    }
+
+    /// Of a member whose value has no escapes.
+    private static func member(_ name: String, of json: String) -> String? {
+        guard let start = json.firstRange(of: "\"\(name)\":\"")?.upperBound else { return nil }
+        return String(json[start...].prefix { $0 != "\"" })
+    }
+}
