@@ -16,6 +16,8 @@ package final class LiveKeys: Sendable {
         package var encryption = Encryption.auto
         /// What this machine is called on the phone.
         package var label: String?
+        /// Called once: from now on something of this connection is said sealed, and nothing that is said may be recorded.
+        package var hasSecrets: @Sendable () -> Void = {}
 
         package init(
             ring: KeyRing, library: any SealingLibrary, secrets: any SecretRandom, alarm: any Alarm,
@@ -41,6 +43,7 @@ package final class LiveKeys: Sendable {
         var holds: [TurnID: Int] = [:]
         var sealers: [SealerName: SessionSealer] = [:]
         var isTelling = false
+        var hasSecrets: (@Sendable () -> Void)?
         var pairing: (secret: SecretKey?, at: Int64?)?
     }
 
@@ -80,6 +83,16 @@ package final class LiveKeys: Sendable {
             }
         }
         if parts.encryption == .off { runner.tell { ring, now, _ in ring.registers(false, at: now) } }
+        state.withLock { $0.hasSecrets = parts.hasSecrets }
+        noteSecrets()
+    }
+
+    private func noteSecrets() {
+        guard ask({ $0.hasHeldKey }) || encryption == .require else { return }
+        state.withLock { state in
+            defer { state.hasSecrets = nil }
+            return state.hasSecrets
+        }?()
     }
 
     // MARK: The ring
@@ -99,6 +112,7 @@ package final class LiveKeys: Sendable {
             return name
         }
         runner.tell { ring, now, secrets in event(&ring, name, now, secrets) }
+        noteSecrets()
     }
 
     func stop() { runner.stop() }
@@ -114,6 +128,7 @@ package final class LiveKeys: Sendable {
             ring.registers(encryption != .off, at: now)
             ring.use(trust, at: now, using: secrets)
         }
+        noteSecrets()
     }
 
     /// What pairing has left for the token that comes next.

@@ -12,6 +12,7 @@ final class Recorder: Sendable {
     // The writer is no `Sendable`: it is touched under the lock alone.
     private struct Writer: @unchecked Sendable {
         var writer: RecordingWriter?
+        var coversWords = false
     }
 
     let file: String
@@ -48,11 +49,15 @@ final class Recorder: Sendable {
         }
     }
 
+    /// From now on nothing that the agent says, or is told, is kept.
+    func coverWords() { writer.withLock { $0.coversWords = true } }
+
     private func record(_ frame: [UInt8], _ link: RecordedEntry.Link, stream: Int, isIncoming: Bool) {
-        let entry = EntryToRecord(
+        var entry = EntryToRecord(
             milliseconds: (clock.now - origin).nanoseconds / 1_000_000, link: link, connection: connection,
             stream: stream, direction: isIncoming ? .incoming : .outgoing, content: .frame(frame))
         let failure: (any Error)? = writer.withLock { held in
+            entry.coversWords = held.coversWords && link == .agent
             do { try held.writer?.write(entry) } catch {
                 held.writer = nil
                 return error

@@ -109,6 +109,7 @@ final class RunEdges {
         if case .failure(let error) = known { parts.missingToken = "\(error)" }
         parts.deletedChats = connection.deletedChats
         parts.keys = try keys(of: connection, try? known.get(), tell)
+        parts.keys?.hasSecrets = { recorder?.coverWords() }
         return parts
     }
 
