@@ -28,11 +28,13 @@ package final class KeyWriter: Sendable {
 
     private let state = Locked(State())
     private let wake = Semaphore()
+    private let ended = Semaphore()
 
     /// `tell` hears each change once.
     package init(_ files: KeyFiles, clock: any Clock, tell: @escaping @Sendable (News) -> Void) throws(ThreadFault) {
-        let (state, wake) = (state, wake)
+        let (state, wake, ended) = (state, wake, ended)
         let isStarted = startThread {
+            defer { ended.raise() }
             while true {
                 wake.wait()
                 let (job, isStopped) = state.withLock { ($0.jobs.isEmpty ? nil : $0.jobs.removeFirst(), $0.isStopped) }
@@ -57,10 +59,15 @@ package final class KeyWriter: Sendable {
         wake.raise()
     }
 
-    /// What was handed in before is written.
+    /// Returns when all that was handed in before is written: nothing appears in the files' directory after it.
     package func stop() {
-        state.withLock { $0.isStopped = true }
+        let isFirst = state.withLock { state in
+            defer { state.isStopped = true }
+            return !state.isStopped
+        }
+        guard isFirst else { return }
         wake.raise()
+        ended.wait()
     }
 
     private static func write(_ stored: StoredKeyRing, to files: KeyFiles, _ clock: any Clock) -> News {
