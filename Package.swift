@@ -98,7 +98,7 @@ let package = Package(
             "OpenClaw",
             ["AgentKit", "BridgeModel", "Configuring", "Crypto", "Files", "JSONReading", "Links", "Locking"]),
         room("Oppi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
-        room("Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
+        room("Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Locking"]),
         room("Agents", ["AgentKit", "OpenClaw", "Oppi", "Pi"]),
         room("ToySocket", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
         room("ToyChildren", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
@@ -184,7 +184,8 @@ let package = Package(
             "ContractTests",
             [
                 "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting",
-                "Children", "Configuring", "Hosting", "Locking", "OpenClaw", "Recording", "RelayRules", "Transport",
+                "Children", "Configuring", "Hosting", "Locking", "OpenClaw", "Pi", "Recording", "RelayRules",
+                "Transport",
                 "WireTesting",
                 "ToySocket",
                 "ToyChildren",

@@ -28,7 +28,7 @@ package enum DialogAnswer {
         return meansNo(root["value"]?.string ?? "") ? .deny : .approve
     }
 
-    private static func meansNo(_ option: String) -> Bool {
+    package static func meansNo(_ option: String) -> Bool {
         ["block", "deny", "no", "cancel", "reject", ""].contains(option.lowercased())
     }
 }

@@ -19,6 +19,8 @@ package struct SystemChildren: ChildRunner {
         _ plan: ChildPlan, record: (@Sendable (ProcessName, @escaping @Sendable (Bool) -> Void) -> Void)?,
         handler: @escaping @Sendable (ChildEvent) -> Void
     ) -> any ChildLink {
+        // A child has our user, and could read the relay's token in our memory and environment.
+        sb_process_hide()
         let control = ChildControl(sendLimit: plan.sendLimit)
         let child = SystemChild(control: control, life: plan.life)
         let plumbing = plumbing

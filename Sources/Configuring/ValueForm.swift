@@ -297,3 +297,25 @@ extension UInt8 {
         }
     }
 }
+
+extension ValueForm where Value == [String: String] {
+    /// Variables of an environment: an object of texts.
+    package static var variables: Self {
+        let expected = "an object of variables and their texts, such as {\"LANG\": \"C\"}"
+        return Self { content throws(Complaint) in
+            guard case .members(let members) = content, members.count <= 256 else { throw Complaint(expected) }
+            var variables: [String: String] = [:]
+            for member in members {
+                guard case .string(let text) = member.value.content, !member.name.isEmpty, !text.utf8.contains(0),
+                    !member.name.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == 0 })
+                else { throw Complaint(expected) }
+                variables[member.name] = text
+            }
+            return variables
+        } show: { variables in
+            // Values may be keys of a model provider.
+            let members = variables.keys.sorted().map { JSONText.string($0).text + ":\"***\"" }
+            return JSONText(unchecked: "{" + members.joined(separator: ",") + "}")
+        }
+    }
+}

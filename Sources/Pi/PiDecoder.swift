@@ -4,7 +4,8 @@ import JSONReading
 
 /// Lines of `pi --mode rpc` to observations, both protocol lines (pi.md#versions, pi.md#later-lines-l-what-changes).
 ///
-/// pi names no runs: they are counted. States of the run:
+/// pi names no runs: on a live link the machine says which one its prompt begins (`willBegin`), and all others are counted. States of
+/// the run:
 /// - `idle`: Can transition to `running` (`agent_start`).
 /// - `running`: Can transition to `settling` (`agent_end`), `idle` (the process ended).
 /// - `settling`: the loop ended; 250 ms decide whether a retry or a compaction follows (pi.md#end). Can transition to
@@ -16,13 +17,15 @@ package struct PiDecoder: AgentDecoder {
         case settling(RunEvent, until: Instant)
     }
 
-    private static let session = AgentSession("pi")
+    private let session: AgentSession
+    private let runPrefix: String
     /// Of one message. Those of 100,000 messages are added up.
     private static let tokenLimit = 1 << 40
     private let parser = FrameParser()
     private var state = State.idle
     private var runs = 0
-    /// The run whose prompt was sent and whose `agent_start` has not come.
+    private var run: RunID
+    /// The run whose prompt was sent and whose `agent_start` is pending.
     private var prompted: RunID?
     private var prompts: [String: RunID] = [:]
     private var asksMessages: Set<String> = []
@@ -35,9 +38,38 @@ package struct PiDecoder: AgentDecoder {
     private var tellsSettled = false
     package private(set) var unknown = UnknownTally()
 
-    package init() {}
+    package init() { self.init(AgentSession("pi"), runPrefix: "pi-run-") }
 
-    private var run: RunID { RunID("pi-run-\(runs)") }
+    /// `runPrefix`: of the names of runs that no prompt of ours began.
+    init(_ session: AgentSession, runPrefix: String) {
+        self.session = session
+        self.runPrefix = runPrefix
+        run = RunID("\(runPrefix)0")
+    }
+
+    /// No run is going, and none of ours is about to begin.
+    var isIdle: Bool { state == .idle && prompted == nil }
+    /// A loop is at work, as far as its events say.
+    var isRunning: Bool { state == .running }
+
+    /// A prompt of ours is about to be written, under this request id.
+    mutating func willBegin(_ run: RunID, request id: String) {
+        self.run = run
+        prompted = run
+        prompts[id] = run
+    }
+
+    /// The loop is over although its events did not say so.
+    mutating func abandonRun() {
+        state = .idle
+        prompted = nil
+        prompts = [:]
+    }
+
+    private mutating func countRun() {
+        runs += 1
+        run = RunID("\(runPrefix)\(runs)")
+    }
 
     package var nextDeadline: Instant? {
         if case .settling(_, let until) = state { until } else { nil }
@@ -53,6 +85,10 @@ package struct PiDecoder: AgentDecoder {
             unknown.countMalformed()
             return []
         }
+        return received(root, at: now)
+    }
+
+    mutating func received(_ root: FrameNode, at now: Instant) -> [Observation] {
         if root["_proc"]?.holds("exit") == true { return exited() }
         guard let type = root["type"]?.string else {
             unknown.countMalformed()
@@ -70,11 +106,11 @@ package struct PiDecoder: AgentDecoder {
         switch root["type"]?.string {
         case "prompt", "steer", "follow_up":
             if state != .idle { return [] }
-            runs += 1
+            countRun()
             prompted = run
             if let id, prompts.count < 1_000 { prompts[id] = run }
-            return [.prompt(AgentPrompt(session: Self.session, run: run, text: root["message"]?.string ?? ""))]
-        case "abort": return [.stopSent(session: Self.session, run: nil)]
+            return [.prompt(AgentPrompt(session: session, run: run, text: root["message"]?.string ?? ""))]
+        case "abort": return [.stopSent(session: session, run: nil)]
         case "get_messages":
             if let id, asksMessages.count < 100 { asksMessages.insert(id) }
             return []
@@ -112,7 +148,7 @@ package struct PiDecoder: AgentDecoder {
     }
 
     private func signal(_ event: RunEvent) -> Observation {
-        .signal(RunSignal(run: run, session: Self.session, event: event))
+        .signal(RunSignal(run: run, session: session, event: event))
     }
 
     // MARK: Events
@@ -170,7 +206,7 @@ package struct PiDecoder: AgentDecoder {
         switch state {
         case .retrying: break
         case .idle, .settling, .running:
-            if prompted == nil { runs += 1 }
+            if prompted == nil { countRun() }
             // An answer to a prompt may be taken back until its run begins, not later (pi.md#responses-stdout).
             prompts = prompts.filter { $0.value != run }
             said = ""
@@ -261,28 +297,24 @@ package struct PiDecoder: AgentDecoder {
             // A failure wins, in whatever order two answers come (pi.md#responses-stdout).
             guard root["success"]?.flag == false else { return [.sendAnswered(asked: run, .accepted(run: run))] }
             prompts[id] = nil
+            if prompted == run { prompted = nil }
             return [.sendAnswered(asked: run, .refused(message: root["error"]?.string ?? ""))]
         }
         guard asksMessages.remove(id) != nil, lostRun else { return [] }
         lostRun = false
-        let messages = root["data"]?["messages"]?.elements ?? []
-        let question = messages.lastIndex { $0["role"]?.holds("user") == true } ?? messages.startIndex
-        let texts = messages[question...].filter { $0["role"]?.holds("assistant") == true }
-            .compactMap { $0["content"]?.contentText }.filter { !$0.isEmpty }
-        let last = messages.last?["stopReason"]?.string
-        // An unfinished answer is not in the file (pi.md#process-end): what is not there will not come.
-        guard !texts.isEmpty, last == "stop" || last == "length" else {
-            return [.lookedUp(run, .failed(RunFailure(kind: .agentGone, message: "its process ended")))]
-        }
-        return [.lookedUp(run, .ended(RunEnd(text: texts.joined(separator: "\n\n"))))]
+        return [.lookedUp(run, PiHistory(root).found(question: nil))]
     }
 
     private mutating func exited() -> [Observation] {
-        var observations: [Observation] = []
-        if case .settling(let event, _) = state { observations += end(event) }
+        let observations = settle()
         lostRun = state != .idle
         state = .idle
         dialogs = []
         return observations + [.linkLost]
+    }
+
+    /// No event follows any more: a loop that has ended is the end of its run.
+    mutating func settle() -> [Observation] {
+        if case .settling(let event, _) = state { end(event) } else { [] }
     }
 }

@@ -2,7 +2,7 @@ package import AgentKit
 import Configuring
 package import JSONReading
 
-/// pi's RPC loop (pi.md). This version plays its recordings.
+/// pi: a child for each chat, spoken to over its standard input and output (pi.md).
 package struct PiPlugin: AgentPlugin {
     package init() {}
 
@@ -22,24 +22,36 @@ package struct PiPlugin: AgentPlugin {
 
     package func decoder() -> any AgentDecoder { PiDecoder() }
 
-    package var keys: [String] { ["command"] }
+    package var keys: [String] { ["command", "directory", "env"] }
     package var variables: [String] { ["PI_COMMAND"] }
 
     package func settings(_ section: inout AgentSection) -> any AgentValues {
         let form = ValueForm<[String]>.words(atMost: 64, "a program and its arguments, as a list of texts")
         return PiValues(
-            command: section.value("command", as: form, variable: "PI_COMMAND", else: ["pi", "--mode", "rpc"]))
+            command: section.value("command", as: form, variable: "PI_COMMAND", else: ["pi", "--mode", "rpc"]),
+            folder: section.optional("directory", as: section.directory),
+            environment: section.optional("env", as: .variables) ?? [:])
     }
 
-    package var serviceVariables: [String] { [] }
+    package var serviceVariables: [String] { ["PI_COMMAND"] }
     package var isChild: Bool { true }
-    package var isLive: Bool { false }
-    package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? { nil }
+    package var isLive: Bool { true }
+    package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? {
+        PiAgent(settings, in: context)
+    }
 }
 
 /// What the configuration says of pi.
 package struct PiValues: AgentValues {
     package var command: [String]
+    /// The working directory of its processes; nil: the bridge's own.
+    package var folder: String?
+    /// Added to the environment of its processes.
+    package var environment: [String: String]
 
-    package init(command: [String]) { self.command = command }
+    package init(command: [String], folder: String? = nil, environment: [String: String] = [:]) {
+        self.command = command
+        self.folder = folder
+        self.environment = environment
+    }
 }

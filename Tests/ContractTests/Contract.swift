@@ -50,7 +50,7 @@ struct Contract {
     private func judge(_ stage: ContractStage, _ text: String, begun: Int = 1, index: Int = 0) -> [String] {
         var found = stage.breaches() + stage.world.relay.breaches.map(\.sentence)
         let bubbles = bubbles(stage.world, index)
-        let expected = ScriptedRuns.texts[text] ?? ""
+        let expected = agent.text(of: text) ?? ""
         if bubbles.count != 1 { found.append("\(text) has \(bubbles.count) bubbles") }
         if bubbles.first?.isFinal != true { found.append("\(text) has not ended") }
         if let said = bubbles.first?.text, said != expected { found.append("\(text) ended with “\(said)”") }
@@ -165,7 +165,7 @@ struct Contract {
             let frames = Frames()
             _ = play(text) { $0.world.sides[0].onRecord = { frames.add($1, $2) } }
             let heard = frames.replayed(by: agent.plugin)
-            var found = expect(heard.text == ScriptedRuns.texts[text], "\(text) is replayed as “\(heard.text ?? "")”")
+            var found = expect(heard.text == agent.text(of: text), "\(text) is replayed as “\(heard.text ?? "")”")
             found += expect(heard.prompts == [text], "prompts: \(heard.prompts)")
             if text == "Tool." { found += expect(heard.tools >= 2, "\(heard.tools) words about tools") }
             if text == "Ask." {

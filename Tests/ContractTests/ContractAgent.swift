@@ -12,8 +12,14 @@ protocol ContractAgent: Sendable {
     var survives: Survival { get }
     /// Faults that it makes up for by what it is; each with its reason where it is named.
     var forgives: Set<MachineFault> { get }
+    /// The text that a prompt's bubble ends with.
+    func text(of prompt: String) -> String?
     /// Not started.
     func stage(seed: UInt64) -> ContractStage
+}
+
+extension ContractAgent {
+    func text(of prompt: String) -> String? { ScriptedRuns.texts[prompt] }
 }
 
 enum Survival {

@@ -5,6 +5,7 @@ import Agents
 enum ContractTable {
     static let live: [ContractEntry] = [
         ContractEntry(OpenClawContract()),
+        ContractEntry(PiContract()),
         ContractEntry(ToySocketContract()),
         ContractEntry(ToyChildrenContract()),
     ]

@@ -22,7 +22,7 @@ final class Frames {
     func replayed(by plugin: any AgentPlugin) -> Heard {
         var decoder = plugin.decoder()
         var heard = Heard()
-        var said = ""
+        var said = [""]
         for (number, frame) in frames.enumerated() {
             let now = Instant.zero + .milliseconds(Int64(number))
             let observations = frame.bytes.withUnsafeBytes { bytes in
@@ -39,17 +39,20 @@ final class Frames {
         return heard
     }
 
-    private static func take(_ observation: Observation, _ heard: inout Heard, _ said: inout String) {
+    private static func take(_ observation: Observation, _ heard: inout Heard, _ said: inout [String]) {
         switch observation {
         case .prompt(let prompt): heard.prompts.append(prompt.text)
         case .decisionSent: heard.decisions += 1
         case .signal(let signal):
             switch signal.event {
-            case .text(.append(let more)): said += more
-            case .text(.snapshot(let all)): said = all
+            case .text(.append(let more)): said[said.count - 1] += more
+            case .text(.snapshot(let all)): said = [all]
+            case .text(.segmentEnded(let whole)):
+                said[said.count - 1] = whole ?? said[said.count - 1]
+                said.append("")
             case .tool: heard.tools += 1
             case .approvalRequested: heard.approvals += 1
-            case .finished(let end): heard.text = end.text ?? said
+            case .finished(let end): heard.text = end.text ?? said.filter { !$0.isEmpty }.joined(separator: "\n\n")
             default: break
             }
         default: break

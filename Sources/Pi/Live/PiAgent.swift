@@ -1,0 +1,40 @@
+import AgentKit
+import BridgeModel
+import Locking
+
+/// The pi of one connection: no files of its own, no secrets.
+final class PiAgent: LiveAgent {
+    private let context: AgentContext
+    private let settings: Locked<AgentSettings>
+
+    init(_ settings: AgentSettings, in context: AgentContext) {
+        self.context = context
+        self.settings = Locked(settings)
+    }
+
+    /// A dialog is answered once, and pi remembers nothing of it.
+    var abilities: GrantAbilities { GrantAbilities(session: false, permanent: false) }
+    func session(of chat: SessionID) -> AgentSession { AgentSession("pi:\(chat)") }
+
+    func read(_ settings: AgentSettings) -> AgentReading {
+        let now = Self.machineSettings(settings)
+        return AgentReading { host in
+            host.carry(PiMachine(now)) { self.settings.withLock { Self.machineSettings($0) } }
+        }
+    }
+
+    func use(_ settings: AgentSettings) { self.settings.withLock { $0 = settings } }
+
+    func examine() -> AgentReading {
+        let settings = settings.withLock { Self.machineSettings($0) }
+        let connection = context.connection.text
+        return AgentReading { host in host.carry(PiMachine(settings, checkOf: connection)) }
+    }
+
+    private static func machineSettings(_ settings: AgentSettings) -> PiSettings {
+        let values = settings.values as? PiValues ?? PiValues(command: ["pi", "--mode", "rpc"])
+        return PiSettings(
+            command: values.command, folder: values.folder ?? ".",
+            environment: ChildEnvironment(adding: values.environment))
+    }
+}

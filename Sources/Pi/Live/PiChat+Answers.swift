@@ -1,0 +1,126 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// What pi answers to requests, and what follows where it does not.
+extension PiChat {
+    // MARK: Answers
+
+    mutating func answered(_ root: FrameNode, at now: Instant) -> [Order] {
+        let hasFailed = root["success"]?.flag == false
+        let purpose =
+            if let id = root["id"]?.string { requests.answered(id) } else if hasFailed {
+                requests.failedWithoutID()
+            } else { PiRequests.Purpose?.none }
+        switch purpose {
+        case nil, .prompt: return []
+        case .barrier where hasFailed:
+            failures.doom = root["error"]?.string ?? "it refused get_state"
+            return []
+        case .barrier: return becameReady(root["data"])
+        case .probe: return probed(root["data"], at: now)
+        case .abort:
+            if turn?.isStopping == true { turn?.state = .stopping(until: now + PiTurn.afterStop) }
+            // What was queued would go into the next run (pi.md#steering-and-queueing).
+            return [.write(PiFrames.state(requests.add(.probe, for: Self.answerLimit, at: now)))]
+        case .history(let run, let isLive):
+            let found = PiHistory(root).found(question: asked[run])
+            return isLive ? endWasLost(of: run, found) : [.observed([.lookedUp(run, found)])]
+        case .models(let query): return [.replied(query, Self.models(root))]
+        }
+    }
+
+    private mutating func becameReady(_ state: FrameNode?) -> [Order] {
+        failures.forget()
+        guard let path = state?["sessionFile"]?.string, path != file else {
+            process = .ready
+            return []
+        }
+        process = .keeping(file: path)
+        return [.keep(file: path)]
+    }
+
+    private mutating func probed(_ state: FrameNode?, at now: Instant) -> [Order] {
+        let isBusy = state?["isStreaming"]?.flag != false || state?["isCompacting"]?.flag == true
+        guard !isBusy else { return [] }
+        guard let turn else {
+            let left = state?["pendingMessageCount"]?.integer(in: 1...Int(Int32.max))
+            return left == nil ? [] : leave(at: now)
+        }
+        switch turn.state {
+        case .accepted:
+            decoder.abandonRun()
+            return [.observed([.sendAnswered(asked: turn.run, .noRun)])] + closeTurn()
+        // The answer may have overtaken an event that is still being written: one more look.
+        case .going where turn.idleAnswers == 0:
+            self.turn?.idleAnswers = 1
+            return []
+        case .going where decoder.isRunning:
+            let id = requests.add(.history(turn.run, isLive: true), for: Self.answerLimit, at: now)
+            return [.write(PiFrames.messages(id))]
+        case .going, .prompted, .stopping: return []
+        }
+    }
+
+    private mutating func endWasLost(of run: RunID, _ found: RunLookup) -> [Order] {
+        guard turn?.run == run, turn?.idleAnswers != 0 else { return [] }
+        decoder.abandonRun()
+        switch found {
+        case .ended(let end): return [.observed([signal(.finished(end), of: run)])] + closeTurn()
+        case .failed, .running, .unknown: return loseTurn("pi is idle, and did not say how its run ended")
+        }
+    }
+
+    private static func models(_ root: FrameNode) -> AgentReply {
+        guard root["success"]?.flag == true else { return .refused(message: root["error"]?.string ?? "") }
+        let models = (root["data"]?["models"]?.elements ?? []).compactMap { model -> AgentModel? in
+            guard let provider = model["provider"]?.string, let id = model["id"]?.string else { return nil }
+            return AgentModel(id: "\(provider)/\(id)", name: model["name"]?.string ?? id)
+        }
+        return .models(models)
+    }
+
+    // MARK: No answer
+
+    mutating func overdue(_ purpose: PiRequests.Purpose) -> [Order] {
+        switch purpose {
+        case .barrier, .prompt, .probe, .abort:
+            failures.doom = "pi does not answer any more"
+            return []
+        case .history, .models: return unanswered(purpose)
+        }
+    }
+
+    mutating func unanswered(_ purpose: PiRequests.Purpose) -> [Order] {
+        switch purpose {
+        case .barrier, .prompt, .probe, .abort: return []
+        case .history(let run, let isLive):
+            let gone = RunLookup.failed(RunFailure(kind: .agentGone, message: "its process ended"))
+            return isLive ? [] : [.observed([.lookedUp(run, gone)])]
+        case .models(let query): return [.replied(query, .refused(message: "pi does not answer"))]
+        }
+    }
+
+    /// pi called itself idle and no end came, or it never answered.
+    mutating func stopOverdue() -> [Order] {
+        if decoder.isRunning { failures.doom = "it ignored a stop" }
+        decoder.abandonRun()
+        return loseTurn("")
+    }
+
+    mutating func refuseErrands(_ sentence: String, prompts only: Bool) -> [Order] {
+        var orders: [Order] = []
+        var others: [Errand] = []
+        for errand in errands {
+            switch errand {
+            case .prompt(let run, _):
+                orders.append(.observed([.sendAnswered(asked: run, .notSent(sentence: sentence))]))
+            case _ where only: others.append(errand)
+            case .lookUp(let run, _): orders += unanswered(.history(run, isLive: false))
+            case .models(let query): orders.append(.replied(query, .refused(message: sentence)))
+            }
+        }
+        errands = others
+        return orders
+    }
+}

@@ -1,0 +1,327 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+/// One chat's conversation with pi: a process while it is needed, its session file while it is not (pi.md#minimal-connector-loop).
+///
+/// States of the process:
+/// - `absent`: Can transition to `starting` (there is an errand).
+/// - `starting`: ordered; `get_state` is asked as soon as it runs. Can transition to `keeping`, `ready`, `waiting` and `absent`
+///   (it ended, or did not answer).
+/// - `keeping`: its session file is being written down. Can transition to `ready`; `waiting` or `absent` (it ended).
+/// - `ready`: Can transition to `leaving` (idle, or its place or its queue is wanted), `absent` (it ended).
+/// - `leaving`: told to end. Can transition to `absent`.
+/// - `waiting`: it failed to start, and is tried again. Can transition to `starting`, `absent` (given up).
+///
+/// Invariants:
+/// - A prompt is written once, to a process that is ready and idle; the next process finds its session file. A process that ends takes
+///   its run with it: no prompt is repeated, because its tools may have run.
+/// - Each request has a deadline; a process that misses one is ended.
+/// - Every errand is answered: by the process, or by a sentence after the third start that failed.
+struct PiChat {
+    enum Order: Hashable {
+        /// With this session file; nil begins a new session.
+        case start(file: String?)
+        case write([UInt8])
+        /// It ends by itself then; `kill` follows if it does not.
+        case closeInput
+        /// It counts as ended: its exit is not reported.
+        case kill
+        case keep(file: String)
+        case observed([Observation])
+        case replied(QueryID, AgentReply)
+        case note(String)
+    }
+
+    enum Errand: Hashable {
+        case prompt(RunID, String)
+        /// `text`: of the prompt that began it, where it is known.
+        case lookUp(RunID, text: String?)
+        case models(QueryID)
+    }
+
+    enum Process: Equatable {
+        case absent, starting
+        case keeping(file: String)
+        case ready
+        case leaving(until: Instant)
+        case waiting(until: Instant)
+    }
+
+    static let startLimit = Duration.seconds(30)
+    static let answerLimit = Duration.seconds(30)
+    static let idleLimit = Duration.seconds(600)
+    static let startTries = 3
+    /// From the end of its input to SIGKILL (pi.md#process-end).
+    static let leaveLimit = Duration.seconds(3)
+
+    let session: AgentSession
+    /// The session file that the next process is started with.
+    private(set) var file: String?
+    var process = Process.absent
+    var errands: [Errand] = []
+    var turn: PiTurn?
+    /// Since when there has been nothing to do; nil while there is.
+    private(set) var idleSince: Instant?
+    var decoder: PiDecoder
+    var requests = PiRequests()
+    var dialogs = PiDialogs()
+    var failures = PiFailures()
+    /// New for each event.
+    var random: UInt64 = 0
+    /// The texts of prompts, for look-ups.
+    var asked: [RunID: String] = [:]
+
+    /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
+    init(_ session: AgentSession, file: String?, mark: String) {
+        self.session = session
+        self.file = file
+        decoder = PiDecoder(session, runPrefix: "\(session)-\(mark)-")
+    }
+
+    var isWanted: Bool { !errands.isEmpty || turn != nil }
+    /// It could end without anything being lost.
+    var mayLeave: Bool { process == .ready && idleSince != nil && file != nil }
+    func holds(_ approval: ApprovalID) -> Bool { dialogs.holds(approval) }
+
+    var nextDeadline: Instant? {
+        var moments = [requests.nextDeadline, decoder.nextDeadline, dialogs.nextExpiry, turn?.stopDeadline]
+        moments.append(nextProbe)
+        if mayLeave { moments.append(idleSince.map { $0 + Self.idleLimit }) }
+        switch process {
+        case .waiting(let until), .leaving(let until): moments.append(until)
+        case .absent, .starting, .keeping, .ready: break
+        }
+        return moments.compactMap(\.self).min()
+    }
+
+    private var nextProbe: Instant? {
+        process == .ready && failures.doom == nil && !requests.isProbing ? turn?.nextProbe : nil
+    }
+
+    mutating func remember(_ text: String?, of run: RunID) { asked[run] = text }
+
+    // MARK: Commands
+
+    mutating func send(_ run: RunID, _ text: String, at now: Instant) -> [Order] {
+        asked[run] = text
+        errands.append(.prompt(run, text))
+        return advance(at: now)
+    }
+
+    mutating func lookUp(_ run: RunID, at now: Instant) -> [Order] {
+        if turn?.run == run { return [.observed([.lookedUp(run, .running(text: nil))])] }
+        errands.append(.lookUp(run, text: asked[run]))
+        return advance(at: now)
+    }
+
+    mutating func models(_ query: QueryID, at now: Instant) -> [Order] {
+        errands.append(.models(query))
+        return advance(at: now)
+    }
+
+    mutating func abort(_ run: RunID, at now: Instant) -> [Order] {
+        let isQueued = errands.contains { if case .prompt(run, _) = $0 { true } else { false } }
+        errands.removeAll { if case .prompt(run, _) = $0 { true } else { false } }
+        guard !isQueued, turn?.run == run, turn?.isStopping == false else {
+            return turn?.run == run ? [] : [.observed([.abortAnswered(run)])]
+        }
+        turn?.state = .stopping(until: now + PiTurn.stopPatience)
+        return [.write(PiFrames.abort(requests.add(.abort(run), for: PiTurn.stopPatience, at: now)))]
+    }
+
+    mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision) -> [Order] {
+        guard let answer = dialogs.decided(approval, decision) else { return [] }
+        return [
+            .write(PiFrames.answer(answer, to: approval)),
+            .observed([settled(approval, .decided(decision == .deny ? .deny : .approve))]),
+        ]
+    }
+
+    /// Its place is wanted, or what is queued in it is not.
+    mutating func leave(at now: Instant) -> [Order] {
+        switch process {
+        case .ready:
+            process = .leaving(until: now + Self.leaveLimit)
+            return [.closeInput]
+        case .absent, .starting, .keeping, .leaving, .waiting: return []
+        }
+    }
+
+    // MARK: The process
+
+    mutating func spawned(at now: Instant) -> [Order] {
+        guard process == .starting else { return [] }
+        return [.write(PiFrames.state(requests.add(.barrier, for: Self.startLimit, at: now)))]
+    }
+
+    mutating func received(_ root: FrameNode, at now: Instant) -> [Order] {
+        let isResponse = root["type"]?.holds("response") == true
+        turn?.heard(isResponse ? .answer : .event, at: now)
+        var orders: [Order] = []
+        if root["type"]?.holds("extension_ui_request") == true {
+            switch dialogs.requested(root, at: now) {
+            case .notice, .card: break
+            case .cancel(let id):
+                let method = root["method"]?.string ?? "?"
+                return [.write(PiFrames.answer(.cancelled, to: id)), .note("a dialog (\(method)) cannot be shown")]
+            }
+        }
+        orders += heard(decoder.received(root, at: now), at: now)
+        if isResponse { orders += answered(root, at: now) }
+        return orders + advance(at: now)
+    }
+
+    /// A line was too long: whatever it said, the run cannot be followed any more.
+    mutating func skipped(_ bytes: Int, at now: Instant) -> [Order] {
+        failures.doom = "pi wrote \(bytes) bytes on one line"
+        return [.note("a line of \(bytes) bytes was skipped")] + advance(at: now)
+    }
+
+    mutating func kept(_ isKept: Bool, at now: Instant) -> [Order] {
+        guard case .keeping(let path) = process else { return [] }
+        process = .ready
+        guard isKept else {
+            let sentence =
+                "The bridge could not write down pi's session, so the message was not sent. Is the disk full?"
+            return refuseErrands(sentence, prompts: true) + advance(at: now)
+        }
+        file = path
+        return advance(at: now)
+    }
+
+    /// `reason`: how it ended, in words.
+    mutating func ended(_ reason: String, hasRun: Bool, at now: Instant) -> [Order] {
+        let failed = process == .starting || { if case .keeping = process { true } else { false } }()
+        failures.doom = nil
+        var orders = heard(decoder.settle(), at: now)
+        orders += loseTurn(reason)
+        decoder.abandonRun()
+        orders += dialogs.takeAll().map { .observed([settled($0, .cancelled)]) }
+        for purpose in requests.takeAll() { orders += unanswered(purpose) }
+        process = .absent
+        idleSince = nil
+        guard failed else { return orders + advance(at: now) }
+        guard hasRun, let delay = failures.next(using: random) else {
+            failures.forget()
+            return orders + refuseErrands("pi could not be started: \(reason)", prompts: false)
+        }
+        process = .waiting(until: now + delay)
+        return orders
+    }
+
+    // MARK: Time
+
+    mutating func timePassed(at now: Instant) -> [Order] {
+        var orders: [Order] = []
+        switch process {
+        case .waiting(let until) where until <= now: process = .absent
+        case .leaving(let until) where until <= now: failures.doom = "it did not end by itself"
+        case .absent, .starting, .keeping, .ready, .leaving, .waiting: break
+        }
+        for purpose in requests.takeExpired(at: now) { orders += overdue(purpose) }
+        if let deadline = decoder.nextDeadline, deadline <= now {
+            orders += heard(decoder.deadlineHit(at: now), at: now)
+        }
+        orders += dialogs.takeExpired(at: now).map { .observed([settled($0, .expired)]) }
+        if let deadline = turn?.stopDeadline, deadline <= now { orders += stopOverdue() }
+        if let nextProbe, nextProbe <= now {
+            orders.append(.write(PiFrames.state(requests.add(.probe, for: Self.answerLimit, at: now))))
+        }
+        if mayLeave, let idleSince, idleSince + Self.idleLimit <= now { orders += leave(at: now) }
+        return orders + advance(at: now)
+    }
+
+    /// The computer slept: that pi said nothing meanwhile proves nothing.
+    mutating func slept(at now: Instant) {
+        turn?.heard(.event, at: now)
+        if turn?.isStopping == true { turn?.state = .stopping(until: now + PiTurn.stopPatience) }
+    }
+}
+
+extension PiChat {
+    // MARK: What is next
+
+    mutating func advance(at now: Instant) -> [Order] {
+        if let doom = failures.doom { return [.kill] + ended(doom, hasRun: true, at: now) }
+        defer { idleSince = isWanted || process != .ready || !decoder.isIdle ? nil : idleSince ?? now }
+        switch process {
+        case .absent:
+            guard !errands.isEmpty else { return [] }
+            process = .starting
+            return [.start(file: file)]
+        case .ready: return nextErrand(at: now)
+        case .starting, .keeping, .leaving, .waiting: return []
+        }
+    }
+
+    private mutating func nextErrand(at now: Instant) -> [Order] {
+        var orders: [Order] = []
+        while let errand = errands.first {
+            switch errand {
+            case .prompt(let run, let text):
+                // A prompt into a loop that is going would be queued there, and its answer be another run's.
+                guard turn == nil, decoder.isIdle else { return orders }
+                let id = requests.add(.prompt(run), for: Self.answerLimit, at: now)
+                decoder.willBegin(run, request: id)
+                turn = PiTurn(run: run, lastHeard: now)
+                orders.append(.write(PiFrames.prompt(text, id)))
+            case .lookUp(let run, _):
+                let id = requests.add(.history(run, isLive: false), for: Self.answerLimit, at: now)
+                orders.append(.write(PiFrames.messages(id)))
+            case .models(let query):
+                let id = requests.add(.models(query), for: Self.answerLimit, at: now)
+                orders.append(.write(PiFrames.models(id)))
+            }
+            errands.removeFirst()
+        }
+        return orders
+    }
+
+    // MARK: Observations
+
+    /// Passes on what the decoder saw, and follows our run by it.
+    private mutating func heard(_ observations: [Observation], at now: Instant) -> [Order] {
+        guard !observations.isEmpty else { return [] }
+        var orders: [Order] = [.observed(observations)]
+        for observation in observations {
+            switch observation {
+            case .sendAnswered(let run, .accepted) where turn?.run == run && turn?.state == .prompted:
+                turn?.state = .accepted
+            case .sendAnswered(let run, .refused) where turn?.run == run: orders += closeTurn()
+            case .signal(let signal) where signal.run == turn?.run && turn != nil:
+                switch signal.event {
+                case .started: if turn?.isStopping == false { turn?.state = .going }
+                case .finished, .failed: orders += closeTurn()
+                case .text, .tool, .approvalRequested, .approvalSettled, .paused, .retrying: break
+                }
+            default: break
+            }
+        }
+        return orders
+    }
+
+    mutating func closeTurn() -> [Order] {
+        guard let turn else { return [] }
+        self.turn = nil
+        return turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []
+    }
+
+    /// Its run ends without a word of pi's own.
+    mutating func loseTurn(_ reason: String) -> [Order] {
+        guard let turn else { return [] }
+        let end: RunEvent =
+            turn.isStopping
+            ? .finished(RunEnd(reason: .aborted))
+            : .failed(RunFailure(kind: .agentGone, message: reason))
+        return [.observed([signal(end, of: turn.run)])] + closeTurn()
+    }
+
+    func signal(_ event: RunEvent, of run: RunID?) -> Observation {
+        .signal(RunSignal(run: run, session: session, event: event))
+    }
+
+    func settled(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) -> Observation {
+        signal(.approvalSettled(ApprovalSettlement(id: approval, outcome: outcome)), of: nil)
+    }
+}

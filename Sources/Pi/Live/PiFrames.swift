@@ -1,0 +1,36 @@
+import BridgeModel
+
+/// Commands of pi's RPC loop (pi.md#commands-stdin), a line each.
+enum PiFrames {
+    static func state(_ id: String) -> [UInt8] { plain("get_state", id) }
+    static func messages(_ id: String) -> [UInt8] { plain("get_messages", id) }
+    static func models(_ id: String) -> [UInt8] { plain("get_available_models", id) }
+    static func abort(_ id: String) -> [UInt8] { plain("abort", id) }
+
+    /// `followUp` is needed while a run is going and harmless otherwise (pi.md#steering-and-queueing).
+    static func prompt(_ text: String, _ id: String) -> [UInt8] {
+        var frame = begun("prompt", id)
+        frame.string("message", text)
+        frame.string("streamingBehavior", "followUp")
+        return frame.finish()
+    }
+
+    static func answer(_ answer: PiDialogs.Answer, to dialog: ApprovalID) -> [UInt8] {
+        var frame = begun("extension_ui_response", dialog.text)
+        switch answer {
+        case .confirmed(let isConfirmed): frame.value("confirmed", JSONText(unchecked: isConfirmed ? "true" : "false"))
+        case .value(let value): frame.string("value", value)
+        case .cancelled: frame.value("cancelled", JSONText(unchecked: "true"))
+        }
+        return frame.finish()
+    }
+
+    private static func plain(_ type: String, _ id: String) -> [UInt8] { begun(type, id).finish() }
+
+    private static func begun(_ type: String, _ id: String) -> JSONObjectWriter {
+        var frame = JSONObjectWriter()
+        frame.string("type", type)
+        frame.string("id", id)
+        return frame
+    }
+}

@@ -1,0 +1,33 @@
+import BridgeModel
+import JSONReading
+
+/// Lines of pi's standard output.
+enum PiLine {
+    /// Extensions may print without a line end, so that noise precedes a record on its line (pi.md#framing).
+    static func parse(_ line: UnsafeRawBufferPointer, capacity: Int, with parser: FrameParser) -> FrameNode? {
+        if let root = parser.parse(line, capacity: capacity), root.isObject { return root }
+        guard let start = beginning(in: line), start > 0 else { return nil }
+        let rest = UnsafeRawBufferPointer(rebasing: line[start...])
+        guard let root = parser.parse(rest, capacity: capacity - start), root.isObject else { return nil }
+        return root
+    }
+
+    private static func beginning(in line: UnsafeRawBufferPointer) -> Int? {
+        let mark = Array(#"{"type":"#.utf8)
+        guard line.count >= mark.count else { return nil }
+        return (0...(line.count - mark.count)).first { start in
+            line[start] == mark[0] && line[start..<(start + mark.count)].elementsEqual(mark)
+        }
+    }
+
+    /// How a process ended, for a sentence.
+    static func words(of end: ProcessEnd, _ lastWords: String) -> String {
+        let how =
+            switch end {
+            case .exited(let code): "its process ended with code \(code)"
+            case .signalled(let signal): "its process was ended by signal \(signal)"
+            }
+        let line = lastWords.split(separator: "\n").last.map { $0.prefix(300) } ?? ""
+        return line.isEmpty ? how : "\(how): \(line)"
+    }
+}

@@ -1,0 +1,207 @@
+package import AgentKit
+package import BridgeModel
+import JSONReading
+import Links
+
+/// pi as a machine of the host: a child for each chat that has something to do, at most as many as `PiSettings.childLimit`.
+///
+/// - A chat is found by its agent session, a child by its channel; a channel number is used once.
+/// - Over the limit the longest idle child whose session can be loaded again ends; if none is idle the chat waits in line.
+/// - Facts: `session:<agent session>` is the path of its session file.
+/// - The link counts as up from the beginning: each chat has a process of its own, and what is wrong with one is said in that chat.
+package struct PiMachine: AgentMachine {
+    package typealias Settings = PiSettings
+
+    private static let factPrefix = "session:"
+
+    private var settings: PiSettings
+    private let parser = FrameParser()
+    private var chats: [AgentSession: PiChat] = [:]
+    private var children = PiChildren()
+    private var keeping: [WorkID: AgentSession] = [:]
+    private var mark = ""
+    private var check: PiCheck?
+
+    package init(_ settings: PiSettings) { self.settings = settings }
+
+    /// For `doctor`.
+    init(_ settings: PiSettings, checkOf connection: String) {
+        self.settings = settings
+        check = PiCheck(settings, connection: connection)
+    }
+
+    package var nextDeadline: Instant? {
+        (chats.values.map(\.nextDeadline) + [check?.nextDeadline]).compactMap(\.self).min()
+    }
+
+    // MARK: The course
+
+    package mutating func begin(_ past: AgentPast, _ now: Occasion) -> [AgentOrder] {
+        mark = String(now.wallMilliseconds, radix: 36)
+        for fact in past.facts where fact.name.hasPrefix(Self.factPrefix) {
+            let session = AgentSession(String(fact.name.dropFirst(Self.factPrefix.count)))
+            let file = fact.value.map { String(decoding: $0, as: UTF8.self) }
+            chats[session] = PiChat(session, file: file, mark: mark)
+        }
+        for turn in past.turns {
+            for run in turn.runs { open(turn.session) { $0.remember(run.text, of: run.id) } }
+        }
+        return [.state(.up(version: settings.program, scopes: nil)), .observed([.linkBack])]
+    }
+
+    package mutating func check(_ now: Occasion) -> [AgentOrder] { check?.begin(at: now.now) ?? [.done] }
+
+    package mutating func use(_ settings: PiSettings, _ now: Occasion) -> [AgentOrder] {
+        self.settings = settings
+        return startWaiting(now)
+    }
+
+    package mutating func shutDown(_ now: Occasion) -> [AgentOrder] {
+        children.forgetLine()
+        return children.all.map { .close($0, .child(atOnce: false)) }
+    }
+
+    // MARK: Commands
+
+    package mutating func command(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
+        switch command {
+        case .send(_, let session, let run, let message):
+            return change(session, now) { $0.send(run, message.text, at: now.now) }
+        case .abort(let session, let run): return change(session, now) { $0.abort(run, at: now.now) }
+        case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, at: now.now) }
+        case .resolve(let approval, _, let decision, _):
+            guard let session = chats.first(where: { $0.value.holds(approval) })?.key else {
+                let unknown = ApprovalSettlement(id: approval, outcome: .unknown)
+                return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(unknown)))])]
+            }
+            return change(session, now) { $0.resolve(approval, decision) }
+        }
+    }
+
+    package mutating func query(_ query: AgentQuery, as id: QueryID, _ now: Occasion) -> [AgentOrder] {
+        guard let session = chats.first(where: { $0.value.process == .ready })?.key else {
+            return [.replied(id, .refused(message: "no pi is running"))]
+        }
+        return change(session, now) { $0.models(id, at: now.now) }
+    }
+
+    // MARK: The channels
+
+    package mutating func received(
+        _ frame: UnsafeRawBufferPointer, capacity: Int, on channel: ChannelID, _ now: Occasion,
+        into orders: inout [AgentOrder]
+    ) {
+        guard let root = PiLine.parse(frame, capacity: capacity, with: parser) else {
+            orders.append(.note(.words("pi wrote a line that is no record")))
+            return
+        }
+        if check != nil {
+            orders += check?.received(root) ?? []
+            return
+        }
+        guard let session = children.session(on: channel) else { return }
+        orders += change(session, now) { $0.received(root, at: now.now) }
+    }
+
+    package mutating func happened(_ event: ChannelEvent, on channel: ChannelID, _ now: Occasion) -> [AgentOrder] {
+        if check != nil { return check?.happened(event) ?? [] }
+        guard let session = children.session(on: channel) else { return [] }
+        switch event {
+        case .spawned: return change(session, now) { $0.spawned(at: now.now) }
+        case .skipped(let bytes): return change(session, now) { $0.skipped(bytes, at: now.now) }
+        case .exited(let end, let lastWords):
+            return ended(session, on: channel, PiLine.words(of: end, lastWords), hasRun: true, now)
+        case .failed(let message): return ended(session, on: channel, message, hasRun: false, now)
+        case .opened, .heard, .readingPaused, .readingResumed, .refused, .closed: return []
+        }
+    }
+
+    private mutating func ended(
+        _ session: AgentSession, on channel: ChannelID, _ words: String, hasRun: Bool, _ now: Occasion
+    ) -> [AgentOrder] {
+        children.ended(channel)
+        return change(session, now) { $0.ended(words, hasRun: hasRun, at: now.now) } + startWaiting(now)
+    }
+
+    package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
+        guard let session = keeping.removeValue(forKey: work) else { return [] }
+        let isKept = if case .done = result { true } else { false }
+        return change(session, now) { $0.kept(isKept, at: now.now) }
+    }
+
+    // MARK: Time
+
+    package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
+        var orders = check?.timePassed(at: now.now) ?? []
+        let due = chats.filter { $0.value.nextDeadline.map { $0 <= now.now } ?? false }.keys.sorted()
+        for session in due { orders += change(session, now) { $0.timePassed(at: now.now) } }
+        return orders
+    }
+
+    package mutating func slept(_ now: Occasion) -> [AgentOrder] {
+        for session in chats.keys { chats[session]?.slept(at: now.now) }
+        return []
+    }
+
+    // MARK: Orders
+
+    private mutating func open(_ session: AgentSession, _ change: (inout PiChat) -> Void) {
+        change(&chats[session, default: PiChat(session, file: nil, mark: mark)])
+    }
+
+    private mutating func change(
+        _ session: AgentSession, _ now: Occasion, _ change: (inout PiChat) -> [PiChat.Order]
+    ) -> [AgentOrder] {
+        open(session) { $0.random = now.random }
+        let orders = change(&chats[session, default: PiChat(session, file: nil, mark: mark)])
+        return orders.flatMap { translate($0, of: session, now) } + (children.hasLine ? startWaiting(now) : [])
+    }
+
+    private mutating func translate(_ order: PiChat.Order, of session: AgentSession, _ now: Occasion) -> [AgentOrder] {
+        switch order {
+        case .start(let file): return start(session, file, now)
+        case .write(let frame): return children.channel(of: session).map { [.send($0, frame)] } ?? []
+        case .closeInput: return children.channel(of: session).map { [.close($0, .input)] } ?? []
+        case .kill:
+            guard let channel = children.channel(of: session) else { return [] }
+            children.ended(channel)
+            return [.close(channel, .child(atOnce: true))]
+        case .keep(let file):
+            let work = children.nextWork()
+            keeping[work] = session
+            return [.work(work, .keep([Fact(Self.factPrefix + session.text, Array(file.utf8))]))]
+        case .observed(let observations): return [.observed(observations)]
+        case .replied(let query, let reply): return [.replied(query, reply)]
+        case .note(let words): return [.note(.words(words))]
+        }
+    }
+
+    // MARK: Room for children
+
+    private mutating func start(_ session: AgentSession, _ file: String?, _ now: Occasion) -> [AgentOrder] {
+        guard children.count < settings.childLimit else {
+            children.queue(session)
+            return makeRoom(now) + [.note(.words("\(settings.childLimit) processes of pi are busy; a message waits"))]
+        }
+        return [.open(children.begin(session), .child(settings.plan(file: file)))]
+    }
+
+    private mutating func startWaiting(_ now: Occasion) -> [AgentOrder] {
+        var orders: [AgentOrder] = []
+        while children.count < settings.childLimit, let session = children.takeFirstInLine() {
+            guard let chat = chats[session], chat.process == .starting else { continue }
+            orders.append(.open(children.begin(session), .child(settings.plan(file: chat.file))))
+        }
+        return orders + (children.hasLine ? makeRoom(now) : [])
+    }
+
+    /// Ends the longest idle child, one for each chat in line.
+    private mutating func makeRoom(_ now: Occasion) -> [AgentOrder] {
+        let leaving = chats.values.count { if case .leaving = $0.process { true } else { false } }
+        guard leaving < children.lineLength else { return [] }
+        let idle = chats.values.filter(\.mayLeave).min { ($0.idleSince ?? .zero) < ($1.idleSince ?? .zero) }
+        guard let session = idle?.session, let channel = children.channel(of: session) else { return [] }
+        _ = chats[session]?.leave(at: now.now)
+        return [.close(channel, .input)]
+    }
+}

@@ -1,0 +1,34 @@
+package import BridgeModel
+
+/// What the configuration says of pi, and the children that follow from it.
+package struct PiSettings: Hashable, Sendable {
+    package var command: [String]
+    package var folder: String
+    package var environment: ChildEnvironment
+    package var childLimit: Int
+
+    package init(
+        command: [String], folder: String, environment: ChildEnvironment = ChildEnvironment(), childLimit: Int = 8
+    ) {
+        self.command = command
+        self.folder = folder
+        self.environment = environment
+        self.childLimit = childLimit
+    }
+
+    var program: String { command.joined(separator: " ") }
+
+    /// A line may hold a picture, or a whole answer twice (pi.md#framing).
+    private static let lineLimit = 64 << 20
+    /// What pi's own client grants (pi.md#process-end).
+    private static let grace = Duration.seconds(1)
+
+    func plan(file: String?) -> ChildPlan { plan(command + (file.map { ["--session", $0] } ?? [])) }
+    var checkPlan: ChildPlan { plan(command + ["--no-session"]) }
+
+    private func plan(_ arguments: [String]) -> ChildPlan {
+        ChildPlan(
+            arguments: arguments, environment: environment, folder: folder, life: .withBridge(grace: Self.grace),
+            pipes: .lines(limit: Self.lineLimit))
+    }
+}

@@ -1,0 +1,281 @@
+"""A stand-in for `pi --mode rpc` (pi.md), run as a child of the bridge. `PI_DOUBLE` names a directory:
+
+plans.json     {"match": [steps]} by words of the prompt; `line`: "B" or "L" (pi.md#versions)
+prompts.log    each prompt that was taken, one JSON text a line: a prompt that ran twice stands there twice
+gates/NAME     a `hold` step waits until this file is there
+sessions/      the session files
+"""
+
+import json
+import os
+import queue
+import sys
+import threading
+import time
+import uuid
+from pathlib import Path
+
+HOME = Path(os.environ["PI_DOUBLE"])
+PLANS = json.loads((HOME / "plans.json").read_text())
+IS_LATER = PLANS.get("line") == "L"
+_writing = threading.Lock()
+
+
+def emit(frame, noise=""):
+    line = noise.encode() + json.dumps(frame).encode() + b"\n"
+    with _writing:
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
+
+
+def respond(command, identity, success=True, data=None, error=None):
+    frame = {"type": "response", "command": command, "success": success}
+    if identity is not None:
+        frame["id"] = identity
+    if data is not None:
+        frame["data"] = data
+    if error is not None:
+        frame["error"] = error
+    emit(frame)
+
+
+class Session:
+    """The session file: a line a message, written when the message has ended."""
+
+    def __init__(self, path):
+        self.path = Path(path) if path else HOME / "sessions" / f"{uuid.uuid4()}.jsonl"
+        self.path.parent.mkdir(exist_ok=True)
+        self.messages = [json.loads(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
+
+    def add(self, message):
+        self.messages.append(message)
+        with self.path.open("a") as file:
+            file.write(json.dumps(message) + "\n")
+
+
+class Aborted(Exception):
+    pass
+
+
+class Pi:
+    def __init__(self, session):
+        self.session = session
+        self.streaming = False
+        self.aborting = threading.Event()
+        self.idle = threading.Event()
+        self.idle.set()
+        self.answers = {}
+        self.queued = []
+        self.produced = []
+
+    # Commands
+
+    def serve(self):
+        for line in sys.stdin.buffer:
+            try:
+                command = json.loads(line)
+            except ValueError:
+                respond("parse", None, False, error="Failed to parse command")
+                continue
+            # Handled at the same time, answered as each completes.
+            threading.Thread(target=self.command, args=(command,), daemon=True).start()
+        # The later line ends with its input, the base line when its loop is idle.
+        if not IS_LATER:
+            self.idle.wait()
+        os._exit(0)
+
+    def command(self, command):
+        kind, identity = command.get("type"), command.get("id")
+        if PLANS.get("mute"):
+            return
+        if kind == "get_state":
+            respond(kind, identity, data={
+                "model": {"provider": "test", "id": "model"}, "isStreaming": self.streaming, "isCompacting": False,
+                "sessionFile": str(self.session.path), "sessionId": self.session.path.stem,
+                "pendingMessageCount": len(self.queued), "messageCount": len(self.session.messages)})
+        elif kind == "get_messages":
+            respond(kind, identity, data={"messages": self.session.messages})
+        elif kind == "get_available_models":
+            respond(kind, identity, data={"models": [{"provider": "test", "id": "model", "name": "Model"}]})
+        elif kind == "prompt":
+            self.prompt(command, identity)
+        elif kind == "abort":
+            if PLANS.get("ignores_abort") and self.streaming:
+                return
+            self.aborting.set()
+            self.idle.wait()
+            self.aborting.clear()
+            respond(kind, identity)
+        elif kind == "extension_ui_response":
+            if waiting := self.answers.pop(identity, None):
+                waiting.put(command)
+        else:
+            respond(kind, identity if IS_LATER else None, False, error=f"Unknown command: {kind}")
+
+    def prompt(self, command, identity):
+        text = command["message"]
+        with (HOME / "prompts.log").open("a") as log:
+            log.write(json.dumps(text) + "\n")
+        if self.streaming:
+            if "streamingBehavior" not in command:
+                respond("prompt", identity, False, error="Agent is already processing.")
+                if IS_LATER:
+                    return
+            else:
+                self.queued.append(text)
+            return respond("prompt", identity)
+        steps = next((plan for match, plan in PLANS["plans"].items() if match in text), None)
+        if refusal := next((step["refuse"] for step in steps or [] if "refuse" in step), None):
+            if not IS_LATER:
+                respond("prompt", identity)
+            return respond("prompt", identity, False, error=refusal)
+        if any("command" in step for step in steps or []):
+            return respond("prompt", identity)
+        self.streaming = True
+        self.idle.clear()
+        respond("prompt", identity)
+        threading.Thread(target=self.run, args=(text, steps or [{"say": ["Hello."]}]), daemon=True).start()
+
+    # The loop
+
+    def run(self, text, steps):
+        self.produced = []
+        emit({"type": "agent_start"})
+        emit({"type": "turn_start"})
+        question = {"role": "user", "content": text, "timestamp": 0}
+        emit({"type": "message_start", "message": question})
+        emit({"type": "message_end", "message": question})
+        self.session.add(question)
+        self.noise = ""
+        try:
+            for step in steps:
+                (word, value), = step.items()
+                getattr(self, f"do_{word}")(value)
+            self.end("stop")
+        except Aborted:
+            emit(self.message([], "aborted", error="Request was aborted"))
+            self.end("aborted")
+        except Exception as error:  # A step that fails the run: its words are the error's.
+            failed = self.message([], "error", error=str(error))
+            emit(failed)
+            self.produced.append(failed["message"])
+            self.end("error")
+
+    def end(self, stop):
+        emit({"type": "turn_end", "message": {}, "toolResults": []})
+        ended = {"type": "agent_end", "messages": self.produced}
+        if IS_LATER:
+            ended["willRetry"] = False
+        self.streaming = False
+        emit(ended, self.noise)
+        if IS_LATER:
+            emit({"type": "agent_settled"})
+        self.idle.set()
+
+    def message(self, content, stop, error=None):
+        message = {"role": "assistant", "content": content, "provider": "test", "model": "model", "stopReason": stop,
+                   "usage": {"input": 10, "output": 5, "cost": {"total": 0.001}}, "timestamp": 0}
+        if error:
+            message["errorMessage"] = error
+        return {"type": "message_end", "message": message}
+
+    def pause(self, seconds=0.01):
+        if self.aborting.wait(seconds):
+            raise Aborted
+
+    def do_say(self, chunks, stop="stop"):
+        emit({"type": "message_start", "message": {"role": "assistant", "content": []}})
+        text = ""
+        for chunk in chunks:
+            text += chunk
+            event = {"type": "text_delta", "contentIndex": 0, "delta": chunk}
+            frame = {"type": "message_update", "assistantMessageEvent": event}
+            if not IS_LATER:
+                frame["message"] = event["partial"] = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+            emit(frame)
+            self.pause()
+        ended = self.message([{"type": "text", "text": text}], stop)
+        emit(ended)
+        self.produced.append(ended["message"])
+        self.session.add(ended["message"])
+
+    def do_tool(self, value):
+        call, name = f"call|{uuid.uuid4()}", value.get("name", "bash")
+        arguments = value.get("args", {"command": "df -h"})
+        emit({"type": "tool_execution_start", "toolCallId": call, "toolName": name, "args": arguments})
+        for part in value.get("parts", ["6", "61%"]):
+            emit({"type": "tool_execution_update", "toolCallId": call, "toolName": name, "args": arguments,
+                  "partialResult": {"content": [{"type": "text", "text": part}], "details": {}}})
+            self.pause()
+        emit({"type": "tool_execution_end", "toolCallId": call, "toolName": name, "isError": value.get("failed", False),
+              "result": {"content": [{"type": "text", "text": value.get("output", "61%")}], "details": {}}})
+
+    def do_confirm(self, value):
+        """Asks; what is said next depends on the answer."""
+        identity, answer = str(uuid.uuid4()), queue.Queue()
+        self.answers[identity] = answer
+        emit({"type": "extension_ui_request", "id": identity, "method": "confirm", "title": value["title"],
+              "message": value.get("message", ""), **({"timeout": value["timeout"]} if "timeout" in value else {})})
+        end = time.monotonic() + value.get("timeout", 600_000) / 1000
+        confirmed = False
+        while time.monotonic() < end:
+            self.pause()
+            try:
+                confirmed = answer.get_nowait().get("confirmed") is True
+                break
+            except queue.Empty:
+                continue
+        self.do_say([value["yes"] if confirmed else value["no"]])
+
+    def do_hold(self, name):
+        while not (HOME / "gates" / name).exists():
+            self.pause()
+
+    def do_retry(self, message):
+        failed = self.message([], "error", error=message)
+        emit(failed)
+        emit({"type": "turn_end", "message": failed["message"], "toolResults": []})
+        ended = {"type": "agent_end", "messages": [failed["message"]]}
+        emit(ended | ({"willRetry": True} if IS_LATER else {}))
+        emit({"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 50, "errorMessage": message})
+        self.pause(0.05)
+        emit({"type": "agent_start"})
+        emit({"type": "turn_start"})
+
+    def do_fail(self, message):
+        raise RuntimeError(message)
+
+    def do_noise(self, text):
+        """Glued to the front of the next record: of `agent_end`."""
+        self.noise = text
+
+    def do_print(self, line):
+        with _writing:
+            sys.stdout.buffer.write(line.encode() + b"\n")
+            sys.stdout.buffer.flush()
+
+    def do_long_line(self, size):
+        with _writing:
+            sys.stdout.buffer.write(b'{"type":"')
+            for _ in range(size // (1 << 20)):
+                sys.stdout.buffer.write(b"x" * (1 << 20))
+            sys.stdout.buffer.write(b'"}\n')
+            sys.stdout.buffer.flush()
+
+    def do_exit(self, code):
+        print("the model went away", file=sys.stderr, flush=True)
+        os._exit(code)
+
+
+def main():
+    arguments = sys.argv[1:]
+    if "start_error" in PLANS:
+        sys.exit(PLANS["start_error"])
+    with (HOME / "starts.log").open("a") as log:
+        log.write(json.dumps({"pid": os.getpid(), "arguments": arguments, "environment": sorted(os.environ)}) + "\n")
+    path = arguments[arguments.index("--session") + 1] if "--session" in arguments else None
+    Pi(Session(path)).serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+import AgentKit
+import BridgeModel
+import Pi
+
+/// pi's machine and the events that it meets, a line an event: its orders as lines.
+struct PiConversation {
+    private var machine: PiMachine
+    private(set) var now = Instant.zero
+    private var random: UInt64 = 0
+    private var keeps: [WorkID] = []
+    static let chat = AgentSession("pi-ses_1")
+
+    init(
+        _ settings: PiSettings = PiSettings(command: ["pi", "--mode", "rpc"], folder: "/work"), facts: [Fact] = [],
+        turns: [EarlierTurn] = []
+    ) {
+        machine = PiMachine(settings)
+        var past = AgentPast()
+        past.facts = facts
+        past.turns = turns
+        _ = machine.begin(past, occasion())
+    }
+
+    /// Its process runs, has answered, and its session file is kept.
+    static func ready(settings: PiSettings? = nil) -> Self {
+        var conversation = settings.map { Self($0) } ?? Self()
+        _ = conversation.looksUp("none")
+        _ = conversation.spawns()
+        _ = conversation.says(
+            #"{"id":"sb-1","type":"response","command":"get_state","success":true,"data":{"sessionFile":"/s/1"}}"#)
+        _ = conversation.keeps()
+        _ = conversation.says(
+            #"{"id":"sb-2","type":"response","command":"get_messages","success":true,"data":{"messages":[]}}"#)
+        return conversation
+    }
+
+    private mutating func occasion() -> Occasion {
+        random += 1
+        return Occasion(now: now, wallMilliseconds: 0, random: random)
+    }
+
+    // MARK: The bridge
+
+    mutating func sends(_ run: String, _ text: String, in session: AgentSession = chat) -> [String] {
+        let message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+        return lines(
+            machine.command(.send(turn: TurnID("t"), session: session, run: RunID(run), message: message), occasion()))
+    }
+
+    mutating func aborts(_ run: String) -> [String] {
+        lines(machine.command(.abort(session: Self.chat, run: RunID(run)), occasion()))
+    }
+
+    mutating func looksUp(_ run: String, in session: AgentSession = chat) -> [String] {
+        lines(machine.command(.lookUp(session: session, run: RunID(run)), occasion()))
+    }
+
+    mutating func decides(_ approval: String, _ decision: ApprovalDecision) -> [String] {
+        lines(
+            machine.command(.resolve(approval: ApprovalID(approval), subject: .dialog, decision: decision), occasion()))
+    }
+
+    mutating func shutsDown() -> [String] { lines(machine.shutDown(occasion())) }
+
+    // MARK: The host
+
+    mutating func spawns(_ channel: Int = 1) -> [String] {
+        lines(machine.happened(.spawned(ProcessName(id: 7, startTicks: 1)), on: ChannelID(channel), occasion()))
+    }
+
+    mutating func exits(_ code: Int32 = 1, words: String = "", _ channel: Int = 1) -> [String] {
+        lines(machine.happened(.exited(.exited(code), lastWords: words), on: ChannelID(channel), occasion()))
+    }
+
+    mutating func failsToStart(_ message: String, _ channel: Int = 1) -> [String] {
+        lines(machine.happened(.failed(message: message), on: ChannelID(channel), occasion()))
+    }
+
+    mutating func skips(_ bytes: Int) -> [String] {
+        lines(machine.happened(.skipped(bytes: bytes), on: ChannelID(1), occasion()))
+    }
+
+    mutating func keeps(_ isKept: Bool = true) -> [String] {
+        guard let work = keeps.popLast() else { return ["nothing to keep"] }
+        let failure = WorkFailure(.full, "no room")
+        return lines(machine.finished(work, isKept ? .done : .failed(failure), occasion()))
+    }
+
+    /// A line of pi's standard output.
+    mutating func says(_ line: String, _ channel: Int = 1) -> [String] {
+        let bytes = Array(line.utf8)
+        var orders: [AgentOrder] = []
+        let occasion = occasion()
+        bytes.withUnsafeBytes {
+            machine.received($0, capacity: $0.count, on: ChannelID(channel), occasion, into: &orders)
+        }
+        return lines(orders)
+    }
+
+    /// Time passes, and deadlines on its way are met.
+    mutating func waits(_ milliseconds: Int64) -> [String] {
+        let end = now + .milliseconds(milliseconds)
+        var lines: [String] = []
+        var alarms = 0
+        while let deadline = machine.nextDeadline, deadline <= end {
+            alarms += 1
+            guard alarms < 1_000 else { return lines + ["its alarm rings for ever"] }
+            now = max(now, deadline)
+            lines += self.lines(machine.timePassed(occasion()))
+        }
+        now = end
+        return lines
+    }
+
+    private mutating func lines(_ orders: [AgentOrder]) -> [String] { orders.flatMap { line($0) } }
+
+    private mutating func line(_ order: AgentOrder) -> [String] {
+        switch order {
+        case .open(let channel, .child(let plan)):
+            return ["start \(channel.number) \(plan.arguments.dropFirst(3).joined(separator: " "))"]
+        case .open: return ["open"]
+        case .send(let channel, let frame, _): return ["\(channel.number) > \(String(decoding: frame, as: UTF8.self))"]
+        case .close(let channel, .child(let atOnce)): return ["\(atOnce ? "kill" : "leave") \(channel.number)"]
+        case .close(let channel, .input): return ["end \(channel.number)"]
+        case .close: return ["close"]
+        case .work(let work, .keep(let facts)):
+            keeps.insert(work, at: 0)
+            return facts.map { "keep \($0.name)=\(String(decoding: $0.value ?? [], as: UTF8.self))" }
+        case .observed(let observations): return observations.map(ObservationText.line)
+        case .note(.words(let words)): return ["note \(words)"]
+        case .finding(let finding): return [finding.line]
+        case .done: return ["done"]
+        case .mayPause, .work, .readSettings, .cover, .replied, .state, .note: return ["\(order)"]
+        }
+    }
+}

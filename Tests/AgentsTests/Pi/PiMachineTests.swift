@@ -1,0 +1,319 @@
+import AgentKit
+import BridgeModel
+import Pi
+import Testing
+
+@Suite("pi, live")
+struct PiMachineTests {
+    private static let started = #"{"type":"agent_start"}"#
+    private static func state(_ id: Int, _ more: String) -> String {
+        #"{"id":"sb-\#(id)","type":"response","command":"get_state","success":true,"data":{\#(more)}}"#
+    }
+    private static func accepted(_ id: Int) -> String {
+        #"{"id":"sb-\#(id)","type":"response","command":"prompt","success":true}"#
+    }
+    private static func said(_ text: String, stop: String = "stop") -> String {
+        #"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"\#(text)"}],"stopReason":"\#(stop)"}}"#
+    }
+    private static let ended = #"{"type":"agent_end","messages":[]}"#
+
+    @Test(
+        "the first message starts a process, which is asked for its state; its file is kept before the prompt is written"
+    )
+    func firstMessage() {
+        var pi = PiConversation()
+        #expect(pi.sends("r1", "hello") == ["start 1 "])
+        #expect(pi.spawns() == [#"1 > {"type":"get_state","id":"sb-1"}"#])
+        #expect(pi.says(Self.state(1, #""sessionFile":"/s/1","isStreaming":false"#)) == ["keep session:pi-ses_1=/s/1"])
+        #expect(pi.keeps() == [#"1 > {"type":"prompt","id":"sb-2","message":"hello","streamingBehavior":"followUp"}"#])
+        #expect(pi.says(Self.accepted(2)) == ["send r1 accepted as r1"])
+        #expect(pi.says(Self.started) == ["r1 pi-ses_1 started"])
+        #expect(pi.says(Self.said("Hi")) == ["r1 pi-ses_1 segment ended \"Hi\""])
+        #expect(pi.says(Self.ended) == [])
+        #expect(pi.waits(250) == ["r1 pi-ses_1 finished stop run -"])
+    }
+
+    @Test("a later process is started with the session file of the earlier one")
+    func sessionFile() {
+        var pi = PiConversation(facts: [Fact("session:pi-ses_1", Array("/s/9".utf8))])
+        #expect(pi.sends("r1", "hello") == ["start 1 --session /s/9"])
+        _ = pi.spawns()
+        // The same file needs no second row.
+        #expect(pi.says(Self.state(1, #""sessionFile":"/s/9""#)).first?.contains("prompt") == true)
+    }
+
+    @Test("a file that cannot be kept refuses the message, and nothing is prompted")
+    func fullDisk() {
+        var pi = PiConversation()
+        _ = pi.sends("r1", "hello")
+        _ = pi.spawns()
+        _ = pi.says(Self.state(1, #""sessionFile":"/s/1""#))
+        let lines = pi.keeps(false)
+        #expect(lines.count == 1 && lines[0].hasPrefix("send r1 not made"))
+    }
+
+    @Test("a second message waits until the run before it has ended, also while its end is being decided")
+    func oneAtATime() {
+        var pi = PiConversation.ready()
+        #expect(pi.sends("r1", "one").count == 1)
+        #expect(pi.sends("r2", "two") == [])
+        _ = pi.says(Self.accepted(3))
+        _ = pi.says(Self.started)
+        _ = pi.says(Self.ended)
+        let lines = pi.waits(250)
+        #expect(lines.count == 2 && lines[0] == "r1 pi-ses_1 finished stop run -" && lines[1].contains("two"))
+    }
+
+    @Test("a failure wins over success, in either order", arguments: [true, false])
+    func failureWins(failureFirst: Bool) {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        let failure = #"{"id":"sb-3","type":"response","command":"prompt","success":false,"error":"no model"}"#
+        let answers = failureFirst ? [failure, Self.accepted(3)] : [Self.accepted(3), failure]
+        let lines = answers.flatMap { pi.says($0) }
+        #expect(lines.last == "send r1 refused \"no model\"")
+        #expect(pi.sends("r2", "two").count == 1)
+    }
+
+    @Test("a program that is not there refuses the message at once, and is tried again at the next one")
+    func notFound() {
+        var pi = PiConversation()
+        _ = pi.sends("r1", "hello")
+        #expect(
+            pi.failsToStart("pi: no such program")
+                == ["send r1 not made \"pi could not be started: pi: no such program\""])
+        #expect(pi.sends("r2", "again") == ["start 2 "])
+    }
+
+    @Test(
+        "one that exits at once is started three times, with a back-off, then the message is refused with its last words"
+    )
+    func exitsAtOnce() {
+        var pi = PiConversation()
+        _ = pi.sends("r1", "hello")
+        _ = pi.spawns()
+        #expect(pi.exits(1, words: "no API key") == [])
+        #expect(pi.waits(1_300) == ["start 2 "])
+        _ = pi.spawns(2)
+        #expect(pi.exits(1, words: "no API key", 2) == [])
+        #expect(pi.waits(2_600) == ["start 3 "])
+        _ = pi.spawns(3)
+        #expect(
+            pi.exits(1, words: "no API key", 3)
+                == [#"send r1 not made "pi could not be started: its process ended with code 1: no API key""#])
+        #expect(pi.waits(100_000) == [])
+    }
+
+    @Test("a process that ends in mid-run takes the run with it: its prompt is not repeated")
+    func diesInRun() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        _ = pi.says(Self.accepted(3))
+        _ = pi.says(Self.started)
+        let lines = pi.exits(137)
+        #expect(lines.count == 1 && lines[0].hasPrefix("r1 pi-ses_1 failed"))
+        #expect(pi.waits(600_000) == [])
+        #expect(pi.sends("r2", "two") == ["start 2 --session /s/1"])
+    }
+
+    @Test("a process that ends right after the loop's end leaves the run finished")
+    func diesAfterEnd() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        _ = pi.says(Self.accepted(3))
+        _ = pi.says(Self.started)
+        _ = pi.says(Self.ended)
+        #expect(pi.exits(0) == ["r1 pi-ses_1 finished stop run -"])
+    }
+
+    @Test("Stop: abort, then the run's end and the answer")
+    func stops() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        _ = pi.says(Self.accepted(3))
+        _ = pi.says(Self.started)
+        #expect(pi.aborts("r1") == [#"1 > {"type":"abort","id":"sb-4"}"#])
+        _ = pi.says(Self.said("half", stop: "aborted"))
+        _ = pi.says(Self.ended)
+        #expect(
+            pi.says(#"{"id":"sb-4","type":"response","command":"abort","success":true}"#) == [
+                #"1 > {"type":"get_state","id":"sb-5"}"#
+            ])
+        #expect(pi.waits(250) == ["r1 pi-ses_1 finished aborted run -", "stop of r1 answered"])
+        // What was queued must not reach the next run.
+        #expect(pi.says(Self.state(5, #""isStreaming":false,"pendingMessageCount":1"#)) == ["end 1"])
+    }
+
+    @Test("a Stop that pi ignores ends the process, and the run with it")
+    func ignoresAbort() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        _ = pi.says(Self.accepted(3))
+        _ = pi.says(Self.started)
+        _ = pi.aborts("r1")
+        let lines = pi.waits(15_000)
+        #expect(lines.contains("kill 1"))
+        #expect(lines.filter { $0 == "stop of r1 answered" }.count == 1)
+        #expect(pi.sends("r2", "two") == ["start 2 --session /s/1"])
+    }
+
+    @Test("a Stop before the prompt was written takes the message back")
+    func stopsEarly() {
+        var pi = PiConversation()
+        _ = pi.sends("r1", "one")
+        #expect(pi.aborts("r1") == ["stop of r1 answered"])
+        _ = pi.spawns()
+        _ = pi.says(Self.state(1, #""sessionFile":"/s/1""#))
+        #expect(pi.keeps() == [])
+    }
+
+    @Test("a prompt that is a command runs nothing: pi says that it is idle")
+    func command() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "/reload")
+        _ = pi.says(Self.accepted(3))
+        #expect(pi.waits(10_000) == [#"1 > {"type":"get_state","id":"sb-4"}"#])
+        #expect(pi.says(Self.state(4, #""isStreaming":false,"isCompacting":false"#)) == ["send r1 runs nothing"])
+    }
+
+    @Test("a long silence is asked about; no answer ends the process")
+    func neverAnswers() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        _ = pi.says(Self.accepted(3))
+        _ = pi.says(Self.started)
+        #expect(pi.waits(60_000) == [#"1 > {"type":"get_state","id":"sb-4"}"#])
+        #expect(pi.waits(30_000) == ["kill 1", #"r1 pi-ses_1 failed agentGone "pi does not answer any more""#])
+    }
+
+    @Test("an end that was lost in noise is found by asking twice, and the text is that of the session")
+    func lostEnd() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        _ = pi.says(Self.accepted(3))
+        _ = pi.says(Self.started)
+        #expect(pi.waits(60_000).count == 1)
+        #expect(pi.says(Self.state(4, #""isStreaming":false"#)) == [])
+        #expect(pi.waits(1_000) == [#"1 > {"type":"get_state","id":"sb-5"}"#])
+        #expect(pi.says(Self.state(5, #""isStreaming":false"#)) == [#"1 > {"type":"get_messages","id":"sb-6"}"#])
+        let messages =
+            #"[{"role":"user","content":"one"},{"role":"assistant","content":[{"type":"text","text":"Hi"}],"stopReason":"stop"}]"#
+        #expect(
+            pi.says(
+                #"{"id":"sb-6","type":"response","command":"get_messages","success":true,"data":{"messages":\#(messages)}}"#
+            )
+                == ["r1 pi-ses_1 finished stop run \"Hi\""])
+    }
+
+    @Test("noise before a record on its line is survived, other noise is noted")
+    func noise() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        _ = pi.says(Self.accepted(3))
+        #expect(pi.says("\u{1B}]777;notify\u{07}" + Self.started) == ["r1 pi-ses_1 started"])
+        #expect(pi.says("hello") == ["note pi wrote a line that is no record"])
+    }
+
+    @Test("a line that is too long fails the run")
+    func longLine() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        let lines = pi.skips(100_000_000)
+        #expect(lines.contains("kill 1"))
+        #expect(lines.last == #"r1 pi-ses_1 failed agentGone "pi wrote 100000000 bytes on one line""#)
+    }
+
+    @Test("a run of an earlier process is found in the session, by the text that began it")
+    func earlierRun() {
+        let turn = EarlierTurn(
+            session: PiConversation.chat, runs: [EarlierTurn.Run(RunID("r1"), text: "one")], isAccepted: true,
+            isStopping: false, receivedAt: .zero, decisions: [], detached: [])
+        var pi = PiConversation(facts: [Fact("session:pi-ses_1", Array("/s/1".utf8))], turns: [turn])
+        #expect(pi.looksUp("r1") == ["start 1 --session /s/1"])
+        _ = pi.spawns()
+        #expect(pi.says(Self.state(1, #""sessionFile":"/s/1""#)) == [#"1 > {"type":"get_messages","id":"sb-2"}"#])
+        let messages =
+            #"[{"role":"user","content":"one"},{"role":"assistant","content":"Hi","stopReason":"stop"},{"role":"user","content":"two"}]"#
+        #expect(
+            pi.says(
+                #"{"id":"sb-2","type":"response","command":"get_messages","success":true,"data":{"messages":\#(messages)}}"#
+            )
+                == ["looked up r1 finished stop run \"Hi\""])
+    }
+
+    @Test("a dialog is a card; its answer goes back and settles it")
+    func dialog() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        _ = pi.says(Self.started)
+        #expect(
+            pi.says(
+                #"{"type":"extension_ui_request","id":"d1","method":"confirm","title":"Sure?","message":"rm","timeout":5000}"#
+            ).count == 1)
+        #expect(
+            pi.decides("d1", .approve) == [
+                #"1 > {"type":"extension_ui_response","id":"d1","confirmed":true}"#,
+                "- pi-ses_1 approval settled d1 decided(BridgeModel.ApprovalDecision.approve)",
+            ])
+        #expect(pi.decides("d1", .deny) == ["- - approval settled d1 unknown"])
+    }
+
+    @Test("a dialog that is not answered in its time expires, and one that no card can hold is cancelled at once")
+    func dialogEnds() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        _ = pi.says(Self.started)
+        _ = pi.says(#"{"type":"extension_ui_request","id":"d1","method":"confirm","title":"Sure?","timeout":5000}"#)
+        #expect(pi.waits(5_000) == ["- pi-ses_1 approval settled d1 expired"])
+        #expect(
+            pi.says(#"{"type":"extension_ui_request","id":"d2","method":"input","title":"Name?"}"#).first
+                == #"1 > {"type":"extension_ui_response","id":"d2","cancelled":true}"#)
+        #expect(
+            pi.says(
+                #"{"type":"extension_ui_request","id":"d3","method":"select","title":"Which?","options":["a","b","c"]}"#
+            ).first
+                == #"1 > {"type":"extension_ui_response","id":"d3","cancelled":true}"#)
+    }
+
+    @Test("an idle process ends after ten minutes, and the next message continues its session")
+    func idle() {
+        var pi = PiConversation.ready()
+        #expect(pi.waits(599_000) == [])
+        #expect(pi.waits(1_000) == ["end 1"])
+        #expect(pi.exits(0) == [])
+        #expect(pi.sends("r1", "one") == ["start 2 --session /s/1"])
+    }
+
+    @Test("a process that does not end by itself is killed")
+    func staysIdle() {
+        var pi = PiConversation.ready()
+        _ = pi.waits(600_000)
+        #expect(pi.waits(3_000) == ["kill 1"])
+        #expect(pi.sends("r1", "one") == ["start 2 --session /s/1"])
+    }
+
+    @Test("over the limit the longest idle process goes; a busy one is waited for")
+    func limit() {
+        var settings = PiSettings(command: ["pi", "--mode", "rpc"], folder: "/work")
+        settings.childLimit = 1
+        var pi = PiConversation.ready(settings: settings)
+        let other = AgentSession("pi-ses_2")
+        #expect(pi.sends("r1", "one", in: other).first == "end 1")
+        #expect(pi.exits(0) == ["start 2 "])
+        #expect(pi.sends("r2", "two").last == "note 1 processes of pi are busy; a message waits")
+        _ = pi.spawns(2)
+        _ = pi.says(Self.state(1, #""sessionFile":"/s/2""#), 2)
+        #expect(pi.keeps().count == 1)
+        _ = pi.says(Self.accepted(2), 2)
+        _ = pi.says(Self.started, 2)
+        _ = pi.says(Self.ended, 2)
+        #expect(pi.waits(250) == ["r1 pi-ses_2 finished stop run -", "end 2"])
+        #expect(pi.exits(0, 2) == ["start 3 --session /s/1"])
+    }
+
+    @Test("shutting down ends every child")
+    func shutDown() {
+        var pi = PiConversation.ready()
+        #expect(pi.shutsDown() == ["leave 1"])
+    }
+}
