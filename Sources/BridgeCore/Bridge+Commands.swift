@@ -28,7 +28,7 @@ extension Bridge {
         return turn.agent.isStopping || turn.outcome != nil
     }
 
-    /// A stop does not wait for the disk: the agent is told at once, and until it answers the journal says that it is owed.
+    /// A stop does not wait for the disk: the abort is sent at once, and until the agent answers the journal says that it is owed.
     private mutating func owe(_ obligation: Obligation, at now: Instant) {
         obligations.add(obligation, since: now)
         keepObligations()
@@ -67,7 +67,7 @@ extension Bridge {
 
     package mutating func wasNotKept(_ obligation: Obligation) { obligations.wasNotWritten(obligation) }
 
-    /// From an earlier process. The agent is told when it is back.
+    /// From an earlier process. Sent when the agent is back.
     package mutating func restore(_ obligation: Obligation, since: Instant) {
         #if PLANTED_FAULTS
             if PlantedFault.abortForgotten.isPlanted { return }
@@ -88,7 +88,7 @@ extension Bridge {
 
     // MARK: The agent's answers
 
-    /// It was told to stop the run, and has: or there was nothing to stop.
+    /// It has stopped the run as asked: or there was nothing to stop.
     package mutating func abortAnswered(_ run: RunID, at now: Instant) { fulfil(Obligation.name(ofAbort: run)) }
 
     /// The agent's answer to the message that was to begin this run, whether or not its turn is still open.

@@ -12,7 +12,7 @@ extension Bridge {
     }
 
     /// Goes on with a turn of an earlier process, as the journal has it. All are restored before anything else happens; then
-    /// the agent is looked for anew (`agentBack`).
+    /// the agent is looked for again (`agentBack`).
     /// `keptAt`: when each of its calls was stored.
     package mutating func restore(
         _ record: TurnRecord, deltas: [StoredDelta], keptAt: [IdempotencyKey: Instant] = [:], at now: Instant
@@ -77,7 +77,7 @@ extension Bridge {
         for id in keeping.unkept.sorted() { keep(id, durability) }
     }
 
-    /// As the turn stands now: a call that is given its first try later in the same breath is not stored yet.
+    /// The turn's current state: a call that gets its first try later in the same step is not stored yet.
     mutating func keep(_ id: TurnID, _ durability: Durability) {
         guard let record = record(of: id) else { return }
         keeping.settled(id)

@@ -40,7 +40,7 @@ extension Bridge {
         orders.append(.turnClosed(turn, .gone))
     }
 
-    /// The old token's time is over: what is still open closes as it stands.
+    /// The old token's time is over: open turns close with what they have.
     package mutating func abandonsTurns(at now: Instant) {
         delivery.giveUp(turns: entries.count)
         for id in entries.keys.sorted() { change(id, at: now) { $0.giveUp(at: now) } }

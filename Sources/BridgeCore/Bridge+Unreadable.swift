@@ -34,8 +34,8 @@ package struct UnreadableTurn: Sendable {
 }
 
 extension Bridge {
-    /// The bubble ends with what was streamed and a sentence; what had been stored for it goes out as it is. Then the turn is
-    /// closed like any other, and its record goes. The agent is told nothing: its part of the turn is not known.
+    /// The bubble ends with what was streamed and a sentence; the calls stored for it go out unchanged. Then the turn is
+    /// closed like any other, and its record goes. Nothing is sent to the agent: its part of the turn is not known.
     package mutating func end(_ unreadable: UnreadableTurn, at now: Instant) {
         guard entries[unreadable.id] == nil else { return }
         guard let place = unreadable.place else { return orders.append(.turnClosed(unreadable.id, .gone)) }

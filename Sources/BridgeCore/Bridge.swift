@@ -8,9 +8,9 @@ package enum BridgeOrder: Sendable, Hashable {
     /// To be kept before anything that follows leaves the bridge; together with the call that follows, where one does.
     case keep(KeptRecord, Durability)
     indirect case command(AgentCommand)
-    /// To be told by `commandKept` once all that was ordered before it is kept, or by `commandNotKept`.
+    /// Answered by `commandKept` once all that was ordered before it is kept, or by `commandNotKept`.
     indirect case commandToKeep(CommandNumber, AgentCommand)
-    /// What the agent must be told whatever happens, to be kept until `fulfilled`.
+    /// An obligation to the agent, to be kept until `fulfilled`.
     case owe(Obligation, since: Instant)
     case fulfilled(Obligation)
     indirect case turnOpened(TurnOpening)
@@ -19,9 +19,9 @@ package enum BridgeOrder: Sendable, Hashable {
     case connectionStopped(RelayErrorCode)
     case turnNote(TurnID, TurnNote)
     indirect case deliveryNote(DeliveryNote, TurnID, PostName)
-    /// From here on the chat's key is in use by this turn; told once for each turn and key, for restored turns too.
+    /// From here on the chat's key is in use by this turn; once for each turn and key, for restored turns too.
     case keyTaken(TurnID, SessionID, KeyName)
-    /// The turn has ended: told once for each `keyTaken`.
+    /// The turn has ended: once for each `keyTaken`.
     case keyLeft(TurnID, SessionID, KeyName)
 }
 
@@ -78,7 +78,7 @@ package struct Bridge: ~Copyable {
         delivery = Delivery(settings: settings.delivery)
     }
 
-    // MARK: What comes out
+    // MARK: Orders
 
     package mutating func takeOrders() -> [BridgeOrder] {
         // Given away whole: what is kept of it would have to be copied first.
@@ -137,7 +137,7 @@ package struct Bridge: ~Copyable {
         keepChanged()
     }
 
-    /// Nil for the interaction: everything of the session that is open. The name of a turn stands for it as its interaction does.
+    /// Nil for the interaction: everything of the session that is open. The name of a turn identifies it as its interaction does.
     package mutating func stopped(session: SessionID, interaction: InteractionID?, at now: Instant) {
         let known = entries.values.filter { entry in
             let opening = entry.turn.opening
@@ -189,7 +189,7 @@ package struct Bridge: ~Copyable {
 
     // MARK: From the agent
 
-    /// False for an event of a run that no turn answers to: another client's, or one that is over. Told at once and not as an
+    /// False for an event of a run that no turn answers to: another client's, or one that is over. Returned at once and not as an
     /// order, so that a turn can be made for it before the run's next event comes in.
     @discardableResult
     package mutating func agentSays(_ signal: RunSignal, at now: Instant) -> Bool {
@@ -204,7 +204,7 @@ package struct Bridge: ~Copyable {
         let newForm = entries[id]?.turn.textForm
         if newForm != form { keeping.changed(id) }
         deliver(at: now)
-        // A message that has ended is in no delta while the bubble is not open, and no bus that tells segments tells it again to
+        // A message that has ended is in no delta while the bubble is not open, and no bus of segments sends it again to
         // the next process: what follows would be streamed in its place.
         if signal.event.changesCourse || newForm?.ended != form?.ended { keepChanged() }
         return true

@@ -33,10 +33,10 @@ struct BridgeWakes: Sendable {
 /// What is remembered of chats.
 struct BridgeChats: Sendable {
     var stops = RememberedStops()
-    /// The chosen model that a chat was told of last: it comes with every message, and the line about it comes once.
+    /// The chosen model of which a chat has had the line: it comes with every message, and the line about it comes once.
     private var toldModels: [SessionID: String] = [:]
 
-    /// Whether the chat was not told of this model last; it is now.
+    /// Whether the chat has not had the line of this model; it counts as sent now.
     mutating func isNews(_ model: String?, in session: SessionID) -> Bool {
         if toldModels.count >= 1_000, toldModels[session] == nil { toldModels = [:] }
         defer { toldModels[session] = model }

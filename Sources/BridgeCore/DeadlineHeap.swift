@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// The moments at which somebody wants to be told the time, earliest first.
+/// Wake-ups by owner, earliest first.
 ///
 /// A binary heap in which each owner has at most one live moment: setting another one leaves the old entry behind, and it is
 /// skipped when it comes to the top. An owner that moves its deadline on every event therefore costs nothing until the old
@@ -19,8 +19,8 @@ package struct DeadlineHeap<Owner: Hashable & Sendable>: Sendable {
 
     package var earliest: Instant? { entries.first?.moment }
 
-    /// The owner wants to be told at `moment`, or not at all. A moment later than the one scheduled is not entered: the owner
-    /// is told early and says again what it wants.
+    /// The owner wants a wake-up at `moment`, or none. A moment later than the one scheduled is not entered: the owner
+    /// is woken early and asks again.
     package mutating func set(_ moment: Instant?, for owner: Owner) {
         guard let moment else { return }
         if let known = scheduled[owner], known <= moment { return }

@@ -13,7 +13,7 @@ package enum PostName: Hashable, Sendable {
     case message(WholeMessage.Part)
 }
 
-/// What a lane tells the turn it belongs to.
+/// A lane's reports to its turn.
 package enum PostReport: Hashable, Sendable {
     /// The relay has it (or had it before).
     case delivered(PostName, message: MessageID?)

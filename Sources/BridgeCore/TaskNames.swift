@@ -10,7 +10,7 @@ struct TaskNames: Sendable {
     private var order: [TaskID] = []
     private var oldest = 0
 
-    /// The name the relay is told.
+    /// The name at the relay.
     mutating func name(of task: TaskID, in turn: TurnID) -> TaskID {
         guard let owner = owners[task], owner != turn else {
             take(task, by: turn)

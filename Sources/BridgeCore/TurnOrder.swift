@@ -9,11 +9,11 @@ package enum TurnOrder: Hashable, Sendable {
     case skip
     /// Text that was never tried is dropped, and none is sent any more: the preview is over.
     case stopPreview
-    /// What comes from now on must not carry the interaction.
+    /// Later posts must not carry the interaction.
     case closeWindow
     /// The turn has a key from now on, or not any more.
     case useSealing(TurnSealing)
-    /// What waits in the lane and cannot go out without a key is dropped.
+    /// Pending posts that cannot go out without a key are dropped.
     case dropUnsealed
     /// Nothing of this lane that was not tried yet may go out.
     case abandonLane

@@ -12,7 +12,7 @@ package final class KeptRecord: Sendable, Hashable {
 
 /// One turn as a journal keeps it: enough to go on with it in another process.
 ///
-/// The text is not in it, but for what waits to be sent and what the end holds: the deltas, each stored by itself before its
+/// The text is not in it, but for pending text and the end's: the deltas, each stored by itself before its
 /// first try, say what was streamed, and the agent is asked for the rest. So a record stays small however long the answer
 /// is.
 package struct TurnRecord: Sendable {
@@ -21,7 +21,7 @@ package struct TurnRecord: Sendable {
     var renamed: [TaskID: TaskID]
 
     package var id: TurnID { turn.opening.id }
-    /// What its bubble and its run are called, for whoever looks things up.
+    /// The names of its bubble and its run, for look-ups.
     package var opening: TurnOpening { turn.opening }
     /// For when the record cannot be read any more.
     package var place: TurnPlace {

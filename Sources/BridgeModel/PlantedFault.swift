@@ -50,7 +50,7 @@
         case approvalDeniedAtOnce
         /// A turn that is given up aborts a run that the bridge did not start.
         case mirroredRunAborted
-        /// A job takes every run of its session, as long as it is open.
+        /// A job takes every run of its session, as long as the chat is open.
         case privateRunTaken
         /// A job whose chat the person deleted goes on in it.
         case deletedChatKept

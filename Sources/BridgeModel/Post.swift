@@ -120,7 +120,7 @@ package struct WholeMessage: Hashable, Sendable {
     package enum Part: Hashable, Sendable {
         /// What did not fit into the bubble, counted from 1.
         case more(Int)
-        /// What came after the window had closed.
+        /// Text from after the window had closed.
         case late
         /// A short line that no bubble can hold any more, counted from 1.
         case line(Int)

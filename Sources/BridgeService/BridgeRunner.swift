@@ -6,7 +6,7 @@ import RelayProtocol
 
 /// The other half of the machine `Bridge`: takes the lock, calls one method, leaves the lock, and does what the orders say.
 ///
-/// Events may come from any thread. Orders are carried out in the order they were made, by whichever thread finds nobody
+/// Events may come from any thread. Orders are carried out in the order they were made, by whichever thread finds no other
 /// else at it; so a call's answer leads to the lane's next call on the HTTP client's own thread, without a hop.
 ///
 /// With a journal, nothing that is to be kept leaves the bridge before the journal says that it is: a call's first try and
@@ -91,7 +91,7 @@ package final class BridgeRunner: Sendable {
         self.unwritable = unwritable
     }
 
-    /// Tells the bridge what happened, and does what it wants.
+    /// Gives the bridge its events, and carries out its orders.
     package func tell(_ event: (inout Bridge, Instant) -> Void) {
         let mayPerform = state.withLock { state in
             // Read while the lock is held: between two threads time would go back, and what was counted by it be wrong.

@@ -3,7 +3,7 @@ package import BridgeModel
 import FoundationEssentials
 import Sealing
 
-/// Records as bytes: JSON with the version of its form. The clock that decisions are made by begins anew with each start of the
+/// Records as bytes: JSON with the version of its form. The clock of decisions restarts with each start of the
 /// machine, so a record says what both clocks showed when it was made, and its moments are moved by the difference when it is
 /// read.
 ///

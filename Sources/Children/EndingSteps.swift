@@ -1,7 +1,7 @@
 import BridgeModel
 import Threads
 
-/// The steps of a child's end, each once and in order. Is told the time.
+/// The steps of a child's end, each once and in order. Gets the time with each event.
 struct EndingSteps {
     enum Step: Hashable { case closeInput, terminate, kill }
 

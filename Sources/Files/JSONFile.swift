@@ -23,7 +23,7 @@ package enum JSONFile {
         try PrivateFile.write(bytes(of: value), to: path, through: name)
     }
 
-    /// As it is written.
+    /// Verbatim.
     package static func bytes(of value: some Encodable) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

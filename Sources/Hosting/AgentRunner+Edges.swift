@@ -84,7 +84,7 @@ extension AgentRunner where Machine: ~Copyable {
             edges.record?(id, false, frame)
             // As a socket whose peer does not read: it has ended.
             if !link.send(frame + [UInt8(ascii: "\n")], telling: telling?.number) { link.end(atOnce: true) }
-        // Its end is told beside this.
+        // Its end is reported separately.
         case nil: break
         }
     }

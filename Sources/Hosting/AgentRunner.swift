@@ -4,11 +4,11 @@ import Locking
 
 /// Carries one machine: its channels, its work, its timer, and nothing of its own.
 ///
-/// - Events come from any thread and are told one at a time, with the time as it is then. Orders are carried out in the order
+/// - Events come from any thread and are handled one at a time, with the current time. Orders are carried out in the order
 ///   they were made, by whichever thread finds no other at it, never under the lock.
 /// - What a socket or a child says after the machine has closed its channel is dropped, by its number.
 /// - Each work and each query is answered once, in its time; what is over the bounds of `WorkTable` is refused.
-/// - After `shutDown` no command is told and no channel is opened; `isClosed` once nothing is open or being written.
+/// - After `shutDown` no command is handled and no channel is opened; `isClosed` once nothing is open or being written.
 package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     enum Phase { case running, closing, stopped }
 
@@ -136,7 +136,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
             now: edges.clock.now, wallMilliseconds: edges.clock.wallMilliseconds, random: state.random.next())
     }
 
-    /// `phase`: told in this phase alone.
+    /// `phase`: handled in this phase alone.
     func tell(in phase: Phase? = nil, _ event: (inout Machine, Occasion) -> [AgentOrder]) {
         let mayPerform = state.withLock { state in
             guard state.phase != .stopped, phase == nil || phase == state.phase else { return false }
@@ -277,7 +277,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         state.steps.append(.close(channel.number, closing))
     }
 
-    /// As a step of its own, because the machine is told between two events.
+    /// As a step of its own, because the machine is called between two events.
     private func refuse(_ works: [WorkID], _ failure: WorkFailure, _ state: State) {
         for work in works { state.steps.append(.refuse(work, failure)) }
     }

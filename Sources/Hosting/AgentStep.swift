@@ -52,7 +52,7 @@ struct QueryTable {
 
 /// Why nothing more is read for a while.
 struct Pressure {
-    /// Frames that are pending while another thread carries out what came before them. Above this reading stops until half of
+    /// Frames that are pending while another thread handles the ones before. Above this reading stops until half of
     /// it is left.
     static let backlogLimit = 4 << 20
 

@@ -27,7 +27,7 @@ package struct LinkEdges: Sendable {
 
 /// Carries out a session machine's orders and feeds it events: the socket, the timer, and no policy of its own.
 ///
-/// Events come from any thread. Orders are carried out in the order they were made, by whichever thread finds nobody else at
+/// Events come from any thread. Orders are carried out in the order they were made, by whichever thread finds no other else at
 /// it. What a socket says after the machine has closed it is dropped here, by the socket's number.
 package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
     private final class State {
@@ -96,7 +96,7 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
 
     // MARK: Back-pressure
 
-    /// Frames that wait here while another thread carries out what came before them. Above this reading stops until half of it
+    /// Frames that wait here while another thread handles the ones before. Above this reading stops until half of it
     /// is left.
     private static var backlogLimit: Int { 4 << 20 }
 

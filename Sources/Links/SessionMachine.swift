@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// What the link's runner does by itself; everything else is for whoever owns the link.
+/// What the link's runner does by itself; everything else is for the link's owner.
 package enum SocketOrder: Sendable {
     case dial(url: String, headers: [HTTPHeader])
     case send([UInt8])

@@ -4,9 +4,9 @@ import Links
 
 /// OpenClaw's session as a machine of the host: on one channel, with its device's token in a private file.
 ///
-/// - The session decides; here its orders are translated, and its credentials are kept and read anew.
-/// - What the gateway has against us may stand in a file that a person has changed meanwhile: after each such refusal the
-///   settings are read anew (`.readSettings`), before the next try.
+/// - The session decides; here its orders are translated, and its credentials are kept and reread.
+/// - The cause of a refusal may be in a file that a person has changed meanwhile: after each such refusal the
+///   settings are reread (`.readSettings`), before the next try.
 /// - Under `check` nothing is kept and nothing is reported but findings; the first verdict ends it, or 15 s.
 package struct OpenClawMachine: ~Copyable, AgentMachine {
     package typealias Settings = OpenClawSettings
@@ -184,7 +184,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
 }
 
 extension OpenClawSession.Note {
-    /// What the gateway has against us may stand in a file that a person has changed meanwhile.
+    /// The cause of a refusal may be in a file that a person has changed meanwhile.
     fileprivate var mayBeMendedInFiles: Bool {
         guard case .waiting(_, _, let trouble?) = self else { return false }
         return switch trouble.kind {

@@ -5,7 +5,7 @@ import Locking
 /// The relay's envelope (relay.md#response-envelope), read with simdjson: with `JSONDecoder` the reply cost more than all the rest of a call.
 ///
 /// Only an answer in it is the relay's word: `ok` is a boolean and, where it is false, `error.code` is text. A proxy can have any
-/// status and may answer in JSON, so nothing less tells the two apart.
+/// status and may answer in JSON, so nothing less distinguishes the two.
 struct ReplyEnvelope {
     enum Word: Hashable {
         case taken

@@ -18,7 +18,7 @@ package struct DeviceBook: Sendable {
     /// What becomes of devices that are announced late: the configuration's `devices`.
     package enum Trust: String, Hashable, Sendable, CaseIterable { case pin, trust }
 
-    /// What came of a person's word about a device.
+    /// The outcome of a person's order about a device.
     package enum ChosenAction: Hashable, Sendable {
         case done
         /// It was so already.
@@ -34,7 +34,7 @@ package struct DeviceBook: Sendable {
         package var label: String?
         package var platform: String?
         package var standing: Standing
-        /// The phone has been told that it is held.
+        /// The phone has had the notice that it is held.
         var isTold: Bool
 
         package init(
@@ -55,7 +55,7 @@ package struct DeviceBook: Sendable {
         case held
         /// It was known, under another key; held now.
         case changedKey
-        /// It is known as it is, or no device that keys are for.
+        /// It is known unchanged, or not a device that keys are for.
         case nothing
         case tooMany
     }
@@ -134,7 +134,7 @@ package struct DeviceBook: Sendable {
         if devices[id]?.publicKey == key { devices[id]?.isTold = true }
     }
 
-    /// The installation is gone. What comes later is not pinned by itself.
+    /// The installation is gone. Later devices are not pinned automatically.
     mutating func forgetDevices() { devices = [:] }
 
     private mutating func makeRoom() -> Bool {

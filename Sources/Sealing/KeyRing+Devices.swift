@@ -134,7 +134,7 @@ extension KeyRing {
         return !held.isEmpty
     }
 
-    // MARK: What the phone is told
+    // MARK: Notices to the phone
 
     /// Held, and not yet reported to a phone.
     package var untoldDevices: [DeviceBook.Device] { book.devices(.held).filter { !$0.isTold } }

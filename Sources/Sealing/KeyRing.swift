@@ -37,7 +37,7 @@ package struct KeyRing: Sendable {
     ) throws(StoredKeyRingFault) {
         self.library = library
         identity = DeviceIdentity(secret, library: library)
-        // Read also where it is not taken up: a damaged file is told, and not replaced.
+        // Read also where it is not taken up: a damaged file is reported, and not replaced.
         let (storedBook, storedChats) = (try stored.book(), try stored.chats(library))
         let isOurs = stored.isOf(installation)
         book = isOurs ? storedBook : DeviceBook()
@@ -215,7 +215,7 @@ package struct KeyRing: Sendable {
         changed(at: now, update)
     }
 
-    /// Another token: what was known of another installation's devices and chats is forgotten, and the relay has to say anew what
+    /// Another token: what was known of another installation's devices and chats is forgotten, and the relay has to say again what
     /// this bridge is called.
     package mutating func moved(to installation: String?, pairedAt: Int64?, at now: Instant) {
         book.pairedAt = pairedAt ?? book.pairedAt

@@ -2,11 +2,11 @@ package import BridgeModel
 
 /// What a `KeyRing` wants done. Orders are carried out one after the other.
 package enum KeyRingOrder: Sendable {
-    /// Write the files and wait for the disk, then tell `saved` or `notSaved`. At most one is under way.
+    /// Write the files and wait for the disk, then call `saved` or `notSaved`. At most one is under way.
     case save(StoredKeyRing, revision: Int)
-    /// `POST devices`, then tell `registrationAnswered` (relay.md#devices).
+    /// `POST devices`, then call `registrationAnswered` (relay.md#devices).
     case register(publicKey: String, number: Int)
-    /// `POST sessions/<id>/recipients`, then tell `grantAnswered`.
+    /// `POST sessions/<id>/recipients`, then call `grantAnswered`.
     case grant(KeyGrant)
     /// What the update changed is on the disk, or it changed nothing.
     case acknowledge(UpdateID)

@@ -21,7 +21,7 @@ package struct StoredKeyRing: Sendable, Equatable {
             package var label: String?
             package var platform: String?
             package var standing: DeviceBook.Standing
-            /// The phone has been told of it.
+            /// The phone has had the notice of it.
             package var isTold: Bool?
         }
 

@@ -9,7 +9,7 @@ import RelayRules
 /// caught.
 struct Contract {
     let agent: any ContractAgent
-    /// Stands between the machine and its host.
+    /// A layer between the machine and its host.
     var fault: MachineFault?
     var seed: UInt64 = 1
 

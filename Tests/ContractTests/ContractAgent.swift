@@ -40,7 +40,7 @@ struct ContractStage {
     var decisions: () -> [String]
     /// It works on something.
     var isBusy: () -> Bool
-    /// What it was told against its rules.
+    /// Requests against its rules.
     var breaches: () -> [String]
     /// Everything that is open breaks, and nothing opens for so long.
     var cut: (Duration) -> Void

@@ -4,7 +4,7 @@ import BridgeTesting
 import Hosting
 import Locking
 
-/// What a machine is told, and what it orders then. Touched on the test's thread alone.
+/// A machine's events, and its orders. Touched on the test's thread alone.
 final class Script: @unchecked Sendable {
     var told: [String] = []
     var next: [AgentOrder] = []
@@ -13,7 +13,7 @@ final class Script: @unchecked Sendable {
     var deadline: Instant?
 }
 
-/// A machine that orders what the test says, and writes down what it is told.
+/// A machine that orders what the test says, and records its events.
 struct Scripted: ~Copyable, AgentMachine {
     typealias Settings = String
 

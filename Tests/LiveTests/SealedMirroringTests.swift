@@ -73,7 +73,7 @@ struct SealedMirroringTests {
         #expect(isOfUse && next.unreadable.map(\.chat) == [Self.chat])
         let begun = next.readable(Mirroring.Allowed()).flatMap(\.begins)
         #expect(begun.map(\.run.text) == ["a"] && begun.first?.isUnseen == true)
-        // Its chat was lost with a journal: it is asked for anew.
+        // Its chat was lost with a journal: it is asked for again.
         var other = Mirroring(.all)
         let isOfUseThere = other.learn(record, of: Self.session, wall: 6)
         #expect(isOfUseThere && other.chatsToMake(at: .zero) == [Self.session])

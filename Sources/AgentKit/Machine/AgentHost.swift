@@ -1,6 +1,6 @@
 /// Carries machines: one implementation for `run`, `doctor` and the tests, so that all take the same way.
 package protocol AgentHost {
-    /// `settings` reads them anew, on the thread that carries the machine's orders out; nil: they cannot be read now.
+    /// `settings` rereads them, on the thread that carries the machine's orders out; nil: they cannot be read now.
     func carry<Machine: AgentMachine & ~Copyable>(
         _ machine: consuming sending Machine, settings: @escaping @Sendable () -> Machine.Settings?
     ) -> any AgentLink

@@ -10,7 +10,7 @@ package import BridgeModel
 ///
 /// The host (`AgentHost`) owns the sockets, the children and one timer, and makes one call at a time.
 package protocol AgentMachine: ~Copyable, SendableMetatype {
-    /// What its plug-in reads from the configuration and from files, and may read anew while the machine runs.
+    /// What its plug-in reads from the configuration and from files, and may reread while the machine runs.
     associatedtype Settings: Sendable = NoSettings
 
     /// When `timePassed` is due, if nothing else happens.
@@ -36,7 +36,7 @@ package protocol AgentMachine: ~Copyable, SendableMetatype {
     mutating func timePassed(_ now: Occasion) -> [AgentOrder]
     /// The computer was suspended: what was open is dead, though nothing may say so.
     mutating func slept(_ now: Occasion) -> [AgentOrder]
-    /// The settings were read anew, because a person changed the configuration or the machine asked for it (`.readSettings`).
+    /// The settings were reread, because a person changed the configuration or the machine asked for it (`.readSettings`).
     mutating func use(_ settings: Settings, _ now: Occasion) -> [AgentOrder]
     /// Closes what does not outlive the bridge. No command follows.
     mutating func shutDown(_ now: Occasion) -> [AgentOrder]

@@ -12,7 +12,7 @@ package enum AgentOrder: Sendable {
     case mayPause(ChannelID, Bool)
 
     case work(WorkID, Work)
-    /// The settings may have been mended by a person: they are read anew, and given to `use` where they can be read.
+    /// The settings may have been mended by a person: they are reread, and given to `use` where they can be read.
     case readSettings
     /// No output may show it.
     case cover(Secret)

@@ -30,7 +30,7 @@ package enum Trust: Hashable, Sendable {
     case system
     /// The certificates in a file.
     case authority(file: String)
-    /// The one with this SHA-256 of its DER, whoever signed it; compared before any byte of ours is sent.
+    /// The one with this SHA-256 of its DER, whatever signed it; compared before any byte of ours is sent.
     case leaf([UInt8])
 }
 

@@ -14,7 +14,7 @@ package enum Work: Sendable {
     case read(path: String, from: Int64, limit: Int)
     /// Whole or not at all, 0600, in a folder that the connection may write to.
     case write(path: String, [UInt8])
-    /// Paths that match, sorted; `*` stands for any part of one component.
+    /// Paths that match, sorted; `*` matches any part of one component.
     case find(pattern: String, limit: Int)
     /// Which of them run.
     case look(at: [ProcessName])
@@ -51,7 +51,7 @@ package struct WorkFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var code: Code
     package var message: String
-    /// It may have been carried out all the same.
+    /// It may still have been carried out.
     package var mayHaveLanded: Bool
 
     package init(_ code: Code, _ message: String, mayHaveLanded: Bool = false) {

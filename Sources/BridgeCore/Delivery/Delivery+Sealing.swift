@@ -7,7 +7,7 @@ extension Delivery {
         change(turn, at: time.latest) { lane, _ in lane.use(sealing) }
     }
 
-    /// What waits in the lane and cannot go out without a key.
+    /// The lane's pending posts that cannot go out without a key.
     package mutating func dropUnsealed(of turn: TurnID) {
         change(turn, at: time.latest) { lane, _ in lane.dropUnsealed() }
     }

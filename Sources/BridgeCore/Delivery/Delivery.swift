@@ -2,7 +2,7 @@ package import BridgeModel
 
 /// All lanes of one installation, its token buckets, and who goes next (DESIGN.md#lanes-buckets-pacing).
 ///
-/// `next` gives one thing to do at a time; `answered` says what came of it. Both do bounded work: a lane stands in the
+/// `next` gives one thing to do at a time; `answered` says what came of it. Both do bounded work: a lane is queued in the
 /// line of the bucket its next call draws from, or among the timers, and is looked at again only when something about it
 /// has changed.
 ///
@@ -25,7 +25,7 @@ package struct Delivery: Sendable {
     var token = DeliveryToken()
     var rates: DeliveryRates
     private var policy = RetryPolicy()
-    /// What came to pass without an answer, to be told by `next`.
+    /// Reports without an answer of the relay, to be given by `next`.
     private var untold: [DeliveryReport] = []
 
     var held = DeliveryHeld()
@@ -43,7 +43,7 @@ package struct Delivery: Sendable {
 
     // MARK: - What turns ask
 
-    /// A lane that is there already stays as it is.
+    /// An existing lane stays unchanged.
     package mutating func openLane(_ address: LaneAddress, windowEnds: Instant) {
         add(Lane(address, windowEnds: time.inside(windowEnds)), at: time.latest)
     }

@@ -2,7 +2,7 @@ import BridgeModel
 
 /// The lines in which lanes wait for a token, and the timers of those that wait for a moment.
 ///
-/// A lane stands in one line at most: that of its next call.
+/// A lane is in one queue at most: that of its next call.
 struct DeliveryLines: Sendable {
     enum Line: Int, Hashable, Sendable, CaseIterable {
         case approval, opens, ends, task, delta
@@ -72,7 +72,7 @@ struct DeliveryLines: Sendable {
         }
     }
 
-    /// Where a lane stands in a bucket's line, if it does.
+    /// A lane's position in a bucket's queue, if it has one.
     func key(of slot: Int, in bucket: RelayBucket) -> Key? {
         switch (line(of: slot), bucket) {
         case (.approval, .approval): approvals.key(of: slot)

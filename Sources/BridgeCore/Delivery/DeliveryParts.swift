@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// Which lane of which turn stands in which slot.
+/// Which lane of which turn has which slot.
 ///
 /// Invariants: a turn has one slot at most, and a slot one turn; a slot that is left is given again before a new one is.
 struct LaneSlots: Sendable {
@@ -32,7 +32,7 @@ struct LaneSlots: Sendable {
     }
 }
 
-/// How the token stands that calls go out with.
+/// The state of the token of outgoing calls.
 ///
 /// Invariant: a call counts as sent with an earlier token until its first answer.
 struct DeliveryToken: Sendable {

@@ -66,7 +66,7 @@ extension Lane {
             isFollowed: queue.startsFixed)
     }
 
-    /// The body of the call under way was sealed: from now on it is sent as it is. Nil: there is no such call.
+    /// The body of the call under way was sealed: from now on it is sent unchanged. Nil: there is no such call.
     mutating func keepSealed(_ body: [UInt8], of call: CallID) -> [UInt8]? {
         guard case .underWay(var frozen) = state, frozen.call == call, let sealed = frozen.sealed else { return nil }
         #if PLANTED_FAULTS
@@ -131,7 +131,7 @@ extension Lane {
             return
         }
         if case .stopConnection = decision {
-            // Nothing is sent any more; the call stays what it was, for whoever takes the lane up again.
+            // Nothing is sent any more; the call is unchanged, for a process that resumes the lane.
             state = .resting(call, until: now)
             return
         }
@@ -294,7 +294,7 @@ extension Lane {
     }
 
     /// Nothing may carry the interaction any more. An approval that was refused for it goes once more without, under
-    /// another key, because its body is another one. One that carried none, or that cannot be made anew after a restart, is the
+    /// another key, because its body is another one. One that carried none, or that cannot be rebuilt after a restart, is the
     /// turn's to ask again: it knows what the approval was about.
     private mutating func interactionExpired(_ call: Frozen, at now: Instant) -> [PostReport] {
         let left = leaveInteraction()

@@ -49,7 +49,7 @@ struct Lane: Sendable {
     var isWindowOpen = true
     var ledger = Ledger()
 
-    /// What stands where no lane is.
+    /// Placeholder for a free slot.
     static let vacant: Lane = {
         let nowhere = LaneAddress(turn: TurnID(""), session: SessionID(""), interaction: nil)
         var lane = Lane(nowhere, windowEnds: .zero)
@@ -150,7 +150,7 @@ struct Lane: Sendable {
     /// What was never tried and cannot go out without a key.
     mutating func dropUnsealed() { queue.removeAll { $0.needsKey } }
 
-    /// What waits is sent as it was posted; what comes from now on goes without the interaction.
+    /// Pending posts are sent unchanged; later ones go without the interaction.
     mutating func closeWindow() { isWindowOpen = false }
 
     /// A call that was tried keeps its right to an answer; nothing else goes out.

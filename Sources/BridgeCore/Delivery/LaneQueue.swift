@@ -7,7 +7,7 @@ import BridgeModel
 struct LaneQueue: Hashable, Sendable {
     struct Entry: Hashable, Sendable {
         enum Content: Hashable, Sendable {
-            /// The text itself stands in `Entry.text`, where it can grow in place.
+            /// The text itself is in `Entry.text`, where it can grow in place.
             case text
             indirect case post(Post)
             /// From before a restart.
@@ -196,7 +196,7 @@ struct LaneQueue: Hashable, Sendable {
         replaceAll(with: kept)
     }
 
-    /// What waits must not carry the interaction: approvals go without it, whole messages never had it, and the rest
+    /// Pending posts must not carry the interaction: approvals go without it, whole messages never had it, and the rest
     /// goes away.
     mutating func leaveInteraction() {
         removeAll { $0.kind != .approval && $0.kind != .message }
@@ -206,7 +206,7 @@ struct LaneQueue: Hashable, Sendable {
     func forEach(_ body: (Entry) -> Void) { entries[head...].forEach(body) }
 
     /// Makes room: the oldest progress goes, else the oldest payload of a card is cut to a mark. An entry whose call was made
-    /// ahead (`made`) stays as it is: its body may be on its way to the relay. False: only what is never cut is left.
+    /// ahead (`made`) stays unchanged: its body may be on its way to the relay. False: only what is never cut is left.
     mutating func cutOldest(except made: IdempotencyKey?) -> Bool {
         if waiting(.progress) > 0, let oldest = entries[head...].firstIndex(where: { $0.kind == .taskProgress }) {
             bytes -= entries[oldest].bytes
@@ -260,7 +260,7 @@ extension String {
         var place = utf8.index(startIndex, offsetBy: bytes)
         while place > startIndex && utf8[place] & 0xC0 == 0x80 { place = utf8.index(before: place) }
         let scalarEnd = place
-        // Longer characters than this are nobody's text.
+        // Longer characters than this are not text.
         let farthest = utf8.index(place, offsetBy: -1024, limitedBy: startIndex) ?? startIndex
         while place > farthest {
             if let end = String.Index(place, within: self) { return end }

@@ -1,6 +1,6 @@
 import BridgeModel
 
-// What is true of a lane only for a while, each with what is true only then. The states themselves are told beside `Lane`.
+// States of a lane, each with the values that are valid only in it. `Lane` documents the transitions.
 extension Lane {
     enum State: Hashable, Sendable {
         case idle

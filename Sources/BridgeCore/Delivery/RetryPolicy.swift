@@ -18,7 +18,7 @@ package enum RetryDecision: Hashable, Sendable {
     case delivered(RelayReceipt)
     /// Same key, same bytes.
     case retry(after: Duration)
-    /// It is where it should be, or nobody can do better: the lane goes on.
+    /// It has arrived, or no retry can help: the lane goes on.
     case done(RelayErrorCode)
     case drop(RelayErrorCode)
     /// The same post once more under the next key: the first key is taken by another body.
@@ -205,7 +205,7 @@ package struct RetryPolicy: Sendable {
 
     // MARK: - How long
 
-    /// As told, plus jitter, never less. Nothing was applied, so the retry budget is not touched.
+    /// The relay's delay, plus jitter, never less. Nothing was applied, so the retry budget is not touched.
     private func afterToldToWait(
         _ wait: Duration, tried: Tried, at now: Instant, using random: inout some RandomNumberGenerator
     ) -> RetryDecision {

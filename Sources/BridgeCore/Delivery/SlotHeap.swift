@@ -1,7 +1,7 @@
 /// A heap of slots (small whole numbers), each in it once at most, under a key that may change. The least key is first.
 struct SlotHeap<Key: Comparable> {
     private var entries: [(key: Key, slot: Int)] = []
-    /// Where a slot stands in `entries`; -1 when it does not.
+    /// A slot's index in `entries`; -1 without one.
     private var places: [Int] = []
 
     var first: (key: Key, slot: Int)? { entries.first }

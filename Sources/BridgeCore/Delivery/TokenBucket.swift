@@ -31,7 +31,7 @@ package struct BucketFigures: Hashable, Sendable {
 /// - *asleep*: a 429 said until when. Can become: whatever it was before.
 ///
 /// Invariants, with the relay's real level S and the calls U that are under way, which it may not have counted yet: the
-/// level stays at or below S - U as long as nobody else draws from the bucket. So time fills it to capacity less U only
+/// level stays at or below S - U as long as no other client draws from the bucket. So time fills it to capacity less U only
 /// (a full bucket gains nothing while our call travels). Where others draw from it too, a reading bounds the level: by
 /// what was left less the calls sent after the one that brought it. (Of those, calls that were answered already brought
 /// a reading of their own.) A reading only ever lowers the level, but for one case: answers that overtake one another
@@ -54,7 +54,7 @@ package struct TokenBucket: Sendable {
     private var sent: UInt64 = 0
     /// The numbers of the calls without an answer, in the order sent. At most as many as there are connections.
     private var underWay: [UInt64] = []
-    /// The lowest level that readings told since no call was under way, and what time gave since. Nil when a call in
+    /// The lowest level of the readings since no call was in flight, and what time gave since. Nil when a call in
     /// that time brought none.
     private var lowestTold: Int64? = .max / 2
 
@@ -176,7 +176,7 @@ package struct TokenBucket: Sendable {
         return true
     }
 
-    /// `Remaining` is cut to whole tokens; the time until full tells the fraction.
+    /// `Remaining` is cut to whole tokens; the time until full gives the fraction.
     private func exactly(_ remaining: Int, limit: Int, resetAfter: Duration?) -> Int64 {
         let least = Int64(remaining) * Self.token
         guard let resetAfter, resetAfter > .zero, resetAfter < .seconds(86_400) else { return least }

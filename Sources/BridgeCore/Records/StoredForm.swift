@@ -1,7 +1,7 @@
 import BridgeModel
 
 // What the journal holds of turns is written by types of its own, with their keys written out, so that a machine can be laid
-// anew without losing what an earlier version left behind.
+// redone without losing the records of an earlier version.
 //
 // - Version 2, the newest, is `StoredTurn` and what it consists of; `VersionOne` reads what came before it.
 // - To keep another field of a machine, add to its stored form: an optional property, its key, and a line in `carry` with the

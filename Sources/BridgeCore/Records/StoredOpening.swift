@@ -44,7 +44,7 @@ extension StoredOpening {
         refusal = opening.refusal.map { StoredRefusal($0) }
     }
 
-    /// As it stands where it can be read: of a message that came sealed, what came.
+    /// In its readable form: of a sealed message, the sealed form.
     package init(unread opening: TurnOpening) {
         self.init(opening)
         if opening.sealedText != nil { message?.text = "" }

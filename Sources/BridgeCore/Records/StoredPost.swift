@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// Which post a call makes. It stands beside each stored call, so it is short.
+/// Which post a call makes. It is stored with each call, so it is short.
 package struct StoredPostName: StoredForm {
     enum Kind: String, Codable {
         case open = "open"

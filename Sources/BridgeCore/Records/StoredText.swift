@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// The newest segment is not kept: what was streamed of it stands in the deltas (`RunText.resume`).
+/// The newest segment is not kept: what was streamed of it is in the deltas (`RunText.resume`).
 struct StoredText: StoredForm {
     var base: String?
     var ended: String?
@@ -39,7 +39,7 @@ extension StoredText {
     }
 }
 
-/// What was streamed is not kept here: it stands in the deltas (`Preview.resume`).
+/// What was streamed is not kept here: it is in the deltas (`Preview.resume`).
 struct StoredPreview: StoredForm {
     enum State: String, Codable {
         case inStep = "in_step"

@@ -3,7 +3,7 @@ import BridgeModel
 /// The approvals of one turn: each asked once, decided once, forwarded once.
 ///
 /// States of an approval:
-/// - `open`: asked, nobody decided. Can transition to `decided` (a person on the phone, a stop, a refusal of ours), `settled`
+/// - `open`: asked, undecided. Can transition to `decided` (a person on the phone, a stop, a refusal of ours), `settled`
 ///   (elsewhere, expired, gone, or the turn is over).
 /// - `decided`: the decision was sent to the agent, or is owed to it while it is away. Can transition to `settled` when the
 ///   agent confirms or refuses it.
@@ -84,7 +84,7 @@ struct ApprovalLedger: Sendable, Hashable {
 
     var approvals: [ApprovalID: Approval] = [:]
     var order: [ApprovalID] = []
-    /// A decision was narrowed, and the chat has been told.
+    /// A decision was narrowed, and the chat has had the line about it.
     var toldNarrowed = false
     /// Marked before they were asked: the tool's result can overtake the broadcast.
     var detachedEarly: Set<ApprovalID> = []

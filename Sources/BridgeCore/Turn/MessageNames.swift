@@ -16,7 +16,7 @@ struct MessageNames: Sendable, Hashable {
         return .more(more)
     }
 
-    /// For what comes after the bubble: the first is `late`.
+    /// For messages after the bubble: the first is `late`.
     mutating func nextLate() -> WholeMessage.Part {
         guard usedLate else {
             usedLate = true

@@ -1,17 +1,17 @@
 /// What the phone sees grow: compares the text with what was *streamed*, and says what to stream.
 ///
 /// States:
-/// - `inStep`: streamed is the text. An addition goes out as it is.
+/// - `inStep`: streamed is the text. An addition goes out unchanged.
 /// - `ahead`: the text is a beginning of what was streamed (it was trimmed). Nothing goes out until it extends again.
 /// - `apart`: the text says something else. Nothing goes out until a later text extends what was streamed, or the end.
 /// - `over`: the limit is reached, the preview was stopped, or the bubble has ended. Nothing goes out any more.
 ///
-/// Invariants: what was streamed only grows, in order, and nothing in it stands twice; it does not end in white space, which waits
+/// Invariants: what was streamed only grows, in order, without duplicates; it does not end in white space, which waits
 /// for what follows: agents trim the ends of what they said.
 struct Preview: Sendable, Hashable {
     enum State: Hashable { case inStep, ahead, apart, over }
 
-    /// Not stored: it stands in the deltas (`resume`).
+    /// Not stored: it is in the deltas (`resume`).
     private(set) var streamed = ""
     let limit: Int
     var state: State

@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// The text of a run as it stands, whatever way its bus tells it.
+/// The current text of a run, whatever form its bus has.
 ///
 /// The text is `base` (what earlier runs of the same turn said, for example before a detached approval), then the ended
 /// segments, then the newest one, joined by blank lines.
@@ -8,7 +8,7 @@ import BridgeModel
 /// Invariants:
 /// - A snapshot replaces everything but `base`; a failed attempt leaves nothing behind (`restart`).
 /// - After a gap, an addition cannot be placed: it is left out until the bus says what the whole (or the segment) is.
-/// - Once a segment has ended that lacks a piece, nothing is told to the preview until the bus says what the whole is: what
+/// - Once a segment has ended that lacks a piece, nothing goes to the preview until the bus sends the whole: what
 ///   was streamed would get a hole that the end does not have.
 /// - No text is longer than `limit`; what goes beyond it is left out.
 struct RunText: Sendable, Hashable {
@@ -26,11 +26,11 @@ struct RunText: Sendable, Hashable {
     var base = ""
     /// The ended segments of this run, joined.
     var ended = ""
-    /// Not stored: what was streamed of it stands in the deltas (`resume`).
+    /// Not stored: what was streamed of it is in the deltas (`resume`).
     private var newest = ""
     /// A piece of the newest segment is missing.
     var hasGap = false
-    /// A whole segment may be missing: an end that tells only its own does not make up for it.
+    /// A whole segment may be missing: an end with only its own segment does not make up for it.
     var isIncomplete = false
 
     /// An ended segment lacks a piece.
@@ -81,7 +81,7 @@ struct RunText: Sendable, Hashable {
             return .changed
         case .segmentEnded(let text):
             guard text != nil || !hasGap else {
-                // Its beginning was missed, and nobody says what it was: what is known of it stands.
+                // Its beginning was missed and is unknown: the known rest is kept.
                 hasGap = false
                 tear()
                 endSegment()
@@ -103,7 +103,7 @@ struct RunText: Sendable, Hashable {
         isTorn = false
     }
 
-    /// After a restart: what was streamed tells how far the newest segment had come, unless it was streamed by a failed
+    /// After a restart: what was streamed shows how far the newest segment had come, unless it was streamed by a failed
     /// attempt.
     mutating func resume(after streamed: String, inStep: Bool) {
         hasGap = true
@@ -142,8 +142,8 @@ struct RunText: Sendable, Hashable {
         }
     }
 
-    /// A look-up told the text of a run that goes on. A bus may tell it late: it counts only where it goes beyond what is
-    /// known, and segments are told anew by the bus itself.
+    /// A look-up gave the text of a run that goes on. It may be late: it counts only where it goes beyond what is
+    /// known, and the bus itself sends segments again.
     mutating func caughtUp(with text: String) -> Movement {
         guard ended.isEmpty, text.utf8.count > newest.utf8.count, extends(text, newest) else { return .none }
         return apply(.snapshot(text))

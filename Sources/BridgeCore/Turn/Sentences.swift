@@ -122,7 +122,7 @@ enum Sentences {
         }
     }
 
-    /// Somebody else's words in one line of ours.
+    /// Foreign words in one line of ours.
     private static func words(_ message: String) -> String {
         let line = message.split { $0.isWhitespace || $0.isNewline }.joined(separator: " ")
         return line.isEmpty ? "no reason given" : TextCut.marked(line, atMost: 400)

@@ -38,7 +38,7 @@ package struct SessionQueue: Sendable, Hashable {
         if isWithAgent { running.append(turn) } else { waiting.append(turn) }
     }
 
-    /// The turn is over or gone, wherever it stands.
+    /// The turn is over or gone, at any position.
     package mutating func left(_ turn: TurnID) {
         running.removeAll { $0 == turn }
         waiting.removeAll { $0 == turn }

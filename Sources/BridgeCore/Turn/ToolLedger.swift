@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// The tool cards of one turn: one card a call, however many channels tell of it.
+/// The tool cards of one turn: one card a call, however many channels report it.
 ///
 /// States of a call: `open` (created), open and `waiting` (its result is an approval away), `finished`.
 ///
@@ -27,7 +27,7 @@ struct ToolLedger: Sendable, Hashable {
         var shownLabel: String?
         /// Not stored: its card shows what was sent, and its end replaces it.
         var output = ""
-        /// Two channels tell the same output: the richest that told any is believed.
+        /// Two channels report the same output: the richest that reported any is believed.
         var outputChannel: ToolChannel?
         var percent: Int?
         var commandOpen = false
@@ -159,7 +159,7 @@ struct ToolLedger: Sendable, Hashable {
                 result: (whole(result, of: call) ?? call.held?.result).map(cut)))
     }
 
-    /// Progress may be dropped on its way, the end is not: output that no end tells goes with it.
+    /// Progress may be dropped on its way, the end is not: output that no end repeats goes with it.
     private static func whole(_ result: ToolResult, of call: Call) -> JSONText? {
         guard result.lacksOutput, !call.output.isEmpty else { return result.result }
         let output = JSONText.string(call.output)

@@ -19,14 +19,14 @@ package import BridgeModel
 /// - `closed`.
 ///
 /// Beside it goes the bubble, which may be over before the run is: the relay's window closed (`TurnBubble.isOver`). Then the same
-/// states follow, and what comes goes out as messages.
+/// states follow, and later text goes out as messages.
 ///
 /// Invariants, for any order of events:
 /// - The first post is the placeholder, unless the window was over on arrival; exactly one end is posted for each bubble that
 ///   was opened; after it come only whole messages, and the approvals of a run that outlives its bubble.
 /// - Every task that was created is finished once, before the end.
 /// - What is streamed is never out of order and never doubled (`Preview`); the end carries the full canonical text.
-/// - Every state but `closed` has a way out that needs nobody's help: a deadline, or the lane's own.
+/// - Every state but `closed` has a way out that needs no one's help: a deadline, or the lane's own.
 /// - Nothing is handed over after a stop; no decision is forwarded after a stop; nothing is approved by default.
 /// - A sealed turn (`TurnOpening.sealing`) says nothing in the open but one fixed sentence, and that only where it has no key to
 ///   say it under (`TurnSealed.swift`).
@@ -95,7 +95,7 @@ package struct Turn: Sendable {
         case .awaitingKey, .waiting, .handedOver, .running, .holding, .asking, .searching: nil
         }
     }
-    /// The agent is at work on it, or nobody knows.
+    /// The agent is at work on it, or that is unknown.
     package var occupiesAgent: Bool {
         switch phase {
         case .handedOver, .running, .asking, .searching, .holding: true
@@ -159,7 +159,7 @@ package struct Turn: Sendable {
         return []
     }
 
-    /// Its place in the session's queue has come, and the agent is there. `tellsModel`: the chat's model has not been told of.
+    /// Its place in the session's queue has come, and the agent is there. `tellsModel`: the line about the chat's model is due.
     package mutating func handOver(at now: Instant, tellsModel: Bool = true) -> [TurnOrder] {
         guard phase == .waiting else { return [] }
         deadlines.agent = nil
@@ -203,7 +203,7 @@ package struct Turn: Sendable {
         switch phase {
         case .waiting: deadlines.agent = now + settings.agentPatience
         case .handedOver, .running, .holding, .asking, .searching:
-            // Nobody is there who could answer; it is asked again when the link is back.
+            // The link is down; it is asked again when it is back.
             deadlines.retry = nil
             deadlines.look = nil
             deadlines.ask = nil

@@ -69,7 +69,7 @@ extension Turn {
     }
 
     /// The tool that returned "waiting for approval" is finished by the decision; what follows is awaited from here. Even where
-    /// nobody decided the agent may begin a run to say so.
+    /// an undecided one may make the agent begin a run to say so.
     private mutating func finishPaused(
         _ approval: ApprovalID, _ decision: ApprovalDecision, followUp: Bool, at now: Instant
     ) -> [TurnOrder] {
@@ -145,7 +145,7 @@ extension Turn {
         }
     }
 
-    /// The bridge stops and is told to leave nothing open.
+    /// The bridge stops, configured to leave nothing open.
     mutating func bridgeStops(line: String = Sentences.bridgeStopped, at now: Instant) -> [TurnOrder] {
         guard outcome == nil else { return [] }
         return leaveAgent(at: now) + conclude(.lost, line: line, at: now)

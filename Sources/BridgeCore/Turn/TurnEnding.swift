@@ -50,7 +50,7 @@ extension Turn {
     }
 
     mutating func concludeWithoutFollowUp(at now: Instant) -> [TurnOrder] {
-        // Where nobody decided, the line about that says all.
+        // For an undecided approval the line about that is enough.
         conclude(.answered, line: approvals.awaitsFollowUp ? Sentences.followUpMissing : nil, at: now)
     }
 
@@ -147,7 +147,7 @@ extension Turn {
         return joined(late, bubble.lines)
     }
 
-    /// Whole messages without the interaction. The usage stands with the first.
+    /// Whole messages without the interaction. The usage goes with the first.
     mutating func messages(of text: String) -> [TurnOrder] {
         pieces(of: text[...]).enumerated().map { index, piece in
             post(

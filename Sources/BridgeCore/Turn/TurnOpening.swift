@@ -74,7 +74,7 @@ package struct TurnSettings: Sendable, Hashable {
     package var retryPatience = Duration.seconds(45)
     /// How long a run that outlived its bubble may still bring a late answer.
     package var runPatience = Duration.seconds(24 * 3600)
-    /// What the agent can be told of a decision.
+    /// The decisions that the agent can take.
     package var abilities = GrantAbilities()
 
     package init() {}

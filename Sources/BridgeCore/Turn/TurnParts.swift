@@ -10,7 +10,7 @@ struct TurnRuns: Hashable, Sendable {
     var all: Set<RunID>
     /// Those of them that ended before the turn did: what they still say has been said.
     var ended: Set<RunID> = []
-    /// An attempt failed; the next begins the text anew.
+    /// An attempt failed; the next starts the text over.
     var isRetrying = false
     var usage: Usage?
     /// The next run's usage comes on top.
@@ -37,7 +37,7 @@ struct TurnRuns: Hashable, Sendable {
     }
 }
 
-/// What stands between a turn and the agent.
+/// The turn's state towards the agent.
 struct TurnAgent: Hashable, Sendable {
     /// A stop was asked for; it is never taken back.
     var isStopping = false
@@ -56,15 +56,15 @@ struct TurnAgent: Hashable, Sendable {
 ///
 /// Invariant: lines gather while it is open, and go out with its end, or with the text behind it.
 struct TurnBubble: Hashable, Sendable {
-    /// It can no longer be ended, or was: what comes is a message.
+    /// It can no longer be ended, or was: later text is a message.
     var isOver = false
-    /// What it held when the window closed; nil while it is open, or when nobody will see what it held.
+    /// What it held when the window closed; nil while it is open, or when no phone will show it.
     var heldAtWindowClose: String?
-    /// The end as it stands at the relay or on its way, so that a refusal can shorten it.
+    /// The end that the relay has or that is in flight, so that a refusal can shorten it.
     var sentEnd: EndOfTurn?
     /// Sentences that the end carries after the text.
     var closingLines: [String] = []
-    /// What of the message could not be carried to the agent: one line, told once, after everything else in the end.
+    /// The part of the message that the agent cannot take: one line, once, after everything else in the end.
     var notice: String?
 
     mutating func add(_ line: String) {

@@ -55,7 +55,7 @@ extension Turn {
         }
         switch refusal.code {
         case .messageFinalized where end.text != Sentences.followsAsMessage:
-            // Somebody else ended the bubble; our text is not in it.
+            // Another client ended the bubble; our text is not in it.
             return replaceEnd(withMessage: end.text, part: outbox.names.nextLate(), usage: end.usage)
         case .idempotencyConflict where end.form == 1:
             // Nothing is wrong with the text: it goes under the next key.

@@ -113,7 +113,7 @@ extension Turn {
         return deadlines.ask == nil ? [] : concludeWithoutFollowUp(at: now)
     }
 
-    /// What the agent is known to have said in one piece: where a piece is missing, that is what was told to the phone before it.
+    /// What the agent is known to have said in one piece: where a piece is missing, the text shown before it.
     private var streamed: String { text.isTorn ? preview.streamed : text.whole }
 
     /// The history's text goes beyond the first run's: its follow-up is in it.

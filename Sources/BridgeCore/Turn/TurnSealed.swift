@@ -31,7 +31,7 @@ extension Turn {
         }
     }
 
-    /// A post was to be sealed, and the turn's key is not there any more. Another key is not taken in its place: whoever grants it
+    /// A post was to be sealed, and the turn's key is not there any more. Another key is not taken in its place: its maker
     /// could then read how the turn goes on.
     mutating func keyIsGone(_ name: PostName, at now: Instant) -> [TurnOrder] {
         let isNews = opening.sealing.canSpeak

@@ -30,7 +30,7 @@ package final class KeyWriter: Sendable {
     private let wake = Semaphore()
     private let ended = Semaphore()
 
-    /// `tell` hears each change once.
+    /// `tell` gets each change once.
     package init(_ files: KeyFiles, clock: any Clock, tell: @escaping @Sendable (News) -> Void) throws(ThreadFault) {
         let (state, wake, ended) = (state, wake, ended)
         let isStarted = startThread {

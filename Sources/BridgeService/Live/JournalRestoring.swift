@@ -110,10 +110,10 @@ struct JournalRestoring: Sendable {
         }
     }
 
-    /// Its quotation marks cannot stand so within a text.
+    /// Its quotation marks cannot occur unescaped in a text.
     private static func isSealed(_ body: [UInt8]) -> Bool { String(decoding: body, as: UTF8.self).contains("_ct\":\"") }
 
-    /// A message that was taken, and nothing was said about it yet: it is read anew, under the key that the chat has now.
+    /// A message that was taken, and nothing was said about it yet: it is opened again, under the chat's current key.
     private static func opened(_ opening: TurnOpening, _ sealer: TurnSealer?) -> TurnOpening {
         guard opening.refusal == nil, let sealed = opening.sealedText else { return opening }
         var opening = opening

@@ -3,9 +3,9 @@ import Locking
 import RelayProtocol
 package import Sealing
 
-/// The other half of `KeyRing`: takes the lock, tells it what happened, leaves the lock, and does what it orders.
+/// The other half of `KeyRing`: locks, gives it the event, unlocks, and carries out its orders.
 ///
-/// Orders are carried out in the order they were made, by whichever thread finds nobody else at it. Saving is handed on and answered
+/// Orders are carried out in the order they were made, by whichever thread finds no other else at it. Saving is handed on and answered
 /// later, so that no thread of a socket waits for the disk.
 package final class KeyRunner: Sendable {
     package struct Edges: Sendable {

@@ -112,9 +112,9 @@ extension LiveConnection {
         }
     }
 
-    // MARK: What the phone is told
+    // MARK: Notices to the phone
 
-    /// A device that is held is told once, in a chat that a pinned one reads.
+    /// A held device is reported once, in a chat that a pinned one reads.
     func tellOfHeldDevices() {
         guard let keys, keys.encryption != .off, state.relayIsUp else { return }
         let (device, chats) = keys.ask { ($0.untoldDevices.first, $0.chatsForNotices) }

@@ -16,7 +16,7 @@ extension LiveConnection {
     }
 
     /// Stops reading from the agent at the limit, and goes on when three quarters are left. `always`: also when nothing changed,
-    /// because two threads may have told the link in another order than they decided.
+    /// because two threads may reach the link in another order than they decided.
     func heedMemory(always: Bool = false) {
         let held = heldBytes
         let change = gate.withLock { $0.holds(held) }

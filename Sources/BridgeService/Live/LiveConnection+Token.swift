@@ -16,7 +16,7 @@ struct TokenState: Sendable {
 
         var next: Secret
         var ends: Instant
-        /// The turns have been told. An end that is delivered before that must not switch the token: the remaining steps of the
+        /// The turns know. An end that is delivered before that must not switch the token: the remaining steps of the
         /// farewell would stop the new token's link and calls.
         var hasBegun = false
     }

@@ -8,7 +8,7 @@ import Sealing
 
 /// One connection: an installation at the relay, an agent, and the decisions between them.
 ///
-/// An update is acknowledged when what it changed is durable: a message when its turn stands in the journal, a stop and a
+/// An update is acknowledged when what it changed is durable: a message when its turn is in the journal, a stop and a
 /// decision when the turns they changed do (relay.md#delivery-ack-replay).
 package final class LiveConnection: Sendable {
     package struct Parts: Sendable {
@@ -36,7 +36,7 @@ package final class LiveConnection: Sendable {
         package var journal: any TurnJournal
         /// The agent's session that answers in a chat of the phone's.
         package var agentSession: @Sendable (SessionID) -> AgentSession
-        /// Makes the agent's link, which tells what happens on it.
+        /// Makes the agent's link, with the outlet of its events.
         package var agent: @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink
 
         package init(
@@ -70,7 +70,7 @@ package final class LiveConnection: Sendable {
         package var agentWasUp = false
         package var isReady = false
         var relayUpSince: Instant?
-        /// Of the loss that is about to be told.
+        /// Of the loss that is about to be reported.
         var relayRemedy: String?
         var purgedAt: Instant?
         var journalIsBroken = false
@@ -267,7 +267,7 @@ package final class LiveConnection: Sendable {
         }
     }
 
-    /// Each reason is told once, until it works again: a disk that fills up shows itself in more than one way.
+    /// Each reason is reported once, until it works again: a disk that fills up shows itself in more than one way.
     func journalFails(_ failure: JournalFailure) {
         let isNews = condition.withLock { state in
             state.journalIsBroken = true
@@ -372,7 +372,7 @@ package final class LiveConnection: Sendable {
         forgetChat(of: attempt.turn, after: refusal)
     }
 
-    /// Told when it begins, when it changes and when the relay itself has answered again. A call that was not answered at all
+    /// Reported when it begins, when it changes and when the relay itself has answered again. A call that was not answered at all
     /// says nothing about it.
     private func judge(_ answer: RelayAnswer) {
         if answer.foreign == nil, case .unknown = answer.outcome, answer.request == nil { return }

@@ -3,7 +3,7 @@ package import BridgeModel
 package import Links
 package import Sealing
 
-/// What a running bridge tells: for the log, for the events on standard output, for `status`. Constant words and codes, never
+/// Events of a running bridge: for the log, for the events on standard output, for `status`. Constant words and codes, never
 /// what a user or an agent wrote.
 package enum LiveEvent: Sendable {
     case agentConnected(ConnectionName, version: String, scopes: [String]?, isReconnect: Bool)

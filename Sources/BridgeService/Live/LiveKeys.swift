@@ -52,7 +52,7 @@ package final class LiveKeys: Sendable {
         var key: KeyName
     }
 
-    /// Beyond it the keys of fields are derived anew.
+    /// Beyond it the keys of fields are derived again.
     private static let sealerLimit = 256
 
     private let runner: KeyRunner
@@ -61,7 +61,7 @@ package final class LiveKeys: Sendable {
     private let library: any SealingLibrary
     private let secrets: any SecretRandom
 
-    /// `hears` is told the orders that are about turns and people, in order.
+    /// `hears` gets the orders that are about turns and people, in order.
     init(
         _ parts: Parts, http: any HTTPClient, clock: any Clock, callLimit: Duration,
         relay: @escaping @Sendable () -> RelayAddress?, hears: @escaping @Sendable (KeyRingOrder) -> Void
@@ -101,7 +101,7 @@ package final class LiveKeys: Sendable {
 
     package func ask<Answer: Sendable>(_ question: (borrowing KeyRing) -> Answer) -> Answer { runner.ask(question) }
 
-    /// The ring knows the update by a name of ours: the relay's counters may begin anew (DESIGN.md#a-runs-journey).
+    /// The ring knows the update by a name of ours: the relay's counters may restart (DESIGN.md#a-runs-journey).
     func change(
         _ event: (inout KeyRing, UpdateID, Instant, any SecretRandom) -> Void, settled: @escaping Settled
     ) {

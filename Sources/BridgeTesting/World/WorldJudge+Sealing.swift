@@ -1,7 +1,7 @@
 import BridgeModel
 import RelayRules
 
-// What nobody but the phone may read.
+// The words that only the phone may read.
 extension WorldJudge {
     /// All that the bridge may say in the open, by how it begins.
     private static let fixed = [

@@ -15,7 +15,7 @@ package struct SealingPlan: Sendable {
 
     /// By side and chat.
     package var grants: [String: Grant] = [:]
-    /// A device that nobody has allowed is announced then.
+    /// A device that is not allowed is announced then.
     package var strangerAt: Duration?
     /// A second phone is revoked then, and the first one makes new keys.
     package var rotatesAt: Duration?

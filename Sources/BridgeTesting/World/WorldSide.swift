@@ -75,7 +75,7 @@ package final class WorldSide: @unchecked Sendable {
     package var deletedChats = Configuration.DeletedChats.new
     /// Another agent than OpenClaw.
     package var agent: WorldAgent?
-    /// What stands between the machine and its host, to do it wrong.
+    /// A layer between the machine and its host, to plant faults.
     package var throughHost: ((any AgentHost) -> any AgentHost)?
     /// Hears every frame to and from the agent, incoming ones with true.
     package var onRecord: ((ChannelID, Bool, [UInt8]) -> Void)?

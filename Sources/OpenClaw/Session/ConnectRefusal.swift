@@ -43,7 +43,7 @@ struct ConnectRefusal {
         (node?.integer(clampedTo: 0...600_000)).map { .milliseconds($0) }
     }
 
-    /// A name that may stand in a command line a person copies (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
+    /// A name that is safe in a command line a person copies (openclaw.md#auth-and-pairing-rules-that-matter-to-a-bridge).
     private static func isRequestID(_ text: String) -> Bool {
         guard let first = text.utf8.first, text.utf8.count <= 128 else { return false }
         func isAlphanumeric(_ byte: UInt8) -> Bool {

@@ -15,7 +15,7 @@ enum ConnectVerdict: Hashable {
         var mayShowDeviceToken: Bool
     }
 
-    /// A person stands there who is about to approve the bridge.
+    /// A person is about to approve the bridge.
     private static let pairingInterval = Duration.seconds(15)
     /// What a person has to mend may be mended at any time; more often than this, gateways count it as an attack.
     static let mendingInterval = Duration.seconds(60)

@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// Something the gateway is to be told for sure: where it stands on the current socket.
+/// A message that must reach the gateway: its state on the current socket.
 enum Errand: Hashable {
     /// Not yet asked on this socket. Can transition to: asked.
     case due

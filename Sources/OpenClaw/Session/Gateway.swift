@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-/// What the gateway's greeting told (openclaw.md#hello-ok).
+/// The content of the gateway's greeting (openclaw.md#hello-ok).
 struct Gateway {
     var version: String
     var protocolVersion: Int
@@ -39,10 +39,10 @@ struct Gateway {
         }
     }
 
-    /// The list of methods is a cautious one: a method that is not in it may exist all the same (openclaw.md#hello-ok).
+    /// The list of methods is a cautious one: a method that is not in it may still exist (openclaw.md#hello-ok).
     func offers(_ method: String) -> Bool { methods.contains(method) }
 
-    /// Nil: nobody knows.
+    /// Nil: unknown.
     func grants(_ scope: String) -> Bool? {
         guard let scopes else { return nil }
         if scopes.contains(scope) || scopes.contains("operator.admin") { return true }

@@ -27,7 +27,7 @@ struct GatewayRuns {
         fileprivate(set) var isStopped: Bool
         /// Its frames were lost for a while.
         fileprivate(set) var hasMissed = false
-        /// Its end came, and tells the newest segment alone: the history is asked for those that were missed.
+        /// Its end came, with the newest segment alone: the history is asked for those that were missed.
         fileprivate(set) var heldEnd: RunEnd?
         /// Look-ups in a row that found nothing.
         fileprivate var misses = 0
@@ -164,7 +164,7 @@ struct GatewayRuns {
 
     mutating func heard(_ run: RunID, at now: Instant) { runs[run]?.lastHeard = now }
 
-    /// A frame told something of it. A follow-up is a run of its own, which nobody sent.
+    /// A frame was about it. A follow-up is a run of its own, which no message began.
     mutating func told(of run: RunID, in session: AgentSession?, at now: Instant) {
         if runs[run] == nil, run.isFollowUp, let session, hasRoom {
             runs[run] = Run(session: session, stage: .accepted, lastHeard: now)
@@ -195,7 +195,7 @@ struct GatewayRuns {
         forget(run)
     }
 
-    /// A run that nobody finds is not looked for for ever; the core has its own patience.
+    /// A run that is not found is not looked for for ever; the core has its own timeout.
     mutating func missed(_ run: RunID) {
         guard var known = runs[run] else { return }
         known.misses += 1

@@ -2,7 +2,7 @@ import BridgeModel
 
 /// What is asked of the history: which runs, for whom, and how far each question is.
 ///
-/// - A run is looked up once at a time; asked again meanwhile, it is looked up anew afterwards (`joins`).
+/// - A run is looked up once at a time; asked again meanwhile, it is looked up again afterwards (`joins`).
 /// - A lost socket makes every question due again.
 struct LookUps {
     struct LookUp {
@@ -21,9 +21,9 @@ struct LookUps {
         }
 
         let session: AgentSession
-        /// The core waits for it. What we look up by ourselves is told as an end of the run, if it is one.
+        /// The core waits for it. The result of our own look-up is reported as an end of the run, if it is one.
         fileprivate(set) var isAsked: Bool
-        /// It also tells whether an unanswered message had arrived.
+        /// It also shows whether an unanswered message had arrived.
         fileprivate(set) var settlesSend = false
         fileprivate(set) var step = Step.due
         fileprivate var begunAt: Instant

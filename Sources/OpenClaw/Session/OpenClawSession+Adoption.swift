@@ -10,7 +10,7 @@ extension OpenClawSession {
     }
 
     /// To be called before `start`, for each run of an open turn, also for one that has ended while a follow-up is awaited: its
-    /// history is found by what was asked. The run is then recovered as after a lost link: one that was accepted is looked up and told
+    /// history is found by what was asked. The run is then recovered as after a lost link: one that was accepted is looked up and reported
     /// as `lookedUp`; one that was handed over is sent again under its key while the gateway must know that key, else the history
     /// is asked first (openclaw.md#disconnects). One that was being stopped is not sent again. `text` is what was sent, nil for a run that no
     /// message of ours began; `approvals` are what its turn was asked for.
@@ -21,7 +21,7 @@ extension OpenClawSession {
         guard runs[run] == nil, runs.hasRoom else { return }
         life.saw(now, wallMilliseconds: wallMilliseconds)
         sessionNames.learn(session)
-        // A wall clock that went back tells nothing: then the key counts as forgotten.
+        // A wall clock that went back proves nothing: then the key counts as forgotten.
         let age = wallMilliseconds - sentAtMilliseconds
         let sentAt = now - (age >= 0 ? .milliseconds(age) : Self.keyLife)
         // Only what can be sent again can be in doubt.

@@ -63,7 +63,7 @@ extension OpenClawSession {
         if payload?["applied"]?.flag == false {
             return settle(approval, Self.outcome(recorded: payload?["approval"]))
         }
-        // The broadcast that says so may be dropped for a slow socket; told twice, it is one.
+        // The broadcast that says so may be dropped for a slow socket; received twice, it is one.
         settle(approval, .decided(kept.decision))
     }
 

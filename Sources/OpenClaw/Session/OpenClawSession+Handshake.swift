@@ -90,7 +90,7 @@ extension OpenClawSession {
         switch code {
         case 1012: lose("the gateway restarts", .after(expected ?? .seconds(1)), at: now)
         case 1013: lose("the gateway is starting", .after(expected ?? .seconds(2)), at: now)
-        // Whatever was withdrawn in mid-session, the next introduction is told why in a form that can be acted on.
+        // Whatever was withdrawn in mid-session, the next handshake's refusal says why in a form that can be acted on.
         case 1008: lose("the gateway closed the connection: \(reason)", .byBackOff, at: now)
         default:
             lose(

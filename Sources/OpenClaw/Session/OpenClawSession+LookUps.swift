@@ -53,7 +53,7 @@ extension OpenClawSession {
             switch finding.course {
             case .running(let text): finish(run, .running(text: text), at: now)
             case .over: fetchRows(of: run, finding, at: now)
-            // Its end was told already.
+            // Its end was reported already.
             case .undecided where self.runs[run]?.heldEnd != nil: fetchRows(of: run, finding, at: now)
             case .undecided where lookUps[run]?.step == .lastHistory: fetchRows(of: run, finding, at: now)
             case .undecided where finding.isComplete && !mayBeAnothers(run, at: now):
@@ -160,9 +160,9 @@ extension OpenClawSession {
         approvals.forgetSettled(in: session)
     }
 
-    // MARK: Ends that tell too little
+    // MARK: Incomplete ends
 
-    /// In E1 the end tells its last segment (openclaw.md#chat). Where others were missed it waits for the history's answer.
+    /// In E1 the end has its last segment (openclaw.md#chat). Where others were missed it waits for the history's answer.
     mutating func holdsEnd(_ signal: RunSignal, at now: Instant) -> Bool {
         guard decoder.tellsNewestSegment, case .finished(let end) = signal.event, end.reason != .aborted,
             let run = signal.run, let known = runs[run], known.hasMissed, known.heldEnd == nil

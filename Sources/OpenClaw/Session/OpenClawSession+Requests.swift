@@ -98,7 +98,7 @@ extension OpenClawSession {
         }
     }
 
-    /// What waited for its moment on a live link.
+    /// Requests that were deferred on a live link.
     mutating func sendDue(at now: Instant) {
         for run in runs.due(at: now) { handOver(run, at: now) }
         for approval in approvals.due(at: now) { sendDecision(approval, at: now) }

@@ -169,7 +169,7 @@ extension OpenClawSession {
 
     // MARK: Frames of runs
 
-    /// Any frame of a run shows that it lives, also one that tells the core nothing.
+    /// Any frame of a run shows that it lives, also one without news for the core.
     mutating func noticeRun(_ payload: FrameNode?, at now: Instant) {
         guard !runs.isEmpty, let name = payload?["runId"]?.string else { return }
         runs.heard(RunID(name), at: now)

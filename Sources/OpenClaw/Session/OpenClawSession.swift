@@ -10,11 +10,11 @@ import JSONReading
 ///   one of the next socket.
 /// - `linkBack` is observed when the gateway has greeted us and was asked for its events, `linkLost` once for each `linkBack`.
 /// - Nothing that was asked for is forgotten with a socket: sends, stops and decisions are kept until the gateway answered, the
-///   run ended or their time is over, and each of these is told to the core.
+///   run ended or their time is over, and each of these is reported to the core.
 /// - A message whose answer never came is sent again under the same key only while the gateway must still know that key;
 ///   after that the history is asked first (openclaw.md#disconnects). So nothing runs twice.
 /// - No refusal is final: what only a person can mend is tried again by itself (`ConnectVerdict`).
-/// - A frame is parsed once. What it tells of runs the decoder says; here only what the link needs is read.
+/// - A frame is parsed once. Its news of runs is the decoder's; here only what the link needs is read.
 package struct OpenClawSession: ~Copyable {
     /// What the handshake waits for.
     enum Awaited {
@@ -92,7 +92,7 @@ package struct OpenClawSession: ~Copyable {
         leftSocket(life.leave(at: now))
     }
 
-    /// Other credentials, for the next socket; a link that waits tries them at once. One that is up stays as it is.
+    /// Other credentials, for the next socket; a link that waits tries them at once. One that is up stays unchanged.
     package mutating func use(_ new: OpenClawSettings, at now: Instant) {
         guard introduction.use(new) else { return }
         if case .waiting = life.state { dial(at: now) }

@@ -10,7 +10,7 @@ import JSONReading
 ///   (it ended, or did not answer).
 /// - `keeping`: its session file is being written down. Can transition to `ready`; `waiting` or `absent` (it ended).
 /// - `ready`: Can transition to `leaving` (idle, or its place or its queue is wanted), `absent` (it ended).
-/// - `leaving`: told to end. Can transition to `absent`.
+/// - `leaving`: asked to end. Can transition to `absent`.
 /// - `waiting`: it failed to start, and is tried again. Can transition to `starting`, `absent` (given up).
 ///
 /// Invariants:

@@ -19,7 +19,7 @@ package struct EntryToRecord: Sendable, Hashable {
     package var stream: Int
     package var direction: RecordedEntry.Direction
     package var content: Content
-    /// Nothing that was said may stand in the recording (`WordCover`).
+    /// Nothing that was said may be in the recording (`WordCover`).
     package var coversWords: Bool
 
     package init(

@@ -124,7 +124,7 @@ extension Relay {
         return Array("{}".utf8)
     }
 
-    /// What `details_ct` stands for.
+    /// The plain fields that `details_ct` replaces.
     private static let sealedDetails = ["title", "message", "command", "host", "tool_call_id", "approval_slug"]
 
     mutating func requestApproval(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal)

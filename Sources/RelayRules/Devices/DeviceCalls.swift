@@ -1,11 +1,11 @@
 // Devices and keys as phones have them, and what the bridge hears of it (relay.md#others). How the app registers itself and hands
-// its keys over is not documented: these routes, and the names of what phones are told, are ours.
+// its keys over is not documented: these routes, and the names of the phones' events, are ours.
 //
 // - `GET /v1/me/devices`: all that are not revoked, the bridge's with `platform: "bridge"`;
 // - `POST /v1/me/devices`: `{pubkey, label?, platform?, device_id?}`; the same key is the same device, a `device_id` gets another
 //   key;
 // - `DELETE /v1/me/devices/:id`: revoked;
-// - `POST /v1/me/devices/:id/announce`: told to the bridge again, by which one that wraps its keys on such news alone has a reason to;
+// - `POST /v1/me/devices/:id/announce`: announced to the bridge again, by which one that wraps its keys on such news alone has a reason to;
 // - `GET /v1/me/devices/:id/keys`: the wrapped keys of its chats;
 // - `POST /v1/me/sessions/:id/recipients`: as the bridge's call.
 extension Relay {
@@ -190,7 +190,7 @@ extension Relay {
         return Grant(recipients: recipients, maker: maker)
     }
 
-    /// All of it or nothing. What comes of a phone is told to the bridge, also boxes for other devices: it is for the bridge to know
+    /// All of it or nothing. A phone's boxes all go to the bridge, also those for other devices: it is for the bridge to know
     /// its own (relay.md#session-key-life-cycle).
     mutating func take(_ grant: Grant, for session: String, breach: BreachCode?, at now: Moment) throws(Refusal) {
         for (device, _) in grant.recipients {

@@ -1,4 +1,4 @@
-/// What anyone can tell of sealed bytes in base64 without the key to them (relay.md#symmetric-envelope).
+/// What anyone can check of sealed bytes in base64 without the key to them (relay.md#symmetric-envelope).
 struct SealedShape: Hashable, Sendable {
     let count: Int
     let first: UInt8
@@ -15,7 +15,7 @@ struct SealedShape: Hashable, Sendable {
             guard let value = Self.value(of: byte) else { return nil }
             values.append(value)
         }
-        // What the last character has too much must be zero: else two texts would stand for the same bytes.
+        // What the last character has too much must be zero: else two texts would encode the same bytes.
         let rest: UInt8 = padding == 0 ? 0 : padding == 1 ? 0b11 : 0b1111
         guard let last = values.last, last & rest == 0 else { return nil }
         count = values.count * 6 / 8

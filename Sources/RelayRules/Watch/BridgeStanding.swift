@@ -36,7 +36,7 @@ extension Relay {
         return BridgeStanding(state: state, sockets: open, version: installation.bridgeVersion)
     }
 
-    /// Tells the phone when the bridge has come or gone. `tick` does it; a server calls it after each event of the machine.
+    /// Notifies the phone when the bridge has come or gone. `tick` does it; a server calls it after each event of the machine.
     package mutating func tellStanding(at now: Moment) {
         if installation.tell(bridgeStanding.state) { publishInstallation(at: now) }
     }

@@ -28,7 +28,7 @@ struct DoctorAgent {
                 exitCode: .usage))
     }
 
-    /// The agent's machine on the host of `run`, told to look; then its channels are closed in order.
+    /// The agent's machine on the host of `run`, by `check`; then its channels are closed in order.
     private func examine(
         _ agent: any LiveAgent, _ cover: @escaping @Sendable (Secret) -> Void, _ tell: (DoctorFinding) -> Void
     ) {

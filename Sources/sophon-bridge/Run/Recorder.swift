@@ -49,7 +49,7 @@ final class Recorder: Sendable {
         }
     }
 
-    /// From now on nothing that the agent says, or is told, is kept.
+    /// From now on no word to or from the agent is kept.
     func coverWords() { writer.withLock { $0.coversWords = true } }
 
     private func record(_ frame: [UInt8], _ link: RecordedEntry.Link, stream: Int, isIncoming: Bool) {

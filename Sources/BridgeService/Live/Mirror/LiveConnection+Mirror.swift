@@ -72,7 +72,7 @@ extension LiveConnection {
         for session in begun { keep([Self.recordName(session): nil]) {} }
     }
 
-    /// Told when it begins; a run that is shown ends it.
+    /// Reported when it begins; a run that is shown ends it.
     func tellOfCrowd() {
         guard mirroring.withLock({ $0.takeCrowd() }) else { return }
         tell(
@@ -154,7 +154,7 @@ extension LiveConnection {
                     + "one: \(reason)"))
     }
 
-    /// What could not be written holds all the same, and is written when there is room: until then a restart would make the
+    /// Unwritten changes hold too, and are written when there is room: until then a restart would make the
     /// session another chat.
     private func keep(_ settings: [String: [UInt8]?], done: @escaping @Sendable () -> Void) {
         journal.submit(settings.map { .setting(name: $0.key, value: $0.value) }, .synced) { [weak self] failure in
@@ -183,7 +183,7 @@ extension LiveConnection {
             let chat = ask({ $0.turn(turn)?.opening.session }) ?? nil
         else { return }
         forgetChat(chat)
-        // That there is no such chat may be said of one that is there all the same; its key would not come back.
+        // That there is no such chat may be said of one that exists; its key would not come back.
         if refusal.code == .sessionDeleted { keys?.tell { ring, now, _ in ring.sessionEnded(chat, at: now) } }
     }
 

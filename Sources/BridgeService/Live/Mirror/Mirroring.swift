@@ -45,7 +45,7 @@ package struct Mirroring: Sendable {
         package var isUnseen = false
     }
 
-    /// What came of asking for a chat.
+    /// The outcome of a request for a chat.
     package enum Asked: Hashable, Sendable {
         case begins([Beginning])
         /// It is asked for again later.
@@ -85,7 +85,7 @@ package struct Mirroring: Sendable {
     package private(set) var left = 0
     private var crowd = Crowd.none
 
-    /// Whether runs are left for want of room, and whether that was told.
+    /// Whether runs are left for want of room, and whether that was reported.
     private enum Crowd { case none, untold, told }
 
     package init(_ mode: Configuration.Mirror, deletedChats: Configuration.DeletedChats = .new) {

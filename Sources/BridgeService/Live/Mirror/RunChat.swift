@@ -5,7 +5,7 @@ import BridgeModel
 /// States:
 /// - `absent`: there is none, and none is wanted. Can transition to: wanted (a run is to be shown).
 /// - `wanted`: it is to be asked for, not before a moment. Can transition to: asked.
-/// - `asked`: the intent is in the journal, and `createSession` is on its way. Can transition to: made; wanted (told to wait; the
+/// - `asked`: the intent is in the journal, and `createSession` is on its way. Can transition to: made; wanted (rate limited; the
 ///   outcome is unknown, and there were fewer than three tries; the intent could not be written); refused.
 /// - `made`: runs are shown in it. Can transition to: absent, or muted by configuration (the person deleted it).
 /// - `refused`: the relay will not make it, or three tries had an unknown outcome. The words of its runs are kept. Can
@@ -15,7 +15,7 @@ import BridgeModel
 /// Invariants:
 /// - No try leaves before it is counted in the journal, so there are at most three of unknown outcome for one want, also over
 ///   restarts. `createSession` carries no key: each such try may have made a chat that stays empty.
-/// - Being told to wait is no try.
+/// - A rate limit is not an attempt.
 struct RunChat: Sendable, Hashable {
     enum State: Sendable, Hashable {
         case absent

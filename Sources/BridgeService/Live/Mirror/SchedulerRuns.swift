@@ -11,7 +11,7 @@ import BridgeModel
 /// - taken: its run is known; what else begins in the session is not its.
 /// - doubtful: two runs could be meant, because another open job has the same session, or because another client's run was
 ///   going on there when it started. It takes none: better a job that is not shown than a private run that is.
-/// - closed: finished, started anew, older than an hour, or the link was lost.
+/// - closed: finished, restarted, older than an hour, or the link was lost.
 struct SchedulerRuns: Sendable {
     private struct Job {
         enum State { case open, taken, doubtful }
