@@ -1,5 +1,5 @@
 # Every command that developers and CI use. `make help` lists them.
-SWIFT_FLAGS := --explicit-target-dependency-import-check error $(SWIFT_EXTRA_FLAGS)
+SWIFT_FLAGS := --explicit-target-dependency-import-check error
 STATIC := .build/static
 SIM := .build/sim
 SIZE_LIMIT_MB := 30
