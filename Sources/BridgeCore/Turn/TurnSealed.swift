@@ -21,14 +21,15 @@ extension Turn {
         guard phase == .awaitingKey else { return orders }
         deadlines.key = nil
         switch text {
-        case .text(let text):
-            opening.message?.text = text
-            phase = .waiting
-            if agent.isAway { deadlines.agent = now + settings.agentPatience }
-            return orders + nothingToHandOver(at: now)
+        case .text(let text): opening.message?.text = text
+        // It came in the open, into a chat whose key was lost.
+        case nil where opening.sealedText == nil: break
         case .unreadable, nil:
             return orders + conclude(.neverSent, line: Sentences.notTaken(.unreadable), at: now)
         }
+        phase = .waiting
+        if agent.isAway { deadlines.agent = now + settings.agentPatience }
+        return orders + nothingToHandOver(at: now)
     }
 
     /// A post was to be sealed, and the turn's key is not there any more. Another key is not taken in its place: its maker

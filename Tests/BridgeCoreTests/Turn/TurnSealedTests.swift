@@ -70,6 +70,23 @@ struct TurnSealedTests {
         #expect(turn.opening.sealing == .sealed(Self.key))
     }
 
+    @Test("a message that came in the open is handed over once the chat has a key again")
+    func plainMessage() {
+        var opening = Self.opening(.sealed(nil))
+        opening.sealedText = nil
+        opening.message?.text = "hello"
+        var turn = Turn(opening)
+        _ = turn.begin(at: .zero)
+        _ = turn.reported(.delivered(.open, message: MessageID("b1")), at: .zero)
+        #expect(turn.phase == .awaitingKey)
+        #expect(turn.keyCame(Self.key, nil, at: .at(5)) == [.useSealing(.sealed(Self.key))])
+        guard case .command(.send(_, _, _, let message))? = turn.handOver(at: .at(5)).first else {
+            Issue.record("not handed over: \(turn.phase)")
+            return
+        }
+        #expect(message.text == "hello")
+    }
+
     @Test("a key that comes while the agent is away starts the wait for the agent")
     func keyCameAgentAway() {
         var turn = Self.awaiting()
