@@ -139,6 +139,24 @@ struct HostileRelayTests {
         #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
     }
 
+    @Test("a notice whose answer was lost is said again in the same bytes")
+    func noticeRepeated() throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone("Mine")
+        world.start()
+        world.writesSealed("Hello?", after: .seconds(1))
+        world.time.after(.seconds(699)) {
+            world.relay.plan(Fault(.replyLost, method: "sendMessage", count: 1))
+        }
+        let late = world.addsPhone("Late", after: .seconds(700))
+        world.run(seconds: 800, atLeast: .seconds(790))
+        let chat = try #require(world.chats[0])
+        let told = world.reads(phone, chat: chat).compactMap { $0 }.filter { $0.contains("devices allow \(late.id)") }
+        #expect(told.count == 1)
+        #expect(world.relay.tally.faults > 0, "the answer was lost")
+        #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
+    }
+
     @Test("a chat whose device was revoked goes on under the key that the phone made then")
     func revoked() throws {
         let world = SealedWorld.make()

@@ -42,6 +42,8 @@ package final class LiveKeys: Sendable {
         /// Turns that are about to begin, by how often their key is held for them.
         var holds: [TurnID: Int] = [:]
         var sealers: [SealerName: SessionSealer] = [:]
+        /// As they were sealed: a retry has the same bytes.
+        var notices: [IdempotencyKey: SealedContent] = [:]
         var isTelling = false
         var hasSecrets: (@Sendable () -> Void)?
         var pairing: (secret: SecretKey?, at: Int64?)?
@@ -54,6 +56,7 @@ package final class LiveKeys: Sendable {
 
     /// Beyond it the keys of fields are derived again.
     private static let sealerLimit = 256
+    private static let noticeLimit = 64
 
     private let runner: KeyRunner
     private let state: Locked<State>
@@ -197,8 +200,13 @@ package final class LiveKeys: Sendable {
     func notice(_ call: RelayCall, in session: SessionID) -> Notice {
         let (isSealed, key) = runner.ask { ($0.isSealed(session), $0.keyName(for: session)) }
         guard encryption != .off, isSealed else { return .open }
+        if let name = call.key, let kept = state.withLock({ $0.notices[name] }) { return .sealed(kept) }
         guard let key, let content = sealer(session, key)?.content(of: call, random: secrets) else { return .unsaid }
-        if let text = content[.text] { state.withLock { $0.replays.said(text) } }
+        state.withLock { state in
+            if state.notices.count >= Self.noticeLimit { state.notices = [:] }
+            if let name = call.key { state.notices[name] = content }
+            if let text = content[.text] { state.replays.said(text) }
+        }
         return .sealed(content)
     }
 

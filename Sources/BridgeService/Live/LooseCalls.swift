@@ -48,7 +48,7 @@ struct LooseCalls: Sendable {
         post(call, sealed) { answer in
             switch answer.outcome {
             case .delivered: done(true)
-            // Sealed anew it has other bytes: it was said before.
+            // An earlier process sealed it, in other bytes: it was said.
             case .refused(let refusal): done(refusal.code == .idempotencyConflict)
             case .unknown: done(false)
             }
