@@ -95,7 +95,7 @@ static inline int sb_child_fork(const struct sb_child *child) {
   if (made == 0) sb_child_become(child, parent);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (made < 0) return -error;
-  // In both, so that its group is there for whoever comes first.
+  // In parent and child: whichever runs first, the process group exists before it is used.
   if (!child->has_session) setpgid(made, made);
   return made;
 }

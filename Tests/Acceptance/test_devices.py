@@ -207,7 +207,7 @@ class DevicesTests(Scenarios):
             session, _ = await sealed.chat("First?", "The first answer.")
             sealed.stage.bridge.terminate()
             await sealed.stage.bridge.exit()
-            # A directory in the file's place cannot be replaced by a file, whoever tries.
+            # A directory in the file's place cannot be replaced by a file, not even by root.
             for name in ("session-keys.json", "sealing.json"):
                 (sealed.config / name).rename(sealed.state / name)
                 (sealed.config / f"{name}.new").mkdir()

@@ -251,7 +251,7 @@ class BadInput(Scenarios):
             await here.do(phone.hand, session, [own])
             for box in (b"\2" + os.urandom(93), b"\1" + os.urandom(40), os.urandom(5)):
                 await here.grant(session, bridge["device_id"], box)
-            # Nothing is told of an answer yet but the empty bubble.
+            # Only the placeholder has been sent.
             await asyncio.sleep(0.5)
             self.assertEqual([message["text"] for message in await here.do(phone.answers, sent)], [""])
             self.assertEqual(here.stage.gateway.sends, [])

@@ -73,7 +73,7 @@ class Sealed(BrowserTest):
         page.says(".card-parts", "dig --deep")
         page.says(".card-parts", "seven feet")
         page.says(".row-title", "Where is the treasure?")
-        # And what comes now is said under the same key.
+        # Later messages use the same session key.
         page.write("And then?" + Keys.ENTER)
         run, is_sealed = self.device.asked("And then?")
         self.assertTrue(is_sealed)
