@@ -25,6 +25,7 @@ extension PiChat {
             return [.write(PiFrames.state(requests.add(.probe, for: Self.answerLimit, at: now)))]
         case .history(let run, let isLive):
             let found = PiHistory(root).found(question: asked[run])
+            if !isLive { asked[run] = nil }
             return isLive ? endWasLost(of: run, found) : [.observed([.lookedUp(run, found)])]
         case .models(let query): return [.replied(query, Self.models(root))]
         }

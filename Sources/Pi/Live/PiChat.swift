@@ -69,7 +69,7 @@ struct PiChat {
     var failures = PiFailures()
     /// New for each event.
     var random: UInt64 = 0
-    /// The texts of prompts, for look-ups.
+    /// The texts of prompts that may be looked up, until their run has ended.
     var asked: [RunID: String] = [:]
 
     /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
@@ -123,6 +123,7 @@ struct PiChat {
     mutating func abort(_ run: RunID, at now: Instant) -> [Order] {
         let isQueued = errands.contains { if case .prompt(run, _) = $0 { true } else { false } }
         errands.removeAll { if case .prompt(run, _) = $0 { true } else { false } }
+        if isQueued { asked[run] = nil }
         guard !isQueued, turn?.run == run, turn?.isStopping == false else {
             return turn?.run == run ? [] : [.observed([.abortAnswered(run)])]
         }
@@ -304,6 +305,7 @@ extension PiChat {
     mutating func closeTurn() -> [Order] {
         guard let turn else { return [] }
         self.turn = nil
+        asked[turn.run] = nil
         return turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []
     }
 
