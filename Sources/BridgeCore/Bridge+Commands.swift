@@ -5,14 +5,15 @@ extension Bridge {
     /// True when the command took back a message that had not left: the agent never hears of it.
     mutating func give(_ command: AgentCommand, of id: TurnID, at now: Instant) -> Bool {
         switch command {
-        case .lookUp: orders.append(.command(command))
+        // A question that is declined costs nothing if the process dies: its run does not go on without an answer.
+        case .lookUp, .answer(_, _, .declined): orders.append(.command(command))
         case .abort(let session, let run):
             if gate.withdraw(run: run) { return true }
             owe(.abort(session: session, run: run), at: now)
         case .resolve(let approval, let subject, .deny, _) where isBeingLeft(id):
             gate.withdraw(decisionOf: approval)
             owe(.deny(approval, subject), at: now)
-        case .send, .resolve:
+        case .send, .resolve, .answer:
             guard keeping.isJournaled else {
                 orders.append(.command(command))
                 return false
@@ -110,7 +111,7 @@ extension Bridge {
         switch signal.event {
         case .finished, .failed: if let run = signal.run { fulfil(Obligation.name(ofAbort: run)) }
         case .approvalSettled(let settlement): fulfil(Obligation.name(ofDenial: settlement.id))
-        case .started, .text, .tool, .approvalRequested, .paused, .retrying: break
+        case .started, .text, .tool, .approvalRequested, .asked, .questionSettled, .paused, .retrying: break
         }
     }
 
@@ -123,7 +124,8 @@ extension Bridge {
         case .approvalRequested(let request): approval = request.id
         // An early gateway's list says first that the run waits for it.
         case .paused(let call): approval = call.approval
-        case .started, .text, .tool, .approvalSettled, .retrying, .finished, .failed: return false
+        case .started, .text, .tool, .approvalSettled, .asked, .questionSettled, .retrying, .finished, .failed:
+            return false
         }
         return obligations.owes(Obligation.name(ofDenial: approval))
     }

@@ -90,8 +90,8 @@ extension RunEvent {
     var isTransient: Bool {
         switch self {
         case .text, .tool(.progress): true
-        case .started, .tool(.started), .tool(.finished), .approvalRequested, .approvalSettled, .paused, .retrying,
-            .finished, .failed:
+        case .started, .tool(.started), .tool(.finished), .approvalRequested, .approvalSettled, .asked,
+            .questionSettled, .paused, .retrying, .finished, .failed:
             false
         }
     }
@@ -99,7 +99,8 @@ extension RunEvent {
     /// Not to wait for the next call to be kept.
     var changesCourse: Bool {
         switch self {
-        case .approvalRequested, .approvalSettled, .paused, .retrying, .finished, .failed: true
+        case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying, .finished, .failed:
+            true
         case .started, .text, .tool: false
         }
     }

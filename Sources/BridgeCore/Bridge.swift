@@ -289,7 +289,7 @@ package struct Bridge: ~Copyable {
             switch signal.event {
             case .approvalRequested(let request): request.id
             case .approvalSettled(let settlement): settlement.id
-            case .started, .text, .tool, .paused, .retrying, .finished, .failed: nil
+            case .started, .text, .tool, .asked, .questionSettled, .paused, .retrying, .finished, .failed: nil
             }
         if let approval, let known = entries.first(where: { $0.value.turn.knows(approval) })?.key { return known }
         return signal.session.flatMap { agent.queues[$0]?.active } ?? turns.first

@@ -27,6 +27,7 @@ package enum MessageKind: Sendable {}
 package enum TurnKind: Sendable {}
 package enum TaskKind: Sendable {}
 package enum ApprovalKind: Sendable {}
+package enum QuestionKind: Sendable {}
 package enum RunKind: Sendable {}
 package enum ToolCallKind: Sendable {}
 package enum AgentSessionKind: Sendable {}
@@ -49,6 +50,8 @@ package typealias TurnID = Identifier<TurnKind>
 package typealias TaskID = Identifier<TaskKind>
 /// An approval, as the agent names it.
 package typealias ApprovalID = Identifier<ApprovalKind>
+/// A question that a text or a choice answers, as the agent names it; unique within its agent session.
+package typealias QuestionID = Identifier<QuestionKind>
 /// One run of the agent, as the agent names it.
 package typealias RunID = Identifier<RunKind>
 /// One tool call inside a run, as the provider names it.

@@ -6,6 +6,9 @@ package enum RunEvent: Hashable, Sendable {
     case tool(ToolEvent)
     case approvalRequested(ApprovalRequest)
     case approvalSettled(ApprovalSettlement)
+    /// Asked again under the same id: it is still open at the agent.
+    case asked(Question)
+    case questionSettled(QuestionSettlement)
     /// A tool call returned "waiting for approval": the run will end without its result, and the answer comes in a
     /// follow-up run (openclaw.md#approvals, shape 1).
     case paused(PausedCall)

@@ -81,6 +81,9 @@ struct ToyChildrenMachine: AgentMachine {
                 return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(settlement)))])]
             }
             return say("answer", approval.text, decision == .deny ? "no" : "yes", in: session)
+        case .answer(let question, let session, _):
+            let unknown = QuestionSettlement(id: question, .unknown)
+            return [.observed([.signal(RunSignal(run: nil, session: session, event: .questionSettled(unknown)))])]
         }
     }
 

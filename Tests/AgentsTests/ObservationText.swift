@@ -39,6 +39,8 @@ enum ObservationText {
         case .approvalRequested(let request): self.request(request)
         case .approvalSettled(let settlement):
             "approval settled \(settlement.id) \(settlement.outcome)" + member("by", settlement.by)
+        case .asked(let question): self.question(question)
+        case .questionSettled(let settlement): "question settled \(settlement.id) \(settlement.reason)"
         case .paused(let paused): "paused \(paused.call?.text ?? "-") for \(paused.approval)"
         case .retrying(let reason): "retrying \(quoted(reason))"
         case .finished(let end): self.end(end)
@@ -70,6 +72,19 @@ enum ObservationText {
         if let allowed = request.allowed {
             text += " allowed=" + allowed.map(\.rawValue).sorted().joined(separator: ",")
         }
+        return text
+    }
+
+    private static func question(_ question: Question) -> String {
+        var text = "asked \(question.id) \(quoted(question.title))"
+        if !question.message.isEmpty { text += member("message", question.message) }
+        text += question.options.map { option in
+            " option=\(quoted(option.value))" + (option.label == option.value ? "" : member("label", option.label))
+                + member("details", option.details)
+        }.joined()
+        text += (question.isMultiSelect ? " several" : "") + (question.allowsOwnWords ? " words" : "")
+        text += member("prefill", question.prefill) + member("placeholder", question.placeholder)
+        if let expiresAt = question.expiresAt { text += " expires=\(milliseconds(expiresAt))" }
         return text
     }
 

@@ -72,6 +72,10 @@ enum Sentences {
         return "\(away)\n\(words(remedy))\nThen send it again."
     }
 
+    static func questionImpossible(_ title: String) -> String {
+        "The agent asked something that cannot be answered on the phone, so it was declined: \(words(title))"
+    }
+
     static func approvalNotShown(_ question: String) -> String {
         "The agent asked for an approval that could not be shown on the phone, so it was refused: \(words(question))"
     }

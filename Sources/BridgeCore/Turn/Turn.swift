@@ -109,6 +109,7 @@ package struct Turn: Sendable {
         switch command {
         case .send: outcome == nil && !agent.isStopping
         case .resolve(let approval, _, let decision, _): decision == .deny || approvals.stands(decision, of: approval)
+        case .answer(_, _, let answer): answer == .declined
         case .abort, .lookUp: true
         }
     }

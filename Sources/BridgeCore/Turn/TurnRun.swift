@@ -14,6 +14,8 @@ extension Turn {
         case .tool(let event): return tool(event)
         case .approvalRequested(let request): return asked(request)
         case .approvalSettled(let settlement): return settled(settlement, at: now)
+        case .asked(let question): return asked(question)
+        case .questionSettled: return []
         case .paused(let call):
             if let id = call.call { tools.paused(id, for: call.approval) }
             approvals.markDetached(call.approval)
@@ -130,7 +132,9 @@ extension RunEvent {
     fileprivate var showsProgress: Bool {
         switch self {
         case .started, .text(.append), .text(.snapshot), .text(.segment), .retrying: true
-        case .text(.segmentEnded), .tool, .approvalRequested, .approvalSettled, .paused, .finished, .failed: false
+        case .text(.segmentEnded), .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused,
+            .finished, .failed:
+            false
         }
     }
 
@@ -138,7 +142,7 @@ extension RunEvent {
     fileprivate var tellsTheRun: Bool {
         switch self {
         case .started, .text, .retrying, .finished, .failed: true
-        case .tool, .approvalRequested, .approvalSettled, .paused: false
+        case .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused: false
         }
     }
 }

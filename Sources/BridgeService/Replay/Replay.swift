@@ -152,7 +152,7 @@ extension RunEvent {
     fileprivate var beginsRun: Bool {
         switch self {
         case .started, .text, .tool, .finished, .failed: true
-        case .approvalRequested, .approvalSettled, .paused, .retrying: false
+        case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying: false
         }
     }
 }

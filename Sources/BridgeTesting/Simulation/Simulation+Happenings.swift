@@ -99,7 +99,8 @@ extension Simulation {
         let steps = plan.messages[index].script.steps
         for step in progress[index]?.missedSteps ?? [] {
             switch steps[step].event {
-            case .text(.segmentEnded), .tool, .approvalRequested, .paused, .approvalSettled: say(index, step, &bridge)
+            case .text(.segmentEnded), .tool, .approvalRequested, .paused, .approvalSettled, .asked, .questionSettled:
+                say(index, step, &bridge)
             case .started, .text, .retrying, .finished, .failed: break
             }
         }

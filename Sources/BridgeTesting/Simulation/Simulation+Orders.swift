@@ -35,7 +35,7 @@ extension Simulation {
             guard progress[index]?.aborted == false else { return }
             progress[index]?.aborted = true
             progress[index]?.endKnownAt = now
-        case .command(.resolve): break
+        case .command(.resolve), .command(.answer): break
         case .command(.lookUp(_, let run)):
             guard let index = progress.first(where: { $0.value.run == run })?.key else { return }
             schedule(.lookUp(index), after: .milliseconds(5))

@@ -186,7 +186,7 @@ extension OpenClawSession {
             return
         case .paused(let call):
             runs.questions.expectFollowUp(of: call.approval, after: signal.run, in: signal.session, at: now)
-        case .started, .text, .tool, .retrying: break
+        case .started, .text, .tool, .asked, .questionSettled, .retrying: break
         }
         if let run = signal.run { runs.told(of: run, in: signal.session, at: now) }
     }

@@ -149,7 +149,7 @@ package struct OpenClawSession: ~Copyable {
         life.saw(now, wallMilliseconds: wallMilliseconds)
         switch command {
         case .send(_, let session, _, _), .abort(let session, _), .lookUp(let session, _): sessionNames.learn(session)
-        case .resolve: break
+        case .resolve, .answer: break
         }
         switch command {
         case .send(_, let session, let run, let message):
@@ -158,6 +158,8 @@ package struct OpenClawSession: ~Copyable {
         case .resolve(let approval, let subject, let decision, let scope):
             resolve(approval, subject, decision, scope, at: now)
         case .lookUp(let session, let run): lookUp(run, in: session, isAsked: true, at: now)
+        // A gateway asks nothing that yes and no do not answer, so there is none that it could know.
+        case .answer: break
         }
     }
 

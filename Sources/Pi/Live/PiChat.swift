@@ -294,7 +294,9 @@ extension PiChat {
                 switch signal.event {
                 case .started: if turn?.isStopping == false { turn?.state = .going }
                 case .finished, .failed: orders += closeTurn()
-                case .text, .tool, .approvalRequested, .approvalSettled, .paused, .retrying: break
+                case .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused,
+                    .retrying:
+                    break
                 }
             default: break
             }

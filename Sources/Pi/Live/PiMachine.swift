@@ -75,6 +75,9 @@ package struct PiMachine: AgentMachine {
                 return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(unknown)))])]
             }
             return change(session, now) { $0.resolve(approval, decision) }
+        case .answer(let question, let session, _):
+            let unknown = QuestionSettlement(id: question, .unknown)
+            return [.observed([.signal(RunSignal(run: nil, session: session, event: .questionSettled(unknown)))])]
         }
     }
 

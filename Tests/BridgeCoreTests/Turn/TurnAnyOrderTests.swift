@@ -140,7 +140,7 @@ struct Disorder {
         let run = random.pick(["r1", "r1", "r1", "r9", "exec-approval-followup:a1"])
         switch event {
         case .text(.snapshot(let text)) where run == "r1": if said != nil, turn.outcome == nil { said = text }
-        case .tool, .approvalRequested, .approvalSettled: break
+        case .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled: break
         default: said = nil
         }
         take(turn.runEvent(event, of: RunID(run), at: now), "\(run) \(event)")
@@ -367,7 +367,7 @@ struct Disorder {
             if decision != .deny, stoppedAt != nil { faults.append("approved after a stop") }
             if decision != .deny, !approvedByPerson.contains(id) { faults.append("approved by nobody") }
             resolved[id] = decision
-        case .abort, .lookUp: break
+        case .abort, .lookUp, .answer: break
         }
     }
 }

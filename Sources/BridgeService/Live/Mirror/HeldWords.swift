@@ -26,7 +26,7 @@ struct HeldWords: Sendable, Hashable {
     private static func weight(of signal: RunSignal) -> Int {
         let said: Int =
             switch signal.event {
-            case .started, .approvalSettled, .paused: 0
+            case .started, .approvalSettled, .questionSettled, .paused: 0
             case .text(.append(let text)), .text(.snapshot(let text)), .text(.segment(let text)): text.utf8.count
             case .text(.segmentEnded(let text)): text?.utf8.count ?? 0
             case .tool(.started(let start)): start.arguments?.text.utf8.count ?? 0
@@ -34,6 +34,7 @@ struct HeldWords: Sendable, Hashable {
             case .tool(.finished(let result)):
                 (result.result?.text.utf8.count ?? 0) + (result.error?.utf8.count ?? 0)
             case .approvalRequested(let request): request.message.utf8.count + (request.command?.utf8.count ?? 0)
+            case .asked(let question): question.heldBytes
             case .retrying(let reason): reason.utf8.count
             case .finished(let end): end.text?.utf8.count ?? 0
             case .failed(let failure): failure.message.utf8.count + (failure.text?.utf8.count ?? 0)

@@ -352,18 +352,19 @@ package struct Mirroring: Sendable {
 }
 
 extension RunEvent {
-    /// Enough to begin a bubble with: an approval alone is left to others.
+    /// Enough to begin a bubble with: an approval or a question alone is left to others.
     fileprivate var tellsOfARun: Bool {
         switch self {
         case .started, .text, .tool, .finished, .failed: true
-        case .approvalRequested, .approvalSettled, .paused, .retrying: false
+        case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying: false
         }
     }
 
     fileprivate var endsTheRun: Bool {
         switch self {
         case .finished, .failed: true
-        case .started, .text, .tool, .approvalRequested, .approvalSettled, .paused, .retrying: false
+        case .started, .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying:
+            false
         }
     }
 }
