@@ -26,5 +26,10 @@ class Clock:
     async def sleep(self, seconds):
         await asyncio.sleep(seconds / self.scale)
 
+    async def within(self, future, seconds):
+        """What the future gives in this time, else None."""
+        done, _ = await asyncio.wait({future}, timeout=seconds / self.scale)
+        return future.result() if done else None
+
     def later(self, seconds, action):
         return asyncio.get_running_loop().call_later(seconds / self.scale, action)

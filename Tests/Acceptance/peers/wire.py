@@ -55,6 +55,7 @@ class WebSocket:
         self.closed = asyncio.Event()
         self.close_code = None
         self.pongs = 0
+        self.on_binary = None  # Called with the bytes of each binary message.
         self._corked = None
 
     # Sending
@@ -75,6 +76,14 @@ class WebSocket:
         """Bytes as they are: broken frames, text that is not UTF-8."""
         if not self.silent and not self.closed.is_set():
             self.writer.write(data)
+
+    def ping(self):
+        if not self.silent and not self.closed.is_set():
+            try:
+                self.protocol.send_ping(b"")
+            except WebSocketException:
+                return
+            self._flush()
 
     def cork(self):
         self._corked = []
@@ -123,7 +132,7 @@ class WebSocket:
     # Receiving
 
     async def __aiter__(self):
-        fragments = []
+        fragments, is_binary = [], False
         while True:
             try:
                 data = await self.reader.read(256 * 1024)
@@ -136,11 +145,15 @@ class WebSocket:
             self.protocol.receive_data(data)
             self._flush()
             for event in self.protocol.events_received():
-                if event.opcode in (Opcode.TEXT, Opcode.CONT):
+                if event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
+                    is_binary = event.opcode == Opcode.BINARY or event.opcode == Opcode.CONT and is_binary
                     fragments.append(event.data)
                     if event.fin:
-                        text, fragments = b"".join(fragments).decode(errors="replace"), []
-                        yield text
+                        data, fragments = b"".join(fragments), []
+                        if not is_binary:
+                            yield data.decode(errors="replace")
+                        elif self.on_binary:
+                            self.on_binary(data)
                 elif event.opcode == Opcode.PONG:
                     self.pongs += 1
                 elif event.opcode == Opcode.CLOSE:
@@ -184,9 +197,10 @@ def next_port():
 class Server:
     """`on_request(Request) -> Response | DROP`; `on_upgrade(Request) -> None | Response`; `on_socket(WebSocket)`."""
 
-    def __init__(self, on_request, on_upgrade, on_socket, port=0):
+    def __init__(self, on_request, on_upgrade, on_socket, port=0, tls=None, protocol=lambda: ServerProtocol(max_size=None)):
         self.on_request, self.on_upgrade, self.on_socket = on_request, on_upgrade, on_socket
         self.port = port
+        self.tls, self.protocol = tls, protocol
         self.connections_opened = 0
         self._listener = None
         self._writers = set()
@@ -194,7 +208,8 @@ class Server:
 
     async def listen(self):
         self.port = self.port or next_port()
-        self._listener = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=1 << 20, backlog=512)
+        self._listener = await asyncio.start_server(
+            self._serve, "127.0.0.1", self.port, limit=1 << 20, backlog=512, ssl=self.tls)
 
     async def stop_listening(self):
         if self._listener:
@@ -275,7 +290,7 @@ class Server:
         return True
 
     async def _upgrade(self, request, reader, writer):
-        protocol = ServerProtocol(max_size=None)
+        protocol = self.protocol()
         protocol.receive_data(request.head)
         opening = next(iter(protocol.events_received()), None)
         if opening is None:

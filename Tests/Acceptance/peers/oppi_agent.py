@@ -1,0 +1,314 @@
+"""What the agent of a scripted Oppi server does with a prompt: a run is a task of the session, not of a socket."""
+
+import asyncio
+import collections
+import datetime
+import os
+
+from .oppi_rules import short_id
+from .oppi_steps import (Burst, Compact, Dialog, Die, Emit, EndSession, Fail, Hold, Parallel, Refuse, Retry, Say, Tool, Wait)
+from .oppi_tools import ToolCalls
+
+
+class Stopped(Exception):
+    pass
+
+
+class Message:
+    """The assistant's message that the model is writing."""
+
+    def __init__(self):
+        self.blocks = []
+        self.streamed = ""
+        self.thinking = ""
+
+    @property
+    def text(self):
+        return "".join(self.blocks)
+
+
+class Run:
+    def __init__(self, activation, text, plan):
+        self.activation, self.server, self.clock = activation, activation.server, activation.clock
+        self.dialect = activation.dialect
+        self.text, self.plan = text, plan
+        self.message = None
+        self.attempt = 0
+        self.is_retrying = self.in_loop = False
+        self.steps = collections.deque()
+        self.aborted = asyncio.Event()
+        self.tools = ToolCalls(self)
+        self.task = None
+
+    def emit(self, kind, /, **fields):
+        self.activation.emit(kind, **fields)
+
+    def start(self):
+        if not self.activation.is_over:
+            self.task = self.server.spawn(self.execute())
+
+    def abort(self):
+        if not self.plan.stubborn:
+            self.aborted.set()
+
+    def cancel(self):
+        if self.task and self.task is not asyncio.current_task():
+            self.task.cancel()
+
+    async def pause(self, seconds):
+        if self.aborted.is_set():
+            raise Stopped
+        if seconds <= 0:
+            return await asyncio.sleep(0)
+        try:
+            await asyncio.wait_for(self.aborted.wait(), seconds / self.clock.scale)
+        except TimeoutError:
+            return
+        raise Stopped
+
+    async def wait(self, future):
+        """For an answer, or for the abort."""
+        aborted = asyncio.ensure_future(self.aborted.wait())
+        try:
+            await asyncio.wait({future, aborted}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            aborted.cancel()
+        if not future.done():
+            raise Stopped
+        return future.result()
+
+    async def gate(self, name):
+        while not self.server.disk.gate_is_open(name):
+            await self.pause(0.01)
+
+    # Life
+
+    async def execute(self):
+        try:
+            self.begin()
+            # What an earlier stop left in the queue runs in front.
+            leftover = self.activation.take_queued("steer", "follow_up")
+            while leftover:
+                await self.play(*leftover)
+                leftover = self.activation.take_queued("steer", "follow_up")
+            pending = (self.plan, self.text)
+            while pending:
+                ended = await self.play(*pending)
+                if ended or self.activation.is_over:
+                    return
+                pending = self.activation.take_queued("steer", "follow_up")
+            self.end_loop()
+        except Stopped:
+            if self.in_loop:
+                self.close_message(is_partial=True)
+                self.end_loop(settles=False)
+            self.emit("stop_confirmed", source="user")
+            self.activation.run = None
+            self.activation.set_status("ready")
+        finally:
+            if self.activation.run is self:
+                self.activation.run = None
+            self.server.happened("run_ended", session=self.activation.id, text=self.text)
+
+    def begin(self):
+        self.in_loop = True
+        self.activation.session["status"] = "busy"
+        self.emit("agent_start")
+        self.activation.agent_started()
+        self.activation.state()
+        self.turn("turn_start")
+
+    def turn(self, kind):
+        if self.dialect.has_turns:
+            self.emit(kind)
+
+    def end_loop(self, settles=True):
+        self.in_loop = False
+        self.turn("turn_end")
+        self.server.happened("end", session=self.activation.id, text=self.text)
+        self.emit("agent_end")
+        if settles:
+            self.activation.run = None
+            self.activation.set_status("ready")
+
+    async def play(self, plan, text):
+        """The steps of one prompt; whether they have ended the loop."""
+        self.user_message(text)
+        self.steps.extend(plan.steps)
+        while self.steps:
+            if await self.perform(self.steps.popleft()) or self.activation.is_over:
+                return True
+        self.close_message()
+        return False
+
+    def steer(self):
+        """Between two model calls: what was sent to steer is heard, and what it asks for follows."""
+        while taken := self.activation.take_queued("steer"):
+            plan, text = taken
+            self.user_message(text)
+            self.steps.extend(plan.steps)
+
+    async def perform(self, step):
+        match step:
+            case Say():
+                await self.say(step)
+            case Burst():
+                await self.burst(step)
+            case Tool():
+                await self.tools.perform([step])
+            case Parallel():
+                await self.tools.perform(step.tools)
+            case Dialog():
+                await self.dialog(step)
+            case Hold():
+                await self.gate(step.name)
+            case Wait():
+                await self.pause(step.seconds)
+            case Retry():
+                await self.retry(step)
+            case Fail():
+                return self.fail(step)
+            case Compact():
+                return await self.compact(step)
+            case Emit():
+                self.activation.send(step.frame)
+            case EndSession():
+                self.activation.end(step.reason)
+            case Die():
+                os._exit(137)
+            case Refuse():
+                raise AssertionError("the activation refuses before the run")
+        return False
+
+    # Messages
+
+    def entry(self):
+        return short_id(), datetime.datetime.fromtimestamp(self.server.milliseconds() / 1000, datetime.UTC).isoformat()
+
+    def trace(self, *events):
+        self.server.disk.add_trace(self.activation.id, *events)
+
+    def user_message(self, text):
+        entry, at = self.entry()
+        session = self.activation.session
+        session["messageCount"] += 1
+        if not self.dialect.is_seed:
+            session.setdefault("firstMessage", text[:100])
+        self.trace({"id": entry, "type": "user", "timestamp": at, "text": text})
+        self.emit("message_end", role="user", content=text)
+        self.activation.state()
+
+    async def say(self, step):
+        message = self.message = self.message or Message()
+        message.thinking += step.thinking
+        if step.block or not message.blocks:
+            message.blocks.append("")
+        for piece in step.chunks:
+            message.blocks[-1] += piece
+            message.streamed += piece
+            self.emit("text_delta", delta=piece)
+            self.server.happened("text", session=self.activation.id, text=self.text)
+            await self.pause(step.every)
+        message.blocks[-1] += step.unstreamed
+
+    async def burst(self, step):
+        self.message = self.message or Message()
+        if step.kind == "text_delta":
+            self.message.blocks = self.message.blocks or [""]
+        lost = step.lost(self.dialect.drops)
+        for number, piece in enumerate(step.pieces()):
+            if step.kind == "text_delta":
+                self.message.blocks[-1] += piece
+                self.message.streamed += piece
+            if number in lost:
+                self.server.dropped_on_purpose += 1
+            else:
+                self.emit(step.kind, delta=piece)
+            if number % 16 == 0:
+                await self.pause(0)
+
+    def close_message(self, calls=(), is_partial=False, has_failed=False):
+        """The `message_end` of the message that was being written; empty where the model wrote nothing."""
+        message, self.message = self.message or Message(), None
+        if message.thinking:
+            self.emit("thinking_delta", delta=message.thinking)
+        if self.dialect.is_seed and not is_partial and len(message.text) > len(message.streamed):
+            self.emit("text_delta", delta=message.text[len(message.streamed):])
+        entry, at = self.entry()
+        events = [{"id": f"{entry}-think-0", "type": "thinking", "timestamp": at, "thinking": message.thinking}] if message.thinking else []
+        events += [{"id": f"{entry}-text-{number}", "type": "assistant", "timestamp": at, "text": text}
+                   for number, text in enumerate(message.blocks) if text]
+        events += [{"id": call.id, "type": "toolCall", "timestamp": at, "tool": call.step.name, "args": call.step.args}
+                   for call in calls]
+        self.trace(*events)
+        self.account(message.text)
+        if self.is_retrying and not has_failed:
+            self.is_retrying = False
+            self.emit("retry_end", success=True, attempt=self.attempt)
+        self.emit("message_end", role="assistant", content=message.text)
+        self.activation.state()
+
+    def account(self, text):
+        """Totals of the session, and the size of the last call."""
+        session = self.activation.session
+        session["messageCount"] += 1
+        session["tokens"]["input"] += 812
+        session["tokens"]["output"] += 14
+        session["cost"] = round(session["cost"] + 0.0021, 6)
+        session["contextTokens"] = 826
+        if text:
+            session["lastMessage"] = text[:100]
+
+    # Boundaries
+
+    def fail_message(self, message):
+        if self.dialect.reports_errors:
+            self.emit("error", error=message)
+        self.message = None
+        self.close_message(has_failed=True)
+
+    async def retry(self, step):
+        self.fail_message(step.message)
+        self.attempt += 1
+        self.is_retrying = True
+        self.end_loop(settles=False)
+        self.activation.set_status("ready")
+        self.emit("retry_start", attempt=self.attempt, maxAttempts=3, delayMs=int(step.after * 1000), errorMessage=step.message)
+        await self.pause(step.after)
+        self.begin()
+
+    def fail(self, step):
+        self.fail_message(step.message)
+        self.end_loop()
+        if self.is_retrying:
+            self.emit("retry_end", success=False, attempt=self.attempt, finalError=step.message)
+        return True
+
+    async def compact(self, step):
+        self.close_message()
+        self.end_loop(settles=False)
+        self.activation.set_status("ready")
+        self.emit("compaction_start", reason=step.reason)
+        await self.pause(step.seconds)
+        entry, at = self.entry()
+        self.trace({"id": entry, "type": "compaction", "timestamp": at, "text": "What was said before."})
+        self.emit("compaction_end", aborted=False, willRetry=step.will_retry, summary="What was said before.", tokensBefore=90_000)
+        if step.will_retry:
+            self.begin()
+        else:
+            self.activation.run = None
+        return not step.will_retry
+
+    async def dialog(self, step):
+        """An extension's question, as one of its tools or hooks asks it."""
+        if self.message:
+            self.close_message()
+        _, future = self.activation.ask(step.method, step.fields)
+        waiting = future
+        if "timeout" in step.fields:
+            waiting = asyncio.ensure_future(self.clock.within(future, step.fields["timeout"] / 1000))
+        answer = await self.wait(waiting)
+        key = "nothing" if answer is None else "cancelled" if answer.get("cancelled") else answer.get("value")
+        if key is None:
+            key = "yes" if answer.get("confirmed") is True else "no"
+        await self.say(Say([step.says.get(key, f"The answer: {key}")]))

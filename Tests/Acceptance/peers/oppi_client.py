@@ -1,0 +1,114 @@
+"""A bare client of an Oppi server, for the tests of the scripted one. It knows nothing of our bridge."""
+
+import asyncio
+import http.client
+import itertools
+import json
+import ssl
+
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+
+class OppiClient:
+    """`async with OppiClient(server) as client`; `client.frames` holds all that came, in order."""
+
+    def __init__(self, server, token=None, path="/stream", **options):
+        self.server, self.token, self.path, self.options = server, token or server.token, path, options
+        self.frames = []
+        self.requests = itertools.count(1)
+        self._came = asyncio.Condition()
+
+    async def __aenter__(self):
+        address = self.server.url.replace("http", "ws", 1) + self.path
+        if address.startswith("wss"):
+            self.options["ssl"] = trusting(self.server)
+        self.socket = await connect(address, additional_headers={"Authorization": f"Bearer {self.token}"}, max_size=None,
+                                    open_timeout=30, **self.options)
+        self._reader = asyncio.create_task(self._read())
+        await self.until(lambda frame: frame["type"] == "stream_connected")
+        return self
+
+    async def __aexit__(self, *_):
+        self._reader.cancel()
+        await self.socket.close()
+
+    async def _read(self):
+        try:
+            async for text in self.socket:
+                async with self._came:
+                    self.frames.append(json.loads(text))
+                    self._came.notify_all()
+        except ConnectionClosed:
+            pass  # `closed` has the code.
+        finally:
+            async with self._came:
+                self._came.notify_all()
+
+    async def closed(self):
+        await asyncio.wait_for(self.socket.wait_closed(), 30)
+        return self.socket.close_code
+
+    async def send(self, kind, **fields):
+        await self.socket.send(json.dumps({"type": kind, **fields}))
+
+    async def until(self, wanted, since=0):
+        """The first frame from `since` on that is wanted."""
+        def first():
+            return next((frame for frame in self.frames[since:] if wanted(frame)), None)
+        async with asyncio.timeout(30):
+            async with self._came:
+                await self._came.wait_for(first)
+        return first()
+
+    async def type(self, kind, since=0):
+        return await self.until(lambda frame: frame["type"] == kind, since)
+
+    async def ask(self, kind, **fields):
+        """The result of a request."""
+        request = f"r{next(self.requests)}"
+        await self.send(kind, requestId=request, **fields)
+        return await self.until(lambda frame: frame.get("requestId") == request and frame["type"].endswith("_result"))
+
+    async def settled(self):
+        """All that was sent before is handled, and what it caused has come. Every server answers this one."""
+        await self.ask("unsubscribe", sessionId="none")
+
+    async def run(self, session, text, **fields):
+        """A prompt up to the `state` after its end."""
+        mark = len(self.frames)
+        result = await self.ask("prompt", sessionId=session, message=text, **fields)
+        await self.idle(mark)
+        return result
+
+    async def idle(self, mark):
+        await self.until(lambda frame: frame["type"] == "agent_end", mark)
+        await self.until(lambda frame: frame["type"] == "state" and frame["session"]["status"] == "ready"
+                         and any(earlier["type"] == "agent_end" for earlier in self.frames[mark:]), mark)
+
+    def types(self, mark=0, without=("state", "git_status")):
+        return [frame["type"] for frame in self.frames[mark:] if frame["type"] not in without]
+
+
+def trusting(server):
+    context = ssl.create_default_context(cafile=server.certificates.ca_file)
+    return context
+
+
+async def call(server, method, path, body=None, token=None, headers=None):
+    """(status, body, headers) of a REST call; token "" sends none."""
+    return await asyncio.to_thread(_call, server, method, path, body, server.token if token is None else token, headers or {})
+
+
+def _call(server, method, path, body, token, headers):
+    if server.certificates:
+        connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=30, context=trusting(server))
+    else:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    try:
+        connection.request(method, path, None if body is None else json.dumps(body),
+                           headers | ({"Authorization": f"Bearer {token}"} if token else {}))
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read() or b"{}"), answer.headers
+    finally:
+        connection.close()

@@ -1,0 +1,89 @@
+"""Permissions of the scripted Oppi server (oppi.md#permissions): asked on every socket, answered once."""
+
+import asyncio
+
+from .oppi_rules import HUNDRED_YEARS, short_id
+
+
+class Permissions:
+    def __init__(self, server):
+        self.server, self.clock = server, server.clock
+        self.timeout_seconds = 120.0  # 0: never.
+        self.pending = {}             # id -> (activation, frame, future)
+
+    # The agent's side
+
+    def is_allowed(self, activation, tool, args):
+        wanted = [tool, args]
+        return wanted in activation.rules or wanted in self.server.disk.state["rules"]
+
+    async def ask(self, run, tool, args, reason):
+        """None where it is allowed, else the words of the refusal."""
+        activation, expires = run.activation, self.timeout_seconds > 0
+        timeout = int(self.timeout_seconds * 1000) if expires else HUNDRED_YEARS
+        frame = {"type": "permission_request", "id": short_id(12), "sessionId": activation.id, "tool": tool, "input": args,
+                 "displaySummary": str(args.get("command") or args.get("path") or tool), "reason": reason,
+                 "timeoutAt": self.server.milliseconds() + timeout, "expires": expires}
+        future = asyncio.get_running_loop().create_future()
+        self.pending[frame["id"]] = (activation, frame, future)
+        self.server.to_all(frame)
+        self.server.happened("permission", session=activation.id, id=frame["id"])
+        timer = self.clock.later(self.timeout_seconds, lambda: self._expire(frame["id"])) if expires else None
+        try:
+            # An abort leaves the question pending: its timeout ends it.
+            return await run.wait(future)
+        finally:
+            if timer and future.done():
+                timer.cancel()
+
+    def _expire(self, identity):
+        entry = self.pending.pop(identity, None)
+        if entry:
+            self.server.to_all({"type": "permission_expired", "id": identity, "reason": "Approval timeout"})
+            self._settle(entry[2], "Approval timeout")
+
+    @staticmethod
+    def _settle(future, outcome):
+        if not future.done():
+            future.set_result(outcome)
+
+    def session_ended(self, activation):
+        """Denied inside; only head says so."""
+        for identity in [identity for identity, entry in self.pending.items() if entry[0] is activation]:
+            _, _, future = self.pending.pop(identity)
+            self._settle(future, "Session ended")
+            if not self.server.dialect.is_seed:
+                self.server.to_all({"type": "permission_cancelled", "id": identity})
+
+    # The answer
+
+    def answer(self, identity, action, scope="once", expires=None):
+        """Whether such a question was open. No client hears of it."""
+        entry = self.pending.pop(identity, None)
+        if entry is None:
+            return None
+        activation, frame, future = entry
+        if frame["tool"].startswith("policy.") or (action == "deny" and scope == "session"):
+            scope = "once"
+        if action == "allow" and scope == "session":
+            activation.rules.append([frame["tool"], frame["input"]])
+        elif action == "allow" and scope == "global":
+            self.server.disk.state["rules"].append([frame["tool"], frame["input"]])
+            self.server.disk.save_state()
+        self.server.disk.note("answers", {"id": identity, "session": activation.id, "action": action, "scope": scope})
+        self._settle(future, None if action == "allow" else "Denied by user")
+        return scope
+
+    # The lists
+
+    def of_session(self, session_id):
+        """As a subscription gets them: without `streamSeq`."""
+        return [frame for activation, frame, _ in self.pending.values() if activation.id == session_id]
+
+    def listed(self, session_id=None, workspace_id=None):
+        found = []
+        for activation, frame, _ in self.pending.values():
+            workspace = activation.session["workspaceId"]
+            if session_id in (None, activation.id) and workspace_id in (None, workspace):
+                found.append({name: value for name, value in frame.items() if name != "type"} | {"workspaceId": workspace})
+        return {"pending": found, "serverTime": self.server.milliseconds()}

@@ -1,0 +1,273 @@
+"""A session of the scripted Oppi server while it is active: its numbers, its ring, its subscribers.
+
+See oppi.md#envelope-and-sequence-numbers and oppi.md#turn-delivery-clientturnid-and-turn_ack."""
+
+import asyncio
+import collections
+import json
+
+from .oppi_agent import Run
+from .oppi_rules import DIALOG_RESENT, DURABLE, NOTIFIED, RING_CAPACITY, TURN_CACHE, TURN_SECONDS, short_id
+
+
+class Refused(Exception):
+    """Becomes a failed result."""
+
+
+class Turn:
+    """A prompt that came with a `clientTurnId`."""
+
+    def __init__(self, identity, payload, clock):
+        self.identity, self.payload, self.clock = identity, payload, clock
+        self.stage = "accepted"
+        self.touched = clock.now()
+
+
+class Activation:
+    def __init__(self, server, session):
+        self.server, self.session, self.clock = server, session, server.clock
+        self.dialect = server.dialect
+        self.seq = 0
+        self.ring = collections.deque(maxlen=RING_CAPACITY)
+        self.subscribers = {}    # Socket -> level.
+        self.turns = collections.OrderedDict()
+        self.starting = collections.deque()  # Turns in the order in which `agent_start` is taken for theirs.
+        self.run = None
+        self.queue = []          # (kind, text, item): steers and follow-ups that wait.
+        self.queue_version = 0
+        self.dialogs = {}        # id -> (frame, future)
+        self.rules = []          # (tool, input) that are allowed until the session ends.
+        self.is_over = False
+        self.stop_watch = None
+        self.touched = self.clock.now()
+
+    @property
+    def id(self):
+        return self.session["id"]
+
+    @property
+    def is_busy(self):
+        return self.run is not None
+
+    # Frames
+
+    def emit(self, kind, /, **fields):
+        """To every subscriber at a level that gets it."""
+        self.touched = self.clock.now()
+        frame = {"type": kind, **fields}
+        if kind in DURABLE:
+            self.seq += 1
+            frame["seq"] = self.seq
+            self.ring.append(frame)
+        if kind in NOTIFIED:
+            self.server.user_ring_add(frame | {"sessionId": self.id})
+        self.send(frame, kind in NOTIFIED)
+
+    def send(self, frame, is_notified=False):
+        frame = frame | {"sessionId": self.id}
+        for socket, level in list(self.subscribers.items()):
+            if level == "full" or is_notified:
+                socket.event(frame)
+
+    def state(self):
+        self.server.disk.save(self.session)
+        self.emit("state", session=dict(self.session))
+
+    def set_status(self, status):
+        self.session["status"] = status
+        self.session["lastActivity"] = self.server.milliseconds()
+        self.state()
+
+    def missed(self, since):
+        """The events after `since`, or None where the ring does not reach back so far."""
+        if self.ring and since < self.ring[0]["seq"] - 1:
+            return None
+        return [frame for frame in self.ring if frame["seq"] > since]
+
+    # Prompts
+
+    def prompt(self, socket, command, frame):
+        """One of `prompt`, `steer` and `follow_up`; the acknowledgements come before the result."""
+        if command != "prompt" and not self.is_busy:
+            name = "Steer" if command == "steer" else "Follow-up"
+            raise Refused(f"{name} requires an active streaming turn")
+        identity, request = frame.get("clientTurnId"), frame.get("requestId")
+        payload = {"message": frame.get("message"), "images": frame.get("images") or []}
+        if "streamingBehavior" in frame:
+            payload["streamingBehavior"] = frame["streamingBehavior"]
+        payload = f"{command}:{json.dumps(payload, sort_keys=True)}"
+        if identity and (known := self._known(identity)):
+            if known.payload != payload:
+                raise Refused(f"clientTurnId conflict: {identity}")
+            known.touched = self.clock.now()
+            self.turns.move_to_end(identity)
+            return self._acknowledge(command, known, request, duplicate=True)
+        turn = Turn(identity, payload, self.clock)
+        if identity:
+            self.turns[identity] = turn
+            while len(self.turns) > TURN_CACHE:
+                self.turns.popitem(last=False)
+            self._acknowledge(command, turn, request)
+            turn.stage = "dispatched"
+            self._acknowledge(command, turn, request)
+        self.starting.append((command, turn))
+        self._hand_over(command, frame)
+
+    def _known(self, identity):
+        turn = self.turns.get(identity)
+        if turn and self.clock.now() - turn.touched > TURN_SECONDS:
+            del self.turns[identity]
+            return None
+        return turn
+
+    def _acknowledge(self, command, turn, request=None, **fields):
+        if turn.identity:
+            echo = {"requestId": request} if request is not None else {}
+            self.emit("turn_ack", command=command, clientTurnId=turn.identity, stage=turn.stage, **echo, **fields)
+
+    def _hand_over(self, command, frame):
+        """To the agent, which begins once the result has left."""
+        text = frame.get("message", "")
+        self.server.disk.note("prompts", {
+            "session": self.id, "text": text, "command": command, "turn": frame.get("clientTurnId"),
+            "images": len(frame.get("images") or [])})
+        self.server.happened("prompted", session=self.id, text=text)
+        plan = self.server.plan_for(text)
+        behaviour = {"steer": "steer", "follow_up": "followUp"}.get(command, frame.get("streamingBehavior"))
+        if self.is_busy and behaviour is None:
+            return self._later(self.refuse, "Agent is already processing. Specify streamingBehavior to queue the message.")
+        if self.is_busy:
+            kind = "steer" if behaviour == "steer" else "follow_up"
+            item = {"id": short_id(), "message": text, "createdAt": self.server.milliseconds()}
+            self.queue.append((kind, plan, item))
+            return self._later(self.queue_changed)
+        if refusal := plan.refusal():
+            return self._later(self.refuse, refusal)
+        self.run = Run(self, text, plan)
+        self._later(self.run.start)
+
+    @staticmethod
+    def _later(action, *arguments):
+        asyncio.get_running_loop().call_soon(action, *arguments)
+
+    def refuse(self, message):
+        """The seed dialect says nothing at all."""
+        if self.dialect.reports_errors and not self.is_over:
+            self.emit("error", error=message)
+
+    def agent_started(self):
+        """Whose prompt it is, the server guesses by the order."""
+        if self.starting:
+            command, turn = self.starting.popleft()
+            turn.stage = "started"
+            self._acknowledge(command, turn)
+
+    def queue_changed(self):
+        self.queue_version += 1
+        if self.dialect.has_queue and not self.is_over:
+            self.emit("queue_state", queue=self.queue_value())
+
+    def queue_value(self):
+        def items(wanted):
+            return [item for kind, _, item in self.queue if kind == wanted]
+        return {"version": self.queue_version, "steering": items("steer"), "followUp": items("follow_up")}
+
+    def take_queued(self, *kinds):
+        """The next message of these kinds that waits: (plan, text)."""
+        for entry in self.queue:
+            kind, plan, item = entry
+            if kind in kinds:
+                self.queue.remove(entry)
+                self.queue_changed()
+                if self.dialect.has_queue:
+                    self.emit("queue_item_started", kind=kind, item=item, queueVersion=self.queue_version)
+                return plan, item["message"]
+        return None
+
+    # Stopping
+
+    def stop(self):
+        """What `stop` and `abort` do at once; the outcome is a frame (oppi.md#stopping)."""
+        if not self.is_busy:
+            self.emit("stop_confirmed", source="user", reason="Session already idle")
+            return
+        before = self.session["status"]
+        self.emit("stop_requested", source="user")
+        self.set_status("stopping")
+        if self.dialect.empties_queue and self.queue:
+            self.queue.clear()
+            self.queue_changed()
+        self._later(self.run.abort)
+        if self.stop_watch is None:
+            self.stop_watch = self.server.spawn(self._watch_stop(self.run, before))
+
+    async def _watch_stop(self, run, before):
+        await self.clock.sleep(8)
+        if self.run is run and not self.is_over:
+            self.emit("stop_requested", source="server")
+            await self.clock.sleep(5)
+            if self.run is run and not self.is_over:
+                self.set_status(before)
+                self.emit("stop_failed", source="server", reason="The agent did not stop")
+        self.stop_watch = None
+
+    async def stop_session(self):
+        was_busy = self.is_busy
+        self.emit("stop_requested", source="user")
+        self.set_status("stopping")
+        if was_busy or self.dialect.is_seed:
+            await self.clock.sleep(1)
+        late = {"reason": "Stop session timed out after 1000ms"} if was_busy and not self.dialect.is_seed else {}
+        if not self.is_over:
+            self.emit("stop_confirmed", source="user", **late)
+            self.end("stopped")
+
+    def end(self, reason, status="stopped"):
+        """The session is no longer active: its numbers, its ring and its turns are gone."""
+        if self.is_over:
+            return
+        self.session["status"] = status
+        self.server.disk.save(self.session)
+        self.server.permissions.session_ended(self)
+        self.emit("session_ended", reason=reason)
+        self.is_over = True
+        if self.run is not None:
+            self.run.cancel()
+            self.run = None
+        if self.stop_watch is not None:
+            self.stop_watch.cancel()
+        for _, future in self.dialogs.values():
+            future.cancel()
+        # Subscriptions of this activation count on their sockets and carry nothing more.
+        self.subscribers.clear()
+        self.server.activations.pop(self.id, None)
+        self.server.happened("session_ended", session=self.id)
+
+    # Dialogs
+
+    def ask(self, method, fields):
+        """The future of the answer."""
+        frame = {"type": "extension_ui_request", "id": short_id(), "sessionId": self.id, "method": method, **fields}
+        future = asyncio.get_running_loop().create_future()
+        self.dialogs[frame["id"]] = (frame, future)
+        self.send(frame)
+        self.server.happened("dialog", session=self.id, id=frame["id"])
+        return frame["id"], future
+
+    def answer_dialog(self, frame):
+        waiting = self.dialogs.get(frame.get("id"))
+        if waiting is None:
+            return False
+        if not self.dialect.answers_dialogs:
+            # Accepted, and it goes nowhere.
+            return True
+        del self.dialogs[frame["id"]]
+        self.server.disk.note("answers", {name: frame[name] for name in ("id", "value", "confirmed", "cancelled") if name in frame})
+        if not waiting[1].done():
+            waiting[1].set_result(frame)
+        return True
+
+    def dialogs_to_resend(self):
+        if not self.dialect.resends_asks:
+            return []
+        return [frame for frame, _ in self.dialogs.values() if frame["method"] in DIALOG_RESENT]

@@ -1,0 +1,105 @@
+"""Tool calls of the scripted Oppi agent (oppi.md#tool-calls)."""
+
+import uuid
+
+TAIL_BYTES, TAIL_LINES, PREVIEW_BYTES = 16 * 1024, 80, 8 * 1024
+PREVIEW_SECONDS = 0.15
+LONG_ARGUMENT = 200
+
+
+class Call:
+    def __init__(self, step):
+        self.step = step
+        # Opaque, with a bar in it, and long.
+        self.id = f"call_{uuid.uuid4().hex}|fc_{uuid.uuid4().hex}" if step.call is None else step.call
+        self.output, self.is_denied = "", False
+        self.previewed = None
+
+    def name(self):
+        return {"toolCallId": self.id} if self.id else {}
+
+
+class ToolCalls:
+    def __init__(self, run):
+        self.run, self.dialect = run, run.dialect
+        self.activation, self.server = run.activation, run.server
+
+    async def perform(self, steps):
+        run = self.run
+        calls = [Call(step) for step in steps]
+        if not self.dialect.is_seed:
+            for call in calls:
+                await self.arguments_grow(call)
+        run.close_message(calls)
+        for call in calls:
+            self.start(call, call.step.args)
+            self.activation.state()
+            self.server.happened("tool", session=self.activation.id, text=run.text)
+        for call in calls:
+            await self.permission(call)
+        await self.outputs(calls)
+        for call in calls:
+            self.end(call)
+        run.turn("turn_end")
+        run.turn("turn_start")
+        run.steer()
+
+    def start(self, call, args):
+        words = args.get("command", args.get("path", ""))
+        segments = [{"text": "$ ", "style": "bold"}, {"text": words, "style": "accent"}]
+        self.run.emit("tool_start", tool=call.step.name, args=args, **call.name(), callSegments=segments)
+
+    async def arguments_grow(self, call):
+        """Head says `tool_start` once for each fragment of the arguments; a long one is mirrored as output."""
+        name, whole = next(((name, value) for name, value in call.step.args.items() if isinstance(value, str)), (None, ""))
+        self.start(call, {})
+        for size in range(5, len(whole), max(5, len(whole) // 4)):
+            self.start(call, call.step.args | {name: whole[:size]})
+            if size > LONG_ARGUMENT:
+                self.run.emit("tool_output", output=whole[:size], **call.name(), mode="replace")
+            await self.run.pause(0)
+        self.start(call, call.step.args)
+
+    async def permission(self, call):
+        step = call.step
+        if step.asks and not self.server.permissions.is_allowed(self.activation, step.name, step.args):
+            reason = await self.server.permissions.ask(self.run, step.name, step.args, step.asks)
+            if reason:
+                call.is_denied = True
+                self.output(call, reason, isError=True)
+
+    async def outputs(self, calls):
+        run = self.run
+        for call in calls:
+            longest = max((len(str(value)) for value in call.step.args.values()), default=0)
+            if not self.dialect.is_seed and longest > LONG_ARGUMENT:
+                run.emit("tool_output", output="", **call.name(), mode="replace")
+        for number in range(max(len(call.step.parts) for call in calls)):
+            for call in calls:
+                if number < len(call.step.parts) and not call.is_denied:
+                    self.output(call, call.step.parts[number])
+                    await run.pause(call.step.every)
+                    if number == 0 and call.step.hold:
+                        await run.gate(call.step.hold)
+
+    def output(self, call, text, **fields):
+        call.output += text
+        size = len(call.output.encode())
+        if self.dialect.is_seed or call.step.name != "bash" or size <= PREVIEW_BYTES:
+            return self.run.emit("tool_output", output=text, **call.name(), **fields)
+        now = self.run.clock.now()
+        if call.previewed is None or now - call.previewed >= PREVIEW_SECONDS:
+            call.previewed = now
+            tail = "\n".join(call.output.split("\n")[-TAIL_LINES:])[-TAIL_BYTES:]
+            self.run.emit("tool_output", output=tail, **call.name(), mode="replace", truncated=True, totalBytes=size)
+
+    def end(self, call):
+        is_error = call.step.failed or call.is_denied
+        entry, at = self.run.entry()
+        self.run.trace({"id": f"result-{entry}", "type": "toolResult", "timestamp": at, "toolCallId": call.id,
+                        "toolName": call.step.name, "output": call.output, "isError": is_error})
+        self.run.emit("tool_end", tool=call.step.name, **call.name(), details={"exitCode": 1 if is_error else 0},
+                      **({"isError": True} if is_error else {}))
+        if call.step.name in ("edit", "write", "bash"):
+            self.server.git_changed(self.activation)
+
