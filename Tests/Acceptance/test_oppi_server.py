@@ -31,6 +31,10 @@ async def new_session(server):
     return body["session"]["id"]
 
 
+def result_of(dialect):
+    return "rpc_result" if dialect == "seed" else "command_result"
+
+
 def trace(name):
     """What came in, and the REST answers."""
     entries = [json.loads(line) for line in (TRACES / f"{name}.jsonl").read_text().splitlines()]
