@@ -37,7 +37,8 @@ def command():
 
 
 def until(condition, what, seconds=30.0):
-    """Waits for a condition; fails with a sentence. What the page is just building anew counts as not there yet."""
+    """Waits for a condition; fails with a sentence, which may be a function of that moment. What the page is building just then
+    counts as not there yet."""
     end = time.monotonic() + seconds
     last, is_over = None, False
     while True:
@@ -49,6 +50,7 @@ def until(condition, what, seconds=30.0):
                 raise
             last = error
         if is_over:
+            what = what() if callable(what) else what
             raise AssertionError(f"after {seconds} s still not: {what}" + (f" ({last})" if last else ""))
         # Where all stood still, the others have one more moment when the time is over.
         is_over = time.monotonic() > end
@@ -231,7 +233,7 @@ class Page:
         until(lambda: not any(element.is_displayed() for element in self.all(selector)), f"{selector} is gone", seconds)
 
     def says(self, selector, words, seconds=30.0):
-        until(lambda: words in (self.text(selector) or ""), f"{selector} says {words!r}, not {self.text(selector)!r}", seconds)
+        until(lambda: words in (self.text(selector) or ""), lambda: f"{selector} says {words!r}, not {self.text(selector)!r}", seconds)
 
     def click(self, selector):
         def clicked():

@@ -224,6 +224,8 @@ class ReferenceBridge(BrowserTest):
         super().setUp()
         # It asks under keys with colons in them, and more that a strict relay refuses.
         self.relay = self.program("simulate", "--listen", "127.0.0.1:0")
+
+    def connect(self):
         environment = {"PATH": os.environ["PATH"], "SOPHON_BASE_URL": self.relay.base, "SOPHON_BOT_TOKEN": self.relay.token}
         bridge = subprocess.Popen([sys.executable, ROOT / "Tests" / "Acceptance" / "peers" / "reference_bridge.py"], env=environment,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -233,6 +235,8 @@ class ReferenceBridge(BrowserTest):
     def test_it_is_readable_on_the_page(self):
         page = self.page
         page.open(self.relay.phone_url)
+        page.says("#bridge", "No bridge has connected yet")
+        self.connect()
         page.says("#bridge", "Bridge connected · 0.13.7")
         page.click("#new-chat")
         page.says("#lock-words", "only your devices and the bridge")

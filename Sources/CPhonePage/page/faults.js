@@ -28,15 +28,18 @@ export function faultButtons(client) {
   const order = (fault) => report(client.call("POST", PATH, fault));
   const forget = () => report(client.call("DELETE", PATH));
 
-  /** What is planned; the kinds with their sentences are asked once. */
+  let events = 0;
+
+  /** What is planned, unless an event is newer than the answer; the kinds with their sentences are asked once. */
   async function ask() {
+    const known = events;
     let list;
     try {
       list = await client.call("GET", PATH);
     } catch {
       return;
     }
-    take(list);
+    if (events === known) show(list);
     if (!kinds.firstChild && list.kinds) kinds.append(...groups(list.kinds));
     setHidden(element, !kinds.firstChild);
   }
@@ -52,6 +55,11 @@ export function faultButtons(client) {
   }
 
   function take(list) {
+    events += 1;
+    show(list);
+  }
+
+  function show(list) {
     const words = (list.faults ?? []).map((fault) => `${fault.kind}${fault.method ? ` (${fault.method})` : ""} × ${fault.left}`);
     if (list.mix) words.push(`mix ${Math.round(list.mix.rate * 100)} %`);
     setText(planned, words.join(", ") || "none planned");

@@ -13,6 +13,7 @@ const RAW_LIMIT = 300;
 const PREVIEWS = 20;
 // Longer than this nothing is held back for keys: it is shown as what it is, and opened when they are there.
 const KEYS_PATIENCE_MS = 2_000;
+const VERSION_WAITS_MS = [250, 1_000, 4_000];
 
 export class Phone {
   /** `changed` is called after every change of the state. */
@@ -115,6 +116,19 @@ export class Phone {
   take(type, data) {
     this.tell(type, data);
     if (type === "session_created" && !this.state.chats.get(data.session_id)?.createdAt) this.refreshSoon();
+    if (type !== "installation_updated") return;
+    // An answer that is under way may be older than this event, and be read after it.
+    if (data.state === "connected") this.learnVersion();
+    else this.refreshSoon();
+  }
+
+  /** The event has no version (relay.md#sse-events), and a bridge says its own a moment after it has connected. */
+  async learnVersion() {
+    for (const wait of VERSION_WAITS_MS) {
+      await new Promise((resolve) => setTimeout(resolve, wait));
+      await this.refresh().catch(() => {});
+      if (this.state.account.installations.every((known) => known.version)) return;
+    }
   }
 
   /** Opening takes a moment: what comes after it is not to overtake it. */
