@@ -64,6 +64,11 @@
         /// A chat's key is wrapped for a device that no person has allowed.
         case unpinnedGranted
 
+        /// A prompt goes to the next process when the one that had it dies.
+        case promptResent
+        /// A piece of text behind the end of its message is taken.
+        case deltaAfterEnd
+
         /// The one that is planted for the task that runs; one at a time.
         @TaskLocal package static var planted: PlantedFault?
 

@@ -32,6 +32,8 @@ package struct PiDecoder: AgentDecoder {
     private var lastStop = ""
     private var lastError: String?
     private var said = ""
+    /// The newest message of the assistant has its final text: a delta behind it belongs to nothing.
+    private var messageIsOver = false
     private var lostRun = false
     private var dialogs: Set<String> = []
     /// The process says itself when nothing more will happen (`agent_settled`, pi.md#later-lines-l-what-changes).
@@ -156,6 +158,9 @@ package struct PiDecoder: AgentDecoder {
     private mutating func event(_ type: String, _ root: FrameNode, at now: Instant) -> [Observation] {
         switch type {
         case "agent_start": return begun()
+        case "message_start":
+            if root["message"]?["role"]?.holds("assistant") == true { messageIsOver = false }
+            return []
         case "message_update": return preview(root["assistantMessageEvent"])
         case "message_end": return messageEnded(root["message"])
         case "tool_execution_start":
@@ -193,8 +198,8 @@ package struct PiDecoder: AgentDecoder {
             return end(.failed(RunFailure(kind: .contextLength, message: root["errorMessage"]?.string ?? "")))
         case "extension_ui_request": return dialog(root, at: now)
         case "response": return response(root)
-        case "turn_start", "turn_end", "message_start", "auto_compaction_start", "compaction_start", "auto_retry_start",
-            "queue_update", "extension_error", "bash_execution_update":
+        case "turn_start", "turn_end", "auto_compaction_start", "compaction_start", "auto_retry_start", "queue_update",
+            "extension_error", "bash_execution_update":
             return []
         default:
             unknown.count("event", type)
@@ -214,13 +219,19 @@ package struct PiDecoder: AgentDecoder {
         prompted = nil
         lastStop = ""
         lastError = nil
+        messageIsOver = false
         state = .running
         return [signal(.started)]
     }
 
     /// Deltas alone: the snapshots beside them are of one protocol line only (pi.md#later-lines-l-what-changes).
     private func preview(_ event: FrameNode?) -> [Observation] {
-        guard event?["type"]?.holds("text_delta") == true, let delta = event?["delta"]?.string, !delta.isEmpty else {
+        var isLate = messageIsOver
+        #if PLANTED_FAULTS
+            if PlantedFault.deltaAfterEnd.isPlanted { isLate = false }
+        #endif
+        guard !isLate, event?["type"]?.holds("text_delta") == true, let delta = event?["delta"]?.string, !delta.isEmpty
+        else {
             return []
         }
         return [signal(.text(.append(delta)))]
@@ -228,6 +239,7 @@ package struct PiDecoder: AgentDecoder {
 
     private mutating func messageEnded(_ message: FrameNode?) -> [Observation] {
         guard let message, message["role"]?.holds("assistant") == true else { return [] }
+        messageIsOver = true
         note(message)
         return [signal(.text(.segmentEnded(message["content"]?.contentText ?? "")))]
     }

@@ -196,6 +196,12 @@ struct PiChat {
         let failed = process == .starting || { if case .keeping = process { true } else { false } }()
         failures.doom = nil
         var orders = heard(decoder.settle(), at: now)
+        #if PLANTED_FAULTS
+            if PlantedFault.promptResent.isPlanted, let turn, !turn.isStopping {
+                errands.insert(.prompt(turn.run, asked[turn.run] ?? ""), at: 0)
+                self.turn = nil
+            }
+        #endif
         orders += loseTurn(reason)
         decoder.abandonRun()
         orders += dialogs.takeAll().map { .observed([settled($0, .cancelled)]) }

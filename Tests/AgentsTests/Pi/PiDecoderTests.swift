@@ -43,6 +43,26 @@ struct PiDecoderTests {
         #expect(pi.waits(1) == [#"pi-run-1 pi finished stop run - tokens=10+2 cost=1000e-6 model="m""#])
     }
 
+    @Test("a delta behind the end of its message changes nothing, and the next message is heard")
+    mutating func lateDelta() {
+        func delta(_ text: String) -> String {
+            #"{"type":"message_update","assistantMessageEvent":{"type":"text_delta","delta":"\#(text)"}}"#
+        }
+        let start = #"{"type":"message_start","message":{"role":"assistant","content":[]}}"#
+        begins()
+        _ = pi.receives(start)
+        #expect(pi.receives(delta("Hel")).count == 1)
+        _ = pi.receives(Self.end("Hello", "toolUse"))
+        #expect(pi.receives(delta("lo")) == [])
+        _ = pi.receives(#"{"type":"message_start","message":{"role":"toolResult","content":[]}}"#)
+        #expect(pi.receives(delta("lo")) == [])
+        _ = pi.receives(start)
+        #expect(pi.receives(delta("Bye")) == [#"pi-run-1 pi append "Bye""#])
+        _ = pi.receives(Self.end("Bye", "error"))
+        begins()
+        #expect(pi.receives(delta("Again")).count == 1)
+    }
+
     @Test("a failure of a prompt wins, in whatever order the two answers come, until its run begins")
     mutating func twoAnswers() {
         let good = #"{"id":"1","type":"response","command":"prompt","success":true}"#

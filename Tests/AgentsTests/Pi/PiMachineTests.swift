@@ -241,6 +241,25 @@ struct PiMachineTests {
                 == ["looked up r1 finished stop run \"Hi\""])
     }
 
+    @Test("of a run that was tried again, the session keeps the failed attempt, and the answer does not")
+    func earlierRetry() {
+        let turn = EarlierTurn(
+            session: PiConversation.chat, runs: [EarlierTurn.Run(RunID("r1"), text: "one")], isAccepted: true,
+            isStopping: false, receivedAt: .zero, decisions: [], detached: [])
+        var pi = PiConversation(facts: [Fact("session:pi-ses_1", Array("/s/1".utf8))], turns: [turn])
+        _ = pi.looksUp("r1")
+        _ = pi.spawns()
+        _ = pi.says(Self.state(1, #""sessionFile":"/s/1""#))
+        let messages =
+            #"[{"role":"assistant","content":"Old","stopReason":"stop"},{"role":"user","content":"one"},"#
+            + #"{"role":"assistant","content":"Lost","stopReason":"error"},"#
+            + #"{"role":"assistant","content":"Kept","stopReason":"stop"}]"#
+        #expect(
+            pi.says(
+                #"{"id":"sb-2","type":"response","command":"get_messages","success":true,"data":{"messages":\#(messages)}}"#
+            ) == ["looked up r1 finished stop run \"Kept\""])
+    }
+
     @Test("a dialog is a card; its answer goes back and settles it")
     func dialog() {
         var pi = PiConversation.ready()
