@@ -56,16 +56,25 @@ extension ContractStage {
         _ plugin: any AgentPlugin, _ double: some AgentDouble, _ runs: ScriptedRuns, _ world: LiveWorld, seed: UInt64,
         configuration: String = ""
     ) {
-        let network = DoubleNetwork(double, world.time, seed: seed)
+        self.init(
+            plugin, DoubleNetwork(double, world.time, seed: seed), world, configuration: configuration,
+            begun: { runs.begun }, finished: { runs.finished }, decisions: { runs.decisions }, isBusy: { runs.isBusy },
+            breaches: { runs.breaches })
+    }
+
+    /// The same, with a double that knows by itself what it heard.
+    init(
+        _ plugin: any AgentPlugin, _ network: DoubleNetwork, _ world: LiveWorld, configuration: String = "",
+        begun: @escaping () -> [String: Int], finished: @escaping () -> Set<String>,
+        decisions: @escaping () -> [String], isBusy: @escaping () -> Bool, breaches: @escaping () -> [String]
+    ) {
         let agent = LiveToy(plugin, configuration)
         world.sides[0].agent = WorldAgent(
             kind: plugin.kind, network: network, session: { agent.live.session(of: $0) },
             open: { agent.reading.open($0) }, examine: { agent.live.examine().open($0) })
         self.init(
-            world: world, begun: { runs.begun }, finished: { runs.finished }, decisions: { runs.decisions },
-            isBusy: { runs.isBusy },
-            breaches: { runs.breaches }, cut: { network.cut(away: $0) }, open: { network.open.count },
-            examine: { world.sides[0].examine() })
+            world: world, begun: begun, finished: finished, decisions: decisions, isBusy: isBusy, breaches: breaches,
+            cut: { network.cut(away: $0) }, open: { network.open.count }, examine: { world.sides[0].examine() })
     }
 }
 

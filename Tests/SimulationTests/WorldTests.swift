@@ -30,6 +30,7 @@ struct WorldTests {
         #expect(Set(plans.flatMap(\.themes)) == Set(WorldPlan.Theme.allCases))
         #expect(Set(plans.flatMap(\.messages).map(\.script.kind)) == Set(WorldScript.Kind.allCases))
         #expect(Set(plans.flatMap(\.eras)) == Set(GatewayEra.allCases))
+        #expect(Set(plans.flatMap(\.agents)) == Set(WorldAgentKind.allCases))
         let sealed = plans.compactMap(\.sealing)
         #expect(Set(sealed.flatMap(\.grants.values).map(Self.kind)).count == 5)
         #expect(sealed.contains { $0.strangerAt != nil } && sealed.contains { $0.rotatesAt != nil })
@@ -45,6 +46,22 @@ struct WorldTests {
         }
     }
 
+    @Test(
+        "a seed with another agent than OpenClaw breaks no promise",
+        arguments: (UInt64(1)...160).filter { WorldPlan.random(seed: $0).agents.contains { $0 != .openClaw } })
+    func otherAgents(seed: UInt64) {
+        let result = WorldRun.run(.random(seed: seed))
+        #expect(result.violations.isEmpty, "seed \(seed): \(result.violations.joined(separator: "; "))")
+    }
+
+    @Test("faults with pi are caught", arguments: [PlantedFault.promptResent, .deltaAfterEnd])
+    func plantedInPi(fault: PlantedFault) {
+        let seen = (UInt64(1)...200).filter { WorldPlan.random(seed: $0).agents.contains(.pi) }.first { seed in
+            PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
+        }
+        #expect(seen != nil, "no seed caught \(fault)")
+    }
+
     private static let sealed: [UInt64] = (UInt64(1)...150).filter { WorldPlan.random(seed: $0).sealing != nil }
 
     @Test("a seed with sealed chats breaks no promise", arguments: sealed)
@@ -57,7 +74,8 @@ struct WorldTests {
         "faults in sealing are caught",
         arguments: [PlantedFault.sealedAgain, .endInTheOpen, .keyTakenInUse, .unpinnedGranted])
     func planted(fault: PlantedFault) {
-        let seen = Self.sealed.first { seed in
+        let sealed = (UInt64(1)...260).filter { WorldPlan.random(seed: $0).sealing != nil }
+        let seen = sealed.first { seed in
             PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
         }
         #expect(seen != nil, "no seed caught \(fault)")

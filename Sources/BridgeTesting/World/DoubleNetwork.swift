@@ -10,68 +10,100 @@ package protocol AgentDouble: AnyObject {
     func ended(_ line: DoubleLine)
 }
 
+/// How a socket or a program ends by itself.
+enum DoubleEnd {
+    case orderly
+    /// The socket breaks, the program is killed: what is under way is lost.
+    case cut
+    /// The program exits with an error.
+    case failed(words: String)
+}
+
 /// One socket or program, as the far side has it.
 package final class DoubleLine: @unchecked Sendable {
     package let number: Int
     /// The command line of a program, the address of a socket.
     package let arguments: [String]
     let isAlive: () -> Bool
-    let hear: ([UInt8]) -> Void
-    let hearEnd: (_ isCut: Bool) -> Void
-    private let time: VirtualTime
+    private let hear: ([UInt8]) -> Void
+    private let hearEnd: (DoubleEnd) -> Void
+    private unowned let network: DoubleNetwork
+    private let toBridge: HeldLine
+    let toDouble: HeldLine
     /// At the far side.
     private(set) package var isOpen = true
     /// At the bridge.
     private var isHeard = true
 
     init(
-        _ number: Int, _ arguments: [String], _ time: VirtualTime, isAlive: @escaping () -> Bool,
-        hear: @escaping ([UInt8]) -> Void, hearEnd: @escaping (Bool) -> Void
+        _ number: Int, _ arguments: [String], _ network: DoubleNetwork, isAlive: @escaping () -> Bool,
+        hear: @escaping ([UInt8]) -> Void, hearEnd: @escaping (DoubleEnd) -> Void
     ) {
         self.number = number
         self.arguments = arguments
-        self.time = time
+        self.network = network
         self.isAlive = isAlive
         self.hear = hear
         self.hearEnd = hearEnd
+        toBridge = network.line()
+        toDouble = network.line()
     }
 
     /// Arrives a moment later, behind what was said before.
     package func say(_ frame: String) {
         guard isOpen else { return }
-        time.after(.milliseconds(1)) { [self] in
-            guard isHeard, isAlive() else { return }
-            var bytes = Array(frame.utf8)
-            bytes.reserveCapacity(bytes.count + 64)
-            hear(bytes)
+        toBridge.pass { [self] in
+            guard isHeard, network.counts(), isAlive() else { return }
+            hear(network.toBridge(Array(frame.utf8)))
         }
     }
 
     /// The far side closes the socket, the program ends. `isCut`: what is under way is lost.
-    package func end(isCut: Bool = false) {
+    package func end(isCut: Bool = false) { end(isCut ? .cut : .orderly) }
+
+    func end(_ end: DoubleEnd) {
         isOpen = false
-        if isCut { bridgeIsTold(isCut) } else { time.after(.milliseconds(1)) { [self] in bridgeIsTold(false) } }
+        if case .cut = end { return tellEnd(end) }
+        toBridge.pass { [self] in tellEnd(end) }
     }
 
-    private func bridgeIsTold(_ isCut: Bool) {
-        guard isHeard else { return }
-        isHeard = false
-        time.after(.milliseconds(1)) { [self] in if isAlive() { hearEnd(isCut) } }
+    private func tellEnd(_ end: DoubleEnd) {
+        guard takeEnd() else { return }
+        network.time.after(.milliseconds(1)) { [self] in if isAlive() { hearEnd(end) } }
     }
 
     /// The bridge left it.
     func left() { isOpen = false }
+
+    /// False: its end was reported before.
+    func takeEnd() -> Bool {
+        defer { isHeard = false }
+        return isHeard
+    }
 }
 
 /// The network and the process table between the bridge's process and the double, on virtual time.
 package final class DoubleNetwork: @unchecked Sendable {
     private let double: any AgentDouble
-    private let time: VirtualTime
+    let time: VirtualTime
     private var random: SeededGenerator
     private var lines: [Int: DoubleLine] = [:]
     private var lastNumber = 0
     /// Until then nothing opens and nothing starts.
     package var awayUntil = Instant.zero
+    /// Until then what opens is refused: a handshake with 401, a program exits with an error.
+    package var refusesUntil = Instant.zero
+    /// Until then no frame arrives: what is open stays open.
+    package var deafUntil = Instant.zero
+    /// After so many frames more, all that is open is cut, and stays away; once.
+    package var cutAfter: (frames: Int, away: Duration)?
+    /// Makes another frame of one that goes to the bridge.
+    package var distort: (([UInt8], inout SeededGenerator) -> [UInt8])?
+    /// Hears every frame that leaves the bridge.
+    package var onSend: (([UInt8]) -> Void)?
+    /// Hears every frame that arrives, with true at the bridge.
+    package var onFrame: ((Bool, [UInt8]) -> Void)?
+    /// How many sockets and programs were opened.
     package private(set) var opened = 0
 
     package init(_ double: any AgentDouble, _ time: VirtualTime, seed: UInt64) {
@@ -80,9 +112,11 @@ package final class DoubleNetwork: @unchecked Sendable {
         random = SeededGenerator(seed: seed)
     }
 
+    // MARK: Misfortunes
+
     /// All that is open breaks, and stays away.
     package func cut(away: Duration) {
-        awayUntil = time.now + away
+        awayUntil = max(awayUntil, time.now + away)
         for line in open {
             lines[line.number] = nil
             line.end(isCut: true)
@@ -91,165 +125,82 @@ package final class DoubleNetwork: @unchecked Sendable {
     }
 
     /// The bridge's process is gone: its sockets close, its children read the end of their input. What had left may still arrive.
-    func killed() { for line in open { leave(line) } }
+    func killed() {
+        // Of two kills in a row of steps, as the contract tries them, one finds the pipes empty.
+        let arrives = (random.next() ^ UInt64(time.steps)) & 1 == 0
+        for line in open {
+            time.after(.milliseconds(2)) { [self] in part(line) }
+            if !arrives { line.left() }
+        }
+    }
+
+    /// Nothing goes wrong any more.
+    package func calm() { (awayUntil, refusesUntil, deafUntil, cutAfter, distort) = (.zero, .zero, .zero, nil, nil) }
 
     package var open: [DoubleLine] { lines.values.sorted { $0.number < $1.number } }
 
-    func sockets(_ isAlive: @escaping () -> Bool) -> any WebSocketClient { Sockets(network: self, isAlive: isAlive) }
-    func programs(_ isAlive: @escaping () -> Bool) -> any ChildRunner { Programs(network: self, isAlive: isAlive) }
+    // MARK: Lines
 
-    private func make(
+    func sockets(_ isAlive: @escaping () -> Bool) -> any WebSocketClient { DoubleSockets(self, isAlive) }
+    func programs(_ isAlive: @escaping () -> Bool) -> any ChildRunner { DoublePrograms(self, isAlive) }
+
+    func line() -> HeldLine { HeldLine(time) { [weak self] in self?.deafUntil ?? .zero } }
+
+    func make(
         _ arguments: [String], _ isAlive: @escaping () -> Bool, hear: @escaping ([UInt8]) -> Void,
-        hearEnd: @escaping (Bool) -> Void
+        hearEnd: @escaping (DoubleEnd) -> Void
     ) -> DoubleLine {
         lastNumber += 1
-        return DoubleLine(lastNumber, arguments, time, isAlive: isAlive, hear: hear, hearEnd: hearEnd)
+        return DoubleLine(lastNumber, arguments, self, isAlive: isAlive, hear: hear, hearEnd: hearEnd)
     }
 
     /// False: it refuses, or is away.
-    private func begin(_ line: DoubleLine) -> Bool {
+    func begin(_ line: DoubleLine) -> Bool {
         guard time.now >= awayUntil, line.isOpen, double.opened(line) else { return false }
         lines[line.number] = line
         opened += 1
         return true
     }
 
-    private func send(_ bytes: [UInt8], on line: DoubleLine) {
-        time.after(.milliseconds(1)) { [self] in
-            guard lines[line.number] != nil else { return }
-            // Of a process that died, some frames had left and some had not.
-            if !line.isAlive(), random.happens(0.5) { return }
+    var refuses: Bool { time.now < refusesUntil }
+
+    /// False: all was cut instead.
+    func counts() -> Bool {
+        guard let (frames, away) = cutAfter else { return true }
+        cutAfter = frames > 0 ? (frames - 1, away) : nil
+        if frames == 0 { cut(away: away) }
+        return frames > 0
+    }
+
+    /// A frame that arrives there, with room for a parser to read beyond its end.
+    func toBridge(_ frame: [UInt8]) -> [UInt8] {
+        var frame = distort?(frame, &random) ?? frame
+        onFrame?(true, frame)
+        frame.reserveCapacity(frame.count + 64)
+        return frame
+    }
+
+    func send(_ bytes: [UInt8], on line: DoubleLine) {
+        onSend?(bytes)
+        line.toDouble.pass { [self] in
+            // Of a process that died, what had left may have been lost.
+            guard lines[line.number] != nil, line.isOpen, counts() else { return }
+            onFrame?(false, bytes)
             double.received(bytes, on: line)
         }
     }
 
     /// By the bridge, behind what it sent.
-    private func leave(_ line: DoubleLine) {
-        time.after(.milliseconds(2)) { [self] in
-            guard lines.removeValue(forKey: line.number) != nil else { return }
-            line.left()
-            double.ended(line)
+    func leave(_ line: DoubleLine, done: @escaping () -> Void = {}) {
+        line.toDouble.pass { [self] in
+            part(line)
+            done()
         }
     }
 
-    // MARK: The bridge's side
-
-    private final class Sockets: WebSocketClient, @unchecked Sendable {
-        let network: DoubleNetwork
-        let isAlive: () -> Bool
-
-        init(network: DoubleNetwork, isAlive: @escaping () -> Bool) {
-            self.network = network
-            self.isAlive = isAlive
-        }
-
-        func open(
-            _ request: WebSocketRequest, handler: @escaping @Sendable (WebSocketEvent) -> Void
-        ) -> any WebSocketLink {
-            let line = network.make([request.url], isAlive) {
-                handler(.text($0))
-            } hearEnd: { isCut in
-                handler(.closed(code: isCut ? nil : 1000, reason: "", byPeer: true))
-            }
-            let link = VirtualLink()
-            let (network, isAlive) = (network, isAlive)
-            link.onSend = { network.send($0, on: line) }
-            link.onClose = { code in
-                network.leave(line)
-                network.time.after(.milliseconds(1)) {
-                    if isAlive() { handler(.closed(code: code, reason: "", byPeer: false)) }
-                }
-            }
-            network.time.after(.milliseconds(1)) {
-                guard isAlive(), !link.isOver else { return }
-                if network.begin(line) { return handler(.opened([])) }
-                handler(.failed(WebSocketFailure(.connectionRefused, "connection refused")))
-            }
-            return link
-        }
-    }
-
-    private final class Programs: ChildRunner, @unchecked Sendable {
-        let network: DoubleNetwork
-        let isAlive: () -> Bool
-
-        init(network: DoubleNetwork, isAlive: @escaping () -> Bool) {
-            self.network = network
-            self.isAlive = isAlive
-        }
-
-        func start(
-            _ plan: ChildPlan, record: (@Sendable (ProcessName, @escaping @Sendable (Bool) -> Void) -> Void)?,
-            handler: @escaping @Sendable (ChildEvent) -> Void
-        ) -> any ChildLink {
-            let line = network.make(plan.arguments, isAlive) {
-                handler(.line($0))
-            } hearEnd: { isCut in
-                handler(.exited(isCut ? .signalled(9) : .exited(0), lastWords: ""))
-            }
-            let name = ProcessName(id: Int32(1_000 + line.number), startTicks: 1)
-            let child = Child(network: network, line: line, handler: handler)
-            let network = network
-            let release: @Sendable (Bool) -> Void = { mayRun in
-                network.time.after(.milliseconds(1)) {
-                    guard child.line.isAlive() else { return }
-                    guard mayRun else { return handler(.failed(ChildFailure(.calledOff, "the start was called off"))) }
-                    guard network.begin(line) else {
-                        return handler(.failed(ChildFailure(.notFound, "there is no such program")))
-                    }
-                    handler(.spawned(name))
-                    child.begins()
-                }
-            }
-            if let record { record(name, release) } else { release(true) }
-            return child
-        }
-    }
-
-    private final class Child: ChildLink, @unchecked Sendable {
-        let network: DoubleNetwork
-        let line: DoubleLine
-        let handler: @Sendable (ChildEvent) -> Void
-        /// Before the program runs.
-        private var queued: [(bytes: [UInt8], telling: Int?)]? = []
-        private var hears = true
-
-        init(network: DoubleNetwork, line: DoubleLine, handler: @escaping @Sendable (ChildEvent) -> Void) {
-            self.network = network
-            self.line = line
-            self.handler = handler
-        }
-
-        func begins() {
-            let messages = queued ?? []
-            queued = nil
-            for message in messages { write(message.bytes, message.telling) }
-        }
-
-        func send(_ bytes: [UInt8], telling: Int?) -> Bool {
-            guard hears, line.isOpen else { return false }
-            if queued == nil { write(bytes, telling) } else { queued?.append((bytes, telling)) }
-            return true
-        }
-
-        private func write(_ bytes: [UInt8], _ telling: Int?) {
-            network.send(bytes.last == 10 ? Array(bytes.dropLast()) : bytes, on: line)
-            guard let telling else { return }
-            network.time.after(.milliseconds(1)) { [self] in if line.isAlive() { handler(.written(telling)) } }
-        }
-
-        func closeInput() { leave(atOnce: false) }
-        func end(atOnce: Bool) { leave(atOnce: atOnce) }
-        func pauseReading() {}
-        func resumeReading() {}
-
-        private func leave(atOnce: Bool) {
-            guard hears else { return }
-            hears = false
-            network.leave(line)
-            network.time.after(.milliseconds(3)) { [self] in
-                if line.isAlive() { handler(.exited(atOnce ? .signalled(9) : .exited(0), lastWords: "")) }
-            }
-        }
+    func part(_ line: DoubleLine) {
+        guard lines.removeValue(forKey: line.number) != nil else { return }
+        line.left()
+        double.ended(line)
     }
 }

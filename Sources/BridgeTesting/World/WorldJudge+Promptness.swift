@@ -14,9 +14,9 @@ extension WorldJudge {
     /// An answer is complete soon after its run, whatever faults the other connection has.
     mutating func judgePromptness(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         for message in plan.messages where message.side == index {
-            guard ![.approval, .detached, .fails].contains(message.script.kind),
+            guard isQuick(message),
                 let sent = side.sent.first(where: { $0.text == message.text }),
-                let ended = side.gateway.endedAt(side.runID(of: sent)), let whole = wholeAt[sent.interaction],
+                let ended = side.runEnded(sent), let whole = wholeAt[sent.interaction],
                 whole - ended > .seconds(4)
             else { continue }
             violation("\(message.script.name) was whole \(whole - ended) after its run, beside a side in trouble", run)

@@ -9,13 +9,13 @@ extension WorldJudge {
         guard !isLenient, refusals({ $0 == nil || $0 == "requestApproval" }) <= 1,
             plan.themes.isDisjoint(with: [.sleep, .numbers])
         else { return }
-        for heard in side.gateway.heard where heard.decision == "deny" {
-            let message = plan.messages.first { $0.side == index && $0.script.approval == heard.name }
+        for approval in side.denied {
+            let message = plan.messages.first { $0.side == index && $0.script.approval == approval }
             guard let message, message.decision?.tap == "approve", message.stopsAfter == nil,
                 let sent = side.sent.first(where: { $0.text == message.text }),
                 run.deleted["\(index) \(sent.session)"] == nil
             else { continue }
-            violation("\(heard.name) was denied, and the person allowed it", run)
+            violation("\(approval) was denied, and the person allowed it", run)
         }
     }
 

@@ -93,7 +93,7 @@ extension WorldJudge {
         _ name: String, _ message: WorldPlan.Message, _ answers: [PhoneMessage], _ chat: [PhoneMessage],
         _ side: WorldSide, _ run: WorldRun
     ) {
-        if side.gateway.begun[message.text] != nil { violation("\(name) was begun without its key", run) }
+        if side.begun(message.text) > 0 { violation("\(name) was begun without its key", run) }
         for answer in answers where !answer.text.isEmpty || !answer.isFinal {
             violation("\(name), without a key, is \(answer.text.debugDescription), final: \(answer.isFinal)", run)
         }

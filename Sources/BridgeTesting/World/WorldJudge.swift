@@ -65,7 +65,7 @@ struct WorldJudge {
     /// A frame leaves the bridge for the agent.
     mutating func leaves(_ frame: [UInt8], _ index: Int, _ run: WorldRun) {
         let text = String(decoding: frame, as: UTF8.self)
-        guard text.contains("approval.resolve\""), text.contains("\"allow") else { return }
+        guard plan.agents[index].isAllow(text) else { return }
         for message in plan.messages where message.side == index && text.contains("\"\(message.script.approval)\"") {
             guard let sent = run.world.sides[index].sent.first(where: { $0.text == message.text }) else { continue }
             if let at = stopped["\(index) \(sent.interaction)"] {
@@ -104,7 +104,7 @@ struct WorldJudge {
             for breach in side.relay.breaches where !isExplained(breach, index, run) {
                 violation("breach \(breach.code) in \(breach.method): \(breach.sentence)", run)
             }
-            for breach in side.gateway.breaches.prefix(3) { violation("asked against its rules: \(breach)", run) }
+            for breach in side.agentBreaches.prefix(3) { violation("asked against its rules: \(breach)", run) }
             if index == plan.untouched {
                 judgeUntouched(index, side, run)
             } else {
@@ -136,7 +136,7 @@ struct WorldJudge {
         if !pending.isEmpty {
             violation("side \(index) never acknowledged \(Set(pending.map(\.type)).sorted())", run)
         }
-        if side.gateway.isBusy { violation("a run of side \(index) still goes on", run) }
+        if side.agentIsBusy { violation("a run of side \(index) still goes on", run) }
         if open.isEmpty, pending.isEmpty { violation("side \(index) did not come to rest", run) }
     }
 
@@ -146,7 +146,9 @@ struct WorldJudge {
         case .revokedToken, .badToken: run.revoked.contains(index)
         case .rateLimited: run.world.life > 0
         // A card whose end the relay refused for good stays open, and the bubble still ends.
-        case .endWithOpenTasks, .unknownTask: plan.mayBeRefused
+        case .endWithOpenTasks: plan.mayBeRefused
+        // A day after a lost answer a card may be there or not, and is finished all the same.
+        case .unknownTask: plan.mayBeRefused || plan.themes.contains(.sleep)
         // What was never tried may be tried once, a day later.
         case .interactionExpired: plan.themes.contains(.sleep)
         // A notice beside all turns is sealed anew by the next try, and taken for said.
@@ -177,13 +179,15 @@ struct WorldJudge {
     /// It is answered beside the bubble of the first.
     private mutating func judgeSecond(_ message: WorldPlan.Message, _ side: WorldSide, _ run: WorldRun) {
         let lenient: Set<WorldPlan.Theme> = [.refusals, .disk, .sleep, .numbers, .stops]
-        guard let second = message.second, plan.themes.isDisjoint(with: lenient), !plan.mayBeRefused else { return }
+        guard let second = message.second, plan.themes.isDisjoint(with: lenient), !plan.mayBeRefused,
+            !mayLoseRuns(message.side)
+        else { return }
         guard let sent = side.sent.first(where: { $0.text == message.text }),
             run.deleted["\(message.side) \(sent.session)"] == nil
         else { return }
         let chat = side.seenSession(sent.session)?.messages.filter { $0.role == .agent } ?? []
         let said = chat.flatMap { WorldScript.words(of: second.name, in: $0.text) }
-        let expected = second.words(plan.eras[message.side])
+        let expected = plan.words(second, message.side)
         // It waited behind the first, and its turn was closed with it.
         if plan.closesTurns, chat.contains(where: { $0.text.hasPrefix("The bridge was stopped") }) { return }
         if plan.sealing?.grant(message.side, message.chat) == .never { return }
@@ -253,7 +257,7 @@ struct WorldJudge {
         guard let sent = side.sent.first(where: { $0.text == message.text }) else {
             return violation("\(script.name) was never written", run)
         }
-        let name = "\(script.name) (\(script.kind), \(plan.eras[index]))"
+        let name = "\(script.name) (\(script.kind), \(plan.agentName(index)))"
         let stopAt = stopped["\(index) \(sent.interaction)"]
         judgeRun(name, sent, message, stopAt, side, run)
         guard run.deleted["\(index) \(sent.session)"] == nil else { return }
@@ -262,7 +266,7 @@ struct WorldJudge {
         if plan.sealing?.grant(index, message.chat) == .never {
             return judgeWithoutKey(name, message, answers, chat, side, run)
         }
-        let expected = script.words(plan.eras[index])
+        let expected = plan.words(script, index)
         let said = chat.flatMap { WorldScript.words(of: script.name, in: $0.text) }
         if Set(said).count != said.count { violation("\(name) was said twice: \(said)", run) }
         let places = said.compactMap { expected.firstIndex(of: $0) }
@@ -295,17 +299,17 @@ struct WorldJudge {
         let streamed = WorldScript.words(of: message.script.name, in: answer.streamed)
         // Of what an early gateway said before the last tool, a new link learns nothing until the end.
         let isRight =
-            plan.eras[message.side] == .e1
+            plan.isEarly(message.side)
             ? Self.isSubsequence(streamed, of: expected) : expected.starts(with: streamed)
         if message.script.kind != .retry, !isRight, !wasStopped, !plan.themes.contains(.numbers) {
             violation("\(name) streamed \(streamed) of \(expected)", run)
         }
         guard isToldWhole(message), !plan.closesTurns else { return }
         // It was never handed over, and says so.
-        if plan.themes.contains(.disk), side.gateway.begun[message.text] == nil, said.isEmpty { return }
+        if plan.themes.contains(.disk), side.begun(message.text) == 0, said.isEmpty { return }
         if plan.mayBeRefused { return judgeWhole(name, message, expected, said, run) }
-        guard isExact(message) else { return }
-        let text = message.script.text(plan.eras[message.side])
+        guard isExact(message, run) else { return }
+        let text = message.script.text(plan.eras[message.side], plan.agents[message.side])
         // What was narrowed is said once in the chat.
         let wasNarrowed =
             message.decision?.isNarrow == true && answer.text.hasPrefix(text + "\n\n“Always” could not be granted")
@@ -326,7 +330,7 @@ struct WorldJudge {
     private mutating func judgeWhole(
         _ name: String, _ message: WorldPlan.Message, _ expected: [String], _ said: [String], _ run: WorldRun
     ) {
-        guard said != expected, isToldWhole(message), isExact(message), !mayLoseText(message.side) else { return }
+        guard said != expected, isToldWhole(message), isExact(message, run), !mayLoseText(message.side) else { return }
         violation("\(name) lost its text: \(said) instead of \(expected)", run)
     }
 
@@ -352,14 +356,15 @@ struct WorldJudge {
     }
 
     /// Lost frames cannot be recovered: numbers are meaningless, or an early gateway has forgotten its questions.
-    private func isExact(_ message: WorldPlan.Message) -> Bool {
+    private func isExact(_ message: WorldPlan.Message, _ run: WorldRun) -> Bool {
         if plan.themes.contains(.numbers) { return false }
+        guard plan.agents[message.side] == .openClaw else { return isFound(message, run) }
         let isQuestion = message.script.kind == .approval || message.script.kind == .detached
-        return !(plan.eras[message.side] == .e1 && isQuestion && losesAgent(message.side))
+        return !(plan.isEarly(message.side) && isQuestion && losesAgent(message.side))
     }
 
     /// An early gateway has no list of approvals asked while the bridge was down (openclaw.md#others).
-    private func losesAgent(_ side: Int) -> Bool {
+    func losesAgent(_ side: Int) -> Bool {
         plan.troubles.contains { trouble in
             switch trouble.misfortune {
             case .kill, .shutDown: true
@@ -376,18 +381,12 @@ struct WorldJudge {
         _ name: String, _ sent: WorldSide.Sent, _ message: WorldPlan.Message, _ stopAt: Instant?, _ side: WorldSide,
         _ run: WorldRun
     ) {
-        let id = side.runID(of: sent)
-        if side.gateway.begun[message.text, default: 0] > 1 { violation("\(name) was begun twice", run) }
-        let sends = side.gateway.heard.indices.filter {
-            side.gateway.heard[$0].method == "chat.send" && side.gateway.heard[$0].name == id
-        }
-        let aborts = side.gateway.heard.indices.filter {
-            side.gateway.heard[$0].method == "chat.abort" && side.gateway.heard[$0].name == id
-        }
-        if let abort = aborts.first, let send = sends.first, abort < send {
+        if side.begun(message.text) > 1 { violation("\(name) was begun twice", run) }
+        let asked = side.asked(about: sent)
+        if let abort = asked.firstIndex(of: .abort), let send = asked.firstIndex(of: .prompt), abort < send {
             violation("the agent heard \(name) after its abort", run)
         }
-        guard let stopAt, let endedAt = side.gateway.endedAt(id) else { return }
+        guard let stopAt, let endedAt = side.runEnded(sent) else { return }
         let patience = plan.troubles.isEmpty ? Duration.seconds(3) : .seconds(8)
         let latest = max(stopAt, plan.troubles.isEmpty ? stopAt : min(.zero + plan.quietAt, endedAt)) + patience
         if endedAt > latest { violation("\(name) went on until its end, though it was stopped at \(stopAt)", run) }

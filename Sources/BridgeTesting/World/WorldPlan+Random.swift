@@ -24,7 +24,18 @@ extension WorldPlan {
             plan.draw(theme, using: &later.random)
         }
         plan.drawSealing()
+        plan.drawAgents()
         return plan
+    }
+
+    /// Drawn from a generator of its own, so that the seeds of OpenClaw's worlds stay what they were. A scheduler has OpenClaw alone.
+    private mutating func drawAgents() {
+        agents = eras.map { _ in .openClaw }
+        var random = SeededGenerator(seed: seed ^ 0x6167_656E)
+        let number = Int.random(in: 0..<4, using: &random)
+        guard !themes.contains(.jobs), WorldAgentKind.others.indices.contains(number) else { return }
+        let other = WorldAgentKind.others[number]
+        for side in agents.indices where side == 0 || random.happens(0.5) { agents[side] = other }
     }
 
     /// Drawn from a generator of its own and in worlds that have no other theme, so that the seeds of all others stay what they

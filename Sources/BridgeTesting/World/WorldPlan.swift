@@ -97,6 +97,8 @@ package struct WorldPlan: Sendable {
     }
 
     package var seed: UInt64
+    /// Of each side. Its era counts where that is OpenClaw.
+    package var agents: [WorldAgentKind] = []
     package var eras: [GatewayEra] = []
     package var mirrors: [Configuration.Mirror] = []
     package var deletedChats: [Configuration.DeletedChats] = []
@@ -121,7 +123,7 @@ extension WorldPlan {
     /// Printed with a failing seed.
     package var summary: String {
         let themes = themes.map(\.rawValue).sorted().joined(separator: ", ")
-        let eras = eras.map(\.rawValue).joined(separator: " and ")
+        let eras = zip(agents, eras).map { $0 == .openClaw ? $1.rawValue : $0.rawValue }.joined(separator: " and ")
         let code = code.map { " \($0.status) \($0.code) to \($0.method)" } ?? ""
         let sealed = sealing == nil ? "" : "; sealed"
         return "\(eras), \(messages.count) messages; \(themes)\(code)\(sealed)"

@@ -56,6 +56,10 @@ package final class WorldRun {
         }
         world = LiveWorld(plan.eras, scripts: scripts, seed: plan.seed)
         judge = WorldJudge(plan)
+        for (index, side) in world.sides.enumerated() {
+            side.uses(plan.agents[index], seed: plan.seed &* 13 &+ UInt64(index))
+            for (prompt, script) in scripts { side.gives(script, to: prompt) }
+        }
     }
 
     // MARK: The course
@@ -136,7 +140,7 @@ package final class WorldRun {
     private var isDrained: Bool {
         guard world.isRunning, world.openTurns == 0 else { return false }
         return world.sides.allSatisfy { side in
-            side.journal.openTurns.isEmpty && side.relay.pendingUpdates().isEmpty && !side.gateway.isBusy
+            side.journal.openTurns.isEmpty && side.relay.pendingUpdates().isEmpty && !side.agentIsBusy
         }
     }
 
@@ -159,10 +163,10 @@ package final class WorldRun {
     private func becomesQuiet() {
         for (index, side) in world.sides.enumerated() {
             side.network = WorldNetwork()
-            side.gateway.refusal = nil
+            side.agentIsWell()
             side.relay.forgetFaults()
             side.relay.forgetSocketFaults()
-            side.gateway.scripts[Self.fresh(index)] = GatewayScript((20, .says("Fresh \(index).")), (30, .finishes))
+            side.gives(GatewayScript((20, .says("Fresh \(index).")), (30, .finishes)), to: Self.fresh(index))
         }
         world.disk.isFull = false
         world.disk.syncTime = .milliseconds(2)
@@ -176,12 +180,10 @@ package final class WorldRun {
             if world.isRunning { world.restarts(down: down) }
             for index in world.sides.indices { judge.judgeJournal(index, self) }
         case .shutDown(let closing, let down): if world.isRunning { world.shutsDown(closing: closing, down: down) }
-        case .cutGateway(let away): side.cutGateway(away: away)
-        case .cutGatewayBehind(let frames, let away):
-            side.network.cutGatewayAfter = side.gatewayFrames + frames
-            side.network.insteadOfCut = { [weak side] in side?.cutGateway(away: away) }
-        case .deafGateway(let time): side.network.gatewayDeafUntil = world.time.now + time
-        case .gatewayRestarts(let down): side.gateway.restart(down: down, at: world.time.now)
+        case .cutGateway(let away): side.cutAgent(away: away)
+        case .cutGatewayBehind(let frames, let away): side.cutAgent(behind: frames, away: away)
+        case .deafGateway(let time): side.agentIsDeaf(for: time)
+        case .gatewayRestarts(let down): side.agentRestarts(down: down)
         case .cutRelay: side.cutRelay()
         case .cutRelayBehind(let frames): side.network.cutRelayAfter = side.relayFrames + frames
         case .relayAway(let time):
@@ -215,12 +217,8 @@ package final class WorldRun {
             side.relay.forgetFaults()
             side.relay.forgetSocketFaults()
             bringToken(trouble.side, after: .zero)
-        case .pairing(let time):
-            side.gateway.refusal = .pairing
-            world.time.after(time) { [weak side] in side?.gateway.refusal = nil }
-        case .distortsNumbers(let time):
-            side.network.distort = Self.distort
-            world.time.after(time) { [weak side] in side?.network.distort = nil }
+        case .pairing(let time): side.agentRefuses(for: time)
+        case .distortsNumbers(let time): side.distortsAgent(for: time, Self.distort)
         }
     }
 
@@ -232,6 +230,8 @@ package final class WorldRun {
     }
 
     private func foreign(_ name: String, in session: String, _ side: WorldSide) {
+        // Another agent's other clients are not in these worlds.
+        guard side.scripted == nil else { return }
         var steps = [GatewayScript.Timed(after: .milliseconds(30), step: .says("\(name)w0 "))]
         steps.append(.init(after: .milliseconds(200), step: .callsTool(id: "\(name)t", command: name)))
         steps.append(.init(after: .milliseconds(200), step: .toolReturns(id: "\(name)t", output: name)))

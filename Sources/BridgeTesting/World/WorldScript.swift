@@ -105,7 +105,9 @@ package struct WorldScript: Sendable {
 
     /// An early gateway sends one message of a run at a time (openclaw.md#chat, E1); a detached approval ends a run, and what
     /// follows is another one.
-    package func text(_ era: GatewayEra) -> String {
+    package func text(_ era: GatewayEra, _ agent: WorldAgentKind = .openClaw) -> String {
+        // A message ends before each tool, and no dialog ends a run (pi.md#a-run).
+        guard agent == .openClaw else { return segments.filter { !$0.isEmpty }.joined(separator: "\n\n") }
         let joint = era == .e1 ? "\n\n" : ""
         guard kind == .approval || kind == .detached else { return Self.trimmed(segments.joined(separator: joint)) }
         guard era.detachesApprovals || script.detaches else { return Self.trimmed(segments.joined(separator: joint)) }
@@ -113,7 +115,9 @@ package struct WorldScript: Sendable {
     }
 
     /// Its words, in order, each of them once; what was said when it waited is among them.
-    package func words(_ era: GatewayEra) -> [String] { Self.words(of: name, in: text(era)) }
+    package func words(_ era: GatewayEra, _ agent: WorldAgentKind = .openClaw) -> [String] {
+        Self.words(of: name, in: text(era, agent))
+    }
 
     /// The words of a message that occur in a text.
     static func words(of name: String, in text: String) -> [String] {

@@ -87,7 +87,7 @@ extension WorldSide {
         time.after(.milliseconds(1)) { [self] in if lives(peer.life) { peer.handler(event) } }
     }
 
-    private func note(_ words: String, _ bytes: [UInt8]) {
+    func note(_ words: String, _ bytes: [UInt8]) {
         trace?("\(now - Instant.zero) \(name) \(words)\(String(decoding: bytes.prefix(1_500), as: UTF8.self))")
     }
 
@@ -155,23 +155,8 @@ extension WorldSide {
 
     // MARK: The gateway's socket
 
-    /// In the order of sending, whatever keeps the line waiting.
-    private func pass(
-        along line: ReferenceWritableKeyPath<WorldSide, [() -> Void]>, _ arrival: @escaping () -> Void
-    ) {
-        self[keyPath: line].append(arrival)
-        carryNext(along: line)
-    }
-
-    private func carryNext(along line: ReferenceWritableKeyPath<WorldSide, [() -> Void]>) {
-        time.at(max(now + .milliseconds(1), network.gatewayDeafUntil)) { [self] in
-            if now < network.gatewayDeafUntil { return carryNext(along: line) }
-            if !self[keyPath: line].isEmpty { self[keyPath: line].removeFirst()() }
-        }
-    }
-
     private func passToBridge(_ frame: [UInt8], _ peer: WorldPeer) {
-        pass(along: \.lineToBridge) { [self] in
+        lineToBridge.pass { [self] in
             guard gatewayPeer?.socket == peer.socket, countGatewayFrame(), lives(peer.life) else { return }
             note("bridge <- agent ", frame)
             peer.handler(.text(padded(frame)))
@@ -180,7 +165,7 @@ extension WorldSide {
 
     /// Behind the frames that were sent before it: a refusal is read before the close that follows it.
     private func closeFromGateway(_ code: Int, _ reason: String, _ peer: WorldPeer) {
-        pass(along: \.lineToBridge) { [self] in
+        lineToBridge.pass { [self] in
             guard gatewayPeer?.socket == peer.socket else { return }
             gatewayPeer = nil
             if lives(peer.life) { peer.handler(.closed(code: code, reason: reason, byPeer: true)) }
@@ -188,7 +173,7 @@ extension WorldSide {
     }
 
     private func passToGateway(_ frame: [UInt8], _ peer: WorldPeer) {
-        pass(along: \.lineToGateway) { [self] in
+        lineToGateway.pass { [self] in
             guard gatewayPeer?.socket == peer.socket else { return }
             guard lives(peer.life) || lastFramesArrive, countGatewayFrame() else { return }
             note("bridge -> agent ", frame)

@@ -39,9 +39,8 @@ package final class WorldSide: @unchecked Sendable {
     /// Frames that have passed to or from the gateway.
     package internal(set) var gatewayFrames = 0
     package internal(set) var relayFrames = 0
-    /// Frames on their way, oldest first.
-    var lineToBridge: [() -> Void] = []
-    var lineToGateway: [() -> Void] = []
+    private(set) lazy var lineToBridge = HeldLine(time) { [weak self] in self?.network.gatewayDeafUntil ?? .zero }
+    private(set) lazy var lineToGateway = HeldLine(time) { [weak self] in self?.network.gatewayDeafUntil ?? .zero }
     /// Which socket to the gateway this is, counted from 1.
     var gatewaySocket = 0
     private var gatewayTimer: Instant?
@@ -73,8 +72,9 @@ package final class WorldSide: @unchecked Sendable {
     /// Which of the agent's own runs are shown.
     package var mirror = Configuration.Mirror.none
     package var deletedChats = Configuration.DeletedChats.new
-    /// Another agent than OpenClaw.
+    /// Another agent than OpenClaw, and its double where that does what scripts say.
     package var agent: WorldAgent?
+    var scripted: (any ScriptedAgent)?
     /// A layer between the machine and its host, to plant faults.
     package var throughHost: ((any AgentHost) -> any AgentHost)?
     /// Hears every frame to and from the agent, incoming ones with true.

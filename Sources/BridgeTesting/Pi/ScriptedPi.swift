@@ -1,0 +1,169 @@
+package import BridgeModel
+
+/// `pi --mode rpc` as programs on virtual time, written from pi.md and sharing no code with the bridge's side. A program has one
+/// session and one run; its session file holds what had ended (pi.md#process-end).
+package final class ScriptedPi: ScriptedAgent {
+    /// What distinguishes one pi from another.
+    package struct Habits: Sendable {
+        /// The later protocol line (pi.md#later-lines-l-what-changes).
+        package var isLater = false
+        /// How often something else than a record is on a line, or in front of one (pi.md#framing).
+        package var noise = 0.0
+        /// How often a piece of a message comes behind its end.
+        package var lateness = 0.0
+
+        package init() {}
+
+        package static func drawn(using random: inout SeededGenerator) -> Habits {
+            var habits = Habits()
+            habits.isLater = random.happens(0.5)
+            habits.noise = random.pick([0, 0, 0.05, 0.2])
+            habits.lateness = random.pick([0, 0.3])
+            return habits
+        }
+    }
+
+    struct Run {
+        var number: Int
+        var prompt: String
+        var steps: ArraySlice<GatewayScript.Timed>
+        /// Of the message that is being written; nil: none is.
+        var said: String?
+        /// The dialog that holds it.
+        var dialog: String?
+        /// The tool that has begun and not ended.
+        var tool: (id: String, command: String)?
+        /// An attempt failed, and the next one has not begun.
+        var isRetrying = false
+        var hasRetried = false
+        /// Its loop has begun.
+        var hasBegun = false
+        /// Messages of this loop.
+        var produced: [GatewayValue] = []
+    }
+
+    struct Process {
+        var line: DoubleLine
+        var session: String
+        var run: Run?
+        /// Requests to abort that are answered when the loop is idle.
+        var aborts: [String?] = []
+    }
+
+    package var scripts: [String: GatewayScript] = [:]
+    package internal(set) var asked: [AgentAsked] = []
+    package internal(set) var decided: [AgentDecided] = []
+    package internal(set) var breaches: [String] = []
+    /// Prompts whose answer is whole in a session file.
+    package internal(set) var finished: Set<String> = []
+    var processes: [Int: Process] = [:]
+    var files: [String: [GatewayValue]] = [:]
+    var ends: [String: Instant] = [:]
+    private var runCount = 0
+    let time: VirtualTime
+    let habits: Habits
+    var random: SeededGenerator
+
+    package init(_ time: VirtualTime, _ habits: Habits = Habits(), seed: UInt64 = 1) {
+        self.time = time
+        self.habits = habits
+        random = SeededGenerator(seed: seed)
+    }
+
+    package var isBusy: Bool { processes.values.contains { $0.run != nil } }
+    package func endedAt(_ prompt: String) -> Instant? { ends[prompt] }
+
+    // MARK: Programs
+
+    package func opened(_ line: DoubleLine) -> Bool {
+        let given = line.arguments.firstIndex(of: "--session").map { line.arguments[$0 + 1] }
+        processes[line.number] = Process(line: line, session: given ?? "/sessions/\(line.number).jsonl")
+        return true
+    }
+
+    package func ended(_ line: DoubleLine) { processes[line.number] = nil }
+
+    package func received(_ bytes: [UInt8], on line: DoubleLine) {
+        guard let process = processes[line.number] else { return }
+        guard let command = GatewayValue.parse(bytes), let type = command["type"]?.string else {
+            return breaches.append("no command: \(String(decoding: bytes, as: UTF8.self))")
+        }
+        switch type {
+        case "get_state": answer(command, state(of: process), on: line.number)
+        case "get_messages":
+            answer(command, ["messages": .array(files[process.session] ?? [])], on: line.number)
+        case "get_available_models": answer(command, ["models": []], on: line.number)
+        case "prompt": prompt(command, on: line.number)
+        case "abort": abort(command, on: line.number)
+        case "extension_ui_response": decide(command, on: line.number)
+        default: breaches.append("command \(type)")
+        }
+    }
+
+    private func state(of process: Process) -> GatewayValue {
+        let state: GatewayValue = [
+            "isStreaming": .flag(process.run?.hasBegun == true), "isCompacting": false, "pendingMessageCount": 0,
+        ]
+        let hasFile = !process.line.arguments.contains("--no-session")
+        return state.with("sessionFile", hasFile ? "\(process.session)" : nil)
+    }
+
+    private func prompt(_ command: GatewayValue, on number: Int) {
+        let text = command["message"]?.string ?? ""
+        guard let script = scripts[text] else { return breaches.append("prompt \(text)") }
+        guard processes[number]?.run == nil else { return breaches.append("\(text) came in the middle of a run") }
+        if command["streamingBehavior"] == nil { breaches.append("\(text) says nothing for a busy loop") }
+        asked.append(AgentAsked(.prompt, text))
+        runCount += 1
+        let run = runCount
+        processes[number]?.run = Run(number: run, prompt: text, steps: script.steps[...])
+        if script.speaksFirst { begin(run, on: number) }
+        time.after(script.answersAfter) { [self] in
+            answer(command, on: number)
+            if !script.speaksFirst { begin(run, on: number) }
+        }
+    }
+
+    private func abort(_ command: GatewayValue, on number: Int) {
+        let id = command["id"]?.string
+        guard let run = processes[number]?.run else { return answer(command, on: number) }
+        asked.append(AgentAsked(.abort, run.prompt))
+        // The loop is idle: nothing is there to be aborted, and the prompt goes on (pi.md#abort).
+        guard run.hasBegun else { return answer(command, on: number) }
+        processes[number]?.aborts.append(id)
+        stop(on: number)
+    }
+
+    /// A late or unknown answer is ignored (pi.md#extension-ui).
+    private func decide(_ command: GatewayValue, on number: Int) {
+        let isYes = command["confirmed"] == .flag(true)
+        guard let dialog = command["id"]?.string else { return breaches.append("an answer without an id") }
+        decided.append(AgentDecided(dialog, isYes: isYes))
+        guard processes[number]?.run?.dialog == dialog else { return }
+        goOn(afterYes: isYes, on: number)
+    }
+
+    // MARK: Frames
+
+    func answer(_ command: GatewayValue, _ data: GatewayValue? = nil, on number: Int) {
+        answer(command["type"]?.string ?? "", command["id"]?.string, data, on: number)
+    }
+
+    func answer(_ type: String, _ id: String?, _ data: GatewayValue? = nil, on number: Int) {
+        let frame: GatewayValue = ["type": "response", "command": "\(type)", "success": true]
+        say(frame.with("id", id.map { .text($0) }).with("data", data), on: number)
+    }
+
+    func say(_ frame: GatewayValue, on number: Int) {
+        guard let line = processes[number]?.line else { return }
+        var glued = ""
+        if habits.noise > 0, random.happens(habits.noise) {
+            if random.happens(0.5) {
+                line.say(random.pick(["npm warn deprecated", "{\"type\":", "[]", "", "{\"level\":30}", "\u{2028}"]))
+            } else {
+                glued = random.pick(["\u{1B}]777;notify;pi;done\u{7}", "> ", "{"])
+            }
+        }
+        line.say(glued + String(decoding: frame.bytes, as: UTF8.self))
+    }
+}

@@ -1,0 +1,47 @@
+package import BridgeModel
+
+/// An agent's double that a world can have: it does what the scripts say, and knows what it was asked. Runs are named by the texts of
+/// their prompts, which are said once in a world.
+package protocol ScriptedAgent: AgentDouble {
+    /// What it does with a prompt, by its text.
+    var scripts: [String: GatewayScript] { get set }
+    /// Prompts and aborts that it took, in order.
+    var asked: [AgentAsked] { get }
+    /// What it heard about its approvals, in order.
+    var decided: [AgentDecided] { get }
+    /// Some run goes on, or waits for a decision.
+    var isBusy: Bool { get }
+    /// Requests against its rules.
+    var breaches: [String] { get }
+    /// When the run of this prompt came to the end of its script.
+    func endedAt(_ prompt: String) -> Instant?
+}
+
+package struct AgentAsked: Hashable, Sendable {
+    package enum What: Hashable, Sendable { case prompt, abort }
+
+    package var what: What
+    package var prompt: String
+
+    package init(_ what: What, _ prompt: String) {
+        self.what = what
+        self.prompt = prompt
+    }
+}
+
+package struct AgentDecided: Hashable, Sendable {
+    package var approval: String
+    package var isYes: Bool
+
+    package init(_ approval: String, isYes: Bool) {
+        self.approval = approval
+        self.isYes = isYes
+    }
+}
+
+extension ScriptedAgent {
+    /// How often each prompt was begun.
+    package var begun: [String: Int] {
+        asked.reduce(into: [:]) { begun, asked in if asked.what == .prompt { begun[asked.prompt, default: 0] += 1 } }
+    }
+}

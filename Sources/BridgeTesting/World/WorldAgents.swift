@@ -1,0 +1,154 @@
+import AgentKit
+import BridgeModel
+import Pi
+
+/// Which agent a side of a world has. Another one: a case, its double in `double`, its plug-in in `agent`, and what makes its text
+/// and its losses its own (`WorldScript.text`, `WorldJudge+Agents`).
+package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
+    case openClaw = "OpenClaw"
+    case pi
+
+    /// One world in four has the first of them, one in four the second, and so on; the rest have OpenClaw.
+    static let others: [WorldAgentKind] = [.pi]
+
+    /// Nil: the side's own gateway.
+    func double(_ time: VirtualTime, seed: UInt64) -> (any ScriptedAgent)? {
+        var random = SeededGenerator(seed: seed ^ 0x6861_6269)
+        switch self {
+        case .openClaw: return nil
+        case .pi: return ScriptedPi(time, .drawn(using: &random), seed: random.next())
+        }
+    }
+
+    /// As its plug-in makes it from a configuration.
+    func agent(_ network: DoubleNetwork, _ context: AgentContext) -> WorldAgent? {
+        switch self {
+        case .openClaw: nil
+        case .pi: WorldAgent(PiPlugin(), PiValues(command: ["pi", "--mode", "rpc"]), network, context)
+        }
+    }
+
+    /// A frame that lets the agent do what it asked about.
+    func isAllow(_ frame: String) -> Bool {
+        switch self {
+        case .openClaw: frame.contains("approval.resolve\"") && frame.contains("\"allow")
+        case .pi: frame.contains("\"extension_ui_response\"") && frame.contains("\"confirmed\":true")
+        }
+    }
+}
+
+extension WorldAgent {
+    /// The live agent of a plug-in, on the far side that this network leads to.
+    init?(
+        _ plugin: any AgentPlugin, _ values: any AgentValues, _ network: DoubleNetwork, _ context: AgentContext
+    ) {
+        let settings = AgentSettings(plugin.kind, values)
+        guard let live = plugin.live(settings, in: context), let reading = try? live.read(settings) else { return nil }
+        self.init(
+            kind: plugin.kind, network: network, session: { live.session(of: $0) }, open: { reading.open($0) },
+            examine: { live.examine().open($0) })
+    }
+}
+
+// The far side, whichever agent it is.
+extension WorldSide {
+    /// Instead of OpenClaw, from the next start on.
+    func uses(_ kind: WorldAgentKind, seed: UInt64) {
+        guard let double = kind.double(time, seed: seed) else { return }
+        let network = DoubleNetwork(double, time, seed: seed &+ 5)
+        network.onSend = { [weak self] in self?.onFrameToAgent?($0) }
+        network.onFrame = { [weak self] isIncoming, frame in
+            self?.note("bridge \(isIncoming ? "<-" : "->") agent ", frame)
+        }
+        let context = AgentContext(
+            connection: name, environment: [:], configDirectory: nil, displayName: "Test bridge", version: "1.0.0",
+            clock: time)
+        agent = kind.agent(network, context)
+        scripted = double
+    }
+
+    func gives(_ script: GatewayScript, to prompt: String) {
+        gateway.scripts[prompt] = script
+        scripted?.scripts[prompt] = script
+    }
+
+    /// How often the run of this prompt was begun.
+    func begun(_ prompt: String) -> Int { (scripted?.begun ?? gateway.begun)[prompt, default: 0] }
+
+    var agentIsBusy: Bool { scripted?.isBusy ?? gateway.isBusy }
+    var agentBreaches: [String] { scripted?.breaches ?? gateway.breaches }
+
+    /// When the run that answers a message said its last word by itself.
+    func runEnded(_ message: Sent) -> Instant? {
+        scripted.map { $0.endedAt(message.text) } ?? gateway.endedAt(runID(of: message))
+    }
+
+    /// The run that answers a message came to its end, and its answer can be found.
+    func isFinished(_ prompt: String) -> Bool { scripted?.endedAt(prompt) != nil }
+
+    /// What the agent was asked about the run that answers a message, in order.
+    func asked(about message: Sent) -> [AgentAsked.What] {
+        if let scripted { return scripted.asked.filter { $0.prompt == message.text }.map(\.what) }
+        let run = runID(of: message)
+        return gateway.heard.filter { $0.name == run }.compactMap { heard in
+            switch heard.method {
+            case "chat.send": .prompt
+            case "chat.abort": .abort
+            default: nil
+            }
+        }
+    }
+
+    /// The approvals that were denied at the agent.
+    var denied: [String] {
+        if let scripted { return scripted.decided.filter { !$0.isYes }.map(\.approval) }
+        return gateway.heard.filter { $0.decision == "deny" }.map(\.name)
+    }
+
+    // MARK: Misfortunes
+
+    func cutAgent(away: Duration) {
+        if let network = agent?.network { network.cut(away: away) } else { cutGateway(away: away) }
+    }
+
+    func cutAgent(behind frames: Int, away: Duration) {
+        if let network = agent?.network {
+            network.cutAfter = (frames, away)
+        } else {
+            network.cutGatewayAfter = gatewayFrames + frames
+            network.insteadOfCut = { [weak self] in self?.cutGateway(away: away) }
+        }
+    }
+
+    func agentIsDeaf(for duration: Duration) {
+        agent?.network?.deafUntil = now + duration
+        network.gatewayDeafUntil = now + duration
+    }
+
+    func agentRestarts(down: Duration) {
+        if let network = agent?.network { network.cut(away: down) } else { gateway.restart(down: down, at: now) }
+    }
+
+    /// Its owner has something to do first.
+    func agentRefuses(for duration: Duration) {
+        agent?.network?.refusesUntil = now + duration
+        gateway.refusal = .pairing
+        time.after(duration) { [weak self] in self?.gateway.refusal = nil }
+    }
+
+    func distortsAgent(
+        for duration: Duration, _ distort: @escaping ([UInt8], inout SeededGenerator) -> [UInt8]
+    ) {
+        network.distort = distort
+        agent?.network?.distort = distort
+        time.after(duration) { [weak self] in
+            self?.network.distort = nil
+            self?.agent?.network?.distort = nil
+        }
+    }
+
+    func agentIsWell() {
+        gateway.refusal = nil
+        agent?.network?.calm()
+    }
+}
