@@ -115,6 +115,7 @@ extension PiChat {
         for errand in errands {
             switch errand {
             case .prompt(let run, _):
+                asked[run] = nil
                 orders.append(.observed([.sendAnswered(asked: run, .notSent(sentence: sentence))]))
             case _ where only: others.append(errand)
             case .lookUp(let run, _): orders += unanswered(.history(run, isLive: false))

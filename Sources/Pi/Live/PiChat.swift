@@ -80,6 +80,8 @@ struct PiChat {
     }
 
     var isWanted: Bool { !errands.isEmpty || turn != nil }
+    /// Its session file is all that is to be known of it.
+    var isAtRest: Bool { process == .absent && !isWanted && asked.isEmpty && decoder.isIdle }
     /// It could end without anything being lost.
     var mayLeave: Bool { process == .ready && idleSince != nil && file != nil }
     func holds(_ approval: ApprovalID) -> Bool { dialogs.holds(approval) }

@@ -16,10 +16,9 @@ package struct PiMachine: AgentMachine {
 
     private var settings: PiSettings
     private let parser = FrameParser()
-    private var chats: [AgentSession: PiChat] = [:]
+    private var chats = PiChats(mark: "")
     private var children = PiChildren()
     private var keeping: [WorkID: AgentSession] = [:]
-    private var mark = ""
     private var check: PiCheck?
 
     package init(_ settings: PiSettings) { self.settings = settings }
@@ -31,20 +30,19 @@ package struct PiMachine: AgentMachine {
     }
 
     package var nextDeadline: Instant? {
-        (chats.values.map(\.nextDeadline) + [check?.nextDeadline]).compactMap(\.self).min()
+        [chats.nextDeadline, check?.nextDeadline].compactMap(\.self).min()
     }
 
     // MARK: The course
 
     package mutating func begin(_ past: AgentPast, _ now: Occasion) -> [AgentOrder] {
-        mark = String(now.wallMilliseconds, radix: 36)
+        chats = PiChats(mark: String(now.wallMilliseconds, radix: 36))
         for fact in past.facts where fact.name.hasPrefix(Self.factPrefix) {
             let session = AgentSession(String(fact.name.dropFirst(Self.factPrefix.count)))
-            let file = fact.value.map { String(decoding: $0, as: UTF8.self) }
-            chats[session] = PiChat(session, file: file, mark: mark)
+            if let file = fact.value { chats.remember(String(decoding: file, as: UTF8.self), of: session) }
         }
         for turn in past.turns {
-            for run in turn.runs { open(turn.session) { $0.remember(run.text, of: run.id) } }
+            for run in turn.runs { chats.change(turn.session) { $0.remember(run.text, of: run.id) } }
         }
         return [.state(.up(version: settings.program, scopes: nil)), .observed([.linkBack])]
     }
@@ -70,7 +68,7 @@ package struct PiMachine: AgentMachine {
         case .abort(let session, let run): return change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, at: now.now) }
         case .resolve(let approval, _, let decision, _):
-            guard let session = chats.first(where: { $0.value.holds(approval) })?.key else {
+            guard let session = chats.awake.first(where: { $0.value.holds(approval) })?.key else {
                 let unknown = ApprovalSettlement(id: approval, outcome: .unknown)
                 return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(unknown)))])]
             }
@@ -82,7 +80,7 @@ package struct PiMachine: AgentMachine {
     }
 
     package mutating func query(_ query: AgentQuery, as id: QueryID, _ now: Occasion) -> [AgentOrder] {
-        guard let session = chats.first(where: { $0.value.process == .ready })?.key else {
+        guard let session = chats.awake.first(where: { $0.value.process == .ready })?.key else {
             return [.replied(id, .refused(message: "no pi is running"))]
         }
         return change(session, now) { $0.models(id, at: now.now) }
@@ -136,27 +134,25 @@ package struct PiMachine: AgentMachine {
 
     package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
         var orders = check?.timePassed(at: now.now) ?? []
-        let due = chats.filter { $0.value.nextDeadline.map { $0 <= now.now } ?? false }.keys.sorted()
+        let due = chats.awake.filter { $0.value.nextDeadline.map { $0 <= now.now } ?? false }.keys.sorted()
         for session in due { orders += change(session, now) { $0.timePassed(at: now.now) } }
         return orders
     }
 
     package mutating func slept(_ now: Occasion) -> [AgentOrder] {
-        for session in chats.keys { chats[session]?.slept(at: now.now) }
+        for session in chats.awake.keys { chats.change(session) { $0.slept(at: now.now) } }
         return []
     }
 
     // MARK: Orders
 
-    private mutating func open(_ session: AgentSession, _ change: (inout PiChat) -> Void) {
-        change(&chats[session, default: PiChat(session, file: nil, mark: mark)])
-    }
-
     private mutating func change(
         _ session: AgentSession, _ now: Occasion, _ change: (inout PiChat) -> [PiChat.Order]
     ) -> [AgentOrder] {
-        open(session) { $0.random = now.random }
-        let orders = change(&chats[session, default: PiChat(session, file: nil, mark: mark)])
+        let orders = chats.change(session) { chat in
+            chat.random = now.random
+            return change(&chat)
+        }
         return orders.flatMap { translate($0, of: session, now) } + (children.hasLine ? startWaiting(now) : [])
     }
 
@@ -192,7 +188,7 @@ package struct PiMachine: AgentMachine {
     private mutating func startWaiting(_ now: Occasion) -> [AgentOrder] {
         var orders: [AgentOrder] = []
         while children.count < settings.childLimit, let session = children.takeFirstInLine() {
-            guard let chat = chats[session], chat.process == .starting else { continue }
+            guard let chat = chats.awake[session], chat.process == .starting else { continue }
             orders.append(.open(children.begin(session), .child(settings.plan(file: chat.file))))
         }
         return orders + (children.hasLine ? makeRoom(now) : [])
@@ -200,11 +196,11 @@ package struct PiMachine: AgentMachine {
 
     /// Ends the longest idle child, one for each chat in line.
     private mutating func makeRoom(_ now: Occasion) -> [AgentOrder] {
-        let leaving = chats.values.count { if case .leaving = $0.process { true } else { false } }
+        let leaving = chats.awake.values.count { if case .leaving = $0.process { true } else { false } }
         guard leaving < children.lineLength else { return [] }
-        let idle = chats.values.filter(\.mayLeave).min { ($0.idleSince ?? .zero) < ($1.idleSince ?? .zero) }
+        let idle = chats.awake.values.filter(\.mayLeave).min { ($0.idleSince ?? .zero) < ($1.idleSince ?? .zero) }
         guard let session = idle?.session, let channel = children.channel(of: session) else { return [] }
-        _ = chats[session]?.leave(at: now.now)
+        _ = chats.change(session) { $0.leave(at: now.now) }
         return [.close(channel, .input)]
     }
 }
