@@ -97,7 +97,7 @@ let package = Package(
         room(
             "OpenClaw",
             ["AgentKit", "BridgeModel", "Configuring", "Crypto", "Files", "JSONReading", "Links", "Locking"]),
-        room("Oppi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
+        room("Oppi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Links", "Locking"]),
         room("Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Locking"]),
         room("Agents", ["AgentKit", "OpenClaw", "Oppi", "Pi"]),
         room("ToySocket", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
@@ -185,7 +185,7 @@ let package = Package(
             "ContractTests",
             [
                 "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting",
-                "Children", "Configuring", "Hosting", "Locking", "OpenClaw", "Pi", "Recording", "RelayRules",
+                "Children", "Configuring", "Hosting", "Locking", "OpenClaw", "Oppi", "Pi", "Recording", "RelayRules",
                 "Transport",
                 "WireTesting",
                 "ToySocket",

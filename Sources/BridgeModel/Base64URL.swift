@@ -18,4 +18,23 @@ package enum Base64URL {
         }
         return String(decoding: text, as: UTF8.self)
     }
+
+    /// With padding or without. Nil: a letter that is none, or one too many.
+    package static func decode(_ text: String) -> [UInt8]? {
+        let letters = text.utf8.reversed().drop { $0 == UInt8(ascii: "=") }.reversed()
+        guard letters.count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(letters.count * 3 / 4)
+        var (group, count) = (UInt32(0), 0)
+        for letter in letters {
+            guard let value = Self.letters.firstIndex(of: letter) else { return nil }
+            group = group << 6 | UInt32(value)
+            count += 6
+            guard count >= 8 else { continue }
+            count -= 8
+            bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(count)))
+            group &= (1 << UInt32(count)) - 1
+        }
+        return bytes
+    }
 }

@@ -8,13 +8,18 @@ import JSONReading
 ///   the additions have no place until the next live `message_end` (14.4).
 /// - Frames with a `seq` not above the last one seen of their session are repeats (14.4).
 /// - `agent_end` after an error or an empty message holds its verdict for 2 s, because a retry may follow (9.5).
+/// - Oppi names no runs: those that a prompt of ours begins have the prompt's name, all others are counted. A prompt that was
+///   queued behind a run of another client begins its own where the user's message comes (9.5).
+///
+/// A recording may hold many sessions. On a live link there is a decoder for each (`OppiDecoder+Live.swift`).
 package struct OppiDecoder: AgentDecoder {
-    private struct Session {
+    struct Session {
         var lastSequence = 0
         var runs = 0
+        var run: RunID?
         var isRunning = false
         var isRetrying = false
-        var prompted: RunID?
+        var prompted: Prompted?
         var lacksBeginning = false
         var sawText = false
         var lastMessageWasEmpty = false
@@ -26,20 +31,52 @@ package struct OppiDecoder: AgentDecoder {
         var calls = OppiCalls()
     }
 
+    /// A prompt of ours whose run has not begun.
+    struct Prompted {
+        var run: RunID
+        var text: String
+    }
+
+    /// What a live link says of the one session that it reads.
+    struct Live {
+        /// The server's name for it.
+        let native: AgentSession
+        /// The bridge's name for the session.
+        let session: AgentSession
+        /// Of the names of runs that no prompt of ours began.
+        let runPrefix: String
+        /// What comes now was missed before: it says nothing of the message that is being written.
+        var isReplay = false
+        /// Messages of the run that a trace has given already.
+        var known: [String] = []
+        /// 1970 on the server's clock, as a moment of ours.
+        var serverEpoch: Instant?
+    }
+
     private let parser = FrameParser()
-    private var sessions: [AgentSession: Session] = [:]
+    var sessions: [AgentSession: Session] = [:]
+    var live: Live?
     private var prompts: [String: (AgentSession, RunID)] = [:]
+    /// That were asked for.
+    var permissions: Set<ApprovalID> = []
     private var tracesAsked: [AgentSession] = []
     private var isLost = false
     /// The head dialect, recognised by frames that only it sends.
-    private var isHead = false
-    package private(set) var unknown = UnknownTally()
+    private(set) var isHead = false
+    package internal(set) var unknown = UnknownTally()
 
     private static let typesWithoutSession: Set = [
         "stream_connected", "rpc_result", "command_result", "turn_ack", "error", "git_status",
     ]
 
     package init() {}
+
+    init(_ live: Live) { self.live = live }
+
+    /// The answer to a request of this id is about this prompt.
+    mutating func remember(_ request: String, _ session: AgentSession, _ run: RunID) {
+        if prompts.count < 1_000 { prompts[request] = (session, run) }
+    }
 
     package var nextDeadline: Instant? { sessions.values.compactMap { $0.held?.until }.min() }
 
@@ -55,6 +92,10 @@ package struct OppiDecoder: AgentDecoder {
             unknown.countMalformed()
             return []
         }
+        return received(root, at: now)
+    }
+
+    mutating func received(_ root: FrameNode, at now: Instant) -> [Observation] {
         if root["_ws"]?.holds("close") == true { return lost() }
         if let http = root["_http"] { return trace(http["body"]) }
         guard let type = root["type"]?.string else {
@@ -66,6 +107,8 @@ package struct OppiDecoder: AgentDecoder {
             return type == "stream_connected" && isLost ? connected() : response(root, type)
         }
         let id = AgentSession(name)
+        // A parent's stream carries the state of its children (oppi.md#server--client-frames).
+        guard live == nil || live?.native == id else { return [] }
         if sessions[id] == nil, sessions.count >= 1_000 { return [] }
         if let sequence = root["seq"]?.integer(in: .counts) {
             guard sequence > sessions[id]?.lastSequence ?? 0 else { return [] }
@@ -87,11 +130,11 @@ package struct OppiDecoder: AgentDecoder {
         switch root["type"]?.string {
         case "prompt":
             guard let session else { return [] }
-            sessions[session, default: Session()].runs += 1
-            let run = run(of: session)
-            sessions[session]?.prompted = run
-            if let request = root["requestId"]?.string, prompts.count < 1_000 { prompts[request] = (session, run) }
-            return [.prompt(AgentPrompt(session: session, run: run, text: root["message"]?.string ?? ""))]
+            let run = nextRun(of: session)
+            let text = root["message"]?.string ?? ""
+            sessions[session]?.prompted = Prompted(run: run, text: text)
+            if let request = root["requestId"]?.string { remember(request, session, run) }
+            return [.prompt(AgentPrompt(session: session, run: run, text: text))]
         case "stop", "abort": return [.stopSent(session: session, run: nil)]
         case "extension_ui_response":
             guard let id = root["id"]?.string else { return [] }
@@ -128,29 +171,34 @@ package struct OppiDecoder: AgentDecoder {
 
     /// The whole history of a session: what became of the run that was open when the link went (oppi.md#recommended-connector-procedure).
     private mutating func trace(_ body: FrameNode?) -> [Observation] {
-        guard let rows = body?["trace"]?.elements, !tracesAsked.isEmpty else { return [] }
+        guard let trace = OppiTrace(body), !tracesAsked.isEmpty else { return [] }
         let id = tracesAsked.removeFirst()
         guard sessions[id]?.isRunning == true else { return [] }
-        let question = rows.lastIndex { $0["type"]?.holds("user") == true } ?? rows.startIndex
-        let texts = rows[question...].filter { $0["type"]?.holds("assistant") == true }.compactMap {
-            $0["text"]?.string
-        }
-        let text = texts.joined(separator: RunJoint.blankLine)
         let run = run(of: id)
-        if body?["session"]?["status"]?.holds("busy") == true { return [.lookedUp(run, .running(text: nil))] }
+        if trace.isBusy { return [.lookedUp(run, .running(text: nil))] }
         sessions[id]?.isRunning = false
+        let text = trace.newestAnswer.text
         return [.lookedUp(run, text.isEmpty ? .unknown : .ended(RunEnd(text: text)))]
     }
 
     // MARK: Events
 
-    private func run(of id: AgentSession) -> RunID { RunID("oppi-\(id)-\(sessions[id]?.runs ?? 0)") }
-
-    private func signal(_ id: AgentSession, _ event: RunEvent) -> Observation {
-        .signal(RunSignal(run: run(of: id), session: id, event: event))
+    private func runName(_ id: AgentSession) -> RunID {
+        RunID("\(live?.runPrefix ?? "oppi-\(id)-")\(sessions[id]?.runs ?? 0)")
     }
 
-    private mutating func settle(_ id: AgentSession) -> [Observation] {
+    private func run(of id: AgentSession) -> RunID { sessions[id]?.run ?? runName(id) }
+
+    private mutating func nextRun(of id: AgentSession) -> RunID {
+        sessions[id, default: Session()].runs += 1
+        return runName(id)
+    }
+
+    func signal(_ id: AgentSession, _ event: RunEvent) -> Observation {
+        .signal(RunSignal(run: run(of: id), session: live?.session ?? id, event: event))
+    }
+
+    mutating func settle(_ id: AgentSession) -> [Observation] {
         guard let held = sessions[id]?.held else { return [] }
         let observation = signal(id, held.event)
         sessions[id]?.held = nil
@@ -163,7 +211,9 @@ package struct OppiDecoder: AgentDecoder {
         switch type {
         case "agent_start": return begun(id)
         case "text_delta":
-            guard sessions[id]?.lacksBeginning == false, let delta = root["delta"]?.string, !delta.isEmpty else {
+            guard sessions[id]?.lacksBeginning == false, live?.isReplay != true, let delta = root["delta"]?.string,
+                !delta.isEmpty
+            else {
                 return []
             }
             sessions[id]?.sawText = true
@@ -190,10 +240,15 @@ package struct OppiDecoder: AgentDecoder {
             guard sessions[id]?.isRunning == true else { return [] }
             sessions[id]?.isRunning = false
             return [signal(id, .finished(RunEnd(reason: .aborted)))]
+        case "stop_failed":
+            sessions[id]?.stopping = false
+            return []
         case "session_ended":
+            defer { sessions[id]?.stopping = false }
             sessions[id]?.lastSequence = 0
             guard sessions[id]?.isRunning == true else { return [] }
             sessions[id]?.isRunning = false
+            if sessions[id]?.stopping == true { return [signal(id, .finished(RunEnd(reason: .aborted)))] }
             return [signal(id, .failed(RunFailure(kind: .agentGone, message: root["reason"]?.string ?? "")))]
         case "state":
             guard root["session"]?["id"]?.string == id.text, let tokens = root["session"]?["tokens"] else { return [] }
@@ -218,7 +273,6 @@ package struct OppiDecoder: AgentDecoder {
             return response(root, type)
         case "extension_ui_request": return dialog(root, id, at: now)
         case "turn_start", "turn_end", "turn_ack", "thinking_delta", "compaction_start", "compaction_end",
-            "stop_failed",
             "extension_ui_notification", "git_status", "session_deleted", "stream_connected":
             return []
         default:
@@ -228,7 +282,12 @@ package struct OppiDecoder: AgentDecoder {
     }
 
     private mutating func begun(_ id: AgentSession) -> [Observation] {
-        if sessions[id]?.isRetrying != true, sessions[id]?.prompted == nil { sessions[id]?.runs += 1 }
+        if let prompted = sessions[id]?.prompted {
+            sessions[id]?.run = prompted.run
+        } else if sessions[id]?.isRetrying != true {
+            let next = nextRun(of: id)
+            sessions[id]?.run = next
+        }
         sessions[id]?.prompted = nil
         sessions[id]?.isRetrying = false
         sessions[id]?.isRunning = true
@@ -243,15 +302,25 @@ package struct OppiDecoder: AgentDecoder {
     }
 
     private mutating func messageEnded(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
-        guard root["role"]?.holds("assistant") == true else { return [] }
+        guard root["role"]?.holds("assistant") == true else { return userSaid(root["content"]?.string ?? "", id) }
         let text = root["content"]?.string ?? ""
         sessions[id]?.lastMessageWasEmpty = text.isEmpty
         // A message before the start of its run: the run began while the link was down.
         if sessions[id]?.isRunning != true { _ = begun(id) }
-        // Replayed ends come before the live one of the message that was cut.
-        sessions[id]?.lacksBeginning = false
-        let calls = sessions[id]?.calls.messageEnded() ?? []
-        return [signal(id, .text(.segmentEnded(text)))] + calls.map { signal(id, .tool(.started($0))) }
+        // What is replayed says nothing of the message that was cut.
+        if live?.isReplay != true { sessions[id]?.lacksBeginning = false }
+        let calls = (sessions[id]?.calls.messageEnded() ?? []).map { signal(id, .tool(.started($0))) }
+        if let place = live?.known.firstIndex(of: text) {
+            live?.known.remove(at: place)
+            return calls
+        }
+        return [signal(id, .text(.segmentEnded(text)))] + calls
+    }
+
+    /// Our prompt, taken up within the loop of a run that another client began: its answer begins here.
+    private mutating func userSaid(_ text: String, _ id: AgentSession) -> [Observation] {
+        guard let session = sessions[id], session.isRunning, session.prompted?.text == text else { return [] }
+        return [signal(id, .finished(RunEnd()))] + begun(id)
     }
 
     private mutating func failed(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
@@ -259,8 +328,9 @@ package struct OppiDecoder: AgentDecoder {
         // Without a number it is about a frame of ours, not about the agent (oppi.md#server--client-frames).
         guard root["seq"] != nil else { return [] }
         sessions[id]?.lastError = message
-        guard sessions[id]?.isRunning == false, sessions[id]?.prompted != nil else { return [] }
+        guard sessions[id]?.isRunning == false, let prompted = sessions[id]?.prompted else { return [] }
         // Head refuses a prompt so, after it said success: no run follows (oppi.md#errors).
+        sessions[id]?.run = prompted.run
         sessions[id]?.prompted = nil
         return [signal(id, .failed(RunFailure(message: message)))]
     }
@@ -285,76 +355,6 @@ package struct OppiDecoder: AgentDecoder {
         return [signal(id, .finished(RunEnd(usage: usage, reason: session.stopping ? .aborted : .stop)))]
     }
 
-    private mutating func tool(_ type: String, _ root: FrameNode, _ id: AgentSession) -> [Observation] {
-        let name = root["tool"]?.string ?? "tool"
-        guard let call = root["toolCallId"]?.string.map({ ToolCallID($0) }) else { return [] }
-        switch type {
-        case "tool_start":
-            let start = ToolStart(
-                call: call, name: name, title: ToolLabel.make(name: name, arguments: root["args"]),
-                arguments: root["args"]?.compact)
-            guard let start = sessions[id]?.calls.started(start, isStillWritten: isHead) else { return [] }
-            return [signal(id, .tool(.started(start)))]
-        case "tool_output":
-            let replaces = root["mode"]?.holds("replace") == true
-            // While a call is written its long arguments are mirrored as output (oppi.md#tool-calls).
-            if replaces, sessions[id]?.calls.isWritten(call) == true { return [] }
-            let begun = runs(call, id)
-            let output = root["output"]?.string ?? ""
-            // Images come as data URIs: nothing a card could show.
-            guard !output.hasPrefix("data:") else { return begun }
-            return begun + [
-                signal(id, .tool(.progress(ToolProgress(call: call, output: output, append: !replaces))))
-            ]
-        default:
-            let begun = runs(call, id)
-            sessions[id]?.calls.ended(call)
-            let failed = root["isError"]?.flag == true
-            var result = ToolResult(
-                call: call, name: name, status: failed ? .failed : .completed, result: root["details"]?.compact,
-                error: failed ? "\(name) failed" : nil)
-            result.lacksOutput = true
-            return begun + [signal(id, .tool(.finished(result)))]
-        }
-    }
-
-    private mutating func runs(_ call: ToolCallID, _ id: AgentSession) -> [Observation] {
-        sessions[id]?.calls.runs(call).map { [signal(id, .tool(.started($0)))] } ?? []
-    }
-
-    /// Only head has dialogs that go anywhere (oppi.md#extension-dialogs); those a card cannot hold are counted.
-    private mutating func dialog(_ root: FrameNode, _ id: AgentSession, at now: Instant) -> [Observation] {
-        guard let request = DialogRequest.read(root, at: now) else {
-            unknown.count("dialog", root["method"]?.string ?? "?")
-            return []
-        }
-        return [signal(id, .approvalRequested(request))]
-    }
-
-    private mutating func permission(_ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant)
-        -> [Observation]
-    {
-        guard let name = root["id"]?.string else { return [] }
-        let approval = ApprovalID(name)
-        switch type {
-        case "permission_expired":
-            return [signal(id, .approvalSettled(ApprovalSettlement(id: approval, outcome: .expired)))]
-        case "permission_cancelled":
-            return [signal(id, .approvalSettled(ApprovalSettlement(id: approval, outcome: .cancelled)))]
-        default:
-            let tool = root["tool"]?.string ?? "tool"
-            return [
-                signal(
-                    id,
-                    .approvalRequested(
-                        ApprovalRequest(
-                            id: approval, subject: .permission, title: "Allow \(tool)?",
-                            message: root["reason"]?.string ?? "", command: root["displaySummary"]?.string,
-                            call: sessions[id]?.calls.asked(tool: tool, input: root["input"]?.compact))))
-            ]
-        }
-    }
-
     private mutating func response(_ root: FrameNode, _ type: String) -> [Observation] {
         guard let request = root["requestId"]?.string, let (_, run) = prompts.removeValue(forKey: request) else {
             return []
@@ -364,8 +364,4 @@ package struct OppiDecoder: AgentDecoder {
         }
         return [.sendAnswered(asked: run, .accepted(run: run))]
     }
-}
-
-private enum RunJoint {
-    static let blankLine = "\n\n"
 }

@@ -3,7 +3,7 @@ package import BridgeModel
 import Configuring
 package import JSONReading
 
-/// The Oppi server (oppi.md). This version plays its recordings.
+/// The Oppi server (oppi.md).
 package struct OppiPlugin: AgentPlugin {
     package init() {}
 
@@ -26,31 +26,77 @@ package struct OppiPlugin: AgentPlugin {
         "tool_end", "tool_output", "tool_start", "turn_ack", "turn_end", "turn_start",
     ]
 
+    /// What else the server sends, in either dialect (oppi.md#server--client-frames).
+    private static let typesBeside: Set = [
+        "compaction_end", "compaction_start", "extension_ui_notification", "extension_ui_request", "git_status",
+        "permission_cancelled", "permission_expired", "session_deleted", "stop_failed",
+    ]
+
+    static func isKnown(_ type: String) -> Bool {
+        types.contains(type) || typesOfTheStream.contains(type) || typesBeside.contains(type)
+    }
+
     package func decoder() -> any AgentDecoder { OppiDecoder() }
 
-    package var keys: [String] { ["url", "token", "ca_file", "workspace"] }
-    package var variables: [String] { ["OPPI_URL", "OPPI_TOKEN", "OPPI_WORKSPACE"] }
+    package var keys: [String] { ["url", "token", "invite", "pin", "ca_file", "workspace"] }
+    package var variables: [String] { ["OPPI_URL", "OPPI_TOKEN", "OPPI_INVITE", "OPPI_WORKSPACE"] }
 
     package func settings(_ section: inout AgentSection) -> any AgentValues {
         var values = OppiValues()
         values.address = section.value(
             "url", as: section.address([.https, .http]), variable: "OPPI_URL", else: values.address)
         values.token = section.optional("token", as: .token, variable: "OPPI_TOKEN")
+        values.invite = section.optional("invite", as: .invite, variable: "OPPI_INVITE")
+        values.pin = section.optional("pin", as: .pin)
         values.authorityFile = section.optional("ca_file", as: section.certificates)
         values.workspace = section.optional("workspace", as: .label, variable: "OPPI_WORKSPACE")
         return values
     }
 
-    package var serviceVariables: [String] { [] }
+    package var serviceVariables: [String] { ["OPPI_URL", "OPPI_WORKSPACE"] }
     package var isChild: Bool { false }
-    package var isLive: Bool { false }
-    package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? { nil }
+    package var isLive: Bool { true }
+    package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? {
+        OppiAgent(settings, in: context)
+    }
+}
+
+extension ValueForm where Value == Secret {
+    /// A link holds a token, so that nothing of it is shown.
+    fileprivate static var invite: Self {
+        Self(isSecret: true) { content throws(Complaint) in
+            guard case .string(let text) = content, text.utf8.count <= 8_192, OppiInvite(text) != nil else {
+                throw Complaint(
+                    "an invite link of Oppi, which begins with oppi://connect?", found: "something else (not shown)")
+            }
+            return Secret(text)
+        } show: { _ in
+            nil
+        }
+    }
+}
+
+extension ValueForm where Value == [UInt8] {
+    fileprivate static var pin: Self {
+        Self { content throws(Complaint) in
+            guard case .string(let text) = content, let bytes = OppiPin.bytes(text) else {
+                throw Complaint("sha256: and the 43 letters of the certificate's hash")
+            }
+            return bytes
+        } show: {
+            .string(OppiPin.text($0))
+        }
+    }
 }
 
 /// What the configuration says of an Oppi server.
 package struct OppiValues: AgentValues {
     package var address = WebAddress(.http, "127.0.0.1", 7749)
     package var token: Secret?
+    /// A link for pairing.
+    package var invite: Secret?
+    /// SHA-256 of the server's certificate, which then needs no authority.
+    package var pin: [UInt8]?
     package var authorityFile: String?
     /// Nil: the only one there is.
     package var workspace: String?

@@ -8,6 +8,8 @@ import Testing
 /// One agent under the contract: its plug-in, and a world in which its double knows the contract's prompts (`ScriptedRuns`).
 protocol ContractAgent: Sendable {
     var plugin: any AgentPlugin { get }
+    /// Which of several doubles it is, for the names of tests.
+    var variant: String { get }
     /// What is left of a run when the way to it breaks.
     var survives: Survival { get }
     /// Faults that it makes up for by what it is; each with its reason where it is named.
@@ -19,6 +21,7 @@ protocol ContractAgent: Sendable {
 }
 
 extension ContractAgent {
+    var variant: String { "" }
     func text(of prompt: String) -> String? { ScriptedRuns.texts[prompt] }
 }
 
@@ -106,5 +109,5 @@ struct ContractEntry: CustomTestStringConvertible, Sendable {
 
     init(_ agent: any ContractAgent) { self.agent = agent }
 
-    var testDescription: String { agent.plugin.kind.rawValue }
+    var testDescription: String { "\(agent.plugin.kind.rawValue) \(agent.variant)" }
 }

@@ -6,6 +6,8 @@ enum ContractTable {
     static let live: [ContractEntry] = [
         ContractEntry(OpenClawContract()),
         ContractEntry(PiContract()),
+        ContractEntry(OppiContract(dialect: .seed)),
+        ContractEntry(OppiContract(dialect: .head)),
         ContractEntry(ToySocketContract()),
         ContractEntry(ToyChildrenContract()),
     ]

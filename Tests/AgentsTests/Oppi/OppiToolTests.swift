@@ -91,12 +91,15 @@ struct OppiToolTests {
         for (call, path) in [("a", "x"), ("b", "x"), ("d", "y")] {
             _ = hears("tool_start", #""tool":"rm","toolCallId":"\#(call)","args":{"path":"\#(path)"}"#)
         }
-        func asks(_ path: String) -> String {
-            #""id":"p1","tool":"rm","input":{"path":"\#(path)"},"displaySummary":"rm \#(path)","reason":"Deletes""#
+        func asks(_ id: String, _ path: String) -> String {
+            #""id":"\#(id)","tool":"rm","input":{"path":"\#(path)"},"displaySummary":"rm \#(path)","reason":"Deletes""#
         }
-        let text = #"\#(Self.run) approval requested p1 permission medium "Allow rm?" message="Deletes""#
-        #expect(hears("permission_request", asks("x")) == [text + #" command="rm x" call="b""#])
-        #expect(hears("permission_request", asks("z")) == [text + #" command="rm z""#])
+        func text(_ id: String) -> String {
+            #"\#(Self.run) approval requested \#(id) permission medium "Allow rm?" message="Deletes""#
+        }
+        #expect(hears("permission_request", asks("p1", "x")) == [text("p1") + #" command="rm x" call="b""#])
+        #expect(hears("permission_request", asks("p1", "x")) == [], "it comes on every socket")
+        #expect(hears("permission_request", asks("p2", "z")) == [text("p2") + #" command="rm z""#])
         #expect(
             hears("permission_expired", #""id":"p1","reason":"Approval timeout""#) == [
                 "\(Self.run) approval settled p1 expired"

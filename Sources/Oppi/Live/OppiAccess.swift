@@ -1,0 +1,129 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+import Links
+
+/// How the bridge comes by its token: the configuration's, else the one that it was given when it paired, else by pairing with the
+/// link (oppi.md#pairing).
+///
+/// States:
+/// - `none`: Can transition to `reading` (a link is to be opened), `ready` (a token is configured).
+/// - `reading`: the private file is being read. Can transition to `ready`, `pairing` (there is none, or the link is another than the one
+///   that it came from), `none` (there is neither).
+/// - `pairing`: Can transition to `keeping`, `ready` (the link is used up, and there is a token), `none`.
+/// - `keeping`: the new token is being written. Can transition to `ready`, also when that fails: the link cannot be used again.
+/// - `ready`: Can transition to `none` (refused).
+struct OppiAccess {
+    enum State: Equatable {
+        case none, reading
+        case pairing(former: Secret?)
+        case keeping(Secret)
+        case ready(Secret)
+    }
+
+    enum Step {
+        case work(Work)
+        /// There is a token; what people should know.
+        case ready(Secret, remedy: String?)
+        case failed(reason: String, LinkRemedy?, Redial)
+    }
+
+    static let again = Redial.after(.seconds(60))
+    static let remedy =
+        "make a new invite link on Oppi's machine, put it into agent.invite (or OPPI_INVITE), and restart or reload the bridge; "
+        + "or set agent.token (OPPI_TOKEN)"
+
+    private var state = State.none
+
+    var token: Secret? { if case .ready(let token) = state { token } else { nil } }
+
+    mutating func begin(_ settings: OppiSettings) -> Step {
+        if let token = settings.token {
+            state = .ready(token)
+            return .ready(token, remedy: nil)
+        }
+        state = .reading
+        return .work(.secret(name: settings.secretName))
+    }
+
+    mutating func refused() { state = .none }
+
+    mutating func finished(_ result: WorkResult, _ settings: OppiSettings, with parser: FrameParser) -> Step? {
+        switch (state, result) {
+        case (.reading, .secret(let kept)): return read(kept, settings, with: parser)
+        case (.reading, .failed(let failure)):
+            // Without a place for secrets a link could be used once and never again.
+            state = .none
+            return .failed(
+                reason: failure.message, LinkRemedy(failure.message, exitCode: .agentTokenMissing), Self.again)
+        case (.pairing(let former), _): return paired(OppiRest.answer(result, with: parser), former, settings)
+        case (.keeping(let token), .failed(let failure)):
+            state = .ready(token)
+            return .ready(token, remedy: "The token of this pairing could not be kept: \(failure.message)")
+        case (.keeping(let token), _):
+            state = .ready(token)
+            return .ready(token, remedy: nil)
+        default: return nil
+        }
+    }
+
+    private mutating func read(_ kept: Secret?, _ settings: OppiSettings, with parser: FrameParser) -> Step {
+        let (token, origin) = kept.map { Self.parts($0, with: parser) } ?? (nil, nil)
+        if let pairingToken = settings.invite?.pairingToken, origin != StableHash.text(of: pairingToken.text) {
+            state = .pairing(former: token)
+            var body = JSONObjectWriter()
+            body.string("pairingToken", pairingToken.text)
+            body.string("deviceName", settings.displayName)
+            return .work(settings.rest(nil).post("/pair", body.finish()))
+        }
+        guard let token else {
+            state = .none
+            return .failed(
+                reason: "there is no token for Oppi", LinkRemedy(Self.remedy, exitCode: .agentTokenMissing), Self.again)
+        }
+        state = .ready(token)
+        return .ready(token, remedy: nil)
+    }
+
+    private mutating func paired(_ answer: OppiRest.Answer, _ former: Secret?, _ settings: OppiSettings) -> Step {
+        state = .none
+        switch answer {
+        case .body(let body):
+            guard let token = body["deviceToken"]?.string, !token.isEmpty else {
+                return .failed(reason: "the server gave no token", nil, .byBackOff)
+            }
+            state = .keeping(Secret(token))
+            return .work(.keepSecret(name: settings.secretName, Self.secret(token, from: settings.invite)))
+        case .refused(let status, let error) where (400..<500).contains(status) && status != 429:
+            if let former {
+                state = .ready(former)
+                return .ready(
+                    former, remedy: "The invite link is used or expired; the token of an earlier one is used.")
+            }
+            return .failed(
+                reason: "the invite link is used or expired (\(status) \(error))",
+                LinkRemedy(Self.remedy, exitCode: .agentTokenMissing), Self.again)
+        case .refused(429, _): return .failed(reason: "too many tries to pair", nil, .after(.seconds(120)))
+        case .refused(let status, let error): return .failed(reason: "pairing: \(status) \(error)", nil, .byBackOff)
+        case .failed(let reason): return .failed(reason: reason, nil, .byBackOff)
+        }
+    }
+
+    // MARK: The private file
+
+    private static func secret(_ token: String, from invite: OppiInvite?) -> Secret {
+        var file = JSONObjectWriter()
+        file.string("deviceToken", token)
+        file.string("pairing", invite?.pairingToken.map { StableHash.text(of: $0.text) })
+        return Secret(String(decoding: file.finish(), as: UTF8.self))
+    }
+
+    static func parts(_ kept: Secret, with parser: FrameParser) -> (token: Secret?, origin: String?) {
+        var bytes = Array(kept.text.utf8)
+        bytes.reserveCapacity(bytes.count + 64)
+        return bytes.withUnsafeBytes { buffer in
+            let root = parser.parse(buffer, capacity: bytes.capacity)
+            return (root?["deviceToken"]?.string.map { Secret($0) }, root?["pairing"]?.string)
+        }
+    }
+}

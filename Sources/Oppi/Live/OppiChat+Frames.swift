@@ -1,0 +1,211 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// Frames of the chat's own socket.
+extension OppiChat {
+    mutating func received(_ root: FrameNode, at now: Instant) -> [Order] {
+        turn?.heard(at: now)
+        let type = root["type"]?.string ?? ""
+        if type == "stream_connected" {
+            guard case .greeting = way else { return [] }
+            return subscribe(at: now)
+        }
+        guard let place, root["sessionId"]?.string == nil || root["sessionId"]?.equals(place.native) == true else {
+            return []
+        }
+        var orders: [Order] = []
+        switch type {
+        case "connected":
+            connected(root)
+            noteState(root["session"], at: now)
+            return []
+        case "rpc_result", "command_result":
+            let (isOurs, answer) = answered(root, at: now)
+            orders += answer
+            if isOurs { return orders + advance(at: now) }
+        case "turn_ack": orders += acknowledged(root)
+        case "state": noteState(root["session"], at: now)
+        case "error" where root["seq"] == nil: orders += complained(root["error"]?.string ?? "", at: now)
+        case "extension_ui_request":
+            switch dialogs.requested(root, at: now) {
+            case .card: break
+            case .cancel(let id):
+                let method = root["method"]?.string ?? "?"
+                return [
+                    .send(OppiFrames.dialog(id, .cancelled, of: place.native)),
+                    .note("a dialog (\(method)) cannot be shown"),
+                ]
+            case .known, nil: return []
+            }
+        default: break
+        }
+        if let gap = gap(before: root, at: now) { return orders + gap }
+        orders += heard(decoder?.received(root, at: now) ?? [], at: now)
+        if type == "session_ended" { orders += sessionEnded(at: now) }
+        return orders + advance(at: now)
+    }
+
+    /// Nil: this frame is the next one, or has no number. What is missing is asked for, and comes before this frame again.
+    private mutating func gap(before root: FrameNode, at now: Instant) -> [Order]? {
+        guard let sequence = root["seq"]?.integer(in: .counts), let decoder, sequence > decoder.lastSequence + 1 else {
+            return nil
+        }
+        switch way {
+        case .live: return [.note("frames of a session are missing; they are asked for")] + subscribe(at: now)
+        case .subscribing(isAnswered: false): return []
+        case .subscribing(isAnswered: true):
+            if turn?.isTaken == true { turn?.look.isTorn = true }
+            return nil
+        case .absent, .asking, .dialling, .greeting, .waiting: return []
+        }
+    }
+
+    // MARK: Answers
+
+    /// Not ours to settle: the decoder reads it.
+    private mutating func answered(_ root: FrameNode, at now: Instant) -> (isOurs: Bool, [Order]) {
+        guard let request = root["requestId"]?.string.flatMap({ requests.answered($0) }) else { return (false, []) }
+        let isDone = root["success"]?.flag == true
+        let error = root["error"]?.string ?? "no reason given"
+        switch request {
+        case .subscribe:
+            return (true, isDone ? subscribed(root["data"], at: now) : notSubscribed(error, at: now))
+        case .leave: return (true, [])
+        case .prompt(let run):
+            guard turn?.run == run, !isDone else { return (false, []) }
+            if error.hasPrefix("clientTurnId conflict") {
+                // It was taken, in other words or by another command.
+                turn?.state = .doubtful
+                return (true, look(at: now))
+            }
+            guard error.hasPrefix("Session not active"), let turn, turn.tries < Self.promptTries else {
+                return (false, [])
+            }
+            self.turn?.state = .held
+            return (true, subscribe(at: now))
+        case .steer(let run, let into):
+            guard let index = waiting.firstIndex(where: { $0.run == run }) else { return (true, []) }
+            guard isDone, turn?.run == into else {
+                waiting[index].isSteering = false
+                // The run is ending: it is sent when it has.
+                if let turn, turn.run == into { self.turn?.look.due = turn.look.due ?? now + OppiTurn.lookAgain }
+                return (true, [])
+            }
+            waiting.remove(at: index)
+            return (true, [.observed([.sendAnswered(asked: run, .accepted(run: into))])])
+        case .stop(let run):
+            if !isDone, turn?.run == run { turn?.stop = .asked(until: now + OppiTurn.lookAgain) }
+            return (true, [])
+        }
+    }
+
+    private mutating func acknowledged(_ root: FrameNode) -> [Order] {
+        guard let turn, root["clientTurnId"]?.equals(turn.run.text) == true,
+            root["stage"]?.holds("accepted") != true || root["duplicate"]?.flag == true
+        else { return [] }
+        return accept()
+    }
+
+    /// The server has the prompt.
+    mutating func accept() -> [Order] {
+        guard let turn, !turn.isTaken else { return [] }
+        self.turn?.state = .accepted
+        return [.observed([.sendAnswered(asked: turn.run, .accepted(run: turn.run))])]
+    }
+
+    /// About a frame of ours. The seed dialect says no more than this.
+    private mutating func complained(_ error: String, at now: Instant) -> [Order] {
+        if error.hasPrefix("Session not found") { return sessionIsGone(at: now) }
+        // Its level was taken away in silence (oppi.md#level-rules).
+        guard error.contains("not subscribed"), way == .live else { return [.note("the server complained: \(error)")] }
+        if turn?.state == .written { turn?.state = .held }
+        if case .asked = turn?.stop { turn?.stop = .due }
+        return subscribe(at: now)
+    }
+
+    private mutating func noteState(_ state: FrameNode?, at now: Instant) {
+        guard let place, let state, state["id"]?.equals(place.native) == true else { return }
+        let status = state["status"]?.string ?? ""
+        link.isBusy = ["busy", "stopping", "starting"].contains(status)
+        guard let turn, turn.isTaken, way == .live, decoder?.isHolding == false else { return }
+        if link.isBusy {
+            if turn.look.found == nil { self.turn?.look.due = nil }
+            return
+        }
+        // The run should be going: either its frames are on their way, or its end was lost.
+        let isEarly = turn.state == .accepted && turn.writtenAt.map { now - $0 < OppiTurn.startPatience } == true
+        if !isEarly, turn.look.due == nil { self.turn?.look.due = now + OppiTurn.lookAgain }
+    }
+
+    private mutating func sessionEnded(at now: Instant) -> [Order] {
+        let open = dialogs.takeAll().map { Order.observed([settled($0, .cancelled)]) }
+        guard hasSocket else { return open }
+        leaveSocket()
+        way = .absent
+        return [.close(reason: "the session has ended")] + open
+    }
+
+    // MARK: Observations
+
+    /// Passes on what the decoder saw, and follows our run by it.
+    mutating func heard(_ observations: [Observation], at now: Instant) -> [Order] {
+        var orders: [Order] = []
+        var said: [Observation] = []
+        for observation in observations {
+            guard let turn, concerns(turn, observation) else {
+                said.append(observation)
+                continue
+            }
+            switch observation {
+            case .sendAnswered(_, .accepted):
+                if !turn.isTaken { said.append(observation) }
+                if !turn.isTaken { self.turn?.state = .accepted }
+            case .sendAnswered:
+                said.append(observation)
+                decoder?.abandon(turn.run)
+                orders += closeTurn()
+            case .signal(let signal): follow(signal, of: turn, &said, &orders, at: now)
+            default: said.append(observation)
+            }
+        }
+        return (said.isEmpty ? [] : [.observed(said)]) + orders
+    }
+
+    private func concerns(_ turn: OppiTurn, _ observation: Observation) -> Bool {
+        switch observation {
+        case .sendAnswered(let run, _): run == turn.run
+        case .signal(let signal): signal.run == turn.run
+        default: false
+        }
+    }
+
+    private mutating func follow(
+        _ signal: RunSignal, of turn: OppiTurn, _ said: inout [Observation], _ orders: inout [Order], at now: Instant
+    ) {
+        let observation = Observation.signal(signal)
+        switch signal.event {
+        case .started:
+            if !turn.isTaken { said.append(.sendAnswered(asked: turn.run, .accepted(run: turn.run))) }
+            self.turn?.state = .going
+            said.append(observation)
+        case .finished(let end) where turn.look.isTorn && !turn.isStopping && end.reason != .aborted:
+            self.turn?.look.end = end
+            orders += look(at: now)
+        case .finished, .failed:
+            said.append(observation)
+            orders += closeTurn()
+        case .text where turn.look.isUnderWay && turn.look.isTorn: break
+        case .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying:
+            said.append(observation)
+        }
+    }
+
+    func signal(_ event: RunEvent, of run: RunID?) -> Observation {
+        .signal(RunSignal(run: run, session: session, event: event))
+    }
+
+    func settled(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) -> Observation {
+        signal(.approvalSettled(ApprovalSettlement(id: approval, outcome: outcome)), of: nil)
+    }
+}

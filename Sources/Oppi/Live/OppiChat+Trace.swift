@@ -1,0 +1,259 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// What became of a run whose frames are not to be had, and how turns end without them (oppi.md#recommended-connector-procedure).
+extension OppiChat {
+    mutating func look(at now: Instant) -> [Order] {
+        guard let turn, !turn.look.isUnderWay else { return [] }
+        self.turn?.look.isUnderWay = true
+        self.turn?.look.due = nil
+        return [.call(.trace(of: turn.run))]
+    }
+
+    // MARK: Answers over REST
+
+    mutating func madeSession(_ answer: OppiRest.Answer, workspace: String, at now: Instant) -> [Order] {
+        guard home == .making else { return [] }
+        switch answer {
+        case .body(let body):
+            guard let native = body["session"]?["id"]?.string, OppiPlace.isName(native) else {
+                home = .unknown
+                return refuse(.refused(message: "the server made no session")) + advance(at: now)
+            }
+            decoder = nil
+            // At the next advance the prompt's run is put into it, and it is kept.
+            home = .kept(OppiPlace(workspace: workspace, native: native))
+            decoder = place.map { makeDecoder($0) }
+            return advance(at: now)
+        case .refused(let status, let error):
+            home = .unknown
+            return refuse(.refused(message: error.isEmpty ? "it answered \(status)" : error)) + advance(at: now)
+        case .failed(let reason):
+            home = .unknown
+            return refuse(.notSent(sentence: "No session could be made at the agent: \(reason). Please send it again."))
+                + advance(at: now)
+        }
+    }
+
+    mutating func missed(_ answer: OppiRest.Answer, at now: Instant) -> [Order] {
+        guard way == .asking, let turn, let place else { return [] }
+        way = .absent
+        switch answer {
+        case .body(let body):
+            link.isActive = true
+            let current = body["currentSeq"]?.integer(in: .counts) ?? 0
+            let known = decoder?.lastSequence
+            let isWhole = known.map { $0 <= current } == true && body["catchUpComplete"]?.flag == true
+            if !isWhole {
+                if decoder == nil { decoder = makeDecoder(place) }
+                decoder?.continues(after: current)
+                if turn.isTaken { self.turn?.look.isTorn = true }
+            }
+            guard isWhole, turn.isTaken else { return look(at: now) }
+            return dial(at: now)
+        case .refused(404, let error) where error.hasPrefix("Session not found"): return sessionIsGone(at: now)
+        // It is not active: nothing runs, and nothing may be started by looking.
+        case .refused(404, _):
+            decoder?.continues(after: 0)
+            self.turn?.look.isTorn = true
+            link.isActive = false
+            link.isBusy = false
+            return look(at: now)
+        case .refused(let status, let error): return putOff("\(status) \(error)", at: now)
+        case .failed(let reason): return putOff(reason, at: now)
+        }
+    }
+
+    private mutating func putOff(_ reason: String, at now: Instant) -> [Order] {
+        way = .waiting(until: now + .seconds(2))
+        return [.note("the server does not say what was missed: \(reason)")]
+    }
+
+    mutating func traced(_ run: RunID, _ answer: OppiRest.Answer, at now: Instant) -> [Order] {
+        guard turn?.run == run, turn?.look.isUnderWay == true else { return foundEarlier(run, answer) }
+        turn?.look.isUnderWay = false
+        switch answer {
+        case .body(let body):
+            guard let trace = OppiTrace(body) else { return unseen("it sent no trace", at: now) }
+            return lookedBack(trace, at: now) + advance(at: now)
+        case .refused(404, _): return sessionIsGone(at: now)
+        case .refused(let status, let error): return unseen("\(status) \(error)", at: now)
+        case .failed(let reason): return unseen(reason, at: now)
+        }
+    }
+
+    /// Of a run that this chat has no turn for any more.
+    private mutating func foundEarlier(_ run: RunID, _ answer: OppiRest.Answer) -> [Order] {
+        guard asked.takeWish(run) else { return [] }
+        guard case .body(let body) = answer, let trace = OppiTrace(body), let found = self.answer(to: run, in: trace),
+            !found.text.isEmpty
+        else { return [.observed([.lookedUp(run, .unknown)])] }
+        return [.observed([.lookedUp(run, .ended(RunEnd(text: found.text)))])]
+    }
+
+    private func answer(to run: RunID, in trace: OppiTrace) -> OppiTrace.Answer? {
+        guard let question = asked[run] else { return nil }
+        // Two clocks, of which one may have been read a moment before the other.
+        return trace.answer(to: question.text, notBefore: question.sentAt.map { $0 - 5_000 })
+    }
+
+    private mutating func unseen(_ reason: String, at now: Instant) -> [Order] {
+        guard let turn else { return [] }
+        if let end = turn.look.end { return [.observed([signal(.finished(end), of: turn.run)])] + closeTurn() }
+        self.turn?.look.due = now + OppiTurn.lookAgain
+        return [.note("the history of a session could not be read: \(reason)")]
+    }
+
+    // MARK: What the trace says
+
+    private mutating func lookedBack(_ trace: OppiTrace, at now: Instant) -> [Order] {
+        guard let turn else { return [] }
+        let answer = answer(to: turn.run, in: trace)
+        if let end = turn.look.end {
+            var end = end
+            if let text = answer?.text, !text.isEmpty { end.text = text }
+            return [.observed([signal(.finished(end), of: turn.run)])] + closeTurn()
+        }
+        guard turn.isTaken else {
+            let orders = decide(isThere: answer != nil, isBusy: trace.isBusy, at: now)
+            return self.turn?.isTaken == true ? orders + lookedBack(trace, at: now) : orders
+        }
+        // A session that is not active may have kept its last status.
+        return trace.isBusy && link.isActive ? goesOn(answer, at: now) : isOver(answer, at: now)
+    }
+
+    /// Whether a prompt of unknown outcome arrived.
+    private mutating func decide(isThere: Bool, isBusy: Bool, at now: Instant) -> [Order] {
+        guard let turn else { return [] }
+        if isThere { return accept() }
+        if turn.isStopping {
+            decoder?.abandon(turn.run)
+            return closeTurn()
+        }
+        let age = turn.writtenAt.map { now - $0 }
+        let isForgotten = isBusy && (age.map { $0 > OppiTurn.idLife } ?? false)
+        guard turn.mayBeRepeated, !isForgotten else {
+            decoder?.abandon(turn.run)
+            return refuse(.notSent(sentence: Self.unknowable))
+        }
+        self.turn?.state = .held
+        return []
+    }
+
+    static let unknowable =
+        "The connection to the agent broke while this message was on its way, and it cannot be found out whether it arrived. "
+        + "Please look into the session, and send it again if it is not there."
+
+    /// The run is at work. What was missed is in the trace; what comes now is heard.
+    private mutating func goesOn(_ answer: OppiTrace.Answer?, at now: Instant) -> [Order] {
+        guard let turn, let place else { return [] }
+        if decoder == nil { decoder = makeDecoder(place) }
+        var orders: [Order] = []
+        if let answer {
+            self.turn?.state = .going
+            decoder?.takeUp(turn.run)
+            decoder?.knows(answer.texts)
+            if !answer.texts.isEmpty {
+                orders.append(
+                    .observed([
+                        signal(.text(.snapshot(answer.text)), of: turn.run),
+                        signal(.text(.segmentEnded(nil)), of: turn.run),
+                    ]))
+            }
+        }
+        self.turn?.look.isTorn = true
+        self.turn?.look.tries = 0
+        if way == .absent { orders += dial(at: now) }
+        return orders
+    }
+
+    private mutating func isOver(_ answer: OppiTrace.Answer?, at now: Instant) -> [Order] {
+        guard let turn else { return [] }
+        if let answer, answer.isComplete { return settle(.ended(RunEnd(text: answer.text)), at: now) }
+        // A stopped run has no more to say; any other may be about to begin, or its end on its way to the file.
+        guard turn.isStopping || turn.look.tries >= OppiTurn.lookTries else {
+            self.turn?.look.tries += 1
+            self.turn?.look.due = now + OppiTurn.lookAgain
+            return []
+        }
+        if turn.isStopping { return settle(.ended(RunEnd(text: answer?.text, reason: .aborted)), at: now) }
+        var failure = gone(answer == nil ? "it never began to work on this" : "its work was cut off")
+        if let text = answer?.text, !text.isEmpty { failure.text = text }
+        return settle(.failed(failure), at: now)
+    }
+
+    func gone(_ words: String) -> RunFailure { RunFailure(kind: .agentGone, message: words) }
+
+    // MARK: Ends
+
+    /// After a loss of the whole link the bridge asks; else it is said at once.
+    mutating func settle(_ found: RunLookup, at now: Instant) -> [Order] {
+        guard let turn else { return [] }
+        decoder?.abandon(turn.run)
+        guard turn.look.isAwaited, !turn.isStopping else { return say(found) }
+        self.turn?.look.found = turn.look.found ?? found
+        if asked.isWanted(turn.run) { return answerWish() }
+        // If it does not ask after all.
+        self.turn?.look.due = now + .seconds(5)
+        return []
+    }
+
+    /// The bridge's question, as soon as it can be answered.
+    mutating func answerWish() -> [Order] {
+        guard let turn, asked.isWanted(turn.run) else { return [] }
+        if let found = turn.look.found {
+            _ = asked.takeWish(turn.run)
+            return [.observed([.lookedUp(turn.run, found)])] + closeTurn()
+        }
+        guard turn.state == .held || turn.state == .written || (way == .live && turn.isTaken && !turn.look.isUnderWay)
+        else { return [] }
+        _ = asked.takeWish(turn.run)
+        self.turn?.look.isAwaited = false
+        return [.observed([.lookedUp(turn.run, .running(text: nil))])]
+    }
+
+    mutating func say(_ found: RunLookup) -> [Order] {
+        guard let turn else { return [] }
+        switch found {
+        case .ended(var end):
+            if turn.isStopping { end.reason = .aborted }
+            return [.observed([signal(.finished(end), of: turn.run)])] + closeTurn()
+        case .failed(let failure):
+            let event: RunEvent = turn.isStopping ? .finished(RunEnd(reason: .aborted)) : .failed(failure)
+            return [.observed([signal(event, of: turn.run)])] + closeTurn()
+        case .running, .unknown: return []
+        }
+    }
+
+    mutating func closeTurn() -> [Order] {
+        guard let turn else { return [] }
+        self.turn = nil
+        requests.forget(.prompt(turn.run))
+        requests.forget(.stop(turn.run))
+        for index in waiting.indices { waiting[index].isSteering = false }
+        return turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []
+    }
+
+    /// The prompt that is to be sent goes nowhere.
+    mutating func refuse(_ answer: SendAnswer) -> [Order] {
+        guard let turn else { return [] }
+        return [.observed([.sendAnswered(asked: turn.run, answer)])] + closeTurn()
+    }
+
+    /// The server has no such session any more.
+    mutating func sessionIsGone(at now: Instant) -> [Order] {
+        var orders: [Order] = hasSocket ? [.close(reason: "the session is gone")] : []
+        leaveSocket()
+        way = .absent
+        home = .unknown
+        decoder = nil
+        orders += dialogs.takeAll().map { .observed([settled($0, .cancelled)]) }
+        switch turn?.state {
+        case .doubtful: orders += refuse(.notSent(sentence: Self.unknowable))
+        case .accepted, .going: orders += settle(.failed(gone("its session was deleted")), at: now)
+        case .held, .written, nil: break
+        }
+        return orders + advance(at: now)
+    }
+}

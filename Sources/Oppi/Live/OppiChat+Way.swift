@@ -1,0 +1,226 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// What is next, and the life of the chat's own socket.
+extension OppiChat {
+    // MARK: What is next
+
+    mutating func advance(at now: Instant) -> [Order] {
+        guard link.isUp else { return [] }
+        var orders: [Order] = []
+        if turn == nil, !waiting.isEmpty {
+            let next = waiting.removeFirst()
+            turn = OppiTurn(next.run, next.text, .held, at: now)
+        }
+        orders += answerWish()
+        guard let turn else { return orders + rest(at: now) }
+        link.idleSince = nil
+        if turn.isStopping, turn.state == .held { return orders + closeTurn() + advance(at: now) }
+        switch home {
+        case .unknown where turn.state != .held:
+            return orders + settle(.failed(gone("the bridge does not know its session")), at: now)
+        case .unknown:
+            home = .making
+            return orders + [.call(.makeSession)]
+        case .making, .keeping: return orders
+        case .kept(var place):
+            guard turn.state == .held, place.run != turn.run else { break }
+            place.run = turn.run
+            place.sentAt = serverMilliseconds(now)
+            asked.wasWritten(turn.run, at: place.sentAt)
+            home = .keeping(place)
+            return orders + [.keep(place)]
+        }
+        switch way {
+        case .absent where turn.look.isUnderWay || turn.look.due != nil || turn.look.found != nil: return orders
+        case .absent where turn.state == .held: return orders + dial(at: now)
+        case .absent:
+            way = .asking
+            return orders + [.call(.events(since: decoder?.lastSequence ?? OppiFrames.fromNow))]
+        case .live: return orders + speak(at: now)
+        case .asking, .dialling, .greeting, .subscribing, .waiting: return orders
+        }
+    }
+
+    private mutating func rest(at now: Instant) -> [Order] {
+        if way == .asking { way = .absent }
+        if way == .live, link.idleSince == nil { link.idleSince = now }
+        return []
+    }
+
+    func serverMilliseconds(_ now: Instant) -> Int64 { (now - link.epoch).nanoseconds / 1_000_000 }
+
+    /// What may be said on a socket that follows the session.
+    private mutating func speak(at now: Instant) -> [Order] {
+        guard let turn, let place, !turn.look.isUnderWay else { return [] }
+        if turn.state == .held { return write(turn, place, at: now) }
+        if turn.stop == .due, turn.isTaken {
+            self.turn?.stop = .asked(until: now + OppiTurn.stopPatience)
+            self.turn?.stopTries += 1
+            decoder?.stops()
+            let id = requests.add(.stop(turn.run), for: Self.commandLimit, at: now)
+            return [.send(OppiFrames.stop(place.native, id))]
+        }
+        guard turn.state == .going, !turn.isStopping else { return [] }
+        return waiting.indices.filter { !waiting[$0].isSteering }.map { index in
+            waiting[index].isSteering = true
+            let message = waiting[index]
+            let id = requests.add(.steer(message.run, into: turn.run), for: Self.commandLimit, at: now)
+            return .send(
+                OppiFrames.say(.steer, message.text, turn: message.run.text, waits: false, to: place.native, id))
+        }
+    }
+
+    private mutating func write(_ turn: OppiTurn, _ place: OppiPlace, at now: Instant) -> [Order] {
+        let id = requests.add(.prompt(turn.run), for: Self.commandLimit, at: now)
+        // The same words each time, or the server takes it for another prompt under the same name.
+        let waits = turn.waits ?? link.isBusy
+        self.turn?.waits = waits
+        self.turn?.state = .written
+        self.turn?.writtenAt = turn.writtenAt ?? now
+        self.turn?.tries += 1
+        self.turn?.heard(at: now)
+        decoder?.willBegin(turn.run, turn.text, request: id)
+        return [.send(OppiFrames.say(.prompt, turn.text, turn: turn.run.text, waits: waits, to: place.native, id))]
+    }
+
+    // MARK: The socket
+
+    mutating func dial(at now: Instant) -> [Order] {
+        way = .dialling(until: now + Self.openLimit)
+        return [.open]
+    }
+
+    mutating func opened(at now: Instant) {
+        if case .dialling = way { way = .greeting(until: now + Self.openLimit) }
+    }
+
+    /// By the far side, or by the network.
+    mutating func lost(_ reason: String, at now: Instant) -> [Order] {
+        guard hasSocket else { return [] }
+        leaveSocket()
+        guard turn != nil || !waiting.isEmpty else {
+            way = .absent
+            return []
+        }
+        way = .waiting(until: now + nextDelay())
+        return [.note("a chat's stream is lost: \(reason)")]
+    }
+
+    /// It is of no use any more.
+    mutating func dropSocket(_ reason: String, at now: Instant) -> [Order] {
+        guard hasSocket else { return [] }
+        return [.close(reason: reason)] + lost(reason, at: now)
+    }
+
+    private mutating func nextDelay() -> Duration {
+        let delays: [Int64] = [250, 750, 2_000, 4_000]
+        defer { link.losses += 1 }
+        return .milliseconds(delays[min(link.losses, delays.count - 1)])
+    }
+
+    mutating func subscribe(at now: Instant) -> [Order] {
+        guard let place else { return [] }
+        way = .subscribing(isAnswered: false)
+        requests.forget(.subscribe)
+        let id = requests.add(.subscribe, for: Self.subscribeLimit, at: now)
+        return [.send(OppiFrames.subscribe(place.native, isFull: true, since: decoder?.lastSequence, id))]
+    }
+
+    /// The answer to it begins: what follows is missed frames, in order.
+    mutating func connected(_ root: FrameNode) {
+        guard case .subscribing = way, let place else { return }
+        link.losses = 0
+        link.isActive = true
+        way = .subscribing(isAnswered: true)
+        let current = root["currentSeq"]?.integer(in: .counts) ?? 0
+        if decoder == nil {
+            decoder = makeDecoder(place)
+            decoder?.continues(after: current)
+        } else if current < decoder?.lastSequence ?? 0 {
+            // The session was activated meanwhile, and its agent began again.
+            decoder?.continues(after: current)
+            if let turn, turn.isTaken { self.turn?.look.isTorn = true }
+        }
+        decoder?.replays(true)
+    }
+
+    mutating func subscribed(_ data: FrameNode?, at now: Instant) -> [Order] {
+        guard case .subscribing(let isAnswered) = way, let place else { return [] }
+        guard isAnswered, data?["deduplicated"]?.flag != true else {
+            // A subscription that is dead still counts (oppi.md#level-rules).
+            let id = requests.add(.leave, for: Self.commandLimit, at: now)
+            return [.send(OppiFrames.unsubscribe(place.native, id))] + subscribe(at: now)
+        }
+        way = .live
+        decoder?.replays(false)
+        let current = data?["currentSeq"]?.integer(in: .counts) ?? 0
+        let isWhole = data?["catchUpComplete"]?.flag != false && current <= decoder?.lastSequence ?? 0
+        if !isWhole {
+            decoder?.continues(after: current)
+            if turn?.isTaken == true { turn?.look.isTorn = true }
+        }
+        turn?.heard(at: now)
+        guard let turn, turn.isTaken, turn.look.isTorn, turn.look.end == nil else { return [] }
+        return look(at: now)
+    }
+
+    mutating func notSubscribed(_ error: String, at now: Instant) -> [Order] {
+        if error.hasPrefix("Session not found") { return sessionIsGone(at: now) }
+        let orders = dropSocket("subscribing failed: \(error)", at: now)
+        guard turn?.state == .held, link.losses >= Self.promptTries else { return orders }
+        return orders + refuse(.refused(message: error))
+    }
+
+    // MARK: Silence, and what is not answered
+
+    mutating func watch(at now: Instant) -> [Order] {
+        guard let turn else { return [] }
+        if let due = turn.look.due, due <= now {
+            if let found = turn.look.found { return say(found) }
+            return look(at: now)
+        }
+        if case .asked(let until) = turn.stop, until <= now {
+            guard turn.stopTries < OppiTurn.stopTries else {
+                self.turn?.stop = .asked(until: now + OppiTurn.stopPatience)
+                return look(at: now)
+            }
+            self.turn?.stop = .due
+        }
+        guard way == .live, turn.isTaken, let place else { return [] }
+        let silence = now - turn.watch.lastHeard
+        if silence >= OppiTurn.redialAfter { return dropSocket("the server fell silent", at: now) }
+        guard silence >= turn.probeDelay, !turn.watch.hasProbed else { return [] }
+        self.turn?.watch.hasProbed = true
+        return [.send(OppiFrames.state(place.native, "\(session)-probe"))]
+    }
+
+    mutating func overdue(_ request: Request, at now: Instant) -> [Order] {
+        switch request {
+        case .subscribe: return dropSocket("subscribing was not answered", at: now)
+        case .leave: return []
+        case .prompt(let run):
+            guard let turn, turn.run == run, turn.state == .written else { return [] }
+            guard turn.tries < Self.promptTries, !turn.isStopping else {
+                return dropSocket("a prompt was not answered", at: now)
+            }
+            // Under the same name it runs once, and the seed dialect may have lost our subscription.
+            self.turn?.state = .held
+            return subscribe(at: now)
+        case .steer(let run, _):
+            if let index = waiting.firstIndex(where: { $0.run == run }) { waiting[index].isSteering = false }
+            return []
+        case .stop(let run):
+            if turn?.run == run, case .asked = turn?.stop { turn?.stop = .due }
+            return turn.map { $0.stopTries >= OppiTurn.stopTries } == true
+                ? dropSocket("a stop was not answered", at: now) : []
+        }
+    }
+
+    /// Reading was paused for so long, by the bridge itself.
+    mutating func readingResumed(after pause: Duration, at now: Instant) {
+        requests.postpone(by: pause)
+        turn?.heard(at: now)
+    }
+}

@@ -1,0 +1,298 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+/// One chat's session at the server: a socket that follows it at full while a turn of ours is there, REST where frames were missed.
+///
+/// States of its home (where it lives at the server):
+/// - `unknown`: Can transition to `making` (there is a prompt).
+/// - `making`: a session is being made. Can transition to `keeping`, `unknown` (refused).
+/// - `keeping`: the fact is being written. Can transition to `kept`.
+/// - `kept`: Can transition to `keeping` (the next prompt), `unknown` (the server has no such session any more).
+///
+/// States of the way:
+/// - `absent`: Can transition to `asking` (a turn is out: REST first, because subscribing at full starts an agent), `dialling` (a prompt
+///   is to be sent).
+/// - `asking`: the server is asked for what was missed. Can transition to `dialling` (the session is active), `absent`, `waiting`.
+/// - `dialling`, `greeting`, `subscribing`: Can transition to the next of them and at last to `live`; `waiting` (lost, or too late).
+/// - `live`: Can transition to `subscribing` (a gap), `waiting` (lost, or deaf), `absent` (idle, or the session ended).
+/// - `waiting`: Can transition to `absent`.
+///
+/// Invariants:
+/// - A prompt is written under one `clientTurnId`, its run's name. Where it is not known whether it arrived the trace is looked at
+///   first; what cannot be known is said, never tried.
+/// - A durable frame is decoded once and in order: none without the one before it, unless the ring has lost that; then the end of the run
+///   is read from the trace, whose text is the whole.
+/// - Each request has a deadline.
+struct OppiChat {
+    enum Order: Hashable {
+        case open
+        case close(reason: String)
+        case send([UInt8])
+        case call(Call)
+        /// Answered by `kept`.
+        case keep(OppiPlace)
+        case observed([Observation])
+        case note(String)
+    }
+
+    /// Over REST.
+    enum Call: Hashable {
+        case makeSession
+        case events(since: Int)
+        case trace(of: RunID)
+    }
+
+    enum Home: Equatable {
+        case unknown, making
+        case keeping(OppiPlace)
+        case kept(OppiPlace)
+    }
+
+    enum Way: Equatable {
+        case absent, asking
+        case dialling(until: Instant)
+        case greeting(until: Instant)
+        /// `isAnswered`: from `connected` on, frames come without a gap.
+        case subscribing(isAnswered: Bool)
+        case live
+        case waiting(until: Instant)
+    }
+
+    enum Request: Hashable {
+        case subscribe, leave
+        case prompt(RunID)
+        case steer(RunID, into: RunID)
+        case stop(RunID)
+    }
+
+    /// A message that waits for its turn, or goes into the run that is going.
+    struct Waiting: Hashable {
+        var run: RunID
+        var text: String
+        var isSteering = false
+    }
+
+    static let openLimit = Duration.seconds(15)
+    /// It may take seconds to start an agent.
+    static let subscribeLimit = Duration.seconds(20)
+    static let commandLimit = Duration.seconds(8)
+    static let promptTries = 3
+    static let idleLimit = Duration.seconds(60)
+
+    let session: AgentSession
+    private let mark: String
+    var home = Home.unknown
+    var way = Way.absent
+    var turn: OppiTurn?
+    var waiting: [Waiting] = []
+    var asked = OppiAsked()
+    /// Nil: where the numbers are is not known.
+    var decoder: OppiDecoder?
+    var requests: OppiRequests<Request>
+    var link = Link()
+    var dialogs = OppiDialogs()
+
+    /// What the chat knows of the server.
+    struct Link {
+        /// The main socket is live.
+        var isUp = false
+        /// 1970 on the server's clock.
+        var epoch = Instant.zero
+        /// Losses of this chat's socket in a row.
+        var losses = 0
+        /// The session is active, and at work, as far as the server said last.
+        var isActive = false
+        var isBusy = false
+        /// Since when there has been nothing to do.
+        var idleSince: Instant?
+    }
+
+    /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
+    init(_ session: AgentSession, _ place: OppiPlace?, mark: String) {
+        self.session = session
+        self.mark = mark
+        requests = OppiRequests("\(mark)-")
+        if let place { home = .kept(place) }
+    }
+
+    var place: OppiPlace? {
+        switch home {
+        case .kept(let place), .keeping(let place): place
+        case .unknown, .making: nil
+        }
+    }
+
+    var hasSocket: Bool {
+        switch way {
+        case .dialling, .greeting, .subscribing, .live: true
+        case .absent, .asking, .waiting: false
+        }
+    }
+
+    /// What concerns the session comes on this chat's own socket.
+    var hearsForItself: Bool { way == .live || way == .subscribing(isAnswered: true) }
+
+    func makeDecoder(_ place: OppiPlace) -> OppiDecoder {
+        var decoder = OppiDecoder(AgentSession(place.native), as: session, runPrefix: "\(session)-\(mark)-")
+        decoder.setServerEpoch(link.epoch)
+        return decoder
+    }
+
+    var nextDeadline: Instant? {
+        var moments = [requests.nextDeadline, decoder?.nextDeadline, dialogs.nextExpiry]
+        moments.append(turn?.nextDeadline(isLive: way == .live))
+        if way == .live, turn == nil { moments.append(link.idleSince.map { $0 + Self.idleLimit }) }
+        switch way {
+        case .dialling(let until), .greeting(let until), .waiting(let until): moments.append(until)
+        case .absent, .asking, .subscribing, .live: break
+        }
+        return moments.compactMap(\.self).min()
+    }
+
+    // MARK: The past
+
+    /// A run of an earlier process.
+    mutating func adopt(_ run: RunID, _ text: String?, isTaken: Bool, isStopping: Bool, at now: Instant) {
+        asked.remember(run, text ?? "", sentAt: place?.run == run ? place?.sentAt : nil)
+        // Its place is kept before a prompt is written: with another run in it, this one never left.
+        let hasLeft = isTaken || place?.run == run
+        guard turn == nil else {
+            if !hasLeft, !isStopping, let text { waiting.append(Waiting(run: run, text: text)) }
+            return
+        }
+        guard hasLeft || text != nil else { return }
+        var turn = OppiTurn(
+            run, text ?? "", isTaken ? .accepted : hasLeft ? .doubtful : .held, isAdopted: true, at: now)
+        if isStopping { turn.stop = .due }
+        self.turn = turn
+    }
+
+    // MARK: Commands
+
+    mutating func send(_ run: RunID, _ text: String, at now: Instant) -> [Order] {
+        guard turn?.run != run, !waiting.contains(where: { $0.run == run }) else { return [] }
+        asked.remember(run, text, sentAt: nil)
+        waiting.append(Waiting(run: run, text: text))
+        return advance(at: now)
+    }
+
+    mutating func abort(_ run: RunID, at now: Instant) -> [Order] {
+        let answered = [Order.observed([.abortAnswered(run)])]
+        if let index = waiting.firstIndex(where: { $0.run == run }) {
+            waiting.remove(at: index)
+            return answered
+        }
+        if turn == nil, let place, place.run == run {
+            // Its bubble is over, and it may go on at the server.
+            turn = OppiTurn(run, asked[run]?.text ?? "", .accepted, isAdopted: true, at: now)
+        }
+        guard let turn, turn.run == run else { return answered }
+        guard !turn.isStopping else { return [] }
+        self.turn?.stop = .due
+        self.turn?.look.isAwaited = false
+        if let found = turn.look.found { return say(found) + advance(at: now) }
+        return advance(at: now)
+    }
+
+    mutating func lookUp(_ run: RunID, at now: Instant) -> [Order] {
+        guard turn?.run != run else {
+            turn?.look.isAwaited = true
+            asked.wants(run)
+            return advance(at: now)
+        }
+        if waiting.contains(where: { $0.run == run }) { return [.observed([.lookedUp(run, .running(text: nil))])] }
+        guard link.isUp, place != nil, asked[run] != nil else { return [.observed([.lookedUp(run, .unknown)])] }
+        asked.wants(run)
+        return [.call(.trace(of: run))]
+    }
+
+    mutating func kept(_ isKept: Bool, at now: Instant) -> [Order] {
+        guard case .keeping(let place) = home else { return [] }
+        home = .kept(place)
+        guard !isKept else { return advance(at: now) }
+        let sentence =
+            "The bridge could not write down where this chat is at the agent, so the message was not sent. "
+            + "Is the disk full?"
+        return refuse(.notSent(sentence: sentence)) + advance(at: now)
+    }
+
+    // MARK: The link as a whole
+
+    /// `hasRestarted`: what the server remembered is gone.
+    mutating func linkUp(hasRestarted: Bool, at now: Instant) -> [Order] {
+        if hasRestarted { decoder = nil }
+        // The bridge asks for each run after a loss.
+        if turn?.isStopping == false { turn?.look.isAwaited = true }
+        return advance(at: now)
+    }
+
+    mutating func linkDown() -> [Order] {
+        let orders: [Order] = hasSocket ? [.close(reason: "the main stream is lost")] : []
+        link.isUp = false
+        leaveSocket()
+        way = .absent
+        return orders
+    }
+
+    /// What belongs to the socket is gone with it.
+    mutating func leaveSocket() {
+        requests.forgetAll()
+        decoder?.socketLost()
+        for index in waiting.indices { waiting[index].isSteering = false }
+        if turn?.state == .written { turn?.state = .doubtful }
+        if case .asked = turn?.stop { turn?.stop = .due }
+        turn?.look.isUnderWay = false
+        turn?.look.due = nil
+    }
+
+    // MARK: Time
+
+    mutating func timePassed(at now: Instant) -> [Order] {
+        var orders: [Order] = []
+        switch way {
+        case .waiting(let until) where until <= now: way = .absent
+        case .dialling(let until) where until <= now: orders += dropSocket("its stream did not open in time", at: now)
+        case .greeting(let until) where until <= now: orders += dropSocket("its stream did not greet", at: now)
+        case .live where turn == nil:
+            if let since = link.idleSince, since + Self.idleLimit <= now {
+                orders.append(.close(reason: "nothing to do"))
+                leaveSocket()
+                way = .absent
+            }
+        case .absent, .asking, .dialling, .greeting, .subscribing, .live, .waiting: break
+        }
+        for request in requests.takeExpired(at: now) { orders += overdue(request, at: now) }
+        if let due = decoder?.nextDeadline, due <= now { orders += heard(decoder?.deadlineHit(at: now) ?? [], at: now) }
+        orders += dialogs.takeExpired(at: now).map { .observed([settled($0, .expired)]) }
+        return orders + watch(at: now) + advance(at: now)
+    }
+}
+
+/// What was asked under each run's name, for looks into the trace; of the newest runs.
+struct OppiAsked {
+    struct Question: Hashable {
+        var text: String
+        /// When it was written, on the server's clock.
+        var sentAt: Int64?
+    }
+
+    private static let limit = 32
+    private var questions: [RunID: Question] = [:]
+    private var order: [RunID] = []
+    /// Runs that the bridge asks for.
+    private var wanted: Set<RunID> = []
+
+    subscript(run: RunID) -> Question? { questions[run] }
+
+    mutating func remember(_ run: RunID, _ text: String, sentAt: Int64?) {
+        if questions.updateValue(Question(text: text, sentAt: sentAt), forKey: run) == nil { order.append(run) }
+        if order.count > Self.limit { questions[order.removeFirst()] = nil }
+    }
+
+    mutating func wasWritten(_ run: RunID, at milliseconds: Int64) { questions[run]?.sentAt = milliseconds }
+
+    mutating func wants(_ run: RunID) { wanted.insert(run) }
+    func isWanted(_ run: RunID) -> Bool { wanted.contains(run) }
+    mutating func takeWish(_ run: RunID) -> Bool { wanted.remove(run) != nil }
+}

@@ -1,0 +1,71 @@
+import BridgeModel
+
+/// Frames for the server (oppi.md#client--server-frames).
+enum OppiFrames {
+    /// All that is numbered is smaller: nothing is replayed, and the answer says where the numbers are.
+    static let fromNow = 1_000_000_000
+
+    /// Always with a number: head answers one without it by doing nothing (oppi.md#level-rules).
+    static func subscribe(_ session: String, isFull: Bool, since: Int?, _ request: String) -> [UInt8] {
+        var frame = begun("subscribe", session, request)
+        frame.string("level", isFull ? "full" : "notifications")
+        frame.integer("sinceSeq", since ?? fromNow)
+        return frame.finish()
+    }
+
+    static func unsubscribe(_ session: String, _ request: String) -> [UInt8] {
+        begun("unsubscribe", session, request).finish()
+    }
+
+    enum Verb: String { case prompt, steer }
+
+    /// `waits`: behind what the session is at work on.
+    static func say(
+        _ verb: Verb, _ text: String, turn: String, waits: Bool, to session: String, _ request: String
+    ) -> [UInt8] {
+        var frame = begun(verb.rawValue, session, request)
+        frame.string("message", text)
+        frame.string("clientTurnId", turn)
+        if waits { frame.string("streamingBehavior", "followUp") }
+        return frame.finish()
+    }
+
+    static func stop(_ session: String, _ request: String) -> [UInt8] { begun("stop", session, request).finish() }
+    static func state(_ session: String, _ request: String) -> [UInt8] { begun("get_state", session, request).finish() }
+
+    /// `scope`: `once`, `session` or `global`.
+    static func permission(_ id: String, allows: Bool, scope: String, _ request: String) -> [UInt8] {
+        var frame = JSONObjectWriter()
+        frame.string("type", "permission_response")
+        frame.string("id", id)
+        frame.string("action", allows ? "allow" : "deny")
+        frame.string("scope", scope)
+        frame.string("requestId", request)
+        return frame.finish()
+    }
+
+    enum DialogAnswer: Hashable {
+        case confirmed(Bool)
+        case cancelled
+    }
+
+    static func dialog(_ id: String, _ answer: DialogAnswer, of session: String) -> [UInt8] {
+        var frame = JSONObjectWriter()
+        frame.string("type", "extension_ui_response")
+        frame.string("sessionId", session)
+        frame.string("id", id)
+        switch answer {
+        case .confirmed(let isConfirmed): frame.value("confirmed", JSONText(unchecked: isConfirmed ? "true" : "false"))
+        case .cancelled: frame.value("cancelled", JSONText(unchecked: "true"))
+        }
+        return frame.finish()
+    }
+
+    private static func begun(_ type: String, _ session: String, _ request: String) -> JSONObjectWriter {
+        var frame = JSONObjectWriter()
+        frame.string("type", type)
+        frame.string("sessionId", session)
+        frame.string("requestId", request)
+        return frame
+    }
+}

@@ -1,0 +1,231 @@
+package import AgentKit
+import BridgeModel
+import JSONReading
+
+// What chats and permissions order, and the results of works.
+extension OppiMachine {
+    mutating func change(
+        _ session: AgentSession, _ now: Occasion, _ body: (inout OppiChat) -> [OppiChat.Order]
+    ) {
+        let epoch = server.epoch ?? now.now - .milliseconds(now.wallMilliseconds)
+        let isUp = life.isLive
+        let chatOrders = chats.change(session) { chat in
+            chat.link.epoch = epoch
+            chat.link.isUp = isUp
+            return body(&chat)
+        }
+        for order in chatOrders { carryOut(order, of: session, now) }
+    }
+
+    private mutating func carryOut(_ order: OppiChat.Order, of session: AgentSession, _ now: Occasion) {
+        switch order {
+        case .open:
+            guard let token = access.token else { return }
+            orders.append(.open(chats.opens(session), .socket(settings.streamPlan(token))))
+        case .close(let reason):
+            guard let channel = chats.channel(of: session) else { return }
+            chats.ended(channel)
+            orders.append(.close(channel, .socket(code: 1000, reason: reason)))
+        case .send(let frame):
+            if let channel = chats.channel(of: session) { orders.append(.send(channel, frame)) }
+        case .call(let call): self.call(call, of: session, now)
+        case .keep(let place):
+            work(.keep(session), .keep([Fact(OppiPlace.factPrefix + session.text, place.fact)]))
+        case .observed(let observations): orders.append(.observed(observations))
+        case .note(let words): orders.append(.note(.words(words)))
+        }
+    }
+
+    private mutating func call(_ call: OppiChat.Call, of session: AgentSession, _ now: Occasion) {
+        let path = chats[session]?.place?.path ?? ""
+        switch call {
+        case .makeSession:
+            guard case .workspace(let id) = server.choice(settings.workspace) else {
+                // A person may have made one meanwhile.
+                return work(.place(for: session), rest.get(OppiServer.path(.workspaces)))
+            }
+            work(.call(session, call), rest.post("/workspaces/\(id)/sessions", Array("{}".utf8)))
+        case .events(let since): work(.call(session, call), rest.get("\(path)/events?since=\(since)"))
+        // Both names of the parameter: the older documents have the other one.
+        case .trace: work(.call(session, call), rest.get("\(path)?view=full&traceView=full", isLong: true))
+        }
+    }
+
+    // MARK: Works
+
+    package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
+        guard let errand = errands.finished(work) else { return [] }
+        switch errand {
+        case .access:
+            if case .dialling = life.state, let step = access.finished(result, settings, with: parser) {
+                take(step, now)
+            }
+        case .keep(let session):
+            let isKept = if case .done = result { true } else { false }
+            change(session, now) { $0.kept(isKept, at: now.now) }
+        case .ask, .list, .place, .call, .models:
+            let answer = OppiRest.answer(result, with: parser)
+            if answer.isUnauthorised { refusedToken(errand, now) } else { answered(errand, answer, now) }
+        }
+        return takeOrders()
+    }
+
+    private mutating func refusedToken(_ errand: Errand, _ now: Occasion) {
+        if case .models(let query) = errand {
+            orders.append(.replied(query, .refused(message: "the token was refused")))
+        }
+        if case .call(let session, .makeSession) = errand {
+            change(session, now) {
+                $0.home = .unknown; return []
+            }
+        }
+        // What the link before this one had asked says nothing of its token.
+        if life.hasSocket { unauthorised(now) }
+    }
+
+    private mutating func answered(_ errand: Errand, _ answer: OppiRest.Answer, _ now: Occasion) {
+        switch errand {
+        case .access, .keep: break
+        case .ask(let question): answered(question, answer, now)
+        case .list: listed(answer, now)
+        case .place(let session):
+            server.take(.workspaces, answer.body, at: now.now)
+            if case .none(let sentence) = server.choice(settings.workspace) {
+                change(session, now) { $0.hasNoWorkspace(sentence, at: now.now) }
+            } else {
+                call(.makeSession, of: session, now)
+            }
+        case .call(let session, .makeSession):
+            guard case .workspace(let id) = server.choice(settings.workspace) else { return }
+            change(session, now) { $0.madeSession(answer, workspace: id, at: now.now) }
+        case .call(let session, .events): change(session, now) { $0.missed(answer, at: now.now) }
+        case .call(let session, .trace(let run)): change(session, now) { $0.traced(run, answer, at: now.now) }
+        case .models(let query): orders.append(.replied(query, Self.models(answer)))
+        }
+    }
+
+    private static func models(_ answer: OppiRest.Answer) -> AgentReply {
+        switch answer {
+        case .body(let body):
+            .models(
+                (body["models"]?.elements ?? []).compactMap { model in
+                    guard let id = model["id"]?.string else { return nil }
+                    return AgentModel(id: id, name: model["name"]?.string ?? id)
+                })
+        case .refused(_, let error): .refused(message: error)
+        case .failed(let reason): .refused(message: reason)
+        }
+    }
+
+    // MARK: Permissions
+
+    mutating func carryOut(_ permissionOrders: [OppiPermissions.Order]) {
+        for order in permissionOrders {
+            switch order {
+            case .send(let frame): orders.append(.send(Self.mainChannel, frame))
+            case .settled(let id, let session, let outcome):
+                let event = RunEvent.approvalSettled(ApprovalSettlement(id: id, outcome: outcome))
+                orders.append(.observed([.signal(RunSignal(run: nil, session: session, event: event))]))
+            }
+        }
+    }
+
+    /// A permission comes on every socket; a chat that follows its session hears of it in the order of its frames.
+    mutating func permission(_ type: String, _ root: FrameNode, on channel: ChannelID, _ now: Occasion) {
+        guard check == nil, let id = root["id"]?.string.map({ ApprovalID($0) }) else { return }
+        guard let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) else {
+            if type == "permission_request" { main.unknown.count("permission", "of another session") }
+            return
+        }
+        let own = chats[session]?.hearsForItself == true ? chats.channel(of: session) : Self.mainChannel
+        guard type != "permission_request" else {
+            if channel == own { requested(id, root, in: session, now) }
+            return
+        }
+        guard permissions.settled(id) else { return }
+        change(session, now) { $0.permission(type, root, at: now.now) }
+    }
+
+    private mutating func requested(
+        _ id: ApprovalID, _ root: FrameNode, in session: AgentSession, _ now: Occasion
+    ) {
+        var asked: [OppiChat.Order] = []
+        change(session, now) {
+            asked = $0.permission("permission_request", root, at: now.now)
+            return []
+        }
+        let expiry = asked.lazy.compactMap { order -> Instant? in
+            guard case .observed(let said) = order, case .signal(let signal)? = said.first,
+                case .approvalRequested(let request) = signal.event
+            else { return nil }
+            return request.expiresAt
+        }.first
+        guard permissions.requested(id, in: session, expiresAt: expiry, at: now.now) else { return }
+        change(session, now) { _ in asked }
+    }
+
+    mutating func permissionsEnd(on channel: ChannelID, _ now: Occasion) {
+        if let session = chats.session(on: channel) { carryOut(permissions.sessionEnded(session)) }
+    }
+
+    mutating func list(_ now: Occasion) {
+        permissions.listing(at: now.now)
+        work(.list, rest.get(OppiServer.path(.pending)))
+    }
+
+    mutating func lookAtList(_ now: Occasion) {
+        guard life.isLive, permissions.takeListing(at: now.now) else { return }
+        work(.list, rest.get(OppiServer.path(.pending)))
+    }
+
+    private mutating func listed(_ answer: OppiRest.Answer, _ now: Occasion) {
+        guard life.isLive else { return }
+        guard let body = answer.body, let pending = body["pending"]?.elements else {
+            return permissions.listFailed(at: now.now)
+        }
+        server.take(.pending, body, at: now.now)
+        var ids: Set<ApprovalID> = []
+        for item in pending {
+            guard let id = item["id"]?.string.map({ ApprovalID($0) }),
+                let session = item["sessionId"]?.string.flatMap({ chats.session(of: $0) })
+            else { continue }
+            ids.insert(id)
+            requested(id, item, in: session, now)
+        }
+        carryOut(permissions.listed(ids, at: now.now))
+    }
+
+    mutating func resolveDialog(_ approval: ApprovalID, _ decision: ApprovalDecision, _ now: Occasion) {
+        guard let session = chats.sorted.first(where: { chats[$0]?.dialogs.holds(approval) == true }) else {
+            return carryOut([.settled(approval, nil, .unknown)])
+        }
+        change(session, now) { $0.resolve(approval, decision) }
+    }
+}
+
+extension OppiChat {
+    /// As one of its own frames has it.
+    mutating func permission(_ type: String, _ root: FrameNode, at now: Instant) -> [Order] {
+        guard let place else { return [] }
+        var reader = decoder ?? makeDecoder(place)
+        let said = reader.permission(type, root, AgentSession(place.native), at: now)
+        return said.isEmpty ? [] : [.observed(said)]
+    }
+
+    /// A dialog is answered on the socket that follows its session.
+    mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision) -> [Order] {
+        guard let place, way == .live, dialogs.decided(approval) else {
+            return [.observed([settled(approval, .unknown)])]
+        }
+        return [
+            .send(OppiFrames.dialog(approval.text, .confirmed(decision != .deny), of: place.native)),
+            .observed([settled(approval, .decided(decision == .deny ? .deny : .approve))]),
+        ]
+    }
+
+    mutating func hasNoWorkspace(_ sentence: String, at now: Instant) -> [Order] {
+        guard home == .making else { return [] }
+        home = .unknown
+        return refuse(.notSent(sentence: sentence)) + advance(at: now)
+    }
+}

@@ -1,0 +1,281 @@
+package import AgentKit
+package import BridgeModel
+import JSONReading
+import Links
+
+/// The link to one Oppi server (oppi.md): a main stream, a stream for each chat that has a turn, and REST beside them.
+///
+/// States are those of `LinkLife`: before the main stream is dialled there is a token (`OppiAccess`); `greeting` waits first for
+/// `stream_connected`, then for what the server says of itself over REST (`OppiServer`); `live` is what the bridge calls connected.
+///
+/// Invariants:
+/// - Chats (`OppiChat`) have sockets only while the main one is live: the loss of it is the loss of all.
+/// - Each chat's place at the server is a fact, kept before the prompt that is the last one there.
+/// - A permission that comes on several sockets is one approval (`OppiPermissions`); one of a session that no chat has is left
+///   to others and counted.
+/// - A refused token ends nothing: it is tried again each minute, with what the configuration says then.
+/// - A stream that says nothing is asked: the server pings, but whether it does so is its own affair.
+package struct OppiMachine: AgentMachine {
+    package typealias Settings = OppiSettings
+
+    /// What the handshake waits for.
+    enum Awaited { case stream, server }
+
+    /// What a work is for.
+    enum Errand: Hashable {
+        case access
+        case ask(OppiServer.Question)
+        case list
+        case place(for: AgentSession)
+        case keep(AgentSession)
+        case call(AgentSession, OppiChat.Call)
+        case models(QueryID)
+    }
+
+    static let mainChannel = ChannelID(1)
+    /// The server pings every half minute.
+    static let quiet = Duration.seconds(40)
+    static let silence = Duration.seconds(60)
+
+    var settings: OppiSettings
+    let parser = FrameParser()
+    var access = OppiAccess()
+    var life = LinkLife<Awaited, Void>()
+    var server = OppiServer()
+    var chats = OppiChats()
+    var permissions = OppiPermissions()
+    var errands = OppiErrands<Errand>()
+    var main = Main()
+    var check: OppiCheck?
+    var orders: [AgentOrder] = []
+
+    /// Of the main stream.
+    struct Main {
+        var lastHeard = Instant.zero
+        var heardBeforeLoss = Instant.zero
+        var hasAsked = false
+        var unknown = UnknownTally()
+        var report = UnknownReport()
+        /// It was live before in this process.
+        var wasLive = false
+        var requests = 0
+    }
+
+    package init(_ settings: OppiSettings) { self.settings = settings }
+
+    /// For `doctor`.
+    init(_ settings: OppiSettings, checkOf connection: String) {
+        self.settings = settings
+        check = OppiCheck(connection: connection)
+    }
+
+    package var nextDeadline: Instant? {
+        var moments = [life.nextDeadline, permissions.nextDeadline, chats.nextDeadline, check?.deadline]
+        if life.isLive, !life.isPaused, !main.hasAsked { moments.append(main.lastHeard + Self.quiet) }
+        return moments.compactMap(\.self).min()
+    }
+
+    // MARK: The course
+
+    package mutating func begin(_ past: AgentPast, _ now: Occasion) -> [AgentOrder] {
+        chats.begin(past.facts, mark: String(now.wallMilliseconds, radix: 36))
+        for turn in past.turns { adopt(turn, now) }
+        dial(now)
+        return takeOrders()
+    }
+
+    private mutating func adopt(_ turn: EarlierTurn, _ now: Occasion) {
+        for run in turn.runs {
+            change(turn.session, now) {
+                $0.adopt(run.id, run.text, isTaken: turn.isAccepted, isStopping: turn.isStopping, at: now.now)
+                return []
+            }
+        }
+        for past in turn.decisions where past.subject == .permission {
+            let decision = OppiPermissions.Decision(past.decision, past.scope)
+            permissions.adopt(past.approval, decision, expiresAt: past.expiresAt, at: now.now)
+        }
+    }
+
+    package mutating func check(_ now: Occasion) -> [AgentOrder] {
+        guard check != nil else { return [.done] }
+        check?.begin(at: now.now)
+        dial(now)
+        return takeOrders()
+    }
+
+    package mutating func use(_ settings: OppiSettings, _ now: Occasion) -> [AgentOrder] {
+        guard settings != self.settings else { return [] }
+        let isElsewhere = settings.base != self.settings.base
+        self.settings = settings
+        if isElsewhere || settings.token != access.token { access.refused() }
+        if case .waiting = life.state { dial(now) }
+        return takeOrders()
+    }
+
+    package mutating func shutDown(_ now: Occasion) -> [AgentOrder] {
+        leave(now)
+        if life.hasSocket { orders.append(.close(Self.mainChannel, .socket(code: 1000, reason: "bridge stops"))) }
+        _ = life.leave(at: now.now)
+        return takeOrders()
+    }
+
+    // MARK: Commands
+
+    package mutating func command(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
+        switch command {
+        case .send(_, let session, let run, let message):
+            change(session, now) { $0.send(run, message.text, at: now.now) }
+        case .abort(let session, let run): change(session, now) { $0.abort(run, at: now.now) }
+        case .lookUp(let session, let run): change(session, now) { $0.lookUp(run, at: now.now) }
+        case .resolve(let approval, let subject, let decision, let scope):
+            if subject == .dialog {
+                resolveDialog(approval, decision, now)
+            } else {
+                let decided = OppiPermissions.Decision(decision, scope)
+                carryOut(permissions.decide(approval, decided, isUp: life.isLive, at: now.now))
+                lookAtList(now)
+            }
+        case .answer(let question, let session, _):
+            let event = RunEvent.questionSettled(QuestionSettlement(id: question, .unknown))
+            orders.append(.observed([.signal(RunSignal(run: nil, session: session, event: event))]))
+        }
+        return takeOrders()
+    }
+
+    package mutating func query(_ query: AgentQuery, as id: QueryID, _ now: Occasion) -> [AgentOrder] {
+        guard life.isLive else { return [.replied(id, .refused(message: "Oppi cannot be reached"))] }
+        work(.models(id), rest.get("/models"))
+        return takeOrders()
+    }
+
+    // MARK: The channels
+
+    package mutating func received(
+        _ frame: UnsafeRawBufferPointer, capacity: Int, on channel: ChannelID, _ now: Occasion,
+        into orders: inout [AgentOrder]
+    ) {
+        hear(on: channel, now)
+        guard let root = parser.parse(frame, capacity: capacity), root.isObject, let type = root["type"]?.string else {
+            main.unknown.countMalformed()
+            report(now)
+            orders += takeOrders()
+            return
+        }
+        if !OppiPlugin.isKnown(type) { main.unknown.count("frame", type) }
+        switch type {
+        case "permission_request", "permission_expired", "permission_cancelled":
+            permission(type, root, on: channel, now)
+        case _ where channel == Self.mainChannel: receivedOnMain(type, root, now)
+        default:
+            if type == "session_ended" { permissionsEnd(on: channel, now) }
+            if let session = chats.session(on: channel) { change(session, now) { $0.received(root, at: now.now) } }
+        }
+        report(now)
+        orders += takeOrders()
+    }
+
+    private mutating func hear(on channel: ChannelID, _ now: Occasion) {
+        guard channel == Self.mainChannel else { return }
+        _ = life.heard(at: now.now)
+        main.lastHeard = now.now
+        main.hasAsked = false
+    }
+
+    private mutating func report(_ now: Occasion) {
+        if check == nil, let news = main.report.news(main.unknown, at: now.now) {
+            orders.append(.note(.unknown(news)))
+        }
+    }
+
+    package mutating func happened(_ event: ChannelEvent, on channel: ChannelID, _ now: Occasion) -> [AgentOrder] {
+        if channel == Self.mainChannel { happenedToMain(event, now) } else { happenedToChat(event, channel, now) }
+        return takeOrders()
+    }
+
+    private mutating func happenedToMain(_ event: ChannelEvent, _ now: Occasion) {
+        switch event {
+        case .opened: _ = life.opened(awaiting: .stream, at: now.now)
+        case .heard: hear(on: Self.mainChannel, now)
+        case .refused(401, _): unauthorised(now)
+        case .refused(let status, _):
+            lose("the server refused the stream with \(status)", .byBackOff, remedyOfRefusal(status), now)
+        case .failed(let message): lose(message, .byBackOff, nil, now)
+        case .closed(let code, let reason):
+            // Going away in order, it comes back soon (oppi.md#frame-limits).
+            lose("the stream was closed (\(code)\(reason.isEmpty ? "" : " \(reason)"))", .byBackOff, nil, now)
+        case .readingPaused: life.readingPaused(at: now.now)
+        case .readingResumed:
+            if life.readingResumed(at: now.now) != nil { main.lastHeard = now.now }
+        case .spawned, .skipped, .exited: break
+        }
+    }
+
+    private func remedyOfRefusal(_ status: Int) -> LinkRemedy? {
+        switch status {
+        case 403: LinkRemedy("Oppi refused this machine's address; add it to allowedCidrs in Oppi's configuration")
+        case 404: LinkRemedy("this address has no Oppi stream; check agent.url (OPPI_URL)")
+        default: nil
+        }
+    }
+
+    private mutating func happenedToChat(_ event: ChannelEvent, _ channel: ChannelID, _ now: Occasion) {
+        guard let session = chats.session(on: channel) else { return }
+        switch event {
+        case .opened:
+            orders.append(.mayPause(channel, true))
+            change(session, now) {
+                $0.opened(at: now.now)
+                return []
+            }
+        case .refused(let status, _):
+            chats.ended(channel)
+            if status == 401 { return unauthorised(now) }
+            change(session, now) { $0.lost("refused with \(status)", at: now.now) }
+        case .failed(let message):
+            chats.ended(channel)
+            change(session, now) { $0.lost(message, at: now.now) }
+        case .closed(let code, _):
+            chats.ended(channel)
+            change(session, now) { $0.lost("closed with \(code)", at: now.now) }
+        case .readingPaused: chats.pausedAt[channel] = now.now
+        case .readingResumed:
+            guard let since = chats.pausedAt.removeValue(forKey: channel) else { return }
+            change(session, now) {
+                $0.readingResumed(after: now.now - since, at: now.now)
+                return []
+            }
+        case .heard, .spawned, .skipped, .exited: break
+        }
+    }
+
+    // MARK: Time
+
+    package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
+        if life.noticesSleep(at: now.now, wallMilliseconds: now.wallMilliseconds, due: nextDeadline) { wakeUp(now) }
+        watch(now)
+        permissions.timePassed(at: now.now)
+        lookAtList(now)
+        for session in chats.due(at: now.now) { change(session, now) { $0.timePassed(at: now.now) } }
+        if let deadline = check?.deadline, deadline <= now.now {
+            conclude(.agent, .failed, "Oppi did not answer within 20 seconds", .agentUnreachable, now)
+        }
+        return takeOrders()
+    }
+
+    package mutating func slept(_ now: Occasion) -> [AgentOrder] {
+        if life.hearsOfSleep(at: now.now) { wakeUp(now) }
+        return takeOrders()
+    }
+
+    // MARK: Orders
+
+    mutating func takeOrders() -> [AgentOrder] {
+        defer { orders = [] }
+        return orders
+    }
+
+    mutating func work(_ errand: Errand, _ work: Work) { orders.append(.work(errands.add(errand), work)) }
+
+    var rest: OppiRest { settings.rest(access.token) }
+}

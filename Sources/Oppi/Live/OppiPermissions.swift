@@ -1,0 +1,187 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+/// Permissions that tool calls wait for (oppi.md#permissions): one approval each, on whatever socket they come.
+///
+/// States of one: `open`; `decided` (to be sent, or sent and not answered). Each leaves when the server has answered the decision, or
+/// when the list of pending ones does not hold it any more: nobody is told that another device has answered.
+///
+/// - A decision is sent while the server still lists its permission, at most once on a socket before a look at the list.
+/// - A permission of a session that no chat has is left to others.
+struct OppiPermissions {
+    struct Decision: Hashable {
+        var allows: Bool
+        /// `once`, `session` or `global`: never wider than what the person said.
+        var scope: String
+        /// As it is settled.
+        var said: ApprovalDecision
+
+        init(_ decision: ApprovalDecision, _ scope: DecisionScope) {
+            allows = decision != .deny
+            said = decision
+            guard decision == .approveAlways, scope.coversSession else {
+                self.scope = "once"
+                return
+            }
+            self.scope = scope.coversAll ? "global" : "session"
+        }
+    }
+
+    private struct Entry {
+        /// Nil: decided in an earlier process, and not seen in this one.
+        var session: AgentSession?
+        var askedAt: Instant
+        var expiresAt: Instant?
+        var decision: Decision?
+        /// It may have arrived.
+        var wasSent = false
+        /// On this socket, without an answer.
+        var isSent = false
+    }
+
+    enum Order: Hashable {
+        case send([UInt8])
+        case settled(ApprovalID, AgentSession?, ApprovalSettlement.Outcome)
+    }
+
+    static let pollInterval = Duration.seconds(3)
+    private static let answerLimit = Duration.seconds(8)
+    private static let limit = 1_000
+
+    private var entries: [ApprovalID: Entry] = [:]
+    private var requests = OppiRequests<ApprovalID>("permission-")
+    /// When the list is due; nil: it is being fetched, or not needed.
+    private var listDue: Instant?
+    private var listAskedAt: Instant?
+
+    var nextDeadline: Instant? { [requests.nextDeadline, listDue].compactMap(\.self).min() }
+
+    func holds(_ id: ApprovalID) -> Bool { entries[id] != nil }
+
+    // MARK: From the server
+
+    /// False: it is known, or there is no room for more.
+    mutating func requested(_ id: ApprovalID, in session: AgentSession, expiresAt: Instant?, at now: Instant) -> Bool {
+        if let entry = entries[id] {
+            guard entry.session == nil else { return false }
+            entries[id]?.session = session
+            return true
+        }
+        guard entries.count < Self.limit else { return false }
+        entries[id] = Entry(session: session, askedAt: now, expiresAt: expiresAt)
+        if listAskedAt == nil { listDue = listDue ?? now + Self.pollInterval }
+        return true
+    }
+
+    /// Expired or withdrawn. False: it is not known.
+    mutating func settled(_ id: ApprovalID) -> Bool { entries.removeValue(forKey: id) != nil }
+
+    mutating func sessionEnded(_ session: AgentSession) -> [Order] {
+        let ended = entries.filter { $0.value.session == session }.keys.sorted()
+        return ended.map { settle($0, .cancelled) }
+    }
+
+    private mutating func settle(_ id: ApprovalID, _ outcome: ApprovalSettlement.Outcome) -> Order {
+        let session = entries.removeValue(forKey: id)?.session
+        requests.forget(id)
+        return .settled(id, session, outcome)
+    }
+
+    // MARK: Decisions
+
+    /// `isUp`: the main socket is live.
+    mutating func decide(_ id: ApprovalID, _ decision: Decision, isUp: Bool, at now: Instant) -> [Order] {
+        if let known = entries[id]?.decision, known == decision || entries[id]?.isSent == true { return [] }
+        let isSeen = entries[id]?.session != nil
+        entries[id, default: Entry(session: nil, askedAt: now)].decision = decision
+        guard isUp else { return [] }
+        if isSeen { return [send(id, decision, at: now)] }
+        // Of an earlier process: the list says whether it still waits.
+        listDue = now
+        return []
+    }
+
+    /// By an earlier process, which may have sent it.
+    mutating func adopt(_ id: ApprovalID, _ decision: Decision, expiresAt: Instant?, at now: Instant) {
+        entries[id] = Entry(session: nil, askedAt: now, expiresAt: expiresAt, decision: decision, wasSent: true)
+    }
+
+    private mutating func send(_ id: ApprovalID, _ decision: Decision, at now: Instant) -> Order {
+        entries[id]?.wasSent = true
+        entries[id]?.isSent = true
+        let request = requests.add(id, for: Self.answerLimit, at: now)
+        return .send(OppiFrames.permission(id.text, allows: decision.allows, scope: decision.scope, request))
+    }
+
+    /// Nil: it is no answer to a decision.
+    mutating func answered(_ root: FrameNode) -> [Order]? {
+        guard let id = root["requestId"]?.string.flatMap({ requests.answered($0) }) else { return nil }
+        guard let decision = entries[id]?.decision else { return [] }
+        return [settle(id, root["success"]?.flag == true ? .decided(decision.said) : .unknown)]
+    }
+
+    /// An unknown one is answered by an error without a request (oppi.md#permissions).
+    mutating func complained(_ error: String) -> [Order] {
+        let mark = "Permission request not found: "
+        guard error.hasPrefix(mark) else { return [] }
+        let id = ApprovalID(String(error.dropFirst(mark.count)))
+        return entries[id]?.decision != nil ? [settle(id, .unknown)] : []
+    }
+
+    // MARK: The list
+
+    /// True: it is to be fetched now.
+    mutating func takeListing(at now: Instant) -> Bool {
+        guard let due = listDue, due <= now else { return false }
+        listing(at: now)
+        return true
+    }
+
+    mutating func listing(at now: Instant) {
+        listDue = nil
+        listAskedAt = now
+    }
+
+    mutating func listFailed(at now: Instant) {
+        listAskedAt = nil
+        if !entries.isEmpty { listDue = now + Self.pollInterval }
+    }
+
+    /// What the list does not hold was answered elsewhere, or by us; what it holds and we have decided is sent.
+    mutating func listed(_ pending: Set<ApprovalID>, at now: Instant) -> [Order] {
+        let askedAt = listAskedAt ?? now
+        listAskedAt = nil
+        var orders: [Order] = []
+        for id in entries.keys.sorted() {
+            guard let entry = entries[id], entry.askedAt <= askedAt else { continue }
+            if pending.contains(id) {
+                if let decision = entry.decision, !entry.isSent { orders.append(send(id, decision, at: now)) }
+            } else if let decision = entry.decision {
+                // While its answer is on its way, that is what counts.
+                if !entry.isSent { orders.append(settle(id, entry.wasSent ? .decided(decision.said) : .unknown)) }
+            } else {
+                let isExpired = entry.expiresAt.map { $0 <= now } ?? false
+                orders.append(settle(id, isExpired ? .expired : .unknown))
+            }
+        }
+        if !entries.isEmpty { listDue = now + Self.pollInterval }
+        return orders
+    }
+
+    // MARK: The socket, and time
+
+    mutating func linkDown() {
+        requests.forgetAll()
+        for id in entries.keys { entries[id]?.isSent = false }
+        listDue = nil
+        listAskedAt = nil
+    }
+
+    mutating func timePassed(at now: Instant) {
+        for id in requests.takeExpired(at: now) {
+            entries[id]?.isSent = false
+            listDue = now
+        }
+    }
+}

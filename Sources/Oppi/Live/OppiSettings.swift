@@ -1,0 +1,52 @@
+package import AgentKit
+package import BridgeModel
+
+/// What the configuration says of the server, and what follows from it.
+package struct OppiSettings: Hashable, Sendable {
+    package var address: WebAddress
+    package var trust: Trust
+    /// As configured; else the device's own, from pairing.
+    package var token: Secret?
+    package var invite: OppiInvite?
+    /// Name or id; nil: the only one there is.
+    package var workspace: String?
+    /// What the server calls this bridge when it pairs.
+    package var displayName: String
+
+    package init(
+        address: WebAddress, trust: Trust = .system, token: Secret? = nil, invite: OppiInvite? = nil,
+        workspace: String? = nil, displayName: String = "Sophon bridge"
+    ) {
+        self.address = address
+        self.trust = trust
+        self.token = token
+        self.invite = invite
+        self.workspace = workspace
+        self.displayName = displayName
+    }
+
+    /// The link says what the configuration does not.
+    package init(_ values: OppiValues, isAddressSet: Bool, displayName: String) {
+        let invite = values.invite.flatMap { OppiInvite($0.text) }
+        let pin = values.pin ?? (isAddressSet ? nil : invite?.pin)
+        self.init(
+            address: isAddressSet ? values.address : invite?.address ?? values.address,
+            trust: pin.map { .leaf($0) } ?? values.authorityFile.map { .authority(file: $0) } ?? .system,
+            token: values.token ?? invite?.token, invite: invite, workspace: values.workspace, displayName: displayName)
+    }
+
+    /// `http` becomes `ws`, `https` `wss`.
+    var streamURL: String { "ws" + base.dropFirst("http".count) + "/stream" }
+    var base: String { address.description }
+    /// Of the device's token for this server.
+    var secretName: String { "oppi-token-\(StableHash.text(of: base, length: 12))" }
+
+    func rest(_ token: Secret?) -> OppiRest { OppiRest(base: base, trust: trust, token: token) }
+
+    func streamPlan(_ token: Secret) -> SocketPlan {
+        var plan = SocketPlan(url: streamURL)
+        plan.headers = OppiRest.headers(token)
+        plan.trust = trust
+        return plan
+    }
+}

@@ -1,0 +1,97 @@
+import AgentKit
+import BridgeModel
+
+/// One prompt of ours and the run that it begins.
+///
+/// States:
+/// - `held`: not written, or known not to have arrived. Can transition to `written`, and to an end (stopped, refused).
+/// - `written`: on this socket, unanswered. Can transition to `accepted` (`turn_ack`, the answer), `doubtful` (the socket is gone, or
+///   the server names a conflict), and to an end (refused).
+/// - `doubtful`: it may have arrived. The trace decides: to `accepted` (it is there), `held` (it is not), or to an end that says that
+///   this cannot be known.
+/// - `accepted`: the server has it. Can transition to `going` (`agent_start`), and to an end.
+/// - `going`: Can transition to an end.
+struct OppiTurn {
+    enum State: Hashable { case held, written, doubtful, accepted, going }
+
+    enum Stop: Hashable {
+        case no, due
+        case asked(until: Instant)
+    }
+
+    static let startPatience = Duration.seconds(10)
+    static let probeAfter = Duration.seconds(15)
+    static let redialAfter = Duration.seconds(45)
+    static let stopPatience = Duration.seconds(15)
+    static let stopTries = 3
+    /// Between two looks at a trace that does not have the end yet.
+    static let lookAgain = Duration.seconds(2)
+    static let lookTries = 4
+    /// The server knows a turn's id for 15 minutes (oppi.md#turn-delivery-clientturnid-and-turn_ack).
+    static let idLife = Duration.seconds(14 * 60)
+
+    let run: RunID
+    let text: String
+    /// Of an earlier process: its frames until now are unknown.
+    let isAdopted: Bool
+    var state: State
+    /// When it was first written.
+    var writtenAt: Instant?
+    var tries = 0
+    /// Written to wait behind the run of another client.
+    var waits: Bool?
+    var stop = Stop.no
+    var stopTries = 0
+    var look = Look()
+    var watch: Watch
+
+    /// What is to be found out in the trace.
+    struct Look {
+        /// Frames of this run were missed for good: its end is read from the trace.
+        var isTorn = false
+        /// The bridge asks for the run after a loss of the whole link, and is answered then.
+        var isAwaited = false
+        var found: RunLookup?
+        var tries = 0
+        /// The next look.
+        var due: Instant?
+        /// The trace is being fetched.
+        var isUnderWay = false
+        /// The end of a torn run, as its frames have it.
+        var end: RunEnd?
+    }
+
+    /// Silence of the socket during the run (oppi.md#keepalive-pressure-timers).
+    struct Watch {
+        var lastHeard: Instant
+        var hasProbed = false
+    }
+
+    init(_ run: RunID, _ text: String, _ state: State, isAdopted: Bool = false, at now: Instant) {
+        self.run = run
+        self.text = text
+        self.state = state
+        self.isAdopted = isAdopted
+        watch = Watch(lastHeard: now)
+    }
+
+    var isStopping: Bool { stop != .no }
+    /// The server may be at work on it.
+    var isOut: Bool { state != .held }
+    var isTaken: Bool { state == .accepted || state == .going }
+
+    /// What is a command of the agent's may be in the trace in other words, so that its absence proves nothing.
+    var mayBeRepeated: Bool { !text.hasPrefix("/") }
+
+    mutating func heard(at now: Instant) { watch = Watch(lastHeard: now) }
+
+    /// `isLive`: its socket is open, so that silence says something.
+    func nextDeadline(isLive: Bool) -> Instant? {
+        var moments = [look.due]
+        if isTaken, isLive { moments.append(watch.lastHeard + (watch.hasProbed ? Self.redialAfter : probeDelay)) }
+        if case .asked(let until) = stop { moments.append(until) }
+        return moments.compactMap(\.self).min()
+    }
+
+    var probeDelay: Duration { state == .accepted ? Self.startPatience : Self.probeAfter }
+}

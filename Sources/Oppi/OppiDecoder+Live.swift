@@ -1,0 +1,72 @@
+import BridgeModel
+import JSONReading
+
+// What the link tells the decoder of the one session that it reads (oppi.md#envelope-and-sequence-numbers).
+extension OppiDecoder {
+    private var native: AgentSession? { live?.native }
+
+    init(_ native: AgentSession, as session: AgentSession, runPrefix: String) {
+        self.init(Live(native: native, session: session, runPrefix: runPrefix))
+        sessions[native] = Session()
+    }
+
+    private mutating func change(_ change: (inout Session) -> Void) {
+        if let native { change(&sessions[native, default: Session()]) }
+    }
+
+    private var state: Session? { native.flatMap { sessions[$0] } }
+
+    /// The number of the last durable frame.
+    var lastSequence: Int { state?.lastSequence ?? 0 }
+    /// A loop is at work, as far as its frames say.
+    var isRunning: Bool { state?.isRunning == true }
+    /// Its loop has ended, and a retry may follow.
+    var isHolding: Bool { state?.held != nil }
+    var hasOpenTool: Bool { state?.calls.isEmpty == false }
+
+    /// A prompt of ours is about to be written, under this request id.
+    mutating func willBegin(_ run: RunID, _ text: String, request: String) {
+        guard let native else { return }
+        remember(request, native, run)
+        change { $0.prompted = Prompted(run: run, text: text) }
+    }
+
+    /// It will not begin, or its end is known otherwise.
+    mutating func abandon(_ run: RunID) {
+        change { session in
+            if session.prompted?.run == run { session.prompted = nil }
+            guard session.run == run else { return }
+            session.isRunning = false
+            session.isRetrying = false
+            session.held = nil
+        }
+    }
+
+    /// This run is going, as a trace says.
+    mutating func takeUp(_ run: RunID) {
+        change { session in
+            if session.prompted?.run == run { session.prompted = nil }
+            session.run = run
+            session.isRunning = true
+            session.lacksBeginning = true
+        }
+    }
+
+    mutating func stops() { change { $0.stopping = true } }
+
+    mutating func socketLost() {
+        change { if $0.isRunning { $0.lacksBeginning = true } }
+        live?.isReplay = false
+    }
+
+    /// What was missed comes until the answer to our subscription.
+    mutating func replays(_ isReplay: Bool) {
+        live?.isReplay = isReplay
+        if !isReplay { change { if $0.isRunning { $0.lacksBeginning = true } } }
+    }
+    mutating func knows(_ messages: [String]) { live?.known = messages }
+    mutating func setServerEpoch(_ epoch: Instant?) { live?.serverEpoch = epoch }
+
+    /// The numbers go on from here, whatever was missed.
+    mutating func continues(after sequence: Int) { change { $0.lastSequence = sequence } }
+}

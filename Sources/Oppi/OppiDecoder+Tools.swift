@@ -1,0 +1,91 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// Tool calls, and what the agent asks a person.
+extension OppiDecoder {
+    mutating func tool(_ type: String, _ root: FrameNode, _ id: AgentSession) -> [Observation] {
+        let name = root["tool"]?.string ?? "tool"
+        guard let call = root["toolCallId"]?.string.map({ ToolCallID($0) }) else { return [] }
+        switch type {
+        case "tool_start":
+            let start = ToolStart(
+                call: call, name: name, title: ToolLabel.make(name: name, arguments: root["args"]),
+                arguments: root["args"]?.compact)
+            guard let start = sessions[id]?.calls.started(start, isStillWritten: isHead) else { return [] }
+            return [signal(id, .tool(.started(start)))]
+        case "tool_output":
+            let replaces = root["mode"]?.holds("replace") == true
+            // While a call is written its long arguments are mirrored as output (oppi.md#tool-calls).
+            if replaces, sessions[id]?.calls.isWritten(call) == true { return [] }
+            let begun = runs(call, id)
+            let output = root["output"]?.string ?? ""
+            // Images come as data URIs: nothing a card could show.
+            guard !output.hasPrefix("data:") else { return begun }
+            return begun + [
+                signal(id, .tool(.progress(ToolProgress(call: call, output: output, append: !replaces))))
+            ]
+        default:
+            let begun = runs(call, id)
+            sessions[id]?.calls.ended(call)
+            let failed = root["isError"]?.flag == true
+            var result = ToolResult(
+                call: call, name: name, status: failed ? .failed : .completed, result: root["details"]?.compact,
+                error: failed ? "\(name) failed" : nil)
+            result.lacksOutput = true
+            return begun + [signal(id, .tool(.finished(result)))]
+        }
+    }
+
+    private mutating func runs(_ call: ToolCallID, _ id: AgentSession) -> [Observation] {
+        sessions[id]?.calls.runs(call).map { [signal(id, .tool(.started($0)))] } ?? []
+    }
+
+    /// Only head has dialogs that go anywhere (oppi.md#extension-dialogs); those a card cannot hold are counted.
+    mutating func dialog(_ root: FrameNode, _ id: AgentSession, at now: Instant) -> [Observation] {
+        guard let request = DialogRequest.read(root, at: now) else {
+            unknown.count("dialog", root["method"]?.string ?? "?")
+            return []
+        }
+        return [signal(id, .approvalRequested(request))]
+    }
+
+    mutating func permission(_ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant)
+        -> [Observation]
+    {
+        guard let name = root["id"]?.string else { return [] }
+        let approval = ApprovalID(name)
+        switch type {
+        case "permission_expired":
+            return [aside(id, .approvalSettled(ApprovalSettlement(id: approval, outcome: .expired)))]
+        case "permission_cancelled":
+            return [aside(id, .approvalSettled(ApprovalSettlement(id: approval, outcome: .cancelled)))]
+        default:
+            // It comes on every socket, and again after each subscription (oppi.md#permissions).
+            guard permissions.count >= 1_000 || permissions.insert(approval).inserted else { return [] }
+            let tool = root["tool"]?.string ?? "tool"
+            let request = ApprovalRequest(
+                id: approval, subject: .permission, title: "Allow \(tool)?", message: root["reason"]?.string ?? "",
+                command: root["displaySummary"]?.string,
+                call: sessions[id]?.calls.asked(tool: tool, input: root["input"]?.compact), expiresAt: expiry(root),
+                // The server grants no rule for its own policy (oppi.md#permissions).
+                allowed: tool.hasPrefix("policy.") ? [.approve, .deny] : nil)
+            return [aside(id, .approvalRequested(request))]
+        }
+    }
+
+    /// A permission may come on another socket than the frames of its run: then the session alone is named.
+    private func aside(_ id: AgentSession, _ event: RunEvent) -> Observation {
+        guard let live, !isRunning else { return signal(id, event) }
+        return .signal(RunSignal(run: nil, session: live.session, event: event))
+    }
+
+    /// `timeoutAt` is on the server's clock, and lies a hundred years ahead where there is none (oppi.md#permissions).
+    private func expiry(_ root: FrameNode) -> Instant? {
+        guard root["expires"]?.flag != false, let epoch = live?.serverEpoch,
+            let moment = root["timeoutAt"]?.integer(in: .wallMilliseconds)
+        else { return nil }
+        let expiry = epoch + .milliseconds(Int64(moment))
+        return expiry - Instant.zero > .seconds(10 * 365 * 86_400) ? nil : expiry
+    }
+}

@@ -1,0 +1,91 @@
+import BridgeModel
+import JSONReading
+
+/// The whole history of a session (oppi.md#shared-objects, TraceEvent): what a question was answered with, when the frames of its
+/// run are not to be had any more.
+///
+/// An assistant's message has an event for each of its blocks of text; they are joined as `message_end` joins them.
+struct OppiTrace {
+    /// What follows one question, up to the next.
+    struct Answer: Hashable {
+        var texts: [String] = []
+        /// It ends with words, and not with a tool or with nothing: an answer that was cut off is not in a trace.
+        var isComplete = false
+
+        var text: String { texts.joined(separator: "\n\n") }
+    }
+
+    private let rows: [FrameNode]
+    let status: String?
+
+    /// Nil: it is no trace.
+    init?(_ body: FrameNode?) {
+        guard let rows = body?["trace"]?.elements else { return nil }
+        self.rows = rows
+        status = body?["session"]?["status"]?.string
+    }
+
+    var isBusy: Bool { status == "busy" || status == "stopping" || status == "starting" }
+
+    var newestAnswer: Answer {
+        answer(after: rows.lastIndex { $0["type"]?.holds("user") == true } ?? -1)
+    }
+
+    /// To the newest question with this text that is not older. Nil: it was not asked.
+    func answer(to question: String, notBefore milliseconds: Int64?) -> Answer? {
+        let wanted = Self.trimmed(question)
+        let place = rows.lastIndex { row in
+            guard row["type"]?.holds("user") == true, Self.trimmed(row["text"]?.string ?? "") == wanted else {
+                return false
+            }
+            guard let milliseconds, let asked = row["timestamp"]?.string.flatMap(Self.milliseconds) else { return true }
+            return asked >= milliseconds
+        }
+        return place.map { answer(after: $0) }
+    }
+
+    private func answer(after place: Int) -> Answer {
+        var answer = Answer()
+        var entry: Substring?
+        for row in rows[(place + 1)...] {
+            switch row["type"]?.string {
+            case "user": return answer
+            case "assistant":
+                let text = row["text"]?.string ?? ""
+                let id = row["id"]?.string ?? ""
+                let own = id.firstRange(of: "-text-").map { id[..<$0.lowerBound] }
+                if own != nil, own == entry, !answer.texts.isEmpty {
+                    answer.texts[answer.texts.count - 1] += text
+                } else if !text.isEmpty {
+                    answer.texts.append(text)
+                }
+                entry = own
+                answer.isComplete = !answer.texts.isEmpty
+            case "toolCall", "toolResult": answer.isComplete = false
+            default: break
+            }
+        }
+        return answer
+    }
+
+    private static func trimmed(_ text: String) -> Substring {
+        let start = text.drop { $0.isWhitespace }
+        return start[..<(start.lastIndex { !$0.isWhitespace }.map { start.index(after: $0) } ?? start.startIndex)]
+    }
+
+    /// Of `2026-02-20T15:00:00.000Z`, as every row has it; nil for any other form.
+    static func milliseconds(_ text: String) -> Int64? {
+        let parts = text.split(whereSeparator: { "-T:.Z".contains($0) }).map { Int64($0) }
+        guard text.hasSuffix("Z"), (6...7).contains(parts.count), !parts.contains(nil) else { return nil }
+        let numbers = parts.compactMap(\.self)
+        guard (1970...9999).contains(numbers[0]), (1...12).contains(numbers[1]), (1...31).contains(numbers[2]),
+            numbers[3] < 24, numbers[4] < 60, numbers[5] < 61, numbers.count < 7 || numbers[6] < 1_000
+        else { return nil }
+        // Days since 1970 in the Gregorian calendar, with years that begin in March.
+        let year = numbers[1] > 2 ? numbers[0] : numbers[0] - 1
+        let dayOfYear = (153 * (numbers[1] > 2 ? numbers[1] - 3 : numbers[1] + 9) + 2) / 5 + numbers[2] - 1
+        let days = year * 365 + year / 4 - year / 100 + year / 400 + dayOfYear - 719_468
+        let seconds = days * 86_400 + numbers[3] * 3_600 + numbers[4] * 60 + numbers[5]
+        return seconds * 1_000 + (numbers.count == 7 ? numbers[6] : 0)
+    }
+}
