@@ -12,6 +12,8 @@ package protocol AgentPlugin: Sendable {
     /// other agents carry, and an agent that is not known must not be read as one that is.
     func recognises(_ type: String, _ root: FrameNode) -> Bool
     func decoder() -> any AgentDecoder
+    /// For the frames of one socket or child, where they name no session of their own; nil: one decoder follows all of them.
+    func decoder(ofStream number: Int) -> (any AgentDecoder)?
 
     // Configuration.
 
@@ -46,6 +48,7 @@ package struct AgentRegistry: Sendable {
 }
 
 extension AgentPlugin {
+    package func decoder(ofStream number: Int) -> (any AgentDecoder)? { nil }
     package var variables: [String] { [] }
     package var serviceVariables: [String] { [] }
     package var isChild: Bool { false }

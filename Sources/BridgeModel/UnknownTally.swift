@@ -15,6 +15,11 @@ package struct UnknownTally: Sendable, Hashable {
     package var total: Int { counts.values.reduce(malformed, +) }
 
     package mutating func countMalformed() { malformed += 1 }
+
+    package mutating func add(_ other: UnknownTally) {
+        counts.merge(other.counts) { $0 + $1 }
+        malformed += other.malformed
+    }
 }
 
 /// Says at most once a minute what is unknown, and only what is news.

@@ -83,7 +83,7 @@ package struct PiDecoder: AgentDecoder {
     }
 
     package mutating func received(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
-        guard let root = parser.parse(frame, capacity: capacity), root.isObject else {
+        guard let root = PiLine.parse(frame, capacity: capacity, with: parser) else {
             unknown.countMalformed()
             return []
         }

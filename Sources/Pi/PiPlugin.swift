@@ -1,4 +1,5 @@
 package import AgentKit
+import BridgeModel
 import Configuring
 package import JSONReading
 
@@ -21,6 +22,11 @@ package struct PiPlugin: AgentPlugin {
     ]
 
     package func decoder() -> any AgentDecoder { PiDecoder() }
+
+    /// A process has one session, and its frames name none (pi.md#launching).
+    package func decoder(ofStream number: Int) -> (any AgentDecoder)? {
+        number > 1 ? PiDecoder(AgentSession("pi-\(number)"), runPrefix: "pi-\(number)-run-") : PiDecoder()
+    }
 
     package var keys: [String] { ["command", "directory", "env"] }
     package var variables: [String] { ["PI_COMMAND"] }

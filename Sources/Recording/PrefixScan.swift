@@ -6,6 +6,7 @@ struct PrefixScan {
     private(set) var milliseconds: Int64?
     private(set) var direction: RecordedEntry.Direction?
     private(set) var isRelay = false
+    private(set) var stream: Int64?
     /// Where the frame begins.
     private(set) var frame: Int?
 
@@ -36,7 +37,7 @@ struct PrefixScan {
     private mutating func value(of name: Range<Int>) -> Bool {
         if matches(name, "at_ms") || matches(name, "stream") {
             guard let number = number() else { return false }
-            if matches(name, "at_ms") { milliseconds = number }
+            if matches(name, "at_ms") { milliseconds = number } else { stream = number }
             return true
         }
         guard let text = string() else { return false }

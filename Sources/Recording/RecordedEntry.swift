@@ -5,6 +5,8 @@ package struct RecordedEntry {
 
     package var milliseconds: Int64
     package var link: Link
+    /// Numbers the socket, the child or the exchange.
+    package var stream: Int
     package var direction: Direction
     package var frame: UnsafeRawBufferPointer
     /// Bytes from the frame's beginning that may be read.

@@ -230,15 +230,20 @@ package final class RecordingReader {
         else {
             throw fault(.wrongShape, "\"frame\" is missing or no object")
         }
+        var stream: Int64 = 1
+        if let number = member(root, "stream") { _ = sb_node_integer(number, &stream) }
         // What was no JSON comes back as it came.
         var raw = sb_bytes()
         let isRaw = member(frame, "_raw").map { sb_node_string($0, &raw) } ?? false
         let compact = isRaw ? raw : sb_node_compact(json, frame)
         let bytes = UnsafeRawBufferPointer(start: compact.start, count: compact.count)
         return RecordedEntry(
-            milliseconds: milliseconds, link: link, direction: direction, frame: bytes, capacity: bytes.count,
-            line: line)
+            milliseconds: milliseconds, link: link, stream: Self.stream(stream), direction: direction, frame: bytes,
+            capacity: bytes.count, line: line)
     }
+
+    /// Recordings of one channel may leave it out.
+    private static func stream(_ number: Int64?) -> Int { Int(max(1, min(number ?? 1, Int64(Int32.max)))) }
 
     /// The form our writer and the traces have: `{"at_ms":N,…,"frame":{…}}` with the frame last and nothing odd before it. The
     /// frame itself is not looked into: its decoder does that.
@@ -251,7 +256,8 @@ package final class RecordingReader {
             let milliseconds = scan.milliseconds, let direction = scan.direction, !scan.frameIsRaw
         else { return nil }
         return RecordedEntry(
-            milliseconds: milliseconds, link: scan.isRelay ? .relay : .agent, direction: direction,
+            milliseconds: milliseconds, link: scan.isRelay ? .relay : .agent, stream: Self.stream(scan.stream),
+            direction: direction,
             frame: UnsafeRawBufferPointer(start: base + at, count: last - at), capacity: capacity - at, line: line)
     }
 }

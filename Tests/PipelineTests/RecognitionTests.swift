@@ -87,6 +87,33 @@ struct RecognitionTests {
         }
     }
 
+    @Test("the children of one recording are followed each by itself, whatever is printed in front of their records")
+    func children() throws {
+        func line(_ at: Int, _ stream: Int, _ frame: String, out: Bool = false) -> String {
+            #"{"at_ms":\#(at),"link":"agent","stream":\#(stream),"dir":"\#(out ? "out" : "in")","frame":\#(frame)}"#
+        }
+        func delta(_ text: String) -> String {
+            #"{"type":"message_update","assistantMessageEvent":{"type":"text_delta","delta":"\#(text)"}}"#
+        }
+        func end(_ text: String) -> String {
+            #"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"\#(text)"}],"stopReason":"stop"}}"#
+        }
+        let recording = [
+            line(0, 1, #"{"type":"prompt","id":"sb-2","message":"One?"}"#, out: true),
+            line(1, 3, #"{"type":"prompt","id":"sb-2","message":"Two?"}"#, out: true),
+            line(2, 1, #"{"type":"agent_start"}"#), line(3, 3, #"{"type":"agent_start"}"#),
+            line(4, 1, delta("Fir")), line(5, 3, delta("Sec")), line(6, 1, end("First")), line(7, 3, end("Second")),
+            line(8, 3, #"{"type":"agent_end","messages":[]}"#),
+            line(9, 1, #"{"_raw":"noise{\"type\":\"agent_end\",\"messages\":[]}"}"#),
+        ]
+        try Self.file(recording.joined(separator: "\n")) { file in
+            let ends = try VirtualReplay.play(file: file, as: PiPlugin(), of: .all).lines
+                .filter { $0.contains("sendMessageEnd") }
+            #expect(ends.count == 2)
+            #expect(ends.contains { $0.contains("First") } && ends.contains { $0.contains("Second") })
+        }
+    }
+
     @Test("frames that are understood and begin no run are read all the same")
     func quiet() throws {
         try Self.file(#"{"at_ms":0,"dir":"in","frame":{"type":"event","event":"tick","payload":{}}}"#) { file in

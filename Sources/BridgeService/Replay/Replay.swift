@@ -12,7 +12,7 @@ package final class Replay {
     private let runner: BridgeRunner
     private let user: any ReplayUser
     private let clock: any Clock
-    private var decoder: any AgentDecoder
+    private var decoders: StreamDecoders
     private var sessions: [AgentSession: SessionID] = [:]
     private var begun: Set<RunID> = []
     private var turnOfRun: [RunID: TurnID] = [:]
@@ -34,7 +34,7 @@ package final class Replay {
         self.log = log
         self.agent = agent
         self.name = name
-        decoder = agent.decoder()
+        decoders = StreamDecoders(agent)
     }
 
     /// Reads to the end of the file. `pause` waits for the time of the next frame and returns false when the replay is to end.
@@ -51,14 +51,11 @@ package final class Replay {
             let at = origin + .milliseconds(entry.milliseconds)
             last = at
             frames += 1
-            if let deadline = decoder.nextDeadline, deadline <= at { try handle(decoder.deadlineHit(at: deadline)) }
-            let before = isRead ? 0 : decoder.unknown.total
-            let observations =
-                entry.direction == .incoming
-                ? decoder.received(entry.frame, capacity: entry.capacity, at: at)
-                : decoder.sent(entry.frame, capacity: entry.capacity, at: at)
+            if let deadline = decoders.nextDeadline, deadline <= at { try handle(decoders.deadlineHit(at: deadline)) }
+            let before = isRead ? 0 : decoders.unknown.total
+            let observations = decoders.observe(entry, at: at)
             if !isRead, !Self.isPseudoFrame(entry.frame) {
-                let isUnderstood = entry.direction == .incoming && decoder.unknown.total == before
+                let isUnderstood = entry.direction == .incoming && decoders.unknown.total == before
                 isRead = isUnderstood || !observations.isEmpty
             }
             if !observations.isEmpty { try handle(observations) }
@@ -79,7 +76,7 @@ package final class Replay {
 
     /// The recording is over: deadlines that wait for silence fire, and runs without an end get none.
     private func finish(at last: Instant) throws {
-        while let deadline = decoder.nextDeadline { try handle(decoder.deadlineHit(at: max(deadline, last))) }
+        while let deadline = decoders.nextDeadline { try handle(decoders.deadlineHit(at: max(deadline, last))) }
         let gone = RunEvent.failed(RunFailure(kind: .agentGone, message: "the recording ends here"))
         for run in begun.sorted() {
             runner.tell { bridge, now in
@@ -87,7 +84,7 @@ package final class Replay {
                 bridge.agentSays(RunSignal(run: run, session: nil, event: gone), at: now)
             }
         }
-        log.finished(frames: frames, unknown: decoder.unknown)
+        log.finished(frames: frames, unknown: decoders.unknown)
     }
 
     private func handle(_ observations: [Observation]) throws {
