@@ -12,6 +12,7 @@ from pathlib import Path
 from commands import once
 from harness import _die_with_the_parent, bridge_command, until
 from peers.gateway import Gateway
+from pi_home import COMMAND, PiHome, said
 from scheduling import Scenarios, scenario
 from simulator import Simulator
 
@@ -64,6 +65,27 @@ class DemoWithAnAgentTests(Scenarios):
                 self.assertIn("set TMPDIR", outcome.err)
 
 
+class DemoWithPiTests(Scenarios):
+    @scenario(60)
+    async def test_what_is_written_on_the_phone_reaches_pi_and_nothing_is_left_behind(self):
+        with tempfile.TemporaryDirectory(prefix="demo-") as directory:
+            home = PiHome(Path(directory, "pi"), {"disk": [said("I look."), {"tool": {}}, said("It is full.")]})
+            demo = Simulator(directory, "--agent", "pi", "--plain", command="demo", environment=home.environment | {
+                "PI_COMMAND": " ".join(COMMAND), "TMPDIR": directory, "NO_COLOR": "1"})
+            await demo.start()
+            try:
+                await demo.connected()
+                bubble = await demo.ended(await demo.write("How full is the disk?"))
+                self.assertEqual(bubble["text"], "I look.\n\nIt is full.")
+                self.assertEqual(await demo.breaches(), [])
+                child = home.child()
+                self.assertEqual(await demo.end(signal.SIGTERM), 0)
+                await until(lambda: not Path(f"/proc/{child}").exists(), 30, "the child is gone")
+                self.assertEqual(list(Path(directory).glob("sophon-demo-*")), [])
+            finally:
+                await demo.close()
+
+
 class DemoOptionsTests(Scenarios):
     @scenario(30)
     async def test_what_does_not_fit_together_or_cannot_be_listened_on_is_said_with_a_remedy(self):
@@ -71,7 +93,7 @@ class DemoOptionsTests(Scenarios):
             for options, words in (
                     (("--agent", "openclaw", "--once"), "--once ends with the recorded runs"),
                     (("--agent", "openclaw", "--speed", "4"), "--speed is that of recorded runs"),
-                    (("--agent", "pi"), "knows openclaw alone"),
+                    (("--agent", "nobody"), "expected one that this version runs: openclaw"),
                     (("--stay", "--once"), "opposite things")):
                 outcome = await once("demo", *options, "--listen", "127.0.0.1:0", directory=directory)
                 self.assertEqual((outcome.code, outcome.out), (2, ""), outcome)

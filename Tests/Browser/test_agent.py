@@ -1,4 +1,4 @@
-"""A real agent's protocol behind the page: `demo --agent openclaw`, with the live bridge between them."""
+"""A real agent's protocol behind the page: `demo --agent`, with the live bridge between them."""
 
 import asyncio
 import os
@@ -12,6 +12,7 @@ from harness import NARROW, ROOT, BrowserTest, Keys, until
 sys.path.append(str(ROOT / "Tests" / "Acceptance"))
 from peers.gateway import Gateway  # noqa: E402
 from peers.steps import Approval, Hold, Say, Tool  # noqa: E402
+from pi_home import COMMAND, PiHome, said  # noqa: E402
 
 
 class GatewayThread:
@@ -107,3 +108,33 @@ class Agent(BrowserTest):
             page.browser.get("about:blank")
             self.assertEqual(program.stop(), 0)
             self.assertEqual([name for name in os.listdir(folder) if name.startswith("sophon-demo")], [])
+
+
+class PiTest(BrowserTest):
+    """`demo --agent pi`: the agent is a child of the program."""
+
+    def test_the_page_talks_to_pi_through_the_live_bridge(self):
+        page = self.page
+        plans = {"full": [said("Let me ", "look."), {"tool": {}}, {"confirm": {"title": "Clean up?", "message": "rm -r cache",
+                                                                            "yes": "It was 61% full.", "no": "As you like."}}]}
+        with tempfile.TemporaryDirectory() as folder:
+            home = PiHome(Path(folder) / "pi", plans)
+            program = self.program("demo", "--agent", "pi", environment=home.environment | {
+                "PI_COMMAND": " ".join(COMMAND), "TMPDIR": folder, "HOME": folder})
+            page.open(program.phone_url, NARROW)
+            page.says("#bridge", "Bridge connected")
+            page.click("#new-chat")
+            page.write("How full is the disk?" + Keys.ENTER)
+            page.shown("#sheet")
+            page.says("#sheet", "Clean up?")
+            page.click("#sheet .once")
+            page.gone("#sheet")
+            until(lambda: page.newest()["state"] == "final", "the run has ended")
+            self.assertIn("It was 61% full.", page.newest()["text"])
+            page.says(".tools-words", "Ran 1 command")
+            page.picture("agent-pi-narrow")
+            self.assertEqual(program.breaches(), [])
+            child = home.child()
+            page.browser.get("about:blank")
+            self.assertEqual(program.stop(), 0)
+            until(lambda: not Path(f"/proc/{child}").exists(), "the child is gone with the demo")

@@ -8,7 +8,7 @@ import FoundationEssentials
 import Glibc
 import Simulator
 
-/// `demo --agent openclaw`: the phone page, with a real agent behind the real live bridge. What the bridge keeps lies in a
+/// `demo --agent KIND`: the phone page, with a real agent behind the real live bridge. What the bridge keeps lies in a
 /// temporary directory, and goes with it.
 struct DemoAgent {
     private static let housekeeping = DispatchTimeInterval.seconds(5)

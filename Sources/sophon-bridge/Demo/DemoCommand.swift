@@ -1,3 +1,5 @@
+import AgentKit
+import Agents
 import BridgeModel
 import BridgeService
 import Commands
@@ -17,13 +19,17 @@ struct DemoCommand: Command {
             .init("stay", nil, "stay until a signal, also without a terminal; the runs wait for the page"),
             .init("speed", "1|4|10|max", "how fast the runs are played (1 where it stays, else 4)"),
             .init("plain", nil, "nothing is sealed, as with a phone of long ago"),
-            .init("agent", "openclaw", "instead of recorded runs, a real agent at OPENCLAW_URL"),
+            .init(
+                "agent", liveAgents.joined(separator: "|"),
+                "instead of recorded runs, a real agent, as its variables name it (OPENCLAW_URL, PI_COMMAND)"),
             .init("listen", "ADDRESS:PORT", "where to listen (127.0.0.1, any port)"),
         ],
         examples: [
             "sophon-bridge demo", "sophon-bridge demo --once --speed max --json",
             "OPENCLAW_URL=ws://127.0.0.1:18789 sophon-bridge demo --agent openclaw",
+            "PI_COMMAND=\"pi --mode rpc\" sophon-bridge demo --agent pi",
         ])
+    private static let liveAgents = AgentRegistry.all.plugins.filter(\.isLive).map(\.kind.rawValue)
     static let conduct = Output.Conduct.show
 
     private let command: ParsedCommand
@@ -62,20 +68,21 @@ struct DemoCommand: Command {
 
     private func checkOptions() throws(UsageError) {
         let agent = command.values["agent"]
-        guard agent == nil || agent == "openclaw" else {
+        let example = "sophon-bridge demo --agent \(agent ?? "")"
+        if let agent, !Self.liveAgents.contains(agent) {
             throw UsageError(
-                "--agent is \"\(agent ?? "")\"; this version knows openclaw alone",
-                try: "sophon-bridge demo --agent openclaw")
+                "--agent is \"\(agent)\", expected one that this version runs: "
+                    + Self.liveAgents.joined(separator: ", "),
+                try: "sophon-bridge demo --agent \(Self.liveAgents[0])")
         }
         if hasAgent, command.switches.contains("once") {
             throw UsageError(
-                "--once ends with the recorded runs, and with --agent there are none",
-                try: "sophon-bridge demo --agent openclaw")
+                "--once ends with the recorded runs, and with --agent there are none", try: example)
         }
         if hasAgent, command.values["speed"] != nil {
             throw UsageError(
                 "--speed is that of recorded runs, and with --agent there are none; the agent has its own",
-                try: "sophon-bridge demo --agent openclaw")
+                try: example)
         }
         if command.switches.contains("stay"), command.switches.contains("once") {
             throw UsageError("--stay and --once say opposite things", try: "sophon-bridge demo --once")

@@ -1,0 +1,49 @@
+"""One scripted pi (peers/pi_program.py): the directory that says what it does, and what it wrote down."""
+
+import json
+import sys
+from pathlib import Path
+
+PROGRAM = Path(__file__).resolve().parent / "peers" / "pi_program.py"
+COMMAND = [sys.executable, str(PROGRAM), "--mode", "rpc"]
+
+
+class PiHome:
+    def __init__(self, directory, plans, line="B", **more):
+        self.directory = Path(directory)
+        (self.directory / "gates").mkdir(parents=True)
+        self.write_plans({"plans": plans, "line": line} | more)
+
+    @property
+    def environment(self):
+        return {"PI_DOUBLE": str(self.directory)}
+
+    def write_plans(self, plans):
+        (self.directory / "plans.json").write_text(json.dumps(plans))
+
+    def open_gate(self, name):
+        (self.directory / "gates" / name).touch()
+
+    def log(self, name):
+        path = self.directory / f"{name}.log"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def child(self):
+        """The process that was started last."""
+        return self.log("starts")[-1]["pid"]
+
+    def check_prompts(self, phone, *asked):
+        """No message was prompted twice."""
+        prompts = self.log("prompts")
+        for turn in asked:
+            text = phone.asked[turn.interaction][1]
+            assert prompts.count(text) <= 1, f"{text!r} was prompted {prompts.count(text)} times"
+
+
+def said(*parts):
+    return {"say": list(parts)}
+
+
+def words(name, count=12):
+    """The last one without white space: pi does not trim, and neither does the bridge inside a text."""
+    return [f"{name}-{number} " for number in range(count - 1)] + [f"{name}-{count - 1}"]
