@@ -21,7 +21,7 @@ package protocol AgentLink: Sendable {
     func stop()
     /// Stops reading from the agent for want of memory, or lets it go on.
     func holdReading(_ isHeld: Bool)
-    /// Frames that were read and are not carried out (`HeldBytes.agent`).
+    /// Frames that were read and are not carried out, and messages that are not passed on (`HeldBytes.agent`).
     var heldBytes: Int { get }
 }
 

@@ -18,7 +18,7 @@ package struct HeldBytes: Hashable, Sendable {
     package var journal = 0
     /// Bodies of calls from an earlier process that the relay has not answered.
     package var storedCalls = 0
-    /// Frames of the agent that were read and not yet carried out.
+    /// Frames of the agent that were read and not yet carried out, and messages that wait for its process.
     package var agent = 0
     /// Updates of the relay that are not durable yet.
     package var updates = 0

@@ -13,6 +13,10 @@ package struct AgentEdges: Sendable {
     package var clock: any Clock
     package var alarm: any Alarm
     package var random: any RandomSource
+    /// Nil: children are started at once, as many as are ordered.
+    package var places: ChildPlaces?
+    /// Takes secrets out of what children write to standard error.
+    package var redact: @Sendable (String) -> String = { $0 }
     /// Hears every frame, incoming ones with true.
     package var record: (@Sendable (ChannelID, Bool, [UInt8]) -> Void)?
 

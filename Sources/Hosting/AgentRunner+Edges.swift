@@ -11,9 +11,13 @@ extension AgentRunner where Machine: ~Copyable {
                 self?.happened($0, on: number, id)
             }
             state.withLock { $0.channels.opened(number, .socket(link)) }
-        case .open(let number, let id, .child(let plan)): startChild(number, id, plan)
+        case .open(let number, let id, .child(let plan)): takePlace(number, id, plan)
+        case .begin(let number, let waiting): startChild(number, waiting.id, waiting.plan)
         case .send(let number, let id, let frame, let telling): send(frame, on: number, id, telling)
-        case .close(let number, let closing): state.withLock { $0.channels.line(number) }?.close(closing)
+        case .close(let number, let closing):
+            if let line = state.withLock({ $0.channels.line(number) }) { line.close(closing) } else { callOff(number) }
+        case .idle(let number, let isIdle):
+            if let ticket = state.withLock({ $0.seats.ticket(number) }) { edges.places?.isIdle(ticket, isIdle) }
         case .start(let start): begin(start)
         case .refuse(let work, let failure): tell { machine, now in machine.finished(work, .failed(failure), now) }
         case .answer(let completion, let reply): completion(reply)
@@ -45,9 +49,10 @@ extension AgentRunner where Machine: ~Copyable {
         }
     }
 
-    private func startChild(_ number: Int, _ id: ChannelID, _ plan: ChildPlan) {
+    func startChild(_ number: Int, _ id: ChannelID, _ plan: ChildPlan) {
         let journal = edges.journal
         let kept = kept
+        let leavePlace = leavingPlace(number)
         let name = Locked<ProcessName?>(nil)
         let refusal = Locked<ChildFailure?>(nil)
         let link = edges.children.start(plan) { process, release in
@@ -64,6 +69,7 @@ extension AgentRunner where Machine: ~Copyable {
                 journal?.submit(
                     kept.entries([KeptFacts.fact(of: process, isRunning: false)]), .written, done: nil)
             }
+            if event.isLast { leavePlace() }
             let why = refusal.withLock { $0 }
             if case .failed = event, let why {
                 self?.happened(.failed(why), on: number, id)
@@ -112,10 +118,15 @@ extension AgentRunner where Machine: ~Copyable {
             edges.record?(id, true, line)
             received(line, on: number)
         case .skipped(let bytes): happened(.skipped(bytes: bytes), on: number)
-        case .complained: break
+        case .complained(let line): complained(line)
         case .written(let telling): written(WorkID(telling), on: number)
         case .failed(let failure): ended(number, .failed(message: failure.message))
-        case .exited(let end, let lastWords): ended(number, .exited(end, lastWords: lastWords))
+        case .exited(let end, let lastWords): ended(number, .exited(end, lastWords: edges.redact(lastWords)))
         }
+    }
+
+    private func complained(_ line: String) {
+        let words = complaints.withLock { $0.take(edges.redact(line), at: edges.clock.now) }
+        for words in words { outlets.tell(.note(.words(words))) }
     }
 }

@@ -16,6 +16,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         var machine: Machine
         var phase = Phase.running
         var channels = ChannelTable()
+        var seats = Seats()
         var works = WorkTable()
         var queries = QueryTable()
         /// Of the hot path: one array serves for all frames.
@@ -36,6 +37,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     let edges: AgentEdges
     let outlets: AgentOutlets
     let kept: KeptFacts
+    let complaints = Locked(ComplaintLimit())
     let settings: @Sendable () -> Machine.Settings?
 
     package init(
@@ -94,17 +96,18 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
 
     package func stop() {
         edges.alarm.stop()
-        let (lines, unanswered) = state.withLock { state in
+        let (lines, unanswered, waiting) = state.withLock { state in
             state.phase = .stopped
-            return (state.channels.leave(), state.queries.leave())
+            return (state.channels.leave(), state.queries.leave(), state.seats.leave())
         }
+        for ticket in waiting { edges.places?.leave(ticket) }
         for line in lines { line.cut() }
         for completion in unanswered { completion(.refused(message: "the bridge stops")) }
     }
 
     // MARK: Back-pressure
 
-    package var heldBytes: Int { state.withLock { $0.pressure.heldBytes } }
+    package var heldBytes: Int { state.withLock { $0.pressure.heldBytes + $0.machine.heldBytes } }
 
     package func holdReading(_ isHeld: Bool) {
         let mayPerform = state.withLock { state in
@@ -228,7 +231,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         return takesTurn(state)
     }
 
-    private func takesTurn(_ state: State) -> Bool {
+    func takesTurn(_ state: State) -> Bool {
         guard !state.isPerforming else { return false }
         state.isPerforming = true
         return true
@@ -249,6 +252,8 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
             state.channels[id]?.isInputClosed = true
             state.steps.append(.close(channel.number, .input))
         case .close(let id, let closing): close(id, closing, state)
+        case .idle(let id, let isIdle):
+            if let channel = state.channels[id] { state.steps.append(.idle(channel.number, isIdle)) }
         case .mayPause(let id, let mayPause): state.channels[id]?.mayPause = mayPause
         case .work(let id, let work):
             if !state.works.add(id, work) { refuse([id], WorkFailure(.full, "too much is under way"), state) }
@@ -282,7 +287,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         for work in works { state.steps.append(.refuse(work, failure)) }
     }
 
-    private func perform() {
+    func perform() {
         var carriedOut = 0
         while true {
             let steps = state.withLock { state in

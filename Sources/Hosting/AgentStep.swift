@@ -6,6 +6,9 @@ enum AgentStep: Sendable {
     case open(Int, ChannelID, Channel)
     case send(Int, ChannelID, [UInt8], WorkID?)
     case close(Int, Closing)
+    /// A child's place is free.
+    case begin(Int, Seats.Waiting)
+    case idle(Int, Bool)
     case start(WorkTable.Start)
     case refuse(WorkID, WorkFailure)
     case answer(@Sendable (AgentReply) -> Void, AgentReply)

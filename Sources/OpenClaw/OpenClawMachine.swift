@@ -103,7 +103,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
         case .readingPaused: session.readingPaused(at: now.now)
         case .readingResumed: session.readingResumed(at: now.now)
         // A gateway shows by its ticks that it lives.
-        case .heard, .spawned, .skipped, .exited: break
+        case .heard, .spawned, .skipped, .exited, .waits, .wanted: break
         }
         return orders(now)
     }

@@ -141,7 +141,9 @@ struct ToyChildrenMachine: AgentMachine {
         switch event {
         case .exited: return left(session, "the toy's program ended")
         case .failed(let reason): return left(session, reason)
-        case .opened, .spawned, .skipped, .heard, .refused, .closed, .readingPaused, .readingResumed: return []
+        case .opened, .spawned, .skipped, .heard, .refused, .closed, .readingPaused, .readingResumed, .waits,
+            .wanted:
+            return []
         }
     }
 

@@ -80,7 +80,7 @@ struct ToySocketMachine: AgentMachine {
         case .opened: [say(["hello", ""])]
         case .failed(let reason): lost(reason, now)
         case .closed, .refused: lost("the toy closed the connection", now)
-        case .spawned, .skipped, .heard, .exited, .readingPaused, .readingResumed: []
+        case .spawned, .skipped, .heard, .exited, .readingPaused, .readingResumed, .waits, .wanted: []
         }
     }
 

@@ -6,6 +6,7 @@ import Children
 import Commands
 import FoundationEssentials
 import Hosting
+import Recording
 import Transport
 
 extension AgentRegistry {
@@ -28,7 +29,9 @@ extension AgentEdges {
     /// The real outside, for `run` and `doctor` alike. Without a journal nothing is kept.
     static func system(
         of connection: Configuration.Connection, in configuration: Configuration, journal: (any TurnJournal)?,
-        clock: any Clock, alarm: any Alarm, record: (@Sendable (ChannelID, Bool, [UInt8]) -> Void)? = nil
+        clock: any Clock, alarm: any Alarm, places: ChildPlaces? = nil,
+        redact: @escaping @Sendable (String) -> String = { $0.withoutSecrets },
+        record: (@Sendable (ChannelID, Bool, [UInt8]) -> Void)? = nil
     ) -> AgentEdges {
         let children = SystemChildren()
         let work = SystemWork(children: children, secretsFolder: configuration.configDirectory, writableFolders: [])
@@ -36,6 +39,8 @@ extension AgentEdges {
             kind: connection.agent.kind, sockets: CurlWebSocketClient(), children: children, work: work,
             journal: journal, clock: clock, alarm: alarm, random: SystemRandom())
         edges.record = record
+        edges.places = places
+        edges.redact = redact
         return edges
     }
 }

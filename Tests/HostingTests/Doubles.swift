@@ -11,6 +11,8 @@ final class Script: @unchecked Sendable {
     /// Orders that follow an event, by its words.
     var answers: [String: [AgentOrder]] = [:]
     var deadline: Instant?
+    /// Of the child that ended last.
+    var lastWords: String?
 }
 
 /// A machine that orders what the test says, and records its events.
@@ -40,7 +42,8 @@ struct Scripted: ~Copyable, AgentMachine {
         into orders: inout [AgentOrder]
     ) { orders += hear("\(channel.number): \(String(decoding: frame.prefix(20), as: UTF8.self))") }
     mutating func happened(_ event: ChannelEvent, on channel: ChannelID, _ now: Occasion) -> [AgentOrder] {
-        hear("\(channel.number) \(Self.words(event))")
+        if case .exited(_, let lastWords) = event { script.lastWords = lastWords }
+        return hear("\(channel.number) \(Self.words(event))")
     }
     mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
         switch result {
@@ -170,11 +173,15 @@ final class Stage {
         .child(ChildPlan(arguments: ["toy"], folder: "/", life: life, pipes: .lines(limit: 1_000)))
     }
 
-    init(hasJournal: Bool = true) {
+    init(
+        hasJournal: Bool = true, places: ChildPlaces? = nil, redact: @escaping @Sendable (String) -> String = { $0 }
+    ) {
         let (recorded, events, covered, settings, onEvent) = (recorded, events, covered, settings, onEvent)
         var edges = AgentEdges(
             kind: AgentKind(rawValue: "toy"), sockets: sockets, children: programs, work: works,
             journal: hasJournal ? journal : nil, clock: clock, alarm: clock.makeAlarm(), random: SeededSource(1))
+        edges.places = places
+        edges.redact = redact
         edges.record = { channel, isIncoming, frame in
             let words = String(decoding: frame.prefix(20), as: UTF8.self)
             recorded.withLock { $0.append("\(channel.number) \(isIncoming ? "in" : "out") \(words)") }

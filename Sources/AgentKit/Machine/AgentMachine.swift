@@ -15,6 +15,8 @@ package protocol AgentMachine: ~Copyable, SendableMetatype {
 
     /// When `timePassed` is due, if nothing else happens.
     var nextDeadline: Instant? { get }
+    /// Of messages that it has taken and not passed on.
+    var heldBytes: Int { get }
 
     // One of two beginnings, once.
 
@@ -47,6 +49,7 @@ package enum NoSettings: Sendable {}
 
 extension AgentMachine where Self: ~Copyable {
     package var nextDeadline: Instant? { nil }
+    package var heldBytes: Int { 0 }
     package mutating func query(_ query: AgentQuery, as id: QueryID, _ now: Occasion) -> [AgentOrder] {
         [.replied(id, .refused(message: "this agent does not answer that"))]
     }

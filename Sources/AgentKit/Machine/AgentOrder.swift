@@ -8,6 +8,9 @@ package enum AgentOrder: Sendable {
     /// `telling`: `finished` says when all of it is handed over, for agents that confirm no prompt.
     case send(ChannelID, [UInt8], telling: WorkID? = nil)
     case close(ChannelID, Closing)
+    /// The child has nothing to do, and its session can be loaded again: it may be asked for its place (`wanted`). False again before it
+    /// gets something to do.
+    case idle(ChannelID, Bool)
     /// No handshake is under way: the host may stop reading while memory is short. False when a channel is opened.
     case mayPause(ChannelID, Bool)
 

@@ -47,6 +47,10 @@ package enum ChannelEvent: Hashable, Sendable {
     case opened
     /// The child runs; the journal has its name, so that a later process finds it.
     case spawned(ProcessName)
+    /// So many children run, and none of them can end: the child is started when one does.
+    case waits(running: Int)
+    /// Another child waits for the place of this idle one, which is to end, or says that it is not idle any more.
+    case wanted
     /// A line over its limit was left out.
     case skipped(bytes: Int)
     /// A ping or a pong: the far side lives, and says nothing else.

@@ -92,6 +92,8 @@ package struct Configuration: Hashable, Sendable {
         /// The memory limit of all queues of all connections; at it reading from agents pauses until there is room.
         package var memoryMegabytes = 64
         package var memoryBytes: Int { memoryMegabytes << 20 }
+        /// Children of all connections that may run at once.
+        package var agents = 8
         /// The part of one connection of so many.
         package func memory(of connections: Int) -> Int { memoryBytes / max(1, connections) }
         /// Of that, what its lanes may hold.

@@ -124,7 +124,7 @@ package struct ConfigurationLoader {
     private mutating func limits(_ top: ConfigurationSection) -> Configuration.Limits {
         var limits = Configuration.Limits()
         let section = reader.section(
-            top["limits"], at: "limits", keys: ["relay_connections", "relay_call", "stop_flush", "memory_mb"])
+            top["limits"], at: "limits", keys: ["relay_connections", "relay_call", "stop_flush", "memory_mb", "agents"])
         limits.relayConnections = reader.value(
             "relay_connections", of: section, as: .whole(16...256), else: limits.relayConnections)
         limits.relayCall = reader.value(
@@ -133,6 +133,7 @@ package struct ConfigurationLoader {
             "stop_flush", of: section, as: .duration(.zero...(.seconds(60))), else: limits.stopFlush)
         limits.memoryMegabytes = reader.value(
             "memory_mb", of: section, as: .whole(4...4_096), else: limits.memoryMegabytes)
+        limits.agents = reader.value("agents", of: section, as: .whole(1...256), else: limits.agents)
         return limits
     }
 

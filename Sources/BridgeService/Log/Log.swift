@@ -63,6 +63,7 @@ package final class Log: Sendable {
 
     /// From now on neither this log nor what shares its cover shows this secret.
     package func cover(_ secret: Secret) { secrets.cover(secret) }
+    package func covered(_ text: String) -> String { secrets.covered(text) }
 
     package func error(_ message: StaticString, _ fields: @autoclosure () -> Fields = []) {
         write(.error, message, fields)

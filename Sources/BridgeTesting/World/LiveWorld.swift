@@ -1,6 +1,7 @@
 import BridgeCore
 package import BridgeModel
 package import BridgeService
+import Hosting
 
 /// A person's phone, a relay, a live connection of the bridge with its links on sockets, and a scripted gateway, as often as
 /// there are connections: everything but the sockets and the disk themselves, in one thread on virtual time. The bridge's
@@ -17,6 +18,10 @@ package final class LiveWorld: @unchecked Sendable {
     package private(set) var isRunning = false
     package private(set) var events: [LiveEvent] = []
     private var keepsTime = false
+    /// For children, of all sides.
+    package var agentLimit = 8
+    /// Of the process that runs.
+    private(set) var places: ChildPlaces?
 
     package init(_ eras: [GatewayEra], scripts: [String: GatewayScript], seed: UInt64 = 1) {
         disk = VirtualDisk(time)
@@ -44,6 +49,7 @@ package final class LiveWorld: @unchecked Sendable {
 
     package func start() {
         isRunning = true
+        places = ChildPlaces(limit: agentLimit)
         for side in sides {
             side.start(life: life) { [weak self] event in self?.events.append(event) }
         }

@@ -35,6 +35,7 @@ extension WorldSide {
             kind: kind, sockets: network?.sockets(isAlive) ?? sockets,
             children: network?.programs(isAlive) ?? NoChildren(), work: VirtualWork(files, time, isAlive: isAlive),
             journal: keeps ? journal : nil, clock: time, alarm: VirtualAlarm(time, isAlive: isAlive), random: random)
+        edges.places = world?.places
         edges.record = { [weak self] in self?.onRecord?($0, $1, $2) }
         return edges
     }

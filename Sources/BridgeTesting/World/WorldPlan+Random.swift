@@ -35,6 +35,7 @@ extension WorldPlan {
         let number = Int.random(in: 0..<4, using: &random)
         guard !themes.contains(.jobs), WorldAgentKind.others.indices.contains(number) else { return }
         let other = WorldAgentKind.others[number]
+        agentLimit = random.pick([8, 8, 2, 1])
         for side in agents.indices where side == 0 || random.happens(0.5) { agents[side] = other }
     }
 

@@ -116,6 +116,9 @@ package struct WorldPlan: Sendable {
     /// What payloads of cards may hold in memory, where that is to be little.
     package var heldBytes: Int?
 
+    /// Children that may run at once.
+    package var agentLimit = 8
+
     package init(seed: UInt64) { self.seed = seed }
 }
 

@@ -56,6 +56,7 @@ package final class WorldRun {
         }
         world = LiveWorld(plan.eras, scripts: scripts, seed: plan.seed)
         judge = WorldJudge(plan)
+        world.agentLimit = plan.agentLimit
         for (index, side) in world.sides.enumerated() {
             side.uses(plan.agents[index], seed: plan.seed &* 13 &+ UInt64(index))
             for (prompt, script) in scripts { side.gives(script, to: prompt) }

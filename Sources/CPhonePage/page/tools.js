@@ -33,7 +33,10 @@ export function toolsRow() {
 }
 
 /** "Running df -h /…", "Ran 3 commands", "Used 2 tools, 1 failed". */
-function summary(tasks, isOpen) {
+function summary(all, isOpen) {
+  // A wait for the agent is no work of its own.
+  const tasks = all.filter((task) => task.kind !== "wait");
+  if (tasks.length === 0) return label(all[all.length - 1]);
   const running = tasks.filter((task) => task.status === "running");
   if (running.length > 0 && isOpen) {
     return running.length === 1 ? `Running ${label(running[0])}` : `Running ${running.length} tools`;

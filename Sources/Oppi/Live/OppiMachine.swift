@@ -207,7 +207,7 @@ package struct OppiMachine: AgentMachine {
         case .readingPaused: life.readingPaused(at: now.now)
         case .readingResumed:
             if life.readingResumed(at: now.now) != nil { main.lastHeard = now.now }
-        case .spawned, .skipped, .exited: break
+        case .spawned, .skipped, .exited, .waits, .wanted: break
         }
     }
 
@@ -245,7 +245,7 @@ package struct OppiMachine: AgentMachine {
                 $0.readingResumed(after: now.now - since, at: now.now)
                 return []
             }
-        case .heard, .spawned, .skipped, .exited: break
+        case .heard, .spawned, .skipped, .exited, .waits, .wanted: break
         }
     }
 

@@ -2,7 +2,7 @@ import AgentKit
 import BridgeModel
 import Locking
 
-/// The pi of one connection: no files of its own, no secrets.
+/// The pi of one connection: no files of its own. What its processes get by name in their environment may be a secret.
 final class PiAgent: LiveAgent {
     private let context: AgentContext
     private let settings: Locked<AgentSettings>
@@ -18,7 +18,8 @@ final class PiAgent: LiveAgent {
 
     func read(_ settings: AgentSettings) -> AgentReading {
         let now = Self.machineSettings(settings)
-        return AgentReading { host in
+        let secrets = (settings.values as? PiValues)?.environment.values.map { Secret($0) } ?? []
+        return AgentReading(secrets: secrets) { host in
             host.carry(PiMachine(now)) { self.settings.withLock { Self.machineSettings($0) } }
         }
     }

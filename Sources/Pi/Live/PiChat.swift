@@ -67,8 +67,7 @@ struct PiChat {
     var requests = PiRequests()
     var dialogs = PiDialogs()
     var failures = PiFailures()
-    /// New for each event.
-    var random: UInt64 = 0
+    var place = PiPlace()
     /// The texts of prompts that may be looked up, until their run has ended.
     var asked: [RunID: String] = [:]
 
@@ -85,6 +84,8 @@ struct PiChat {
     /// It could end without anything being lost.
     var mayLeave: Bool { process == .ready && idleSince != nil && file != nil }
     func holds(_ approval: ApprovalID) -> Bool { dialogs.holds(approval) }
+    /// Of prompts that wait or may be looked up.
+    var heldBytes: Int { asked.values.reduce(0) { $0 + $1.utf8.count + HeldBytes.entryCost } }
 
     var nextDeadline: Instant? {
         var moments = [requests.nextDeadline, decoder.nextDeadline, dialogs.nextExpiry, turn?.stopDeadline]
@@ -108,7 +109,7 @@ struct PiChat {
     mutating func send(_ run: RunID, _ text: String, at now: Instant) -> [Order] {
         asked[run] = text
         errands.append(.prompt(run, text))
-        return advance(at: now)
+        return advance(at: now) + cards(place.show(waitingPrompts))
     }
 
     mutating func lookUp(_ run: RunID, at now: Instant) -> [Order] {
@@ -126,6 +127,7 @@ struct PiChat {
         let isQueued = errands.contains { if case .prompt(run, _) = $0 { true } else { false } }
         errands.removeAll { if case .prompt(run, _) = $0 { true } else { false } }
         if isQueued { asked[run] = nil }
+        if errands.isEmpty, place.isAwaited { return giveUpPlace() + [.observed([.abortAnswered(run)])] }
         guard !isQueued, turn?.run == run, turn?.isStopping == false else {
             return turn?.run == run ? [] : [.observed([.abortAnswered(run)])]
         }
@@ -139,6 +141,26 @@ struct PiChat {
             .write(PiFrames.answer(answer, to: approval)),
             .observed([settled(approval, .decided(decision == .deny ? .deny : .approve))]),
         ]
+    }
+
+    /// All places for processes are taken: it is started when one is free.
+    mutating func awaitsPlace(running: Int) -> [Order] {
+        guard process == .starting else { return [] }
+        place.awaits(running: running)
+        return cards(place.show(waitingPrompts)) + [.note("\(PiPlace.words(running)); a message waits")]
+    }
+
+    /// Nothing is left that its process was to be started for.
+    private mutating func giveUpPlace() -> [Order] {
+        _ = place.isFree([])
+        process = .absent
+        return [.kill]
+    }
+
+    private var waitingPrompts: [RunID] { errands.compactMap { if case .prompt(let run, _) = $0 { run } else { nil } } }
+
+    private func cards(_ cards: [(run: RunID, card: ToolEvent)]) -> [Order] {
+        cards.map { .observed([signal(.tool($0.card), of: $0.run)]) }
     }
 
     /// Its place is wanted, or what is queued in it is not.
@@ -155,7 +177,8 @@ struct PiChat {
 
     mutating func spawned(at now: Instant) -> [Order] {
         guard process == .starting else { return [] }
-        return [.write(PiFrames.state(requests.add(.barrier, for: Self.startLimit, at: now)))]
+        return cards(place.isFree(waitingPrompts))
+            + [.write(PiFrames.state(requests.add(.barrier, for: Self.startLimit, at: now)))]
     }
 
     mutating func received(_ root: FrameNode, at now: Instant) -> [Order] {
@@ -197,7 +220,7 @@ struct PiChat {
     mutating func ended(_ reason: String, hasRun: Bool, at now: Instant) -> [Order] {
         let failed = process == .starting || { if case .keeping = process { true } else { false } }()
         failures.doom = nil
-        var orders = heard(decoder.settle(), at: now)
+        var orders = cards(place.isFree(waitingPrompts)) + heard(decoder.settle(), at: now)
         #if PLANTED_FAULTS
             if PlantedFault.promptResent.isPlanted, let turn, !turn.isStopping {
                 errands.insert(.prompt(turn.run, asked[turn.run] ?? ""), at: 0)
@@ -211,7 +234,7 @@ struct PiChat {
         process = .absent
         idleSince = nil
         guard failed else { return orders + advance(at: now) }
-        guard hasRun, let delay = failures.next(using: random) else {
+        guard hasRun, let delay = failures.next() else {
             failures.forget()
             return orders + refuseErrands("pi could not be started: \(reason)", prompts: false)
         }

@@ -7,6 +7,8 @@ struct PiChats {
     /// In the names of runs that no prompt began: another process of the bridge must not give the same ones, nor another life of a chat.
     private let mark: String
     private var wakings = 0
+    /// Of all chats.
+    private(set) var heldBytes = 0
 
     init(mark: String) { self.mark = mark }
 
@@ -16,7 +18,9 @@ struct PiChats {
 
     mutating func change<Answer>(_ session: AgentSession, _ change: (inout PiChat) -> Answer) -> Answer {
         var chat = awake.removeValue(forKey: session) ?? wake(session)
+        heldBytes -= chat.heldBytes
         defer {
+            heldBytes += chat.heldBytes
             if chat.isAtRest {
                 files[session] = chat.file
             } else {

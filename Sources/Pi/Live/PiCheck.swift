@@ -30,7 +30,9 @@ struct PiCheck {
         case .failed(let message): conclude(failed: message, .agentNotInstalled, isOpen: false)
         case .exited(let end, let lastWords):
             conclude(failed: PiLine.words(of: end, lastWords), .agentNotInitialised, isOpen: false)
-        case .opened, .heard, .skipped, .readingPaused, .readingResumed, .refused, .closed: []
+        case .opened, .heard, .skipped, .readingPaused, .readingResumed, .refused, .closed, .waits,
+            .wanted:
+            []
         }
     }
 

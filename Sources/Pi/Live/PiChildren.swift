@@ -1,18 +1,15 @@
 import AgentKit
 import BridgeModel
 
-/// Which child is which chat's, and the chats that wait for room, oldest first.
+/// Which child is which chat's, and which of them the host knows to be idle.
 struct PiChildren {
     private var sessions: [ChannelID: AgentSession] = [:]
     private var channels: [AgentSession: ChannelID] = [:]
-    private var line: [AgentSession] = []
+    private var idle: Set<ChannelID> = []
     private var channelCount = 0
     private var workCount = 0
 
-    var count: Int { sessions.count }
     var all: [ChannelID] { sessions.keys.sorted { $0.number < $1.number } }
-    var lineLength: Int { line.count }
-    var hasLine: Bool { !line.isEmpty }
 
     func session(on channel: ChannelID) -> AgentSession? { sessions[channel] }
     func channel(of session: AgentSession) -> ChannelID? { channels[session] }
@@ -26,6 +23,7 @@ struct PiChildren {
     }
 
     mutating func ended(_ channel: ChannelID) {
+        idle.remove(channel)
         guard let session = sessions.removeValue(forKey: channel), channels[session] == channel else { return }
         channels[session] = nil
     }
@@ -35,7 +33,10 @@ struct PiChildren {
         return WorkID(workCount)
     }
 
-    mutating func queue(_ session: AgentSession) { if !line.contains(session) { line.append(session) } }
-    mutating func takeFirstInLine() -> AgentSession? { line.isEmpty ? nil : line.removeFirst() }
-    mutating func forgetLine() { line = [] }
+    /// False: the host knows already.
+    mutating func isIdle(_ channel: ChannelID, _ isIdle: Bool) -> Bool {
+        guard isIdle != idle.contains(channel) else { return false }
+        if isIdle { idle.insert(channel) } else { idle.remove(channel) }
+        return true
+    }
 }

@@ -4,6 +4,8 @@ import BridgeModel
 struct PiFailures {
     /// Why it is to be killed, as soon as the event is dealt with.
     var doom: String?
+    /// New for each event.
+    var random: UInt64 = 0
     /// Starts that failed in a row.
     private var count = 0
     private var backOff = BackOff()
@@ -14,7 +16,7 @@ struct PiFailures {
     }
 
     /// Nil: it was tried often enough.
-    mutating func next(using random: UInt64) -> Duration? {
+    mutating func next() -> Duration? {
         count += 1
         guard count < PiChat.startTries else { return nil }
         var random = SeededGenerator(seed: random)

@@ -3,10 +3,10 @@ package import BridgeModel
 import JSONReading
 import Links
 
-/// pi as a machine of the host: a child for each chat that has something to do, at most as many as `PiSettings.childLimit`.
+/// pi as a machine of the host: a child for each chat that has something to do, while the host has a place for it.
 ///
 /// - A chat is found by its agent session, a child by its channel; a channel number is used once.
-/// - Over the limit the longest idle child whose session can be loaded again ends; if none is idle the chat waits in line.
+/// - An idle child whose session can be loaded again gives its place up where the host wants it.
 /// - Facts: `session:<agent session>` is the path of its session file.
 /// - The link counts as up from the beginning: each chat has a process of its own, and what is wrong with one is said in that chat.
 package struct PiMachine: AgentMachine {
@@ -29,6 +29,7 @@ package struct PiMachine: AgentMachine {
         check = PiCheck(settings, connection: connection)
     }
 
+    package var heldBytes: Int { chats.heldBytes }
     package var nextDeadline: Instant? {
         [chats.nextDeadline, check?.nextDeadline].compactMap(\.self).min()
     }
@@ -51,12 +52,11 @@ package struct PiMachine: AgentMachine {
 
     package mutating func use(_ settings: PiSettings, _ now: Occasion) -> [AgentOrder] {
         self.settings = settings
-        return startWaiting(now)
+        return []
     }
 
     package mutating func shutDown(_ now: Occasion) -> [AgentOrder] {
-        children.forgetLine()
-        return children.all.map { .close($0, .child(atOnce: false)) }
+        children.all.map { .close($0, .child(atOnce: false)) }
     }
 
     // MARK: Commands
@@ -109,6 +109,8 @@ package struct PiMachine: AgentMachine {
         guard let session = children.session(on: channel) else { return [] }
         switch event {
         case .spawned: return change(session, now) { $0.spawned(at: now.now) }
+        case .waits(let running): return change(session, now) { $0.awaitsPlace(running: running) }
+        case .wanted: return giveUpPlace(of: session, on: channel, now)
         case .skipped(let bytes): return change(session, now) { $0.skipped(bytes, at: now.now) }
         case .exited(let end, let lastWords):
             return ended(session, on: channel, PiLine.words(of: end, lastWords), hasRun: true, now)
@@ -121,7 +123,17 @@ package struct PiMachine: AgentMachine {
         _ session: AgentSession, on channel: ChannelID, _ words: String, hasRun: Bool, _ now: Occasion
     ) -> [AgentOrder] {
         children.ended(channel)
-        return change(session, now) { $0.ended(words, hasRun: hasRun, at: now.now) } + startWaiting(now)
+        return change(session, now) { $0.ended(words, hasRun: hasRun, at: now.now) }
+    }
+
+    /// It may have got something to do since it was called idle.
+    private mutating func giveUpPlace(
+        of session: AgentSession, on channel: ChannelID, _ now: Occasion
+    ) -> [AgentOrder] {
+        guard let chat = chats.awake[session], chat.process == .ready, !chat.mayLeave else {
+            return change(session, now) { $0.leave(at: now.now) }
+        }
+        return [.idle(channel, false)]
     }
 
     package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
@@ -150,15 +162,26 @@ package struct PiMachine: AgentMachine {
         _ session: AgentSession, _ now: Occasion, _ change: (inout PiChat) -> [PiChat.Order]
     ) -> [AgentOrder] {
         let orders = chats.change(session) { chat in
-            chat.random = now.random
+            chat.failures.random = now.random
             return change(&chat)
         }
-        return orders.flatMap { translate($0, of: session, now) } + (children.hasLine ? startWaiting(now) : [])
+        let translated = orders.flatMap { translate($0, of: session) }
+        let idle = tellIdle(session)
+        // Nothing is written to a child whose place the host may give away.
+        if case .idle(_, true)? = idle.first { return translated + idle }
+        return idle + translated
     }
 
-    private mutating func translate(_ order: PiChat.Order, of session: AgentSession, _ now: Occasion) -> [AgentOrder] {
+    private mutating func tellIdle(_ session: AgentSession) -> [AgentOrder] {
+        guard let chat = chats.awake[session], chat.process == .ready, let channel = children.channel(of: session),
+            children.isIdle(channel, chat.mayLeave)
+        else { return [] }
+        return [.idle(channel, chat.mayLeave)]
+    }
+
+    private mutating func translate(_ order: PiChat.Order, of session: AgentSession) -> [AgentOrder] {
         switch order {
-        case .start(let file): return start(session, file, now)
+        case .start(let file): return [.open(children.begin(session), .child(settings.plan(file: file)))]
         case .write(let frame): return children.channel(of: session).map { [.send($0, frame)] } ?? []
         case .closeInput: return children.channel(of: session).map { [.close($0, .input)] } ?? []
         case .kill:
@@ -173,34 +196,5 @@ package struct PiMachine: AgentMachine {
         case .replied(let query, let reply): return [.replied(query, reply)]
         case .note(let words): return [.note(.words(words))]
         }
-    }
-
-    // MARK: Room for children
-
-    private mutating func start(_ session: AgentSession, _ file: String?, _ now: Occasion) -> [AgentOrder] {
-        guard children.count < settings.childLimit else {
-            children.queue(session)
-            return makeRoom(now) + [.note(.words("\(settings.childLimit) processes of pi are busy; a message waits"))]
-        }
-        return [.open(children.begin(session), .child(settings.plan(file: file)))]
-    }
-
-    private mutating func startWaiting(_ now: Occasion) -> [AgentOrder] {
-        var orders: [AgentOrder] = []
-        while children.count < settings.childLimit, let session = children.takeFirstInLine() {
-            guard let chat = chats.awake[session], chat.process == .starting else { continue }
-            orders.append(.open(children.begin(session), .child(settings.plan(file: chat.file))))
-        }
-        return orders + (children.hasLine ? makeRoom(now) : [])
-    }
-
-    /// Ends the longest idle child, one for each chat in line.
-    private mutating func makeRoom(_ now: Occasion) -> [AgentOrder] {
-        let leaving = chats.awake.values.count { if case .leaving = $0.process { true } else { false } }
-        guard leaving < children.lineLength else { return [] }
-        let idle = chats.awake.values.filter(\.mayLeave).min { ($0.idleSince ?? .zero) < ($1.idleSince ?? .zero) }
-        guard let session = idle?.session, let channel = children.channel(of: session) else { return [] }
-        _ = chats.change(session) { $0.leave(at: now.now) }
-        return [.close(channel, .input)]
     }
 }

@@ -5,15 +5,11 @@ package struct PiSettings: Hashable, Sendable {
     package var command: [String]
     package var folder: String
     package var environment: ChildEnvironment
-    package var childLimit: Int
 
-    package init(
-        command: [String], folder: String, environment: ChildEnvironment = ChildEnvironment(), childLimit: Int = 8
-    ) {
+    package init(command: [String], folder: String, environment: ChildEnvironment = ChildEnvironment()) {
         self.command = command
         self.folder = folder
         self.environment = environment
-        self.childLimit = childLimit
     }
 
     var program: String { command.joined(separator: " ") }

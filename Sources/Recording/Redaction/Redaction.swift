@@ -1,5 +1,10 @@
 import BridgeModel
 
+extension String {
+    /// Free text from outside, without what has the shape of a secret.
+    package var withoutSecrets: String { String(decoding: Redaction().text(Array(utf8)), as: UTF8.self) }
+}
+
 /// Takes secrets out of frames and texts, and leaves every other byte unchanged.
 ///
 /// By name: a string or number that is the value of a secret's name, at any depth, is replaced whole. By shape: what

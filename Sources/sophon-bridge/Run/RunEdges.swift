@@ -26,6 +26,7 @@ final class RunEdges {
     private var writers: [KeyWriter] = []
     private var agents: [ConnectionName: any LiveAgent] = [:]
     private let journal: Journal
+    private let places: ChildPlaces
     /// Why the journal cannot shrink, with what to do.
     var journalRemedy: String? { journal.remedy }
 
@@ -36,6 +37,7 @@ final class RunEdges {
         scaled = scale > 1 ? ScaledClock(scale: scale) : nil
         let clock: any Clock = scaled ?? SystemClock()
         self.clock = clock
+        places = ChildPlaces(limit: loaded.configuration.limits.agents)
         do {
             journal = try Journal.open(directory: loaded.configuration.stateDirectory) { clock.wallMilliseconds }
         } catch {
@@ -68,6 +70,7 @@ final class RunEdges {
     /// Another configuration is in force.
     func use(_ loaded: LoadedConfiguration) {
         self.loaded = loaded
+        places.use(limit: loaded.configuration.limits.agents)
         for client in clients { client.use(maximumConnections: loaded.configuration.limits.relayConnections) }
     }
 
@@ -223,7 +226,7 @@ final class RunEdges {
         for secret in reading.secrets { log.cover(secret) }
         let edges = AgentEdges.system(
             of: connection, in: loaded.configuration, journal: journal, clock: clock, alarm: try alarm(),
-            record: recorder?.agent)
+            places: places, redact: { log.covered($0.withoutSecrets) }, record: recorder?.agent)
         return { reading.open(ConnectionHost(edges, AgentOutlets(tell: $0, cover: { log.cover($0) }))) }
     }
 }

@@ -262,6 +262,11 @@ class Pi:
             sys.stdout.buffer.write(b'"}\n')
             sys.stdout.buffer.flush()
 
+    def do_complain(self, lines):
+        for number in range(lines):
+            print(f"complaint {number}", file=sys.stderr)
+        sys.stderr.flush()
+
     def do_exit(self, code):
         print("the model went away", file=sys.stderr, flush=True)
         os._exit(code)

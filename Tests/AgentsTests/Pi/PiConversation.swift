@@ -8,6 +8,8 @@ struct PiConversation {
     private(set) var now = Instant.zero
     private var random: UInt64 = 0
     private var keeps: [WorkID] = []
+    /// Whether orders about idle processes are among the lines.
+    var showsIdle = false
     static let chat = AgentSession("pi-ses_1")
 
     init(
@@ -22,8 +24,8 @@ struct PiConversation {
     }
 
     /// Its process runs, has answered, and its session file is kept.
-    static func ready(settings: PiSettings? = nil) -> Self {
-        var conversation = settings.map { Self($0) } ?? Self()
+    static func ready() -> Self {
+        var conversation = Self()
         _ = conversation.looksUp("none")
         _ = conversation.spawns()
         _ = conversation.says(
@@ -76,6 +78,14 @@ struct PiConversation {
         lines(machine.happened(.failed(message: message), on: ChannelID(channel), occasion()))
     }
 
+    mutating func waitsForPlace(behind running: Int) -> [String] {
+        lines(machine.happened(.waits(running: running), on: ChannelID(1), occasion()))
+    }
+
+    mutating func isWanted() -> [String] { lines(machine.happened(.wanted, on: ChannelID(1), occasion())) }
+
+    var heldBytes: Int { machine.heldBytes }
+
     mutating func skips(_ bytes: Int) -> [String] {
         lines(machine.happened(.skipped(bytes: bytes), on: ChannelID(1), occasion()))
     }
@@ -123,6 +133,8 @@ struct PiConversation {
         case .close(let channel, .child(let atOnce)): return ["\(atOnce ? "kill" : "leave") \(channel.number)"]
         case .close(let channel, .input): return ["end \(channel.number)"]
         case .close: return ["close"]
+        case .idle(let channel, let isIdle):
+            return showsIdle ? [isIdle ? "idle \(channel.number)" : "busy \(channel.number)"] : []
         case .work(let work, .keep(let facts)):
             keeps.insert(work, at: 0)
             return facts.map { "keep \($0.name)=\(String(decoding: $0.value ?? [], as: UTF8.self))" }

@@ -1,0 +1,48 @@
+import AgentKit
+import BridgeModel
+import Locking
+
+// The places that children of all connections share.
+extension AgentRunner where Machine: ~Copyable {
+    /// Its start may have to wait for one.
+    func takePlace(_ number: Int, _ id: ChannelID, _ plan: ChildPlan) {
+        guard let places = edges.places, plan.life != .outlives else { return startChild(number, id, plan) }
+        let ticket = places.ticket { [weak self] in
+            self?.placeIsFree(number)
+        } wanted: { [weak self] in
+            self?.happened(.wanted, on: number)
+        }
+        state.withLock { $0.seats.waits(number, id, plan, ticket) }
+        if let running = places.ask(ticket) { return happened(.waits(running: running), on: number) }
+        guard state.withLock({ $0.seats.starts(number) }) != nil else { return }
+        startChild(number, id, plan)
+    }
+
+    private func placeIsFree(_ number: Int) {
+        let mayPerform = state.withLock { state in
+            guard let waiting = state.seats.starts(number) else { return false }
+            state.steps.append(.begin(number, waiting))
+            return takesTurn(state)
+        }
+        if mayPerform { perform() }
+    }
+
+    /// For the last event of its child, also when nothing else of the host is left.
+    func leavingPlace(_ number: Int) -> @Sendable () -> Void {
+        guard let places = edges.places, let ticket = state.withLock({ $0.seats.ticket(number) }) else { return {} }
+        return { [weak self] in
+            self?.state.withLock { $0.seats.ended(number) }
+            places.leave(ticket)
+        }
+    }
+
+    /// It was closed while it waited for its place: it has never run.
+    func callOff(_ number: Int) {
+        let ticket = state.withLock { state in
+            let ticket = state.seats.calledOff(number)
+            if ticket != nil { _ = state.channels.ended(number) }
+            return ticket
+        }
+        if let ticket { edges.places?.leave(ticket) }
+    }
+}

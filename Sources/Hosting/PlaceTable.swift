@@ -1,0 +1,68 @@
+/// Who has one of a bounded number of places, who could give it up, and who waits for one, by numbers.
+///
+/// - A holder is busy, idle (it could end without a loss), or was asked to leave. Who was asked leaves, or says that it is busy.
+/// - As many of the longest idle are asked as places are missing, and who waited longest is next.
+struct PlaceTable {
+    private enum Holder: Equatable {
+        case busy
+        /// Since when, in an order of their own.
+        case idle(Int)
+        case asked
+    }
+
+    var limit: Int
+    private var holders: [Int: Holder] = [:]
+    private var waiting: [Int] = []
+    private var lastOrder = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    var taken: Int { holders.count }
+
+    /// True: it has a place at once.
+    mutating func ask(_ number: Int) -> Bool {
+        guard waiting.isEmpty, holders.count < limit else {
+            waiting.append(number)
+            return false
+        }
+        holders[number] = .busy
+        return true
+    }
+
+    /// Its place is free, or it no longer waits for one.
+    mutating func leave(_ number: Int) {
+        holders[number] = nil
+        waiting.removeAll { $0 == number }
+    }
+
+    mutating func isIdle(_ number: Int, _ isIdle: Bool) {
+        switch holders[number] {
+        case .busy where isIdle:
+            lastOrder += 1
+            holders[number] = .idle(lastOrder)
+        case .idle where !isIdle, .asked where !isIdle: holders[number] = .busy
+        case .busy, .idle, .asked, nil: break
+        }
+    }
+
+    /// Those that have a place now.
+    mutating func granted() -> [Int] {
+        let count = min(waiting.count, max(0, limit - holders.count))
+        let next = Array(waiting.prefix(count))
+        waiting.removeFirst(count)
+        for number in next { holders[number] = .busy }
+        return next
+    }
+
+    /// Those that are asked to leave.
+    mutating func wanted() -> [Int] {
+        let asked = holders.values.count { $0 == .asked }
+        let missing = max(0, holders.count - asked + waiting.count - limit)
+        let idle = holders.compactMap { number, holder in
+            if case .idle(let order) = holder { (number, order) } else { nil }
+        }
+        let longest = idle.sorted { $0.1 < $1.1 }.prefix(missing).map(\.0)
+        for number in longest { holders[number] = .asked }
+        return longest
+    }
+}
