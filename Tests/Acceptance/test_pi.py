@@ -3,15 +3,21 @@
 import asyncio
 import json
 import os
+import pwd
+import random
+import shutil
 import signal
-import sys
+import subprocess
 import unittest
 from pathlib import Path
 
-from harness import HERE, Stage, until
+from commands import once
+from harness import Stage, bridge_command, until
+from pi_home import COMMAND, PiHome, said, words
 from scheduling import Scenarios, scenario
 
 LINES = ("B", "L")
+SEED = int(os.environ.get("KILL_SEED", "7"))
 
 
 class PiStage(Stage):
@@ -23,48 +29,29 @@ class PiStage(Stage):
 
     async def __aenter__(self):
         await super().__aenter__()
-        self.pi = self.directory / "pi"
-        (self.pi / "gates").mkdir(parents=True)
-        self.write_plans(self._plans)
+        self.pi = PiHome(self.directory / "pi", **self._plans)
         self.bridge.environment = self.environment()
         await self.bridge.start()
         return self
-
-    def write_plans(self, plans):
-        (self.pi / "plans.json").write_text(json.dumps(plans))
 
     def environment(self):
         base = super().environment()
         for name in ("OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR"):
             base.pop(name)
-        command = f"{sys.executable} {HERE / 'peers' / 'pi_program.py'} --mode rpc"
-        return base | {"SOPHON_AGENT": "pi", "PI_COMMAND": command, "PI_DOUBLE": str(self.directory / "pi")} | self._extra
+        return base | {"SOPHON_AGENT": "pi", "PI_COMMAND": " ".join(COMMAND), "PI_DOUBLE": str(self.directory / "pi")} | self._extra
 
     def open_gate(self, name):
-        (self.pi / "gates" / name).touch()
+        self.pi.open_gate(name)
 
     def log(self, name):
-        path = self.pi / f"{name}.log"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return self.pi.log(name)
 
     def child(self):
-        return self.log("starts")[-1]["pid"]
+        return self.pi.child()
 
     def check_prompts(self, *asked):
         """Each message was prompted once."""
-        texts = [self.phone.asked[turn.interaction][1] for turn in asked]
-        prompts = self.log("prompts")
-        for text in texts:
-            assert prompts.count(text) <= 1, f"{text!r} was prompted {prompts.count(text)} times"
-
-
-def said(*parts):
-    return {"say": list(parts)}
-
-
-def words(name, count=12):
-    """The last one without white space: pi does not trim, and neither does the bridge inside a text."""
-    return [f"{name}-{number} " for number in range(count - 1)] + [f"{name}-{count - 1}"]
+        self.pi.check_prompts(self.phone, *asked)
 
 
 class PiTests(Scenarios):
@@ -179,10 +166,16 @@ class PiTests(Scenarios):
             turn = stage.ask("hello")
             await stage.ended(turn)
             stage.expect_said(turn, "could not be started")
-        async with PiStage({}, pi={"start_error": "No API key found"}) as stage:
+        key = "sk-ant-" + "0123456789abcdef" * 3
+        words = f"node: deprecated\nANTHROPIC_API_KEY={key}\nNo API key found\nSee the manual"
+        async with PiStage({}, pi={"start_error": words}) as stage:
             turn = stage.ask("hello")
             await stage.ended(turn)
-            stage.expect_said(turn, "No API key found")
+            stage.expect_said(turn, "No API key found / See the manual")
+            log = "".join(stage.bridge.stderr)
+            self.assertIn("standard error: node: deprecated", log)
+            self.assertIn("[redacted]", log)
+            self.assertNotIn(key, log + stage.phone.final(turn.interaction))
 
     @scenario(60)
     async def test_no_child_outlives_the_bridge(self):
@@ -204,19 +197,143 @@ class PiTests(Scenarios):
             self.assertIn("EDITOR", names)
             self.assertFalse([name for name in names if name.startswith("SOPHON_") or name == "NOTIFY_SOCKET"])
 
-    @scenario(170)
-    async def test_kills_of_the_bridge_at_any_moment_repeat_no_prompt(self):
-        plans = {"work": [said(*words("a")), {"tool": {}}, said(*words("b"))]}
+    @scenario(60)
+    async def test_much_on_standard_error_does_not_fill_the_log(self):
+        async with PiStage({"loud": [{"complain": 5_000}, said("done")]}) as stage:
+            turn = stage.ask("loud")
+            await stage.ended(turn)
+            stage.expect(turn, "done")
+            lines = [line for line in stage.bridge.stderr if "standard error" in line]
+            self.assertIn("complaint 0", lines[0])
+            self.assertLessEqual(len(lines), 60)
+
+    async def kill_at_random(self, kill, name):
+        """Ten runs, each killed once at a moment of its own; the moments are seeded."""
+        generator = random.Random(f"{SEED} {name}")
+        plans = {"work": [said(*words("a")), {"tool": {}}, {"confirm": {"title": "Go on?", "yes": "Gone on.", "no": "Left."}},
+                          said(*words("b"))]}
+        moments = []
         async with PiStage(plans) as stage:
-            asked = []
-            for number in range(10):
-                turn = stage.ask(f"work {number}")
-                asked.append(turn)
-                await asyncio.sleep(0.05 * number)
-                await stage.bridge.restart_after_kill()
-            await stage.ended(*asked, seconds=60)
-            stage.check_prompts(*asked)
-            stage.check(*asked, is_prefix=False)
+            try:
+                asked, decided = [], set()
+                for number in range(10):
+                    turn = stage.ask(f"work {number}")
+                    asked.append(turn)
+                    part, after = generator.choice(["message", "text", "card"]), generator.uniform(0, 0.2)
+                    moments.append(f"{number}: {after * 1000:.0f} ms after the {part}")
+                    await self.reached(stage, turn, part, decided)
+                    await asyncio.sleep(after)
+                    await kill(stage)
+                    # What still runs, and what the next process finds, is to come to its end before the next one is killed.
+                    await self.settled(stage, turn, decided)
+                stage.check_prompts(*asked)
+                stage.check(*asked, is_prefix=False)
+                again = stage.ask("hello", session=asked[-1].session)
+                await stage.ended(again)
+                stage.expect(again, "Hello.")
+            except BaseException as error:
+                error.add_note(f"KILL_SEED={SEED}, {name}, kills: " + "; ".join(moments))
+                raise
+
+    async def reached(self, stage, turn, part, decided):
+        def ended():
+            return stage.phone.is_ended(turn.interaction)
+        if part == "text":
+            await until(lambda: ended() or (bubble := stage.phone.bubble(turn.interaction)) and bubble.streamed, 30, "text")
+        elif part == "card":
+            await until(lambda: ended() or self.card(stage, turn, decided), 30, "a card")
+
+    def card(self, stage, turn, decided):
+        """Of this turn, and not decided; decides it."""
+        for name, body in stage.phone.approvals.items():
+            if body["session_id"] == turn.session and name not in decided:
+                decided.add(name)
+                stage.relay.decide(name, "approve")
+                return True
+        return False
+
+    async def settled(self, stage, turn, decided):
+        await until(lambda: self.card(stage, turn, decided) or stage.phone.is_ended(turn.interaction), 60, "a card or the end")
+        await stage.ended(turn, seconds=60)
+
+    @scenario(170)
+    async def test_kills_of_the_bridge_at_random_moments_repeat_no_prompt(self):
+        async def kill(stage):
+            await stage.bridge.restart_after_kill()
+        await self.kill_at_random(kill, "the bridge")
+
+    @scenario(170)
+    async def test_kills_of_the_child_at_random_moments_repeat_no_prompt(self):
+        async def kill(stage):
+            # Where the message has not got one yet, the one of the message before.
+            if stage.log("starts") and Path(f"/proc/{stage.child()}").exists():
+                os.kill(stage.child(), signal.SIGKILL)
+        await self.kill_at_random(kill, "the child")
+
+    @scenario(60)
+    async def test_a_recording_of_several_children_is_replayed_chat_by_chat(self):
+        plans = {"one": [said(*words("a")), {"hold": "first"}, said("One."), {"noise": "\u001b]777;notify;done\u0007"}],
+                 "two": [said(*words("b")), {"hold": "second"}, said("Two.")]}
+        async with PiStage(plans) as stage:
+            records = stage.directory / "records"
+            stage.configure({"record_dir": str(records)})
+            await stage.bridge.restart_after_kill()
+            one, two = stage.ask("one"), stage.ask("two")
+            await stage.streaming(one)
+            await stage.streaming(two)
+            stage.open_gate("second")
+            await stage.ended(two)
+            stage.open_gate("first")
+            await stage.ended(one)
+            stage.bridge.terminate()
+            await stage.bridge.exit()
+            recording, = records.iterdir()
+            replayed = await once("replay", str(recording), "--json", directory=stage.directory)
+            self.assertEqual(replayed.code, 0, replayed)
+            for text in ("".join(words("a")) + "\n\nOne.", "".join(words("b")) + "\n\nTwo."):
+                self.assertIn(json.dumps(text)[1:-1], replayed.out)
+
+    def nobody(self):
+        """A user without rights to run as, if this one may become it."""
+        if os.getuid() != 0 or not shutil.which("setpriv"):
+            self.skipTest("needs root and setpriv")
+        user = pwd.getpwnam("nobody")
+        return user, ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+
+    @scenario(60)
+    async def test_the_bridge_shows_its_environment_to_no_process_of_its_user_once_it_has_a_child(self):
+        user, as_nobody = self.nobody()
+        # The tests' own Python may lie where no other user may go.
+        python = shutil.which("python3", path="/usr/bin:/bin") or self.skipTest("there is no python3 for all users")
+        async with PiStage({}, environment={"PI_COMMAND": " ".join([python, *COMMAND[1:]])}) as stage:
+            stage.bridge.kill9()
+            await stage.bridge.exit()
+            stage.directory.chmod(0o755)
+            for path in (stage.directory, *stage.directory.rglob("*")):
+                os.chown(path, user.pw_uid, user.pw_gid)
+            for program in ([*bridge_command(), "--version"], ["head", "-c", "1", COMMAND[1]]):
+                if subprocess.run([*as_nobody, *program], capture_output=True, cwd="/").returncode != 0:
+                    self.skipTest("another user may not read the project here")
+            stage.bridge.command = as_nobody + stage.bridge.command
+            await stage.bridge.start()
+            turn = stage.ask("hello")
+            await stage.ended(turn)
+
+            def read(path):
+                return subprocess.run([*as_nobody, "cat", path], capture_output=True, cwd="/", timeout=30)
+            child = read(f"/proc/{stage.child()}/environ")
+            self.assertEqual(child.returncode, 0, "its own child can be looked into by the same user")
+            self.assertNotIn(b"SOPHON_", child.stdout)
+            for file in ("environ", "mem", "maps"):
+                bridge = read(f"/proc/{stage.bridge.pid}/{file}")
+                self.assertNotEqual(bridge.returncode, 0, file)
+                self.assertEqual(bridge.stdout, b"")
+            listed = subprocess.run([*as_nobody, "ls", f"/proc/{stage.bridge.pid}/fd"], capture_output=True, cwd="/")
+            self.assertNotEqual(listed.returncode, 0)
+            # What THREAT_MODEL says that it can read all the same.
+            self.assertIn(b"sophon-bridge", read(f"/proc/{stage.bridge.pid}/cmdline").stdout)
+            for file in ("journal.db", "status.json"):
+                self.assertEqual(read(str(stage.state / file)).returncode, 0, file)
 
 
 if __name__ == "__main__":
