@@ -162,6 +162,8 @@ package final class DoubleNetwork: @unchecked Sendable {
         return true
     }
 
+    /// Neither away nor deaf.
+    var isReached: Bool { time.now >= awayUntil && time.now >= deafUntil }
     var refuses: Bool { time.now < refusesUntil }
 
     /// False: all was cut instead.

@@ -1,3 +1,4 @@
+package import AgentKit
 package import BridgeModel
 
 /// An agent's double that a world can have: it does what the scripts say, and knows what it was asked. Runs are named by the texts of
@@ -15,6 +16,8 @@ package protocol ScriptedAgent: AgentDouble {
     var breaches: [String] { get }
     /// When the run of this prompt came to the end of its script.
     func endedAt(_ prompt: String) -> Instant?
+    /// An HTTP request beside its sockets; not called while it is away or deaf.
+    func answer(_ request: HTTPRequest) -> WorkResult
 }
 
 package struct AgentAsked: Hashable, Sendable {
@@ -40,6 +43,10 @@ package struct AgentDecided: Hashable, Sendable {
 }
 
 extension ScriptedAgent {
+    package func answer(_ request: HTTPRequest) -> WorkResult {
+        .failed(WorkFailure(.unreachable, "connection refused"))
+    }
+
     /// How often each prompt was begun.
     package var begun: [String: Int] {
         asked.reduce(into: [:]) { begun, asked in if asked.what == .prompt { begun[asked.prompt, default: 0] += 1 } }

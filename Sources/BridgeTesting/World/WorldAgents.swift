@@ -60,6 +60,12 @@ extension WorldSide {
         network.onFrame = { [weak self] isIncoming, frame in
             self?.note("bridge \(isIncoming ? "<-" : "->") agent ", frame)
         }
+        files.http = { [weak double, weak network] request in
+            guard let double, let network, network.isReached else {
+                return .failed(WorkFailure(.unreachable, "connection refused"))
+            }
+            return double.answer(request)
+        }
         let context = AgentContext(
             connection: name, environment: [:], configDirectory: nil, displayName: "Test bridge", version: "1.0.0",
             clock: time)
