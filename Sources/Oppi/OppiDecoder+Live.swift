@@ -20,6 +20,7 @@ extension OppiDecoder {
     var lastSequence: Int { state?.lastSequence ?? 0 }
     /// A loop is at work, as far as its frames say.
     var isRunning: Bool { state?.isRunning == true }
+    var runningRun: RunID? { state.flatMap { $0.isRunning ? $0.run : nil } }
     /// Its loop has ended, and a retry may follow.
     var isHolding: Bool { state?.held != nil }
     var hasOpenTool: Bool { state?.calls.isEmpty == false }

@@ -100,4 +100,6 @@ package struct OppiValues: AgentValues {
     package var authorityFile: String?
     /// Nil: the only one there is.
     package var workspace: String?
+
+    package init() {}
 }

@@ -32,8 +32,17 @@ struct OppiTrace {
     }
 
     /// To the newest question with this text that is not older. Nil: it was not asked.
+    /// Without its text the question is known by its time alone.
     func answer(to question: String, notBefore milliseconds: Int64?) -> Answer? {
         let wanted = Self.trimmed(question)
+        if wanted.isEmpty {
+            guard let milliseconds else { return nil }
+            let place = rows.firstIndex { row in
+                guard row["type"]?.holds("user") == true else { return false }
+                return row["timestamp"]?.string.flatMap(Self.milliseconds).map { $0 >= milliseconds } ?? false
+            }
+            return place.map { answer(after: $0) }
+        }
         let place = rows.lastIndex { row in
             guard row["type"]?.holds("user") == true, Self.trimmed(row["text"]?.string ?? "") == wanted else {
                 return false

@@ -29,14 +29,15 @@ extension OppiChat {
         case "error" where root["seq"] == nil: orders += complained(root["error"]?.string ?? "", at: now)
         case "extension_ui_request":
             switch dialogs.requested(root, at: now) {
-            case .card: break
+            case .asked(let events): return aside(events)
+            case .known(let questions): return aside(questions.map { .asked($0) })
             case .cancel(let id):
                 let method = root["method"]?.string ?? "?"
                 return [
                     .send(OppiFrames.dialog(id, .cancelled, of: place.native)),
                     .note("a dialog (\(method)) cannot be shown"),
                 ]
-            case .known, nil: return []
+            case nil: return []
             }
         default: break
         }
@@ -139,7 +140,7 @@ extension OppiChat {
     }
 
     private mutating func sessionEnded(at now: Instant) -> [Order] {
-        let open = dialogs.takeAll().map { Order.observed([settled($0, .cancelled)]) }
+        let open = aside(dialogs.takeAll())
         guard hasSocket else { return open }
         leaveSocket()
         way = .absent
@@ -205,7 +206,26 @@ extension OppiChat {
         .signal(RunSignal(run: run, session: session, event: event))
     }
 
-    func settled(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) -> Observation {
-        signal(.approvalSettled(ApprovalSettlement(id: approval, outcome: outcome)), of: nil)
+    /// Of the run that is going, else of the session alone.
+    func aside(_ events: [RunEvent]) -> [Order] {
+        events.isEmpty ? [] : [.observed(events.map { signal($0, of: decoder?.runningRun) })]
+    }
+
+    // MARK: Runs of other clients
+
+    /// Its text was never sent to this bridge, which follows the session by its notifications alone.
+    mutating func endedElsewhere(_ sequence: Int) -> [Order] {
+        turn == nil && waiting.isEmpty && !hasSocket && place != nil ? [.call(.mirror(sequence: sequence))] : []
+    }
+
+    mutating func mirrored(_ answer: OppiRest.Answer, _ sequence: Int) -> [Order] {
+        guard turn == nil, let text = OppiTrace(answer.body)?.newestAnswer.text, !text.isEmpty else { return [] }
+        let run = RunID("\(session)-\(mark)-end-\(sequence)")
+        return [
+            .observed([
+                signal(.started, of: run), signal(.text(.segmentEnded(text)), of: run),
+                signal(.finished(RunEnd(text: text)), of: run),
+            ])
+        ]
     }
 }

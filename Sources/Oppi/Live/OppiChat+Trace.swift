@@ -119,6 +119,8 @@ extension OppiChat {
             let orders = decide(isThere: answer != nil, isBusy: trace.isBusy, at: now)
             return self.turn?.isTaken == true ? orders + lookedBack(trace, at: now) : orders
         }
+        // What is at work is another's.
+        if turn.isStopping, answer == nil { return isOver(nil, at: now) }
         // A session that is not active may have kept its last status.
         return trace.isBusy && link.isActive ? goesOn(answer, at: now) : isOver(answer, at: now)
     }
@@ -248,7 +250,7 @@ extension OppiChat {
         way = .absent
         home = .unknown
         decoder = nil
-        orders += dialogs.takeAll().map { .observed([settled($0, .cancelled)]) }
+        orders += aside(dialogs.takeAll())
         switch turn?.state {
         case .doubtful: orders += refuse(.notSent(sentence: Self.unknowable))
         case .accepted, .going: orders += settle(.failed(gone("its session was deleted")), at: now)

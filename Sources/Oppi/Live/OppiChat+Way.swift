@@ -13,7 +13,7 @@ extension OppiChat {
             let next = waiting.removeFirst()
             turn = OppiTurn(next.run, next.text, .held, at: now)
         }
-        orders += answerWish()
+        orders += answerWish() + answerDialogs()
         guard let turn else { return orders + rest(at: now) }
         link.idleSince = nil
         if turn.isStopping, turn.state == .held { return orders + closeTurn() + advance(at: now) }
@@ -43,6 +43,13 @@ extension OppiChat {
         }
     }
 
+    private mutating func answerDialogs() -> [Order] {
+        guard way == .live, let place else { return [] }
+        return dialogs.takeAnswers().flatMap { taken in
+            [.send(OppiFrames.dialog(taken.id, taken.answer, of: place.native))] + aside(taken.settled)
+        }
+    }
+
     private mutating func rest(at now: Instant) -> [Order] {
         if way == .asking { way = .absent }
         if way == .live, link.idleSince == nil { link.idleSince = now }
@@ -53,7 +60,8 @@ extension OppiChat {
 
     /// What may be said on a socket that follows the session.
     private mutating func speak(at now: Instant) -> [Order] {
-        guard let turn, let place, !turn.look.isUnderWay else { return [] }
+        guard let turn, let place else { return [] }
+        if turn.look.isUnderWay { return [] }
         if turn.state == .held { return write(turn, place, at: now) }
         if turn.stop == .due, turn.isTaken {
             self.turn?.stop = .asked(until: now + OppiTurn.stopPatience)
@@ -143,6 +151,7 @@ extension OppiChat {
             decoder?.continues(after: current)
             if let turn, turn.isTaken { self.turn?.look.isTorn = true }
         }
+        decoder?.setServerEpoch(link.epoch)
         decoder?.replays(true)
     }
 

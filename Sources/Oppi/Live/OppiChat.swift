@@ -34,6 +34,8 @@ struct OppiChat {
         case keep(OppiPlace)
         case observed([Observation])
         case note(String)
+        /// At the level of notifications, on the main stream.
+        case follow
     }
 
     /// Over REST.
@@ -41,6 +43,8 @@ struct OppiChat {
         case makeSession
         case events(since: Int)
         case trace(of: RunID)
+        /// What another client's run came to, that ended under this number.
+        case mirror(sequence: Int)
     }
 
     enum Home: Equatable {
@@ -81,7 +85,7 @@ struct OppiChat {
     static let idleLimit = Duration.seconds(60)
 
     let session: AgentSession
-    private let mark: String
+    let mark: String
     var home = Home.unknown
     var way = Way.absent
     var turn: OppiTurn?
@@ -186,6 +190,7 @@ struct OppiChat {
         if turn == nil, let place, place.run == run {
             // Its bubble is over, and it may go on at the server.
             turn = OppiTurn(run, asked[run]?.text ?? "", .accepted, isAdopted: true, at: now)
+            if asked[run] == nil { asked.remember(run, "", sentAt: place.sentAt) }
         }
         guard let turn, turn.run == run else { return answered }
         guard !turn.isStopping else { return [] }
@@ -224,7 +229,7 @@ struct OppiChat {
         if hasRestarted { decoder = nil }
         // The bridge asks for each run after a loss.
         if turn?.isStopping == false { turn?.look.isAwaited = true }
-        return advance(at: now)
+        return (place == nil || turn != nil ? [] : [.follow]) + advance(at: now)
     }
 
     mutating func linkDown() -> [Order] {
@@ -256,7 +261,7 @@ struct OppiChat {
         case .greeting(let until) where until <= now: orders += dropSocket("its stream did not greet", at: now)
         case .live where turn == nil:
             if let since = link.idleSince, since + Self.idleLimit <= now {
-                orders.append(.close(reason: "nothing to do"))
+                orders += [.close(reason: "nothing to do"), .follow]
                 leaveSocket()
                 way = .absent
             }
@@ -264,7 +269,7 @@ struct OppiChat {
         }
         for request in requests.takeExpired(at: now) { orders += overdue(request, at: now) }
         if let due = decoder?.nextDeadline, due <= now { orders += heard(decoder?.deadlineHit(at: now) ?? [], at: now) }
-        orders += dialogs.takeExpired(at: now).map { .observed([settled($0, .expired)]) }
+        orders += aside(dialogs.takeExpired(at: now))
         return orders + watch(at: now) + advance(at: now)
     }
 }

@@ -2,47 +2,188 @@ import AgentKit
 import BridgeModel
 import JSONReading
 
-/// Dialogs of the agent's extensions that are open (oppi.md#extension-dialogs).
+/// Dialogs of the agent's extensions (oppi.md#extension-dialogs): one that asks for yes or no is an approval, the others are
+/// questions, an `ask` as many as it has.
 ///
-/// - A dialog leaves when it is answered, when its time is over (the agent ends it without a word), and with its session.
-/// - One that yes and no cannot answer is never held: it is cancelled at once, or it would block its run.
+/// - A dialog leaves when it was answered and the answer is sent, when its time is over (the agent ends it without a word), and with
+///   its session. An answer waits for a socket that follows the session.
+/// - One that cannot be shown is never held: it is cancelled at once, or it would block its run.
 struct OppiDialogs {
-    private static let limit = 100
-    private var open: [ApprovalID: Instant?] = [:]
+    private struct Dialog {
+        enum Kind {
+            case confirm, single
+            /// The ids of its questions, and what they were answered.
+            case ask([String], answers: [String: QuestionAnswer])
+        }
 
-    var nextExpiry: Instant? { open.values.compactMap(\.self).min() }
-    var isEmpty: Bool { open.isEmpty }
+        var kind: Kind
+        var expiresAt: Instant?
+        var answer: OppiFrames.DialogAnswer?
+    }
 
-    func holds(_ id: ApprovalID) -> Bool { open[id] != nil }
-
-    enum Verdict: Hashable {
-        /// Shown before.
-        case known
-        case card
+    enum Verdict {
+        /// Asked before, and still open.
+        case known([Question])
+        case asked([RunEvent])
         case cancel(String)
     }
 
+    private static let limit = 100
+    private static let questionLimit = 10
+    private static let longest = 86_400_000
+    private var open: [String: Dialog] = [:]
+
+    var nextExpiry: Instant? { open.values.compactMap(\.expiresAt).min() }
+
+    func holds(_ approval: ApprovalID) -> Bool {
+        if case .confirm? = open[approval.text]?.kind { true } else { false }
+    }
+
+    // MARK: Asked
+
     mutating func requested(_ root: FrameNode, at now: Instant) -> Verdict? {
         guard let id = root["id"]?.string else { return nil }
-        if open[ApprovalID(id)] != nil { return .known }
-        guard root["method"]?.holds("confirm") == true, open.count < Self.limit,
-            let request = DialogRequest.read(root, at: now)
-        else { return .cancel(id) }
-        open[request.id] = .some(request.expiresAt)
-        return .card
+        let method = root["method"]?.string ?? ""
+        let expiresAt = root["timeout"]?.integer(clampedTo: 0...Self.longest).map { now + .milliseconds(Int64($0)) }
+        let questions = questions(method, root, id, expiresAt)
+        if let known = open[id] { return .known(known.answer == nil ? questions : []) }
+        guard open.count < Self.limit else { return .cancel(id) }
+        if method == "confirm", var request = DialogRequest.read(root, at: now) {
+            request.allowed = [.approve, .deny]
+            open[id] = Dialog(kind: .confirm, expiresAt: expiresAt)
+            return .asked([.approvalRequested(request)])
+        }
+        guard !questions.isEmpty, questions.count <= Self.questionLimit else { return .cancel(id) }
+        let parts = method == "ask" ? Self.parts(root) : nil
+        open[id] = Dialog(kind: parts.map { .ask($0, answers: [:]) } ?? .single, expiresAt: expiresAt)
+        return .asked(questions.map { .asked($0) })
+    }
+
+    private func questions(_ method: String, _ root: FrameNode, _ id: String, _ expiresAt: Instant?) -> [Question] {
+        let title = root["title"]?.string ?? "The agent asks"
+        let message = root["message"]?.string ?? ""
+        switch method {
+        case "select":
+            let options = (root["options"]?.elements ?? []).compactMap { $0.string.map { Question.Option($0) } }
+            guard !options.isEmpty else { return [] }
+            return [
+                Question(
+                    id: QuestionID(id), title: title, message: message, options: options, expiresAt: expiresAt)
+            ]
+        case "input", "editor":
+            return [
+                Question(
+                    id: QuestionID(id), title: title, message: message, prefill: root["prefill"]?.string,
+                    placeholder: root["placeholder"]?.string, expiresAt: expiresAt)
+            ]
+        case "ask":
+            let allowsOwnWords = root["allowCustom"]?.flag == true
+            return (root["questions"]?.elements ?? []).enumerated().map { index, part in
+                let options = (part["options"]?.elements ?? []).compactMap { option -> Question.Option? in
+                    guard let value = option["value"]?.string else { return nil }
+                    return Question.Option(
+                        value, label: option["label"]?.string, details: option["description"]?.string)
+                }
+                return Question(
+                    id: Self.id(of: index, in: id), title: part["question"]?.string ?? title, options: options,
+                    isMultiSelect: part["multiSelect"]?.flag == true,
+                    allowsOwnWords: allowsOwnWords || options.isEmpty, expiresAt: expiresAt)
+            }
+        default: return []
+        }
+    }
+
+    private static func parts(_ root: FrameNode) -> [String] {
+        (root["questions"]?.elements ?? []).enumerated().map { $1["id"]?.string ?? "\($0)" }
+    }
+
+    private static func id(of index: Int, in dialog: String) -> QuestionID { QuestionID("\(dialog)#\(index)") }
+
+    // MARK: Answered
+
+    /// False: it is not open.
+    mutating func decided(_ approval: ApprovalID, isYes: Bool) -> Bool {
+        guard holds(approval) else { return false }
+        open[approval.text]?.answer = .confirmed(isYes)
+        return true
     }
 
     /// False: it is not open.
-    mutating func decided(_ id: ApprovalID) -> Bool { open.removeValue(forKey: id) != nil }
-
-    mutating func takeExpired(at now: Instant) -> [ApprovalID] {
-        let expired = open.filter { $0.value.map { $0 <= now } ?? false }.keys.sorted()
-        for id in expired { open[id] = nil }
-        return expired
+    mutating func answered(_ question: QuestionID, _ answer: QuestionAnswer) -> Bool {
+        if case .single? = open[question.text]?.kind {
+            open[question.text]?.answer =
+                Self.words(of: answer).map { .value($0.joined(separator: ", ")) } ?? .cancelled
+            return true
+        }
+        for (id, dialog) in open {
+            guard case .ask(let parts, var answers) = dialog.kind,
+                let index = parts.indices.first(where: { Self.id(of: $0, in: id) == question })
+            else { continue }
+            answers[parts[index]] = answer
+            open[id]?.kind = .ask(parts, answers: answers)
+            if answers.count == Set(parts).count { open[id]?.answer = Self.answer(parts, answers) }
+            return true
+        }
+        return false
     }
 
-    mutating func takeAll() -> [ApprovalID] {
-        defer { open = [:] }
-        return open.keys.sorted()
+    private static func words(of answer: QuestionAnswer?) -> [String]? {
+        switch answer {
+        case .choices(let values): values
+        case .text(let text): [text]
+        case .declined, nil: nil
+        }
+    }
+
+    /// A question that is left out counts as skipped.
+    private static func answer(_ parts: [String], _ answers: [String: QuestionAnswer]) -> OppiFrames.DialogAnswer {
+        let members = parts.compactMap { part -> String? in
+            guard let words = words(of: answers[part]) else { return nil }
+            let values = words.map { JSONText.string($0).text }
+            let value = values.count == 1 ? values[0] : "[\(values.joined(separator: ","))]"
+            return "\(JSONText.string(part).text):\(value)"
+        }
+        return members.isEmpty ? .cancelled : .value("{\(members.joined(separator: ","))}")
+    }
+
+    /// What is to be sent, and what is settled by it.
+    mutating func takeAnswers() -> [(id: String, answer: OppiFrames.DialogAnswer, settled: [RunEvent])] {
+        open.keys.sorted().compactMap { id in
+            guard let answer = open[id]?.answer, let dialog = open.removeValue(forKey: id) else { return nil }
+            return (id, answer, Self.settled(id, dialog, .answered))
+        }
+    }
+
+    // MARK: Ended
+
+    private static func settled(_ id: String, _ dialog: Dialog, _ reason: QuestionSettlement.Reason) -> [RunEvent] {
+        switch dialog.kind {
+        case .confirm:
+            let outcome: ApprovalSettlement.Outcome =
+                switch (reason, dialog.answer) {
+                case (.answered, .confirmed(let isYes)): .decided(isYes ? .approve : .deny)
+                case (.expired, _): .expired
+                default: .cancelled
+                }
+            return [.approvalSettled(ApprovalSettlement(id: ApprovalID(id), outcome: outcome))]
+        case .single: return [.questionSettled(QuestionSettlement(id: QuestionID(id), reason))]
+        case .ask(let parts, _):
+            return parts.indices.map { .questionSettled(QuestionSettlement(id: Self.id(of: $0, in: id), reason)) }
+        }
+    }
+
+    mutating func takeExpired(at now: Instant) -> [RunEvent] {
+        take(.expired) { $0.expiresAt.map { $0 <= now } ?? false }
+    }
+
+    /// Its session is over.
+    mutating func takeAll() -> [RunEvent] { take(.cancelled) { _ in true } }
+
+    private mutating func take(_ reason: QuestionSettlement.Reason, _ isOver: (Dialog) -> Bool) -> [RunEvent] {
+        open.keys.sorted().flatMap { id -> [RunEvent] in
+            guard let dialog = open[id], isOver(dialog) else { return [] }
+            open[id] = nil
+            return Self.settled(id, dialog, reason)
+        }
     }
 }

@@ -46,6 +46,7 @@ enum OppiFrames {
 
     enum DialogAnswer: Hashable {
         case confirmed(Bool)
+        case value(String)
         case cancelled
     }
 
@@ -56,6 +57,7 @@ enum OppiFrames {
         frame.string("id", id)
         switch answer {
         case .confirmed(let isConfirmed): frame.value("confirmed", JSONText(unchecked: isConfirmed ? "true" : "false"))
+        case .value(let value): frame.string("value", value)
         case .cancelled: frame.value("cancelled", JSONText(unchecked: "true"))
         }
         return frame.finish()

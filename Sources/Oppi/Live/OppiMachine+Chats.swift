@@ -33,7 +33,18 @@ extension OppiMachine {
             work(.keep(session), .keep([Fact(OppiPlace.factPrefix + session.text, place.fact)]))
         case .observed(let observations): orders.append(.observed(observations))
         case .note(let words): orders.append(.note(.words(words)))
+        case .follow: follow(session)
         }
+    }
+
+    /// Of many chats some: head takes 30 subscriptions in five seconds (oppi.md#level-rules).
+    private mutating func follow(_ session: AgentSession) {
+        guard life.isLive, main.follows < 20, let place = chats[session]?.place else { return }
+        main.follows += 1
+        orders.append(
+            .send(
+                Self.mainChannel,
+                OppiFrames.subscribe(place.native, isFull: false, since: nil, "follow-\(main.follows)")))
     }
 
     private mutating func call(_ call: OppiChat.Call, of session: AgentSession, _ now: Occasion) {
@@ -47,7 +58,7 @@ extension OppiMachine {
             work(.call(session, call), rest.post("/workspaces/\(id)/sessions", Array("{}".utf8)))
         case .events(let since): work(.call(session, call), rest.get("\(path)/events?since=\(since)"))
         // Both names of the parameter: the older documents have the other one.
-        case .trace: work(.call(session, call), rest.get("\(path)?view=full&traceView=full", isLong: true))
+        case .trace, .mirror: work(.call(session, call), rest.get("\(path)?view=full&traceView=full", isLong: true))
         }
     }
 
@@ -100,6 +111,7 @@ extension OppiMachine {
             change(session, now) { $0.madeSession(answer, workspace: id, at: now.now) }
         case .call(let session, .events): change(session, now) { $0.missed(answer, at: now.now) }
         case .call(let session, .trace(let run)): change(session, now) { $0.traced(run, answer, at: now.now) }
+        case .call(let session, .mirror(let sequence)): change(session, now) { $0.mirrored(answer, sequence) }
         case .models(let query): orders.append(.replied(query, Self.models(answer)))
         }
     }
@@ -199,7 +211,7 @@ extension OppiMachine {
         guard let session = chats.sorted.first(where: { chats[$0]?.dialogs.holds(approval) == true }) else {
             return carryOut([.settled(approval, nil, .unknown)])
         }
-        change(session, now) { $0.resolve(approval, decision) }
+        change(session, now) { $0.resolve(approval, decision, at: now.now) }
     }
 }
 
@@ -212,15 +224,17 @@ extension OppiChat {
         return said.isEmpty ? [] : [.observed(said)]
     }
 
-    /// A dialog is answered on the socket that follows its session.
-    mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision) -> [Order] {
-        guard let place, way == .live, dialogs.decided(approval) else {
-            return [.observed([settled(approval, .unknown)])]
+    /// A dialog is answered on the socket that follows its session, as soon as there is one.
+    mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) -> [Order] {
+        guard dialogs.decided(approval, isYes: decision != .deny) else { return [] }
+        return advance(at: now)
+    }
+
+    mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, at now: Instant) -> [Order] {
+        guard dialogs.answered(question, answer) else {
+            return aside([.questionSettled(QuestionSettlement(id: question, .unknown))])
         }
-        return [
-            .send(OppiFrames.dialog(approval.text, .confirmed(decision != .deny), of: place.native)),
-            .observed([settled(approval, .decided(decision == .deny ? .deny : .approve))]),
-        ]
+        return advance(at: now)
     }
 
     mutating func hasNoWorkspace(_ sentence: String, at now: Instant) -> [Order] {

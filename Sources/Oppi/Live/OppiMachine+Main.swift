@@ -42,6 +42,10 @@ extension OppiMachine {
         case "rpc_result", "command_result":
             if check != nil { return concludeWell(isHead: type == "command_result", now) }
             carryOut(permissions.answered(root) ?? [])
+        case "agent_end":
+            if let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) {
+                change(session, now) { $0.endedElsewhere(root["seq"]?.integer(in: .counts) ?? 0) }
+            }
         case "error": carryOut(permissions.complained(root["error"]?.string ?? ""))
         case "session_ended":
             if let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) {
@@ -69,6 +73,7 @@ extension OppiMachine {
         if case .none(let sentence) = server.choice(settings.workspace) { orders.append(.note(.remedy(sentence))) }
         let hasRestarted = main.wasLive && server.hasRestarted(since: main.heardBeforeLoss)
         main.wasLive = true
+        main.follows = 0
         list(now)
         for session in chats.sorted {
             change(session, now) { $0.linkUp(hasRestarted: hasRestarted, at: now.now) }
@@ -107,10 +112,16 @@ extension OppiMachine {
         orders.append(.observed([.linkLost]))
     }
 
-    mutating func unauthorised(_ now: Occasion) {
+    /// `isOver`: the main stream has ended with it.
+    mutating func unauthorised(isOver: Bool = false, _ now: Occasion) {
         access.refused()
         let remedy = LinkRemedy("pair again: \(OppiAccess.remedy)", exitCode: .agentTokenMissing)
-        drop("Oppi refused the token", OppiAccess.again, remedy, now)
+        let reason = "Oppi refused the token"
+        if isOver {
+            lose(reason, OppiAccess.again, remedy, now)
+        } else {
+            drop(reason, OppiAccess.again, remedy, now)
+        }
     }
 
     // MARK: Time

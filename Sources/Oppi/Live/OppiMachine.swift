@@ -59,6 +59,7 @@ package struct OppiMachine: AgentMachine {
         /// It was live before in this process.
         var wasLive = false
         var requests = 0
+        var follows = 0
     }
 
     package init(_ settings: OppiSettings) { self.settings = settings }
@@ -136,9 +137,8 @@ package struct OppiMachine: AgentMachine {
                 carryOut(permissions.decide(approval, decided, isUp: life.isLive, at: now.now))
                 lookAtList(now)
             }
-        case .answer(let question, let session, _):
-            let event = RunEvent.questionSettled(QuestionSettlement(id: question, .unknown))
-            orders.append(.observed([.signal(RunSignal(run: nil, session: session, event: event))]))
+        case .answer(let question, let session, let answer):
+            change(session, now) { $0.answer(question, answer, at: now.now) }
         }
         return takeOrders()
     }
@@ -197,7 +197,7 @@ package struct OppiMachine: AgentMachine {
         switch event {
         case .opened: _ = life.opened(awaiting: .stream, at: now.now)
         case .heard: hear(on: Self.mainChannel, now)
-        case .refused(401, _): unauthorised(now)
+        case .refused(401, _): unauthorised(isOver: true, now)
         case .refused(let status, _):
             lose("the server refused the stream with \(status)", .byBackOff, remedyOfRefusal(status), now)
         case .failed(let message): lose(message, .byBackOff, nil, now)

@@ -66,8 +66,8 @@ struct OppiServer {
 
     /// The process that answers now is another than the one that was heard then.
     func hasRestarted(since heard: Instant) -> Bool {
-        // It counts whole seconds, and its answer took a while.
-        startedAt.map { $0 - .seconds(2) > heard } ?? false
+        // It counts whole seconds: it may have begun up to one earlier, and a look too many costs little.
+        startedAt.map { $0 > heard } ?? false
     }
 
     func choice(_ configured: String?) -> Choice {

@@ -1,0 +1,316 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+import Links
+import Oppi
+
+/// Oppi's machine and the events that it meets: its orders as lines.
+struct OppiConversation {
+    static let chat = AgentSession("oppi:ses_1")
+    static let wall: Int64 = 1_770_000_000_000
+
+    private var machine: OppiMachine
+    private(set) var now = Instant.zero + .seconds(1_000)
+    private var random: UInt64 = 0
+    /// Calls and files that are not answered, oldest first.
+    private var works: [(id: WorkID, name: String)] = []
+    let result: String
+    private(set) var sequence = 0
+    private var requests: [String: String] = [:]
+
+    init(
+        result: String = "rpc_result", settings: OppiSettings? = nil, facts: [Fact] = [], turns: [EarlierTurn] = []
+    ) {
+        self.result = result
+        machine = OppiMachine(
+            settings ?? OppiSettings(address: WebAddress(.http, "127.0.0.1", 7749), token: Secret("sk_one")))
+        var past = AgentPast()
+        past.facts = facts
+        past.turns = turns
+        begun = []
+        begun = lines(machine.begin(past, occasion()))
+    }
+
+    private(set) var begun: [String]
+
+    /// The main stream is live.
+    static func live(
+        result: String = "rpc_result", settings: OppiSettings? = nil, facts: [Fact] = [], turns: [EarlierTurn] = []
+    ) -> Self {
+        var conversation = Self(result: result, settings: settings, facts: facts, turns: turns)
+        _ = conversation.greets()
+        return conversation
+    }
+
+    /// The prompt `r1` "Hi" is written on the stream of its chat.
+    static func prompted(result: String = "rpc_result", text: String = "Hi") -> Self {
+        var conversation = live(result: result)
+        _ = conversation.sends("r1", text)
+        _ = conversation.answers("POST /workspaces/w1/sessions", 201, #"{"session":{"id":"s1"}}"#)
+        _ = conversation.keeps()
+        _ = conversation.follows(2)
+        return conversation
+    }
+
+    /// And its run has begun.
+    static func running(result: String = "rpc_result", text: String = "Hi") -> Self {
+        var conversation = prompted(result: result, text: text)
+        _ = conversation.accepts()
+        _ = conversation.says("agent_start")
+        _ = conversation.says("message_end", #""role":"user","content":"\#(text)""#)
+        return conversation
+    }
+
+    private mutating func occasion() -> Occasion {
+        random += 1
+        let passed = (now - (Instant.zero + .seconds(1_000))).nanoseconds / 1_000_000
+        return Occasion(now: now, wallMilliseconds: Self.wall + passed, random: random)
+    }
+
+    // MARK: The bridge
+
+    mutating func sends(_ run: String, _ text: String, in session: AgentSession = chat) -> [String] {
+        let message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+        return lines(
+            machine.command(.send(turn: TurnID("t"), session: session, run: RunID(run), message: message), occasion()))
+    }
+
+    mutating func aborts(_ run: String) -> [String] {
+        lines(machine.command(.abort(session: Self.chat, run: RunID(run)), occasion()))
+    }
+
+    mutating func looksUp(_ run: String) -> [String] {
+        lines(machine.command(.lookUp(session: Self.chat, run: RunID(run)), occasion()))
+    }
+
+    mutating func decides(
+        _ approval: String, _ decision: ApprovalDecision, _ scope: DecisionScope = .unscoped,
+        subject: ApprovalRequest.Subject = .permission
+    ) -> [String] {
+        lines(
+            machine.command(
+                .resolve(approval: ApprovalID(approval), subject: subject, decision: decision, scope: scope),
+                occasion()))
+    }
+
+    mutating func answers(question: String, _ answer: QuestionAnswer) -> [String] {
+        lines(
+            machine.command(
+                .answer(question: QuestionID(question), session: Self.chat, answer: answer), occasion()))
+    }
+
+    mutating func shutsDown() -> [String] { lines(machine.shutDown(occasion())) }
+    mutating func sleeps() -> [String] { lines(machine.slept(occasion())) }
+    mutating func uses(_ settings: OppiSettings) -> [String] { lines(machine.use(settings, occasion())) }
+
+    // MARK: The host
+
+    mutating func opens(_ channel: Int = 1) -> [String] {
+        lines(machine.happened(.opened, on: ChannelID(channel), occasion()))
+    }
+
+    mutating func happens(_ event: ChannelEvent, _ channel: Int = 1) -> [String] {
+        lines(machine.happened(event, on: ChannelID(channel), occasion()))
+    }
+
+    mutating func keeps(_ isKept: Bool = true) -> [String] {
+        finishes("keep", isKept ? .done : .failed(WorkFailure(.full, "no room")))
+    }
+
+    mutating func finishes(_ name: String, _ result: WorkResult) -> [String] {
+        guard let index = works.firstIndex(where: { $0.name.hasPrefix(name) }) else { return ["no \(name)"] }
+        return lines(machine.finished(works.remove(at: index).id, result, occasion()))
+    }
+
+    /// To the oldest call that begins so.
+    mutating func answers(_ call: String, _ status: Int = 200, _ body: String) -> [String] {
+        finishes(call, .answered(HTTPResponse(status: status, body: Array(body.utf8))))
+    }
+
+    mutating func fails(_ call: String) -> [String] {
+        finishes(call, .failed(WorkFailure(.unreachable, "connection refused")))
+    }
+
+    var openCalls: [String] { works.map(\.name) }
+
+    // MARK: The server
+
+    static let workspaces = #"{"workspaces":[{"id":"w1","name":"garden"}]}"#
+
+    /// Opened, greeted, and asked what it is.
+    mutating func greets(
+        uptime: Int = 500, workspaces: String = Self.workspaces, pending: String = "[]"
+    ) -> [String] {
+        var all = opens()
+        all += hears(#"{"type":"stream_connected","userName":"shed"}"#, on: 1)
+        all += answers("GET /server/info", 200, #"{"version":"0.9.1","uptime":\#(uptime)}"#)
+        all += answers("GET /workspaces", 200, workspaces)
+        all += answers("GET /permissions/pending", 200, self.pending("[]"))
+        all += answers("GET /permissions/pending", 200, self.pending(pending))
+        return all
+    }
+
+    func pending(_ list: String) -> String {
+        let passed = (now - (Instant.zero + .seconds(1_000))).nanoseconds / 1_000_000
+        return #"{"pending":\#(list),"serverTime":\#(Self.wall + passed)}"#
+    }
+
+    mutating func hears(_ frame: String, on channel: Int) -> [String] {
+        let bytes = Array(frame.utf8)
+        var orders: [AgentOrder] = []
+        let occasion = occasion()
+        bytes.withUnsafeBytes {
+            machine.received($0, capacity: $0.count, on: ChannelID(channel), occasion, into: &orders)
+        }
+        return lines(orders)
+    }
+
+    /// The stream of a chat opens, and its subscription is answered.
+    mutating func follows(
+        _ channel: Int, session: String = "s1", current: Int? = nil, isWhole: Bool = true, status: String = "ready",
+        replay: [String] = []
+    ) -> [String] {
+        var all = opens(channel)
+        all += hears(#"{"type":"stream_connected","userName":"shed"}"#, on: channel)
+        all += subscribes(
+            channel, session: session, current: current, isWhole: isWhole, status: status, replay: replay)
+        return all
+    }
+
+    mutating func subscribes(
+        _ channel: Int, session: String = "s1", current: Int? = nil, isWhole: Bool = true, status: String = "ready",
+        replay: [String] = []
+    ) -> [String] {
+        let current = current ?? sequence
+        let body = #"{"id":"\#(session)","status":"\#(status)"}"#
+        var all = hears(
+            #"{"type":"connected","session":\#(body),"currentSeq":\#(current),"sessionId":"\#(session)"}"#, on: channel)
+        all += hears(#"{"type":"state","session":\#(body),"sessionId":"\#(session)"}"#, on: channel)
+        for frame in replay { all += hears(frame, on: channel) }
+        all += hears(
+            #"{"type":"\#(result)","command":"subscribe","requestId":"\#(requests["subscribe"] ?? "?")","success":true,"#
+                + #""data":{"sessionId":"\#(session)","level":"full","currentSeq":\#(current),"#
+                + #""catchUpComplete":\#(isWhole)},"sessionId":"\#(session)"}"#, on: channel)
+        sequence = current
+        return all
+    }
+
+    private static let durable: Set = [
+        "agent_start", "agent_end", "message_end", "tool_start", "tool_end", "stop_requested", "stop_confirmed",
+        "stop_failed", "session_ended", "error",
+    ]
+
+    /// A frame of the session, numbered if it is a durable one.
+    mutating func frame(_ type: String, _ members: String = "") -> String {
+        var number = ""
+        if Self.durable.contains(type) {
+            sequence += 1
+            number = #","seq":\#(sequence)"#
+        }
+        return #"{"type":"\#(type)","sessionId":"s1"\#(number)\#(members.isEmpty ? "" : "," + members)}"#
+    }
+
+    mutating func says(_ type: String, _ members: String = "", on channel: Int = 2) -> [String] {
+        hears(frame(type, members), on: channel)
+    }
+
+    /// The answer to the newest request of this command.
+    mutating func replies(_ command: String, error: String? = nil, on channel: Int = 2) -> [String] {
+        let outcome = error.map { #""success":false,"error":"\#($0)""# } ?? #""success":true"#
+        return hears(
+            #"{"type":"\#(result)","command":"\#(command)","requestId":"\#(requests[command] ?? "?")",\#(outcome)}"#,
+            on: channel)
+    }
+
+    mutating func accepts(_ turn: String = "r1", on channel: Int = 2) -> [String] {
+        let acknowledged = hears(
+            #"{"type":"turn_ack","command":"prompt","clientTurnId":"\#(turn)","stage":"dispatched","sessionId":"s1"}"#,
+            on: channel)
+        return acknowledged + replies("prompt", on: channel)
+    }
+
+    mutating func answers(text: String, on channel: Int = 2) -> [String] {
+        says("message_end", #""role":"assistant","content":"\#(text)""#, on: channel)
+    }
+
+    mutating func state(_ status: String, on channel: Int = 2) -> [String] {
+        says("state", #""session":{"id":"s1","status":"\#(status)"}"#, on: channel)
+    }
+
+    /// The id of the newest request of this command.
+    func request(_ command: String) -> String { requests[command] ?? "?" }
+
+    // MARK: Time
+
+    /// Time passes, and deadlines on its way are met.
+    mutating func waits(_ milliseconds: Int64) -> [String] {
+        let end = now + .milliseconds(milliseconds)
+        var lines: [String] = []
+        var alarms = 0
+        while let deadline = machine.nextDeadline, deadline <= end {
+            alarms += 1
+            guard alarms < 1_000 else { return lines + ["its alarm rings for ever"] }
+            now = max(now, deadline)
+            lines += self.lines(machine.timePassed(occasion()))
+        }
+        now = end
+        return lines
+    }
+
+    // MARK: Lines
+
+    private mutating func lines(_ orders: [AgentOrder]) -> [String] { orders.flatMap { line($0) } }
+
+    private mutating func line(_ order: AgentOrder) -> [String] {
+        switch order {
+        case .open(let channel, .socket(let plan)): return ["open \(channel.number) \(plan.url)"]
+        case .open: return ["open"]
+        case .send(let channel, let frame, _): return ["\(channel.number) > \(words(of: frame))"]
+        case .close(let channel, _): return ["close \(channel.number)"]
+        case .work(let id, let work):
+            works.append((id, Self.name(of: work)))
+            return [works[works.count - 1].name]
+        case .observed(let observations): return observations.map(ObservationText.line)
+        case .note(.words(let words)): return ["note \(words)"]
+        case .note(.remedy(let words)): return ["remedy \(words)"]
+        case .note(.unknown(let tally)): return ["unknown \(tally.counts.keys.sorted())"]
+        case .state(.up(let version, _)): return ["up \(version)"]
+        case .state(.waiting(let reason, let until, let remedy)):
+            let seconds = (until - now).nanoseconds / 1_000_000_000
+            return ["waits \(seconds) s: \(reason)\(remedy.map { "; \($0.words)" } ?? "")"]
+        case .finding(let finding): return [finding.line]
+        case .done: return ["done"]
+        case .readSettings: return ["read settings"]
+        case .replied(_, let reply): return ["\(reply)"]
+        case .mayPause, .idle, .cover: return []
+        }
+    }
+
+    private static func name(of work: Work) -> String {
+        switch work {
+        case .http(let request, _): "\(request.method) \(request.url.dropFirst("http://127.0.0.1:7749".count))"
+        case .keep(let facts):
+            "keep \(facts.map { "\($0.name)=\(String(decoding: $0.value ?? [], as: UTF8.self).replacing("\n", with: " "))" }.joined())"
+        case .secret(let name): "secret \(name)"
+        case .keepSecret(let name, let secret): "keep secret \(name) \(secret?.text ?? "-")"
+        default: "\(work)"
+        }
+    }
+
+    private mutating func words(of frame: [UInt8]) -> String {
+        let parser = FrameParser()
+        return frame.withUnsafeBytes { bytes in
+            guard let root = parser.parse(bytes, capacity: bytes.count) else { return "no JSON" }
+            let type = root["type"]?.string ?? "?"
+            requests[type] = root["requestId"]?.string
+            let texts = [
+                root["sessionId"]?.string, root["id"]?.string, root["level"]?.string,
+                root["sinceSeq"]?.integer(in: .counts).map { "since \($0)" }, root["clientTurnId"]?.string,
+                root["message"]?.string, root["streamingBehavior"]?.string, root["action"]?.string,
+                root["scope"]?.string, root["value"]?.string, root["confirmed"]?.flag.map { "confirmed \($0)" },
+                root["cancelled"]?.flag.map { _ in "cancelled" },
+            ]
+            return ([type] + texts.compactMap(\.self)).joined(separator: " ")
+        }
+    }
+}
