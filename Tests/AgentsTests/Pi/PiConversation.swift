@@ -28,12 +28,27 @@ struct PiConversation {
         var conversation = Self()
         _ = conversation.looksUp("none")
         _ = conversation.spawns()
-        _ = conversation.says(
-            #"{"id":"sb-1","type":"response","command":"get_state","success":true,"data":{"sessionFile":"/s/1"}}"#)
+        _ = conversation.says(PiSays.state(1, #""sessionFile":"/s/1""#))
         _ = conversation.keeps()
-        _ = conversation.says(
-            #"{"id":"sb-2","type":"response","command":"get_messages","success":true,"data":{"messages":[]}}"#)
+        _ = conversation.says(PiSays.messages(2, "[]"))
         return conversation
+    }
+
+    /// Its run is going, of a prompt with the request id `sb-3`.
+    static func going() -> Self {
+        var conversation = ready()
+        _ = conversation.sends("r1", "one")
+        _ = conversation.says(PiSays.accepted(3))
+        _ = conversation.says(PiSays.started)
+        return conversation
+    }
+
+    /// Behind a process of the bridge that had a run in its only chat.
+    static func after(_ run: String, _ text: String) -> Self {
+        let turn = EarlierTurn(
+            session: chat, runs: [EarlierTurn.Run(RunID(run), text: text)], isAccepted: true, isStopping: false,
+            receivedAt: .zero, decisions: [], detached: [])
+        return Self(facts: [Fact("session:\(chat)", Array("/s/1".utf8))], turns: [turn])
     }
 
     private mutating func occasion() -> Occasion {

@@ -5,18 +5,6 @@ import Testing
 
 @Suite("pi, live")
 struct PiMachineTests {
-    private static let started = #"{"type":"agent_start"}"#
-    private static func state(_ id: Int, _ more: String) -> String {
-        #"{"id":"sb-\#(id)","type":"response","command":"get_state","success":true,"data":{\#(more)}}"#
-    }
-    private static func accepted(_ id: Int) -> String {
-        #"{"id":"sb-\#(id)","type":"response","command":"prompt","success":true}"#
-    }
-    private static func said(_ text: String, stop: String = "stop") -> String {
-        #"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"\#(text)"}],"stopReason":"\#(stop)"}}"#
-    }
-    private static let ended = #"{"type":"agent_end","messages":[]}"#
-
     @Test(
         "the first message starts a process, which is asked for its state; its file is kept before the prompt is written"
     )
@@ -24,12 +12,13 @@ struct PiMachineTests {
         var pi = PiConversation()
         #expect(pi.sends("r1", "hello") == ["start 1 "])
         #expect(pi.spawns() == [#"1 > {"type":"get_state","id":"sb-1"}"#])
-        #expect(pi.says(Self.state(1, #""sessionFile":"/s/1","isStreaming":false"#)) == ["keep session:pi-ses_1=/s/1"])
+        #expect(
+            pi.says(PiSays.state(1, #""sessionFile":"/s/1","isStreaming":false"#)) == ["keep session:pi-ses_1=/s/1"])
         #expect(pi.keeps() == [#"1 > {"type":"prompt","id":"sb-2","message":"hello","streamingBehavior":"followUp"}"#])
-        #expect(pi.says(Self.accepted(2)) == ["send r1 accepted as r1"])
-        #expect(pi.says(Self.started) == ["r1 pi-ses_1 started"])
-        #expect(pi.says(Self.said("Hi")) == ["r1 pi-ses_1 segment ended \"Hi\""])
-        #expect(pi.says(Self.ended) == [])
+        #expect(pi.says(PiSays.accepted(2)) == ["send r1 accepted as r1"])
+        #expect(pi.says(PiSays.started) == ["r1 pi-ses_1 started"])
+        #expect(pi.says(PiSays.said("Hi")) == ["r1 pi-ses_1 segment ended \"Hi\""])
+        #expect(pi.says(PiSays.ended) == [])
         #expect(pi.waits(250) == ["r1 pi-ses_1 finished stop run -"])
     }
 
@@ -39,7 +28,7 @@ struct PiMachineTests {
         #expect(pi.sends("r1", "hello") == ["start 1 --session /s/9"])
         _ = pi.spawns()
         // The same file needs no second row.
-        #expect(pi.says(Self.state(1, #""sessionFile":"/s/9""#)).first?.contains("prompt") == true)
+        #expect(pi.says(PiSays.state(1, #""sessionFile":"/s/9""#)).first?.contains("prompt") == true)
     }
 
     @Test("a file that cannot be kept refuses the message, and nothing is prompted")
@@ -47,7 +36,7 @@ struct PiMachineTests {
         var pi = PiConversation()
         _ = pi.sends("r1", "hello")
         _ = pi.spawns()
-        _ = pi.says(Self.state(1, #""sessionFile":"/s/1""#))
+        _ = pi.says(PiSays.state(1, #""sessionFile":"/s/1""#))
         let lines = pi.keeps(false)
         #expect(lines.count == 1 && lines[0].hasPrefix("send r1 not made"))
     }
@@ -57,9 +46,9 @@ struct PiMachineTests {
         var pi = PiConversation.ready()
         #expect(pi.sends("r1", "one").count == 1)
         #expect(pi.sends("r2", "two") == [])
-        _ = pi.says(Self.accepted(3))
-        _ = pi.says(Self.started)
-        _ = pi.says(Self.ended)
+        _ = pi.says(PiSays.accepted(3))
+        _ = pi.says(PiSays.started)
+        _ = pi.says(PiSays.ended)
         let lines = pi.waits(250)
         #expect(lines.count == 2 && lines[0] == "r1 pi-ses_1 finished stop run -" && lines[1].contains("two"))
     }
@@ -69,7 +58,7 @@ struct PiMachineTests {
         var pi = PiConversation.ready()
         _ = pi.sends("r1", "one")
         let failure = #"{"id":"sb-3","type":"response","command":"prompt","success":false,"error":"no model"}"#
-        let answers = failureFirst ? [failure, Self.accepted(3)] : [Self.accepted(3), failure]
+        let answers = failureFirst ? [failure, PiSays.accepted(3)] : [PiSays.accepted(3), failure]
         let lines = answers.flatMap { pi.says($0) }
         #expect(lines.last == "send r1 refused \"no model\"")
         #expect(pi.sends("r2", "two").count == 1)
@@ -106,10 +95,7 @@ struct PiMachineTests {
 
     @Test("a process that ends in mid-run takes the run with it: its prompt is not repeated")
     func diesInRun() {
-        var pi = PiConversation.ready()
-        _ = pi.sends("r1", "one")
-        _ = pi.says(Self.accepted(3))
-        _ = pi.says(Self.started)
+        var pi = PiConversation.going()
         let lines = pi.exits(137)
         #expect(lines.count == 1 && lines[0].hasPrefix("r1 pi-ses_1 failed"))
         #expect(pi.waits(600_000) == [])
@@ -118,38 +104,29 @@ struct PiMachineTests {
 
     @Test("a process that ends right after the loop's end leaves the run finished")
     func diesAfterEnd() {
-        var pi = PiConversation.ready()
-        _ = pi.sends("r1", "one")
-        _ = pi.says(Self.accepted(3))
-        _ = pi.says(Self.started)
-        _ = pi.says(Self.ended)
+        var pi = PiConversation.going()
+        _ = pi.says(PiSays.ended)
         #expect(pi.exits(0) == ["r1 pi-ses_1 finished stop run -"])
     }
 
     @Test("Stop: abort, then the run's end and the answer")
     func stops() {
-        var pi = PiConversation.ready()
-        _ = pi.sends("r1", "one")
-        _ = pi.says(Self.accepted(3))
-        _ = pi.says(Self.started)
+        var pi = PiConversation.going()
         #expect(pi.aborts("r1") == [#"1 > {"type":"abort","id":"sb-4"}"#])
-        _ = pi.says(Self.said("half", stop: "aborted"))
-        _ = pi.says(Self.ended)
+        _ = pi.says(PiSays.said("half", stop: "aborted"))
+        _ = pi.says(PiSays.ended)
         #expect(
             pi.says(#"{"id":"sb-4","type":"response","command":"abort","success":true}"#) == [
                 #"1 > {"type":"get_state","id":"sb-5"}"#
             ])
         #expect(pi.waits(250) == ["r1 pi-ses_1 finished aborted run -", "stop of r1 answered"])
         // What was queued must not reach the next run.
-        #expect(pi.says(Self.state(5, #""isStreaming":false,"pendingMessageCount":1"#)) == ["end 1"])
+        #expect(pi.says(PiSays.state(5, #""isStreaming":false,"pendingMessageCount":1"#)) == ["end 1"])
     }
 
     @Test("a Stop that pi ignores ends the process, and the run with it")
     func ignoresAbort() {
-        var pi = PiConversation.ready()
-        _ = pi.sends("r1", "one")
-        _ = pi.says(Self.accepted(3))
-        _ = pi.says(Self.started)
+        var pi = PiConversation.going()
         _ = pi.aborts("r1")
         let lines = pi.waits(15_000)
         #expect(lines.contains("kill 1"))
@@ -163,7 +140,7 @@ struct PiMachineTests {
         _ = pi.sends("r1", "one")
         #expect(pi.aborts("r1") == ["stop of r1 answered"])
         _ = pi.spawns()
-        _ = pi.says(Self.state(1, #""sessionFile":"/s/1""#))
+        _ = pi.says(PiSays.state(1, #""sessionFile":"/s/1""#))
         #expect(pi.keeps() == [])
     }
 
@@ -171,46 +148,37 @@ struct PiMachineTests {
     func command() {
         var pi = PiConversation.ready()
         _ = pi.sends("r1", "/reload")
-        _ = pi.says(Self.accepted(3))
+        _ = pi.says(PiSays.accepted(3))
         #expect(pi.waits(10_000) == [#"1 > {"type":"get_state","id":"sb-4"}"#])
-        #expect(pi.says(Self.state(4, #""isStreaming":false,"isCompacting":false"#)) == ["send r1 runs nothing"])
+        #expect(pi.says(PiSays.state(4, #""isStreaming":false,"isCompacting":false"#)) == ["send r1 runs nothing"])
     }
 
     @Test("a long silence is asked about; no answer ends the process")
     func neverAnswers() {
-        var pi = PiConversation.ready()
-        _ = pi.sends("r1", "one")
-        _ = pi.says(Self.accepted(3))
-        _ = pi.says(Self.started)
+        var pi = PiConversation.going()
         #expect(pi.waits(60_000) == [#"1 > {"type":"get_state","id":"sb-4"}"#])
         #expect(pi.waits(30_000) == ["kill 1", #"r1 pi-ses_1 failed agentGone "pi does not answer any more""#])
     }
 
     @Test("an end that was lost in noise is found by asking twice, and the text is that of the session")
     func lostEnd() {
-        var pi = PiConversation.ready()
-        _ = pi.sends("r1", "one")
-        _ = pi.says(Self.accepted(3))
-        _ = pi.says(Self.started)
+        var pi = PiConversation.going()
         #expect(pi.waits(60_000).count == 1)
-        #expect(pi.says(Self.state(4, #""isStreaming":false"#)) == [])
+        #expect(pi.says(PiSays.state(4, #""isStreaming":false"#)) == [])
         #expect(pi.waits(1_000) == [#"1 > {"type":"get_state","id":"sb-5"}"#])
-        #expect(pi.says(Self.state(5, #""isStreaming":false"#)) == [#"1 > {"type":"get_messages","id":"sb-6"}"#])
+        #expect(pi.says(PiSays.state(5, #""isStreaming":false"#)) == [#"1 > {"type":"get_messages","id":"sb-6"}"#])
         let messages =
             #"[{"role":"user","content":"one"},{"role":"assistant","content":[{"type":"text","text":"Hi"}],"stopReason":"stop"}]"#
         #expect(
-            pi.says(
-                #"{"id":"sb-6","type":"response","command":"get_messages","success":true,"data":{"messages":\#(messages)}}"#
-            )
-                == ["r1 pi-ses_1 finished stop run \"Hi\""])
+            pi.says(PiSays.messages(6, messages)) == ["r1 pi-ses_1 finished stop run \"Hi\""])
     }
 
     @Test("noise before a record on its line is survived, other noise is noted")
     func noise() {
         var pi = PiConversation.ready()
         _ = pi.sends("r1", "one")
-        _ = pi.says(Self.accepted(3))
-        #expect(pi.says("\u{1B}]777;notify\u{07}" + Self.started) == ["r1 pi-ses_1 started"])
+        _ = pi.says(PiSays.accepted(3))
+        #expect(pi.says("\u{1B}]777;notify\u{07}" + PiSays.started) == ["r1 pi-ses_1 started"])
         #expect(pi.says("hello") == ["note pi wrote a line that is no record"])
     }
 
@@ -225,46 +193,35 @@ struct PiMachineTests {
 
     @Test("a run of an earlier process is found in the session, by the text that began it")
     func earlierRun() {
-        let turn = EarlierTurn(
-            session: PiConversation.chat, runs: [EarlierTurn.Run(RunID("r1"), text: "one")], isAccepted: true,
-            isStopping: false, receivedAt: .zero, decisions: [], detached: [])
-        var pi = PiConversation(facts: [Fact("session:pi-ses_1", Array("/s/1".utf8))], turns: [turn])
+        var pi = PiConversation.after("r1", "one")
         #expect(pi.looksUp("r1") == ["start 1 --session /s/1"])
         _ = pi.spawns()
-        #expect(pi.says(Self.state(1, #""sessionFile":"/s/1""#)) == [#"1 > {"type":"get_messages","id":"sb-2"}"#])
+        #expect(pi.says(PiSays.state(1, #""sessionFile":"/s/1""#)) == [#"1 > {"type":"get_messages","id":"sb-2"}"#])
         let messages =
             #"[{"role":"user","content":"one"},{"role":"assistant","content":"Hi","stopReason":"stop"},{"role":"user","content":"two"}]"#
         #expect(
-            pi.says(
-                #"{"id":"sb-2","type":"response","command":"get_messages","success":true,"data":{"messages":\#(messages)}}"#
-            )
-                == ["looked up r1 finished stop run \"Hi\""])
+            pi.says(PiSays.messages(2, messages)) == ["looked up r1 finished stop run \"Hi\""])
     }
 
     @Test("of a run that was tried again, the session keeps the failed attempt, and the answer does not")
     func earlierRetry() {
-        let turn = EarlierTurn(
-            session: PiConversation.chat, runs: [EarlierTurn.Run(RunID("r1"), text: "one")], isAccepted: true,
-            isStopping: false, receivedAt: .zero, decisions: [], detached: [])
-        var pi = PiConversation(facts: [Fact("session:pi-ses_1", Array("/s/1".utf8))], turns: [turn])
+        var pi = PiConversation.after("r1", "one")
         _ = pi.looksUp("r1")
         _ = pi.spawns()
-        _ = pi.says(Self.state(1, #""sessionFile":"/s/1""#))
+        _ = pi.says(PiSays.state(1, #""sessionFile":"/s/1""#))
         let messages =
             #"[{"role":"assistant","content":"Old","stopReason":"stop"},{"role":"user","content":"one"},"#
             + #"{"role":"assistant","content":"Lost","stopReason":"error"},"#
             + #"{"role":"assistant","content":"Kept","stopReason":"stop"}]"#
         #expect(
-            pi.says(
-                #"{"id":"sb-2","type":"response","command":"get_messages","success":true,"data":{"messages":\#(messages)}}"#
-            ) == ["looked up r1 finished stop run \"Kept\""])
+            pi.says(PiSays.messages(2, messages)) == ["looked up r1 finished stop run \"Kept\""])
     }
 
     @Test("a dialog is a card; its answer goes back and settles it")
     func dialog() {
         var pi = PiConversation.ready()
         _ = pi.sends("r1", "one")
-        _ = pi.says(Self.started)
+        _ = pi.says(PiSays.started)
         #expect(
             pi.says(
                 #"{"type":"extension_ui_request","id":"d1","method":"confirm","title":"Sure?","message":"rm","timeout":5000}"#
@@ -281,7 +238,7 @@ struct PiMachineTests {
     func dialogEnds() {
         var pi = PiConversation.ready()
         _ = pi.sends("r1", "one")
-        _ = pi.says(Self.started)
+        _ = pi.says(PiSays.started)
         _ = pi.says(#"{"type":"extension_ui_request","id":"d1","method":"confirm","title":"Sure?","timeout":5000}"#)
         #expect(pi.waits(5_000) == ["- pi-ses_1 approval settled d1 expired"])
         #expect(
@@ -309,67 +266,6 @@ struct PiMachineTests {
         _ = pi.waits(600_000)
         #expect(pi.waits(3_000) == ["kill 1"])
         #expect(pi.sends("r1", "one") == ["start 2 --session /s/1"])
-    }
-
-    @Test("an idle process gives its place up where it is wanted, and its chat goes on in another one")
-    func givesUpItsPlace() {
-        var pi = PiConversation.ready()
-        #expect(pi.isWanted() == ["end 1"])
-        #expect(pi.isWanted() == [])
-        #expect(pi.exits(0) == [])
-        #expect(pi.sends("r1", "one") == ["start 2 --session /s/1"])
-    }
-
-    @Test("a process says that it is idle, and that it is not before it gets a prompt; then its place stays its own")
-    func saysThatItIsIdle() {
-        var pi = PiConversation.ready()
-        pi.showsIdle = true
-        let lines = pi.sends("r1", "one")
-        #expect(lines.first == "busy 1")
-        #expect(lines.last?.contains("prompt") == true)
-        #expect(pi.isWanted() == ["busy 1"])
-        _ = pi.says(Self.accepted(3))
-        _ = pi.says(Self.started)
-        _ = pi.says(Self.ended)
-        #expect(pi.waits(250).last == "idle 1")
-    }
-
-    @Test("a prompt that waits for a place says so in its bubble until its process runs")
-    func waitsForPlace() {
-        var pi = PiConversation()
-        #expect(pi.sends("r1", "one") == ["start 1 "])
-        #expect(
-            pi.waitsForPlace(behind: 8) == [
-                #"r1 pi-ses_1 tool started place-r1 call wait title="Waiting for a place: 8 agents are running""#,
-                "note 8 agents are running; a message waits",
-            ])
-        let lines = pi.spawns()
-        #expect(lines.first == "r1 pi-ses_1 tool finished place-r1 call wait completed")
-        #expect(lines.count == 2)
-    }
-
-    @Test("a prompt that is taken back while it waits for a place starts no process")
-    func stopsWaiting() {
-        var pi = PiConversation()
-        _ = pi.sends("r1", "one")
-        _ = pi.waitsForPlace(behind: 8)
-        #expect(pi.aborts("r1") == ["kill 1", "stop of r1 answered"])
-        #expect(pi.sends("r2", "two") == ["start 2 "])
-    }
-
-    @Test("prompts count in the ledger of bytes until their runs have ended")
-    func heldBytes() {
-        var pi = PiConversation()
-        _ = pi.sends("r1", String(repeating: "x", count: 10_000))
-        #expect(pi.heldBytes == 10_000 + HeldBytes.entryCost)
-        _ = pi.spawns()
-        _ = pi.says(Self.state(1, #""sessionFile":"/s/1""#))
-        _ = pi.keeps()
-        _ = pi.says(Self.accepted(2))
-        _ = pi.says(Self.started)
-        _ = pi.says(Self.ended)
-        _ = pi.waits(250)
-        #expect(pi.heldBytes == 0)
     }
 
     @Test("shutting down ends every child")

@@ -1,0 +1,66 @@
+import BridgeModel
+import Testing
+
+@Suite("pi's processes and their places")
+struct PiPlaceTests {
+    @Test("an idle process gives its place up where it is wanted, and its chat goes on in another one")
+    func givesUpItsPlace() {
+        var pi = PiConversation.ready()
+        #expect(pi.isWanted() == ["end 1"])
+        #expect(pi.isWanted() == [])
+        #expect(pi.exits(0) == [])
+        #expect(pi.sends("r1", "one") == ["start 2 --session /s/1"])
+    }
+
+    @Test("a process says that it is idle, and that it is not before it gets a prompt; then its place stays its own")
+    func saysThatItIsIdle() {
+        var pi = PiConversation.ready()
+        pi.showsIdle = true
+        let lines = pi.sends("r1", "one")
+        #expect(lines.first == "busy 1")
+        #expect(lines.last?.contains("prompt") == true)
+        #expect(pi.isWanted() == ["busy 1"])
+        _ = pi.says(PiSays.accepted(3))
+        _ = pi.says(PiSays.started)
+        _ = pi.says(PiSays.ended)
+        #expect(pi.waits(250).last == "idle 1")
+    }
+
+    @Test("a prompt that waits for a place says so in its bubble until its process runs")
+    func waitsForPlace() {
+        var pi = PiConversation()
+        #expect(pi.sends("r1", "one") == ["start 1 "])
+        #expect(
+            pi.waitsForPlace(behind: 8) == [
+                #"r1 pi-ses_1 tool started place-r1 call wait title="Waiting for a place: 8 agents are running""#,
+                "note 8 agents are running; a message waits",
+            ])
+        let lines = pi.spawns()
+        #expect(lines.first == "r1 pi-ses_1 tool finished place-r1 call wait completed")
+        #expect(lines.count == 2)
+    }
+
+    @Test("a prompt that is taken back while it waits for a place starts no process")
+    func stopsWaiting() {
+        var pi = PiConversation()
+        _ = pi.sends("r1", "one")
+        _ = pi.waitsForPlace(behind: 8)
+        #expect(pi.aborts("r1") == ["kill 1", "stop of r1 answered"])
+        #expect(pi.sends("r2", "two") == ["start 2 "])
+    }
+
+    @Test("prompts count in the ledger of bytes until their runs have ended")
+    func heldBytes() {
+        var pi = PiConversation()
+        _ = pi.sends("r1", String(repeating: "x", count: 10_000))
+        #expect(pi.heldBytes == 10_000 + HeldBytes.entryCost)
+        _ = pi.spawns()
+        _ = pi.says(PiSays.state(1, #""sessionFile":"/s/1""#))
+        _ = pi.keeps()
+        _ = pi.says(PiSays.accepted(2))
+        _ = pi.says(PiSays.started)
+        _ = pi.says(PiSays.ended)
+        _ = pi.waits(250)
+        #expect(pi.heldBytes == 0)
+    }
+}
