@@ -78,7 +78,7 @@ struct PiChat {
         decoder = PiDecoder(session, runPrefix: "\(session)-\(mark)-")
     }
 
-    var isWanted: Bool { !errands.isEmpty || turn != nil }
+    var isWanted: Bool { !errands.isEmpty || turn != nil || requests.hasQuestions }
     /// Its session file is all that is to be known of it.
     var isAtRest: Bool { process == .absent && !isWanted && asked.isEmpty && decoder.isIdle }
     /// It could end without anything being lost.

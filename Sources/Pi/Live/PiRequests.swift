@@ -19,6 +19,15 @@ struct PiRequests {
     private var count = 0
 
     var nextDeadline: Instant? { open.map(\.deadline).min() }
+    /// An answer is awaited outside this chat.
+    var hasQuestions: Bool {
+        open.contains { request in
+            switch request.purpose {
+            case .history, .models: true
+            case .barrier, .prompt, .abort, .probe: false
+            }
+        }
+    }
     var isProbing: Bool { open.contains { $0.purpose == .probe } }
 
     /// Gives the id under which the request is written.

@@ -26,6 +26,16 @@ struct PiPlaceTests {
         #expect(pi.waits(250).last == "idle 1")
     }
 
+    @Test("a process that is asked what became of a run is not idle before it has answered")
+    func isAsked() {
+        var pi = PiConversation.ready()
+        pi.showsIdle = true
+        #expect(pi.looksUp("r9") == ["busy 1", #"1 > {"type":"get_messages","id":"sb-3"}"#])
+        #expect(pi.isWanted() == ["busy 1"])
+        #expect(pi.says(PiSays.messages(3, "[]")).last == "idle 1")
+        #expect(pi.isWanted() == ["end 1"])
+    }
+
     @Test("a prompt that waits for a place says so in its bubble until its process runs")
     func waitsForPlace() {
         var pi = PiConversation()
