@@ -12,6 +12,7 @@ from pathlib import Path
 from commands import once
 from harness import _die_with_the_parent, bridge_command, until
 from peers.gateway import Gateway
+from peers.oppi_server import OppiServer
 from pi_home import COMMAND, PiHome, said
 from scheduling import Scenarios, scenario
 from simulator import Simulator
@@ -84,6 +85,24 @@ class DemoWithPiTests(Scenarios):
                 self.assertEqual(list(Path(directory).glob("sophon-demo-*")), [])
             finally:
                 await demo.close()
+
+
+class DemoWithOppiTests(Scenarios):
+    @scenario(60)
+    async def test_what_is_written_on_the_phone_reaches_oppi(self):
+        with tempfile.TemporaryDirectory(prefix="demo-") as directory:
+            async with OppiServer(Path(directory, "oppi")) as server:
+                demo = Simulator(directory, "--agent", "oppi", "--plain", command="demo", environment={
+                    "OPPI_URL": server.url, "OPPI_TOKEN": server.token, "TMPDIR": directory, "NO_COLOR": "1"})
+                await demo.start()
+                try:
+                    await demo.connected()
+                    bubble = await demo.ended(await demo.write("hello"))
+                    self.assertEqual(bubble["text"], "You said: hello")
+                    self.assertEqual(await demo.breaches(), [])
+                    self.assertEqual(await demo.end(signal.SIGTERM), 0)
+                finally:
+                    await demo.close()
 
 
 class DemoOptionsTests(Scenarios):

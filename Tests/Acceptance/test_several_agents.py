@@ -6,6 +6,8 @@ import unittest
 from pathlib import Path
 
 from harness import Bridge, Stage, until
+from peers import oppi_steps
+from peers.oppi_server import OppiServer
 from peers.steps import Say, Tool
 from pi_home import COMMAND, PiHome, said, words
 from scheduling import Scenarios, scenario
@@ -27,6 +29,9 @@ class Several:
             if kind == "pi":
                 side.pi = PiHome(side.directory / "pi", self._plans)
                 agent = {"kind": "pi", "command": COMMAND, "directory": str(side.directory), "env": side.pi.environment}
+            elif kind == "oppi":
+                side.oppi = await OppiServer(side.directory / "oppi").__aenter__()
+                agent = {"kind": "oppi", "url": side.oppi.url, "token": side.oppi.token}
             else:
                 agent = {"kind": kind, "url": side.gateway.url, "token": side.gateway.token}
             connections.append({"name": f"side-{number}", "agent": agent,
@@ -54,20 +59,27 @@ class Several:
             error.add_note(self.bridge.story())
         await self.bridge.close()
         for side in self.sides:
+            if hasattr(side, "oppi"):
+                await side.oppi.__aexit__(None, None, None)
             await side.__aexit__(None, None, None)
 
 
 class SeveralAgentsTests(Scenarios):
     @scenario(90)
-    async def test_two_agents_and_three_connections_answer_at_once_and_lose_nothing_of_each_other(self):
+    async def test_three_agents_and_four_connections_answer_at_once_and_lose_nothing_of_each_other(self):
         plans = {"work": [said(*words("a")), {"tool": {}}, {"hold": "go"}, said(*words("b"))]}
-        async with Several("openclaw", "pi", "pi", plans=plans) as several:
-            gateway, one, two = several.sides
-            asked = [gateway.ask("work", Say(words("g")), Tool(), Say(["Done."])), one.ask("work"), two.ask("work")]
+        async with Several("openclaw", "pi", "pi", "oppi", plans=plans) as several:
+            gateway, one, two, oppi = several.sides
+            oppi.oppi.plan("work", oppi_steps.Say(["I look."]), oppi_steps.Tool(), oppi_steps.Say(["It is full."]))
+            asked = [gateway.ask("work", Say(words("g")), Tool(), Say(["Done."])), one.ask("work"), two.ask("work"),
+                     oppi.ask("work")]
             await one.streaming(asked[1])
             await two.streaming(asked[2])
             await gateway.ended(asked[0])
             gateway.check(asked[0])
+            await oppi.ended(asked[3])
+            oppi.expect(asked[3], "I look.\n\nIt is full.")
+            oppi.check(asked[3])
             # What becomes of one child is nothing to the others.
             os.kill(one.pi.child(), signal.SIGKILL)
             await one.ended(asked[1])
@@ -76,15 +88,15 @@ class SeveralAgentsTests(Scenarios):
             await two.ended(asked[2])
             two.expect(asked[2], "".join(words("a")) + "\n\n" + "".join(words("b")))
             for side in (one, two):
-                side.pi.check_prompts(side.phone, *asked[1:2] if side is one else asked[2:])
+                side.pi.check_prompts(side.phone, asked[1] if side is one else asked[2])
                 self.assertEqual(len(side.pi.log("starts")), 1)
             # After a crash of the bridge each goes on where it was.
             several.bridge.kill9()
             await several.bridge.exit()
             await several.start()
             again = [gateway.ask("more", Say(["More."])), one.ask("hello", session=asked[1].session),
-                     two.ask("hello", session=asked[2].session)]
-            for side, turn, text in zip(several.sides, again, ("More.", "Hello.", "Hello.")):
+                     two.ask("hello", session=asked[2].session), oppi.ask("hello", session=asked[3].session)]
+            for side, turn, text in zip(several.sides, again, ("More.", "Hello.", "Hello.", "You said: hello")):
                 await side.ended(turn)
                 side.expect(turn, text)
 
