@@ -46,8 +46,9 @@ extension Turn {
         case .end where bubble.sentEnd?.text.isEmpty == true: return orders + skip(name)
         case .end:
             let end = bubble.nextEnd("")
-            let sentence = inTheOpen(Sentences.keyGone).map { [$0] } ?? []
-            return orders + [.replace(.end(end), followedBy: sentence)]
+            // A run that goes on behind its window says it with its own end.
+            let sentence = outcome == nil ? nil : inTheOpen(Sentences.keyGone)
+            return orders + [.replace(.end(end), followedBy: sentence.map { [$0] } ?? [])]
         case .message(let part):
             outbox.settled(.message(part))
             // It is said once, however many messages there would have been; of a turn that goes on, with its end.
