@@ -64,6 +64,9 @@ FILE_BYTES(opened_js) = {
 FILE_BYTES(phone_js) = {
 #embed "page/phone.js"
 };
+FILE_BYTES(questions_js) = {
+#embed "page/questions.js"
+};
 FILE_BYTES(redraw_js) = {
 #embed "page/redraw.js"
 };
@@ -114,6 +117,7 @@ static const phone_page_file files[] = {
     ENTRY("markdown.js", SCRIPT, markdown_js),
     ENTRY("opened.js", SCRIPT, opened_js),
     ENTRY("phone.js", SCRIPT, phone_js),
+    ENTRY("questions.js", SCRIPT, questions_js),
     ENTRY("redraw.js", SCRIPT, redraw_js),
     ENTRY("resume.js", SCRIPT, resume_js),
     ENTRY("sealing.js", SCRIPT, sealing_js),

@@ -3,6 +3,7 @@
 import { bridgeLine } from "./chats.js";
 import { arrange, byId, dayText, make, setAttribute, setHidden, setText, timeText } from "./dom.js";
 import { markdown } from "./markdown.js";
+import { askingMessage, optionsRow } from "./questions.js";
 import { isUnreadable, lockOf, openRuns, pendingApprovals, titleOf } from "./state.js";
 import { toolsRow } from "./tools.js";
 
@@ -90,6 +91,7 @@ function rowsOf(chat, state, bubbles, phone, isNew) {
   const told = new Set();
   let lastDay = null;
   const isSealed = lockOf(state, chat.id) !== "open";
+  const asking = askingMessage(chat);
   const row = (key, make, draw) => {
     if (!bubbles.has(key)) bubbles.set(key, make());
     const bubble = bubbles.get(key);
@@ -106,7 +108,10 @@ function rowsOf(chat, state, bubbles, phone, isNew) {
     const tasks = isFirst ? chat.tasks.filter((task) => task.interaction === message.interaction) : [];
     const asks = message.role === "agent" && !message.isFinal
       ? pendingApprovals(state, chat.id).filter((approval) => approval.interaction === message.interaction) : [];
-    row(message.id, () => newBubble(message), (bubble) => drawBubble(bubble, message, tasks, asks, isNew, chat, isSealed && !message.seal));
+    row(message.id, () => newBubble(message), (bubble) => {
+      drawBubble(bubble, message, tasks, asks, isNew, chat, isSealed && !message.seal);
+      drawOptions(bubble, message === asking, message, phone, chat);
+    });
   }
   for (const draft of chat.drafts) row(draft.id, () => newDraft(chat.id, draft, phone), (bubble) => drawDraft(bubble, draft));
   for (const interaction of openRuns(chat)) {
@@ -125,7 +130,7 @@ function dayRow(day) {
 
 function newBubble(message) {
   const bubble = {
-    tools: null, body: make("div", { class: "body" }), foot: make("p", { class: "foot" }), message: null, tasks: [], asks: 0,
+    tools: null, options: null, body: make("div", { class: "body" }), foot: make("p", { class: "foot" }), message: null, tasks: [], asks: 0,
     who: make("span", { class: "unseen", text: message.role === "user" ? "You: " : "Agent: " }),
   };
   bubble.bubble = make("div", { class: "bubble" }, bubble.who, bubble.body);
@@ -150,6 +155,14 @@ function drawBubble(bubble, message, tasks, asks, isNew, chat, isOpen = false) {
   setText(bubble.foot, footOf(message, isOpen));
   setHidden(bubble.foot, !bubble.foot.textContent);
   if (message.isFinal && !wasFinal && message.role === "agent") announce(message, chat);
+}
+
+function drawOptions(bubble, isAsking, message, phone, chat) {
+  if (isAsking && !bubble.options) {
+    bubble.options = optionsRow(phone, chat.id);
+    bubble.bubble.append(bubble.options.element);
+  }
+  bubble.options?.draw(isAsking ? message.preview : null);
 }
 
 function drawBody(bubble, message) {

@@ -1,0 +1,80 @@
+// The options of a question as buttons. The relay knows no questions: a bridge asks in the bubble's text and takes the chat's next
+// message for the answer (DESIGN.md#questions). So the options are read from that text, and a button sends no more than what a person could write.
+
+import { make, setHidden, unmasked } from "./dom.js";
+
+const OPTION = /^(\d{1,3})\. (\S.*)$/;
+const HINT = /^Reply with (the number of one option|the numbers of all that you choose, such as 1, 3)(?:, or in your own words)?\. \/skip declines\.$/;
+const MOST = 100;
+
+/** The question with which the text ends; null: it ends with something else, or with a question that has no options. */
+export function questionAtEndOf(text) {
+  const lines = text.trimEnd().split("\n");
+  const hint = HINT.exec(lines.at(-1));
+  if (!hint) return null;
+  const options = [];
+  let at = lines.length - 2;
+  while (at >= 0 && lines[at].trim() === "") at -= 1;
+  // From the last to the first, without a gap in their numbers.
+  for (; at >= 0; at -= 1) {
+    const option = OPTION.exec(lines[at]);
+    if (!option || (options.length > 0 && Number(option[1]) !== options[0].number - 1)) break;
+    options.unshift({ number: Number(option[1]), label: option[2] });
+  }
+  if (options.length === 0 || options[0].number !== 1 || options.length > MOST) return null;
+  return { options, isSeveral: hint[1].startsWith("the numbers"), isNumbered: options.some(({ label }) => /^\d+$/.test(label)) };
+}
+
+/** The chat's newest open bubble that ends with a question. */
+export function askingMessage(chat) {
+  return chat.messages.findLast((message) => message.role === "agent" && !message.isFinal && questionAtEndOf(message.preview)) ?? null;
+}
+
+/** Below the text of a bubble. `draw` is called with the text that ends with the question, or with null. */
+export function optionsRow(phone, session) {
+  const element = make("div", { class: "options", role: "group", "aria-label": "Answers" });
+  let shown = null;
+  let chosen = new Set();
+
+  const enable = (isOn) => {
+    for (const button of element.querySelectorAll("button")) button.disabled = !isOn || (button.classList.contains("primary") && chosen.size === 0);
+  };
+  const send = async (text) => {
+    const asked = shown;
+    // A second tap would be the answer to the next question.
+    enable(false);
+    await phone.send(text, session);
+    const failed = phone.state.chats.get(session)?.drafts.some((draft) => draft.text === text && draft.error);
+    if (failed && shown === asked) enable(true);
+  };
+  const answer = (question, number) => (question.isNumbered ? `#${number}` : String(number));
+
+  function contents(question) {
+    const buttons = question.options.map(({ number, label }) => make("button", {
+      type: "button", class: "option", dir: "auto", text: unmasked(label), "aria-pressed": question.isSeveral ? "false" : null,
+      on: { click: (event) => {
+        if (!question.isSeveral) return void send(answer(question, number));
+        if (!chosen.delete(number)) chosen.add(number);
+        event.currentTarget.setAttribute("aria-pressed", String(chosen.has(number)));
+        enable(true);
+      } },
+    }));
+    const all = make("button", { type: "button", class: "option primary", text: "Send", disabled: true, on: { click: () => {
+      send([...chosen].sort((a, b) => a - b).map((number) => answer(question, number)).join(", "));
+    } } });
+    const skip = make("button", { type: "button", class: "option skip", text: "Skip", on: { click: () => send("/skip") } });
+    return [...buttons, ...(question.isSeveral ? [all] : []), skip];
+  }
+
+  return {
+    element,
+    draw(text) {
+      if (text === shown) return;
+      shown = text;
+      chosen = new Set();
+      const question = text === null ? null : questionAtEndOf(text);
+      element.replaceChildren(...(question ? contents(question) : []));
+      setHidden(element, !question);
+    },
+  };
+}

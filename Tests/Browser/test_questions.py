@@ -1,0 +1,87 @@
+"""The options of a question are buttons, and each sends what a person could have written."""
+
+from harness import NARROW, Bridge, BrowserTest, until
+
+HINT = "Reply with the number of one option. /skip declines."
+QUESTION = f"Let me ask.\n\nWhich colour?\n\nFor the door.\n\n1. Red\n2. Light Green: new\n3. Blue\n\n{HINT}"
+SEVERAL = "Which rooms?\n\n1. Hall\n2. Kitchen\n3. Attic\n\nReply with the numbers of all that you choose, such as 1, 3, or in your own words. /skip declines."
+
+
+class Questions(BrowserTest):
+    def setUp(self):
+        super().setUp()
+        self.relay = self.simulator()
+        self.turn = Bridge.ask(self.relay, "Paint it").open()
+        self.page.open(self.relay.phone_url, NARROW)
+        self.page.open_chat(self.turn.session)
+
+    def written(self):
+        """What the user has written, the newest last."""
+        return [message["text"] for message in self.relay.messages(self.turn.session) if message["role"] == "user"]
+
+    def options(self):
+        return [button.text for button in self.page.all(".options .option") if button.is_displayed()]
+
+    def asks(self, text):
+        self.turn.delta(text)
+        self.page.shown(".options")
+
+    def test_an_option_is_sent_by_its_number_once(self):
+        page = self.page
+        self.asks(QUESTION)
+        self.assertEqual(self.options(), ["Red", "Light Green: new", "Blue", "Skip"])
+        page.picture("question")
+        page.click(".options .option:nth-child(2)")
+        until(lambda: self.written() == ["Paint it", "2"], "the number was sent")
+        until(lambda: not any(button.is_enabled() for button in page.all(".options .option")), "a second tap does nothing")
+        self.turn.delta("\n\nAnswered: Light Green")
+        page.gone(".options")
+        self.assertEqual(self.written(), ["Paint it", "2"])
+
+    def test_several_are_chosen_and_sent_together(self):
+        page = self.page
+        self.asks(SEVERAL)
+        self.assertEqual(self.options(), ["Hall", "Kitchen", "Attic", "Send", "Skip"])
+        self.assertFalse(page.find(".options .primary").is_enabled())
+        for place in (3, 2, 1, 2):
+            page.click(f".options .option:nth-child({place})")
+        self.assertEqual(page.find(".options .option").get_attribute("aria-pressed"), "true")
+        page.picture("question-several")
+        page.click(".options .primary")
+        until(lambda: self.written() == ["Paint it", "1, 3"], "the numbers were sent")
+
+    def test_skip_declines(self):
+        self.asks(QUESTION)
+        self.page.click(".options .skip")
+        until(lambda: self.written() == ["Paint it", "/skip"], "it was declined")
+
+    def test_a_label_that_is_a_number_is_not_taken_for_a_place(self):
+        self.asks(f"How many?\n\n1. 3\n2. 5\n3. 10\n\n{HINT}")
+        self.page.click(".options .option:nth-child(3)")
+        until(lambda: self.written() == ["Paint it", "#3"], "the place was sent")
+
+    def test_only_the_newest_open_bubble_that_ends_with_a_question_has_buttons(self):
+        page = self.page
+        self.asks(QUESTION)
+        other = Bridge.ask(self.relay, "And this", self.turn.session).open()
+        other.delta(SEVERAL)
+        until(lambda: self.options() == ["Hall", "Kitchen", "Attic", "Send", "Skip"], "the newest asks")
+        other.end("Enough.")
+        until(lambda: self.options() == ["Red", "Light Green: new", "Blue", "Skip"], "the first asks again")
+        page.reload()
+        until(lambda: self.options() == ["Red", "Light Green: new", "Blue", "Skip"], "after a reload too")
+        self.turn.end(QUESTION)
+        page.gone(".options")
+
+    def test_what_only_resembles_a_question_has_no_buttons(self):
+        page = self.page
+        for text in (f"Words.\n\n{HINT}", f"1. Red\n3. Blue\n\n{HINT}", f"2. Red\n3. Blue\n\n{HINT}", "1. Red\n2. Blue",
+                     f"1. Red\n\n{HINT}\n\nMore words."):
+            run = Bridge.ask(self.relay, "Say", self.turn.session).open()
+            run.delta(text)
+            until(lambda: text.split("\n")[-1] in page.newest()["text"], "it is shown")
+            self.assertEqual(self.options(), [], text)
+            run.end("Done.")
+        hostile = Bridge.ask(self.relay, "Say", self.turn.session).open()
+        hostile.delta(f"1. <img src=x onerror=alert(1)>\n2. a\u202eb\n\n{HINT}")
+        until(lambda: self.options() == ["<img src=x onerror=alert(1)>", "a⟨U+202E⟩b", "Skip"], "text stays text")
