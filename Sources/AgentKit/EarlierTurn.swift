@@ -44,10 +44,12 @@ package struct EarlierTurn: Hashable, Sendable {
     package var decisions: [Decision]
     /// Approvals that ended their run: another one follows each of them.
     package var detached: [ApprovalID]
+    /// Questions without an outcome: a machine whose agent asks them again says nothing, any other settles them.
+    package var questions: [QuestionID]
 
     package init(
         session: AgentSession, runs: [Run], isAccepted: Bool, isStopping: Bool, receivedAt: Instant,
-        decisions: [Decision], detached: [ApprovalID]
+        decisions: [Decision], detached: [ApprovalID], questions: [QuestionID] = []
     ) {
         self.session = session
         self.runs = runs
@@ -56,5 +58,6 @@ package struct EarlierTurn: Hashable, Sendable {
         self.receivedAt = receivedAt
         self.decisions = decisions
         self.detached = detached
+        self.questions = questions
     }
 }

@@ -8,6 +8,7 @@ package enum Observation: Hashable, Sendable {
     case prompt(AgentPrompt)
     case stopSent(session: AgentSession?, run: RunID?)
     case decisionSent(ApprovalID, ApprovalDecision)
+    case answerSent(QuestionID, AgentSession, QuestionAnswer)
     case sendAnswered(asked: RunID, SendAnswer)
     /// The run that was to be stopped is stopped, was over, or never began.
     case abortAnswered(RunID)

@@ -53,6 +53,9 @@ extension Bridge {
         guard let (command, id) = gate.leave(number) else { return }
         #if PLANTED_FAULTS
             if PlantedFault.sendAfterStop.isPlanted { return orders.append(.command(command)) }
+            if PlantedFault.answeredAfterStop.isPlanted, case .answer = command {
+                return orders.append(.command(command))
+            }
         #endif
         let isRefusal = if case .resolve(_, _, .deny, _) = command { true } else { false }
         // A refusal leaves whatever became of its turn.

@@ -24,6 +24,8 @@ extension Bridge {
         record.lane.learn(keptAt)
         let streamed = Self.streamed(deltas, record.lane.waitingText)
         record.turn.resume(after: streamed, settings: settings.turn)
+        record.turn.agent.questions.resume(with: record.lane)
+        if !record.turn.agent.questions.all.isEmpty { chats.haveQuestions = true }
         delivery.restoreLane(record.lane, windowEnds: opening.windowEnds, at: now)
         entries[opening.id] = Entry(turn: record.turn, renamed: record.renamed)
         if let key = opening.sealing.key { takeKey(key, of: opening.id) }

@@ -30,7 +30,10 @@ extension Bridge {
     ) {
         var known = awaitingKey(in: session)
         known.removeAll { $0.sealing == .sealed(nil) && $0.sealedText != nil && opened[$0.id] == nil }
-        for opening in known { change(opening.id, at: now) { $0.keyCame(key, opened[opening.id], at: now) } }
+        for opening in known {
+            change(opening.id, at: now) { $0.keyCame(key, opened[opening.id], at: now) }
+            routeAnswer(opening.id, at: now)
+        }
         for agentSession in Set(known.map(\.agentSession)).sorted() { handOverNext(of: agentSession, at: now) }
         deliver(at: now)
         keepChanged(.synced)

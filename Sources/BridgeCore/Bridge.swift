@@ -109,7 +109,8 @@ package struct Bridge: ~Copyable {
     // MARK: From the relay
 
     /// The user wrote, or a run began that no message asked for: it has a relay session by now.
-    package mutating func turnBegins(_ opening: TurnOpening, at now: Instant) {
+    /// `answering`: of a recording, which says what its message answered.
+    package mutating func turnBegins(_ opening: TurnOpening, answering: QuestionID? = nil, at now: Instant) {
         guard entries[opening.id] == nil else { return }
         var turn = Turn(opening, settings: settings.turn)
         delivery.openLane(
@@ -132,6 +133,7 @@ package struct Bridge: ~Copyable {
         case .chatDeleted: change(opening.id, at: now) { $0.chatEnded(isDeleted: true, at: now) }
         case nil: break
         }
+        routeAnswer(opening.id, to: answering, at: now)
         handOverNext(of: opening.agentSession, at: now)
         deliver(at: now)
         keepChanged()
@@ -196,6 +198,7 @@ package struct Bridge: ~Copyable {
         noteFulfilment(signal)
         if isBeingDenied(signal) { return true }
         guard let id = owner(of: signal) else { return false }
+        if case .asked = signal.event { chats.haveQuestions = true }
         let run = signal.run ?? entries[id]?.turn.opening.run
         guard let run else { return true }
         if agent.turnOfRun[run] == nil { agent.turnOfRun[run] = id }
@@ -248,6 +251,7 @@ package struct Bridge: ~Copyable {
         forgetObligations(at: now)
         for obligation in obligations.all { orders.append(.command(obligation.command)) }
         for id in entries.keys.sorted() { change(id, at: now) { $0.agentBack(at: now) } }
+        settleAnswers(at: now)
         for session in sessionsByAge { handOverNext(of: session, at: now) }
         deliver(at: now)
         keepChanged()
@@ -284,14 +288,18 @@ package struct Bridge: ~Copyable {
             return turns.first { entries[$0]?.turn.expects(run) == true }
                 ?? entries.first { $0.value.turn.expects(run) }?.key
         }
-        // Only the session is named, as OpenClaw does for approvals: by the approval, else the turn that is with the agent.
-        let approval: ApprovalID? =
+        // Only the session is named, as OpenClaw does for approvals: by the approval or the question, else the turn that is with the agent.
+        let isKnown: ((Turn) -> Bool)? =
             switch signal.event {
-            case .approvalRequested(let request): request.id
-            case .approvalSettled(let settlement): settlement.id
-            case .started, .text, .tool, .asked, .questionSettled, .paused, .retrying, .finished, .failed: nil
+            case .approvalRequested(let request): { $0.knows(request.id) }
+            case .approvalSettled(let settlement): { $0.knows(settlement.id) }
+            case .asked(let question):
+                { $0.opening.agentSession == signal.session && $0.knows(question.id) }
+            case .questionSettled(let settlement):
+                { $0.opening.agentSession == signal.session && $0.knows(settlement.id) }
+            case .started, .text, .tool, .paused, .retrying, .finished, .failed: nil
             }
-        if let approval, let known = entries.first(where: { $0.value.turn.knows(approval) })?.key { return known }
+        if let isKnown, let known = entries.first(where: { isKnown($0.value.turn) })?.key { return known }
         return signal.session.flatMap { agent.queues[$0]?.active } ?? turns.first
     }
 
@@ -325,13 +333,15 @@ package struct Bridge: ~Copyable {
             case .useSealing(let sealing): delivery.use(sealing, of: id)
             case .dropUnsealed: delivery.dropUnsealed(of: id)
             case .abandonLane: delivery.abandon(id)
-            case .command, .agentFree, .closed, .note: break
+            case .command, .answerEnded, .withdrawAnswer, .agentFree, .closed, .note: break
             }
         }
         var neverLeft = false
         for order in turnOrders {
             switch order {
             case .command(let command): if give(command, of: id, at: now) { neverLeft = true }
+            case .answerEnded(let answerer, let end): change(answerer, at: now) { $0.answerEnded(end, at: now) }
+            case .withdrawAnswer(let question, let asker): withdrawAnswer(question, of: asker, from: id, at: now)
             case .agentFree: free(id, at: now)
             case .closed: close(id, at: now)
             case .note(let note): orders.append(.turnNote(id, note))
@@ -345,6 +355,7 @@ package struct Bridge: ~Copyable {
     private mutating func close(_ id: TurnID, at now: Instant) {
         guard let entry = entries.removeValue(forKey: id) else { return }
         delivery.heldBeside -= entry.turn.heldBytes
+        if entry.turn.hasUnseenQuestionEnd { chats.questionEnded(in: entry.turn.opening.session, at: now) }
         agent.forget(entry.turn.runs.all, of: id)
         agent.queues[entry.turn.opening.agentSession]?.left(id)
         wakes.turns.forget(id)
@@ -362,7 +373,11 @@ package struct Bridge: ~Copyable {
         switch report {
         case .post(let turn, let report):
             let report = withOwnNames(report, of: turn)
+            let hadUnseenEnd = chats.haveQuestions && entries[turn]?.turn.hasUnseenQuestionEnd == true
             change(turn, at: now) { $0.reported(report, at: now) }
+            if hadUnseenEnd, let entry = entries[turn], !entry.turn.hasUnseenQuestionEnd {
+                chats.questionEnded(in: entry.turn.opening.session, at: now)
+            }
         case .connectionStopped(let code): orders.append(.connectionStopped(code))
         case .note(let note, let turn, let name): orders.append(.deliveryNote(note, turn, name))
         }

@@ -36,6 +36,21 @@ struct BridgeChats: Sendable {
     /// The chosen model of which a chat has had the line: it comes with every message, and the line about it comes once.
     private var toldModels: [SessionID: String] = [:]
 
+    /// Some turn of this process has asked, or had before.
+    var haveQuestions = false
+    /// When the last question of a chat was seen to be over.
+    private var questionEnds: [SessionID: Instant] = [:]
+
+    mutating func questionEnded(in session: SessionID, at now: Instant) {
+        if questionEnds.count >= 1_000, questionEnds[session] == nil { questionEnds = [:] }
+        questionEnds[session] = now
+    }
+
+    /// A message that was written then may have been meant for a question that the chat still showed.
+    func showedQuestion(in session: SessionID, at moment: Instant) -> Bool {
+        questionEnds[session].map { moment < $0 } ?? false
+    }
+
     /// Whether the chat has not had the line of this model; it counts as sent now.
     mutating func isNews(_ model: String?, in session: SessionID) -> Bool {
         if toldModels.count >= 1_000, toldModels[session] == nil { toldModels = [:] }

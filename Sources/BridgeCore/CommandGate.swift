@@ -37,6 +37,12 @@ struct CommandGate: Sendable {
         return true
     }
 
+    /// False: it has left, or was never to leave.
+    mutating func withdraw(answerTo question: QuestionID) -> Bool {
+        let found = waiting.first { if case .answer(question, _, _) = $0.value.command { true } else { false } }
+        return found.flatMap { waiting.removeValue(forKey: $0.key) } != nil
+    }
+
     mutating func withdraw(decisionOf approval: ApprovalID) {
         let found = waiting.first { if case .resolve(approval, _, _, _) = $0.value.command { true } else { false } }
         if let found { waiting[found.key] = nil }

@@ -18,6 +18,10 @@ package enum TurnOrder: Hashable, Sendable {
     /// Nothing of this lane that was not tried yet may go out.
     case abandonLane
     case command(AgentCommand)
+    /// What became of the answer that the message of that turn is.
+    case answerEnded(TurnID, AnswerEnd)
+    /// This turn's message answers a question of that turn, and its person has stopped it.
+    case withdrawAnswer(QuestionID, of: TurnID)
     /// The agent has finished with this turn: the next message of the session may be handed over.
     case agentFree
     /// The turn is over, and the relay has confirmed its end (or cannot any more).
@@ -29,4 +33,5 @@ package enum TurnOrder: Hashable, Sendable {
 package enum TurnNote: String, Hashable, Sendable {
     case eventAfterEnd, unknownApproval, decisionNotForwarded, toolWithoutStart, foreignRunAdopted, previewPaused
     case previewLimitReached, windowClosed, stopRequested, stopGivenUp, approvalRefused, taskDropped, textCut
+    case questionRefused, answerNotTaken
 }

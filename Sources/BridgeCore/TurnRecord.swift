@@ -40,6 +40,8 @@ package struct TurnRecord: Sendable {
         package var decisions: [Decision] = []
         /// Approvals that ended their run: another one follows each of them.
         package var detached: [ApprovalID] = []
+        /// Not answered, or it is not known whether the answer arrived.
+        package var questions: [QuestionID] = []
     }
 
     package struct Decision: Sendable, Hashable {
@@ -60,7 +62,7 @@ package struct TurnRecord: Sendable {
                 Decision(
                     approval: $0.approval, subject: $0.subject, decision: $0.decision, scope: $0.scope,
                     decidedAt: $0.decidedAt, expiresAt: $0.expiresAt)
-            }, detached: turn.approvals.detached)
+            }, detached: turn.approvals.detached, questions: turn.agent.questions.unsettled)
     }
 
     /// What was stored of the text after this record was made.

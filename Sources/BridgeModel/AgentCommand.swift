@@ -7,7 +7,8 @@ package enum AgentCommand: Hashable, Sendable {
     case resolve(
         approval: ApprovalID, subject: ApprovalRequest.Subject, decision: ApprovalDecision,
         scope: DecisionScope = .unscoped)
-    /// Sent once for each question. The machine confirms it by `questionSettled`, or says why it could not be given.
+    /// Sent once for each question, and again only where the agent asks again after a loss. The machine confirms at once that it has it
+    /// (`questionSettled`), since the next question is not asked before, or says why it could not be given.
     case answer(question: QuestionID, session: AgentSession, answer: QuestionAnswer)
     /// Ask what became of the run and what its text is: history or transcript, whatever the bus has.
     case lookUp(session: AgentSession, run: RunID)

@@ -55,6 +55,11 @@
         /// A job whose chat the person deleted goes on in it.
         case deletedChatKept
 
+        /// The answer to a question is given twice.
+        case answeredTwice
+        /// A Stop does not take back an answer that waits for the disk.
+        case answeredAfterStop
+
         /// A retry of a sealed call is sealed anew.
         case sealedAgain
         /// A sealed turn ends in the open.

@@ -35,7 +35,8 @@ package struct PiDecoder: AgentDecoder {
     /// The newest message of the assistant has its final text: a delta behind it belongs to nothing.
     private var messageIsOver = false
     private var lostRun = false
-    private var dialogs: Set<String> = []
+    /// Those that are questions, with the question; cards without.
+    private var dialogs: [String: Question?] = [:]
     /// The process says itself when nothing more will happen (`agent_settled`, pi.md#later-lines-l-what-changes).
     private var tellsSettled = false
     package private(set) var unknown = UnknownTally()
@@ -117,8 +118,9 @@ package struct PiDecoder: AgentDecoder {
             if let id, asksMessages.count < 100 { asksMessages.insert(id) }
             return []
         case "extension_ui_response":
-            guard let id, dialogs.remove(id) != nil else { return [] }
-            return [.decisionSent(ApprovalID(id), DialogAnswer.decision(root))]
+            guard let id, let dialog = dialogs.removeValue(forKey: id) else { return [] }
+            guard let question = dialog else { return [.decisionSent(ApprovalID(id), DialogAnswer.decision(root))] }
+            return [.answerSent(question.id, session, DialogAnswer.answer(root, to: question))]
         default: return []
         }
     }
@@ -293,14 +295,20 @@ package struct PiDecoder: AgentDecoder {
     // MARK: Dialogs, responses, the process
 
     private mutating func dialog(_ root: FrameNode, at now: Instant) -> [Observation] {
-        guard let request = DialogRequest.read(root, at: now) else {
-            // Notices want no answer; a dialog that no card can hold is counted.
-            let method = root["method"]?.string ?? "?"
-            if !DialogRequest.notices.contains(method) { unknown.count("dialog", method) }
-            return []
+        // Between runs one may come too, from an extension that begins: then it is its session's.
+        let run = isIdle ? nil : run
+        if let request = DialogRequest.read(root, at: now) {
+            if dialogs.count < 100 { dialogs[request.id.text] = .some(nil) }
+            return [.signal(RunSignal(run: run, session: session, event: .approvalRequested(request)))]
         }
-        if dialogs.count < 100 { dialogs.insert(request.id.text) }
-        return [signal(.approvalRequested(request))]
+        if let question = DialogRequest.question(root, at: now) {
+            if dialogs.count < 100 { dialogs[question.id.text] = question }
+            return [.signal(RunSignal(run: run, session: session, event: .asked(question)))]
+        }
+        // Notices want no answer; a dialog that no person can answer is counted.
+        let method = root["method"]?.string ?? "?"
+        if !DialogRequest.notices.contains(method) { unknown.count("dialog", method) }
+        return []
     }
 
     private mutating func response(_ root: FrameNode) -> [Observation] {
@@ -321,7 +329,7 @@ package struct PiDecoder: AgentDecoder {
         let observations = settle()
         lostRun = state != .idle
         state = .idle
-        dialogs = []
+        dialogs = [:]
         return observations + [.linkLost]
     }
 

@@ -12,46 +12,12 @@ import unittest
 from pathlib import Path
 
 from commands import once
-from harness import Stage, bridge_command, until
-from pi_home import COMMAND, PiHome, said, words
+from harness import bridge_command, until
+from pi_home import COMMAND, said, words
+from pi_stage import LINES, PiStage
 from scheduling import Scenarios, scenario
 
-LINES = ("B", "L")
 SEED = int(os.environ.get("KILL_SEED", "7"))
-
-
-class PiStage(Stage):
-    """A relay and the bridge; the agent is the bridge's own child."""
-
-    def __init__(self, plans, line="B", **options):
-        self._plans = {"plans": plans, "line": line} | options.pop("pi", {})
-        super().__init__(environment=options.pop("environment", {}), start=False, **options)
-
-    async def __aenter__(self):
-        await super().__aenter__()
-        self.pi = PiHome(self.directory / "pi", **self._plans)
-        self.bridge.environment = self.environment()
-        await self.bridge.start()
-        return self
-
-    def environment(self):
-        base = super().environment()
-        for name in ("OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR"):
-            base.pop(name)
-        return base | {"SOPHON_AGENT": "pi", "PI_COMMAND": " ".join(COMMAND), "PI_DOUBLE": str(self.directory / "pi")} | self._extra
-
-    def open_gate(self, name):
-        self.pi.open_gate(name)
-
-    def log(self, name):
-        return self.pi.log(name)
-
-    def child(self):
-        return self.pi.child()
-
-    def check_prompts(self, *asked):
-        """Each message was prompted once."""
-        self.pi.check_prompts(self.phone, *asked)
 
 
 class PiTests(Scenarios):

@@ -12,6 +12,7 @@ enum ObservationText {
         case .prompt(let prompt): "prompt \(prompt.run) \(prompt.session) \(quoted(prompt.text))"
         case .stopSent(let session, let run): "stop sent \(session?.text ?? "-") \(run?.text ?? "-")"
         case .decisionSent(let approval, let decision): "decision sent \(approval) \(decision)"
+        case .answerSent(let question, _, let answer): "answer sent \(question) \(answer)"
         case .sendAnswered(let asked, .accepted(let run)): "send \(asked) accepted as \(run)"
         case .sendAnswered(let asked, .noRun): "send \(asked) runs nothing"
         case .sendAnswered(let asked, .refused(let message)): "send \(asked) refused \(quoted(message))"

@@ -42,7 +42,7 @@ final class Frames {
     private static func take(_ observation: Observation, _ heard: inout Heard, _ said: inout [String]) {
         switch observation {
         case .prompt(let prompt): heard.prompts.append(prompt.text)
-        case .decisionSent: heard.decisions += 1
+        case .decisionSent, .answerSent: heard.decisions += 1
         case .signal(let signal):
             switch signal.event {
             case .text(.append(let more)): said[said.count - 1] += more

@@ -52,6 +52,17 @@ final class Pipeline {
         return log.result(tally: state.tally, openTurns: state.open, seconds: 0)
     }
 
+    /// By what the user wrote; where that is not known of each, as they ended.
+    func inOrder(_ ends: [ReplaySummary.End], of expected: [Fixtures.End]) -> [ReplaySummary.End] {
+        let places = ends.map { end in
+            let chat = simulator.sessions.first { $0.id == end.session.text }?.messages ?? []
+            let written = chat.first { $0.role == .user && $0.interaction == end.interaction?.text }?.text
+            return expected.firstIndex { $0.prompt != nil && $0.prompt == written }
+        }
+        guard Set(places.compactMap(\.self)).count == ends.count else { return ends }
+        return zip(ends, places).sorted { ($0.1 ?? 0) < ($1.1 ?? 0) }.map(\.0)
+    }
+
     func bubble(of end: ReplaySummary.End) -> PhoneMessage? {
         simulator.sessions.first { $0.id == end.session.text }?.messages
             .last { $0.role == .agent && $0.interaction == end.interaction?.text }

@@ -90,9 +90,25 @@ def oppi(path):
     return ends
 
 
+def question(frame):
+    """A dialog with more than yes or no, as the bubble shows it (DESIGN.md#questions); None: it is a card, or a notice."""
+    kind, options = frame["method"], frame.get("options", [])
+    no = {"block", "deny", "no", "cancel", "reject", ""}
+    is_card = len(options) <= 2 and sum(option.lower() not in no for option in options) == 1
+    if kind not in ("select", "input", "editor") or (kind == "select" and is_card):
+        return None
+    quoted = "\n".join("> " + line for line in frame.get("prefill", "").split("\n"))
+    parts = [frame["title"], frame.get("prefill") and f"The text so far:\n\n{quoted}",
+             frame.get("placeholder") and f"For example: {frame['placeholder']}",
+             "\n".join(f"{number}. {option}" for number, option in enumerate(options, 1)),
+             ("Reply with the number of one option" if options else "Reply with your text") + ". /skip declines."]
+    return joined(parts)
+
+
 def pi(path):
     """message_end is authoritative (relay.md#sendmessageend); a retry drops the attempt; a killed process leaves what was streamed (10)."""
     ends, prompt, texts, preview, open_, exited = [], None, [], "", False, False
+    waiting = []  # Questions are asked one after the other.
     for direction, frame in frames(path):
         kind = frame.get("type")
         if direction == "out" and kind == "prompt":
@@ -109,6 +125,17 @@ def pi(path):
         elif kind == "message_end" and frame["message"]["role"] == "assistant":
             texts.append(blocks(frame["message"]["content"]))
             preview = ""
+        elif kind == "extension_ui_request" and (asked := question(frame)):
+            waiting.append((frame["id"], asked))
+            if len(waiting) == 1:
+                texts.append(asked)
+        elif kind == "extension_ui_response" and waiting and waiting[0][0] == frame["id"]:
+            line = f"Answered: {frame['value']}" if "value" in frame else "The question was declined."
+            ends.append(dict(prompt=frame.get("value", "/skip"), kind="answered", text=line, why="the chat's next message answers"))
+            texts.append(line)
+            waiting.pop(0)
+            if waiting:
+                texts.append(waiting[0][1])
         elif kind == "agent_end":
             ends.append(dict(prompt=prompt, kind="answered", text=joined(texts), why="assistant message_end until agent_end"))
             open_ = False

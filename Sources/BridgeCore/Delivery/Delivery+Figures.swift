@@ -24,5 +24,8 @@ extension Delivery {
     /// What a restart would know of this lane, were it to happen now.
     package func record(of turn: TurnID) -> LaneRecord? { slots[turn].map { lanes[$0].record } }
 
+    /// Bytes of its preview that were tried: the phone may have them.
+    func streamed(of turn: TurnID) -> Int { slots[turn].map { lanes[$0].preview.streamed } ?? 0 }
+
     func isBetweenRecords(_ turn: TurnID) -> Bool { slots[turn].map { lanes[$0].isBetweenRecords } ?? false }
 }

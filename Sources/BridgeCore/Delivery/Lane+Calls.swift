@@ -251,12 +251,12 @@ extension Lane {
 
     /// Text, tasks and the end are taken only behind an open, and an open that fails takes them with it.
     private var message: MessageID {
+        if case .known(let message, _) = bubble { return message }
         #if PLANTED_FAULTS
             // It is to be caught by the relay, not here.
-            if PlantedFault.planted != nil, case .awaited = bubble { return MessageID(address.turn.text) }
+            if PlantedFault.planted != nil { return MessageID(address.turn.text) }
         #endif
-        guard case .known(let message, _) = bubble else { preconditionFailure("a post went ahead of its bubble") }
-        return message
+        preconditionFailure("a post went ahead of its bubble")
     }
 
     private func deadline(of entry: LaneQueue.Entry) -> Instant {

@@ -11,6 +11,8 @@ package struct StoredTurn: StoredForm {
     var preview: StoredPreview
     var tools: StoredTools?
     var approvals: StoredApprovals?
+    var questions: StoredQuestions?
+    var notes: StoredBubbleNotes?
     var runs: [RunID]?
     var endedRuns: [RunID]?
     var closingLines: [String]?
@@ -37,6 +39,8 @@ package struct StoredTurn: StoredForm {
         case preview = "preview"
         case tools = "tools"
         case approvals = "approvals"
+        case questions = "questions"
+        case notes = "notes"
         case runs = "runs"
         case endedRuns = "ended_runs"
         case closingLines = "closing_lines"
@@ -63,6 +67,8 @@ extension StoredTurn {
         carry(&turn.preview, as: &preview)
         carry(&turn.tools, as: &tools, absent: ToolLedger())
         carry(&turn.approvals, as: &approvals, absent: ApprovalLedger())
+        carry(&turn.agent.questions, as: &questions, absent: QuestionLedger())
+        carry(&turn.bubble.notes, as: &notes, absent: BubbleNotes())
         carry(&turn.runs.all, as: &runs)
         carry(&turn.runs.ended, as: &endedRuns)
         carry(&turn.bubble.closingLines, &closingLines, absent: [])
@@ -124,11 +130,16 @@ struct StoredPhase: StoredForm {
     var name: Name
     var since: Instant?
     var outcome: StoredOutcome?
+    /// Of a message that answers, with the name of a running turn: a program that knows no questions hands nothing over then.
+    var question: QuestionID?
+    var asker: TurnID?
 
     enum CodingKeys: String, CodingKey {
         case name = "name"
         case since = "since"
         case outcome = "outcome"
+        case question = "question"
+        case asker = "asker"
     }
 }
 
@@ -137,6 +148,7 @@ extension StoredPhase {
         switch phase {
         case .awaitingKey: name = .awaitingKey
         case .waiting: name = .waiting
+        case .answering(let question, let asker): (name, self.question, self.asker) = (.running, question, asker)
         case .handedOver: name = .handedOver
         case .running: name = .running
         case .holding: name = .holding
@@ -148,7 +160,8 @@ extension StoredPhase {
     }
 
     var value: Turn.Phase {
-        switch name {
+        if let question, let asker { return .answering(question, of: asker) }
+        return switch name {
         case .awaitingKey: .awaitingKey
         case .waiting: .waiting
         case .handedOver: .handedOver

@@ -36,6 +36,11 @@ struct Preview: Sendable, Hashable {
     var isPaused: Bool { state == .apart }
     var isOver: Bool { state == .over }
 
+    /// All of it could be streamed now.
+    func mayGrow(to text: String) -> Bool {
+        state != .over && text.utf8.count <= limit && extends(text, streamed)
+    }
+
     /// What to stream now that the text has moved; nil: nothing.
     mutating func moved(_ movement: RunText.Movement, to text: @autoclosure () -> String) -> String? {
         switch (state, movement) {

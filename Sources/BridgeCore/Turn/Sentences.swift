@@ -32,6 +32,16 @@ enum Sentences {
         "The agent asked for a decision that cannot be given on the phone, so it was refused."
     static let approvalLeftUnshown =
         "The agent asked for an approval that could not be shown here. Please decide it on the agent's machine."
+    static let questionEnded = "The run ended before the question was answered."
+    static let questionStaysOpen = "The question is still open."
+    static let noSuchOption = "That is none of the options."
+    static let ambiguousOption =
+        "That could be more than one of the options; # before the number makes it clear, as in #2."
+    static let answerTooLate =
+        "The question was over before this came, so it was not passed on. If it is meant as a message, please send it again."
+    static let answerInDoubt =
+        "The connection to the agent was lost before it confirmed this answer, so it may not have got it."
+    static let answerStopped = "The run was stopped, so this answer counts no more."
     static let decisionNotAllowed =
         "The agent does not take this decision for this approval, so it was refused. Please ask again."
     static let narrowedToOnce =
@@ -70,6 +80,28 @@ enum Sentences {
         let away = "The agent could not be reached, so this message was not delivered."
         guard let remedy else { return "\(away) Please check that it is running, and send it again." }
         return "\(away)\n\(words(remedy))\nThen send it again."
+    }
+
+    static func noOption(_ number: String) -> String { "There is no option \(words(number))." }
+
+    /// Empty: it was declined.
+    static func answered(_ words: String) -> String {
+        words.isEmpty ? "The question was declined." : "Answered: \(words)"
+    }
+
+    /// Not by us. `title`: where the chat has not seen the question.
+    static func over(_ settlement: QuestionSettlement, title: String?) -> String {
+        let what = title.map { "The question \u{201C}\(words($0))\u{201D}" } ?? "The question"
+        return switch settlement.reason {
+        case .answered, .answeredElsewhere: "\(what) was answered elsewhere."
+        case .expired: "\(what) was not answered in time."
+        case .unknown: "The agent no longer waited for this answer."
+        case .cancelled: "\(what) was withdrawn by the agent."
+        }
+    }
+
+    static func questionLeft(_ title: String) -> String {
+        "The agent asked something that could not be shown here. Please answer it on the agent's machine: \(words(title))"
     }
 
     static func questionImpossible(_ title: String) -> String {

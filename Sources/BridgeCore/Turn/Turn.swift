@@ -6,7 +6,10 @@ package import BridgeModel
 /// - `awaitingKey`: the message came sealed and cannot be read yet. Can transition to `waiting` (its key came), `over` (it did not
 ///   come in time, or the message is none of its; stopped).
 /// - `waiting`: the bubble is open, the message is not with the agent. Can transition to `handedOver` (its place in the
-///   session's queue came), `running` (an event of its run came first), `over` (stopped; the agent stayed away).
+///   session's queue came), `running` (an event of its run came first), `answering`, `over` (stopped; the agent stayed away; it came
+///   too late for a question, or does not fit it).
+/// - `answering`: the message is the answer to a question of another turn, which passes it on. Can transition to `over` (taken, too
+///   late, stopped).
 /// - `handedOver`: the message left, the agent has not answered. Can transition to `running` (accepted, or an event of the run
 ///   came first), `searching` (link lost and back), `over` (refused, stopped).
 /// - `running`: Can transition to `holding` (the run ended, a detached approval is open), `asking` (it ended without text, or
@@ -33,6 +36,7 @@ package import BridgeModel
 package struct Turn: Sendable {
     enum Phase: Hashable {
         case awaitingKey, waiting, handedOver, running, holding
+        case answering(QuestionID, of: TurnID)
         case asking, searching(since: Instant)
         case over(TurnOutcome)
         case closed(TurnOutcome)
@@ -65,14 +69,17 @@ package struct Turn: Sendable {
     mutating func resume(after streamed: String?, settings: TurnSettings) {
         self.settings = settings
         let inStep = streamed != nil && preview.state == .inStep
-        if occupiesAgent { text.resume(after: streamed ?? "", inStep: inStep) }
+        if occupiesAgent { text.resume(after: bubble.notes.removed(from: streamed ?? ""), inStep: inStep) }
         if let streamed { preview.resume(after: streamed) } else { preview.stop() }
+        agent.questions.linkLost()
     }
 
     // MARK: What others may ask
 
     /// What it keeps of what the run said (`HeldBytes.texts`).
-    package var heldBytes: Int { text.heldBytes + preview.heldBytes }
+    package var heldBytes: Int {
+        text.heldBytes + preview.heldBytes + bubble.notes.heldBytes + agent.questions.heldBytes
+    }
 
     /// Changes when more than the growing of the text has happened to it.
     var textForm: TextForm { TextForm(state: preview.state, ended: text.endedLength) }
@@ -84,22 +91,27 @@ package struct Turn: Sendable {
     /// When `deadlineHit` is due at the latest. Asked after every event.
     package var nextDeadline: Instant? {
         guard !isClosed else { return nil }
-        guard let expiry = approvals.nextExpiry else { return deadlines.earliest }
-        return deadlines.earliest.map { min($0, expiry) } ?? expiry
+        let earliest = Self.earlier(deadlines.earliest, approvals.nextExpiry)
+        return agent.questions.all.isEmpty ? earliest : Self.earlier(earliest, agent.questions.nextExpiry)
+    }
+
+    private static func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
     }
 
     package var isClosed: Bool { if case .closed = phase { true } else { false } }
     package var outcome: TurnOutcome? {
         switch phase {
         case .over(let outcome), .closed(let outcome): outcome
-        case .awaitingKey, .waiting, .handedOver, .running, .holding, .asking, .searching: nil
+        case .awaitingKey, .waiting, .answering, .handedOver, .running, .holding, .asking, .searching: nil
         }
     }
     /// The agent is at work on it, or that is unknown.
     package var occupiesAgent: Bool {
         switch phase {
         case .handedOver, .running, .asking, .searching, .holding: true
-        case .awaitingKey, .waiting, .over, .closed: false
+        case .awaitingKey, .waiting, .answering, .over, .closed: false
         }
     }
     package func knows(_ approval: ApprovalID) -> Bool { approvals.knows(approval) }
@@ -109,10 +121,14 @@ package struct Turn: Sendable {
         switch command {
         case .send: outcome == nil && !agent.isStopping
         case .resolve(let approval, _, let decision, _): decision == .deny || approvals.stands(decision, of: approval)
-        case .answer(_, _, let answer): answer == .declined
+        case .answer(let question, _, let answer):
+            answer == .declined || openForAnswers && agent.questions.isValid(answer, to: question)
         case .abort, .lookUp: true
         }
     }
+
+    private var openForAnswers: Bool { outcome == nil && !agent.isStopping }
+    package func knows(_ question: QuestionID) -> Bool { agent.questions.knows(question) }
 
     /// A run that this turn waits for without knowing its whole name: the follow-up of an approval.
     package func expects(_ run: RunID) -> Bool { outcome == nil && approvals.expects(run) }
@@ -201,6 +217,7 @@ package struct Turn: Sendable {
     package mutating func agentLost(at now: Instant) -> [TurnOrder] {
         guard !agent.isAway else { return [] }
         agent.isAway = true
+        agent.questions.linkLost()
         switch phase {
         case .waiting: deadlines.agent = now + settings.agentPatience
         case .handedOver, .running, .holding, .asking, .searching:
@@ -208,7 +225,7 @@ package struct Turn: Sendable {
             deadlines.retry = nil
             deadlines.look = nil
             deadlines.ask = nil
-        case .awaitingKey, .over, .closed: break
+        case .awaitingKey, .answering, .over, .closed: break
         }
         return []
     }
@@ -223,9 +240,10 @@ package struct Turn: Sendable {
             phase = .searching(since: now)
             deadlines.look = now + settings.firstLook
         case .holding: deadlines.look = now + settings.firstLook
-        case .awaitingKey, .over, .closed: return []
+        case .awaitingKey, .answering, .over, .closed: return []
         }
-        return approvals.takeOwed().map(resolve)
+        let answers = agent.isStopping ? [] : agent.questions.takeOwed()
+        return approvals.takeOwed().map(resolve) + answers.map { command($0.answer, to: $0.id) }
     }
 
     func resolve(_ decision: ApprovalLedger.Decision) -> TurnOrder {
@@ -245,6 +263,7 @@ package struct Turn: Sendable {
         for id in approvals.expired(at: now) {
             orders += settled(ApprovalSettlement(id: id, outcome: .expired), at: now)
         }
+        for id in agent.questions.expired(at: now) { orders += settled(QuestionSettlement(id: id, .expired)) }
         if deadlines.takeKey(at: now) {
             orders += conclude(.neverSent, line: Sentences.keyMissing, at: now)
         }

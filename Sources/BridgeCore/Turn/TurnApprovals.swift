@@ -129,19 +129,21 @@ extension Turn {
 
     package mutating func stopRequested(at now: Instant) -> [TurnOrder] {
         guard outcome == nil, !agent.isStopping else { return [] }
+        // It may have left: the bridge knows.
+        if case .answering(let question, let asker) = phase { return [.withdrawAnswer(question, of: asker)] }
         agent.isStopping = true
         var orders: [TurnOrder] = [.note(.stopRequested)]
         switch phase {
         case .awaitingKey, .waiting: return orders + conclude(.aborted, at: now)
         case .holding:
-            orders += approvals.denyOpen(at: now).map(resolve)
+            orders += approvals.denyOpen(at: now).map(resolve) + declineQuestions()
             return orders + conclude(.aborted, at: now)
         case .handedOver, .running, .asking, .searching:
             orders += abortRuns()
-            orders += approvals.denyOpen(at: now).map(resolve)
+            orders += approvals.denyOpen(at: now).map(resolve) + declineQuestions()
             deadlines.stop = now + settings.stopPatience
             return orders
-        case .over, .closed: return []
+        case .answering, .over, .closed: return []
         }
     }
 
@@ -156,11 +158,11 @@ extension Turn {
     mutating func leaveAgent(at now: Instant) -> [TurnOrder] {
         guard !isInRunOfOthers else { return [] }
         let abort = occupiesAgent ? abortRuns() : []
-        return abort + approvals.denyOpen(at: now).map(resolve)
+        return abort + approvals.denyOpen(at: now).map(resolve) + declineQuestions()
     }
 
     /// It shows a run that the bridge did not begin, or its message went into one. The follow-up of an approval belongs to its run.
-    private var isInRunOfOthers: Bool {
+    var isInRunOfOthers: Bool {
         opening.isMirrored || runs.open.contains { $0 != opening.run && !approvals.expects($0) }
     }
 

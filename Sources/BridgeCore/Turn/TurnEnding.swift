@@ -28,12 +28,19 @@ extension Turn {
 
     /// The run is over, and an approval is still open: its outcome follows in another run (openclaw.md#approvals).
     private mutating func hold(after run: RunID, at now: Instant) -> [TurnOrder] {
+        let questions = endQuestions()
         runs.end(with: run)
         text.keepForFollowUp()
         phase = .holding
         deadlines.look = nil
         if !approvals.hasDetachedOpen { deadlines.followUp = now + settings.followUpPatience }
-        return freeAgent()
+        var said: [TurnOrder] = []
+        if let line = questions.line {
+            let (orders, sight) = show(line)
+            agent.questions.endsShown(sight)
+            said = orders
+        }
+        return questions.orders + said + freeAgent()
     }
 
     mutating func fail(_ failure: RunFailure, at now: Instant) -> [TurnOrder] {
@@ -74,8 +81,10 @@ extension Turn {
         phase = .over(outcome)
         deadlines = TurnDeadlines()
         approvals.close()
-        if let line, !agent.isStopping { bubble.closingLines.append(line) }
-        var orders: [TurnOrder] = []
+        let questions = endQuestions()
+        let lines = agent.isStopping ? [] : [questions.line, line].compactMap(\.self)
+        bubble.closingLines += lines
+        var orders = questions.orders
         if !opening.sealing.canSpeak {
             orders += endUnspoken(line, outcome)
         } else if bubble.isOver {
@@ -105,7 +114,7 @@ extension Turn {
     }
 
     func finalText(or outcome: TurnOutcome) -> String {
-        let said = joined(text.whole, bubble.closingLines)
+        let said = joined(bubble.notes.composed(text.whole), bubble.closingLines)
         let text = said.isEmpty ? (outcome == .aborted ? Sentences.stopped : Sentences.emptyAnswer) : said
         return joined(text, bubble.notice.map { [$0] } ?? [])
     }
@@ -165,7 +174,7 @@ extension Turn {
         orders += tools.finishAll(status: .completed, label: Sentences.continues).map { .post($0) }
         bubble.heldAtWindowClose = text.whole
         let notice = bubble.notice.map { [$0] } ?? []
-        let held = joined(text.whole, bubble.closingLines + [line] + notice)
+        let held = joined(bubble.notes.composed(text.whole), bubble.closingLines + [line] + notice)
         bubble.dropLines()
         return orders + endBubble(with: held, reason: nil) + [.closeWindow]
     }
@@ -175,6 +184,7 @@ extension Turn {
         switch phase {
         case .asking: return concludeEmpty(at: now)
         case .awaitingKey: return conclude(.neverSent, line: Sentences.keyMissing, at: now)
+        case .answering: return closeWindow(line: Sentences.windowClosedWhileAway, at: now)
         case .waiting where !agent.isAway: return closeWindow(line: Sentences.windowClosedWhileWaiting, at: now)
         case .holding: return closeWindow(line: Sentences.windowClosedWhileHolding, at: now)
         case .waiting, .handedOver, .running, .searching:

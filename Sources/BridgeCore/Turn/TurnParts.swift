@@ -39,6 +39,8 @@ struct TurnRuns: Hashable, Sendable {
 
 /// The turn's state towards the agent.
 struct TurnAgent: Hashable, Sendable {
+    /// What it asks of the person.
+    var questions = QuestionLedger()
     /// A stop was asked for; it is never taken back.
     var isStopping = false
     var isAway = false
@@ -62,6 +64,8 @@ struct TurnBubble: Hashable, Sendable {
     var heldAtWindowClose: String?
     /// The end that the relay has or that is in flight, so that a refusal can shorten it.
     var sentEnd: EndOfTurn?
+    /// Questions and their outcomes, between the agent's text.
+    var notes = BubbleNotes()
     /// Sentences that the end carries after the text.
     var closingLines: [String] = []
     /// The part of the message that the agent cannot take: one line, once, after everything else in the end.

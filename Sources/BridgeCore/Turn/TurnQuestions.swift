@@ -1,10 +1,185 @@
 import BridgeModel
 
-// Questions that yes and no do not answer.
+// Questions that yes and no do not answer (DESIGN.md#questions): the turn that asks, and the turn of the message that answers.
 extension Turn {
-    mutating func asked(_ question: Question) -> [TurnOrder] {
-        let declined = TurnOrder.command(
-            .answer(question: question.id, session: opening.agentSession, answer: .declined))
-        return [declined] + (agent.isStopping ? [] : say(Sentences.questionImpossible(question.title)))
+    // MARK: The turn that asks
+
+    /// The chat's next message answers this. `streamed`: how much of the preview was tried.
+    func openQuestion(streamed: Int) -> Question? {
+        outcome == nil && !agent.isStopping ? agent.questions.current(streamed: streamed) : nil
     }
+    /// A message that comes now answers a question that is over, and whose end the chat does not show yet.
+    var hasUnseenQuestionEnd: Bool { agent.questions.hasUnseenEnd }
+
+    mutating func asked(_ question: Question) -> [TurnOrder] {
+        let canBeShown = QuestionText.whole(question) != nil && opening.sealing.canSpeak
+        switch agent.questions.asked(question, canBeShown: canBeShown, stopping: agent.isStopping) {
+        case .known: return []
+        case .again(let answer): return [command(answer, to: question.id)]
+        case .ask: return askNext()
+        case .refuseSilently: return [command(.declined, to: question.id)]
+        case .refuseVisibly:
+            return decline(question)
+        }
+    }
+
+    /// A question that cannot be shown must not block a run of ours. One of another client's run is left to that.
+    private mutating func decline(_ question: Question) -> [TurnOrder] {
+        if isInRunOfOthers { return [.note(.questionRefused)] + say(Sentences.questionLeft(question.title)) }
+        return [command(.declined, to: question.id), .note(.questionRefused)]
+            + say(Sentences.questionImpossible(question.title))
+    }
+
+    func command(_ answer: QuestionAnswer, to question: QuestionID) -> TurnOrder {
+        .command(.answer(question: question, session: opening.agentSession, answer: answer))
+    }
+
+    mutating func askNext() -> [TurnOrder] {
+        guard outcome == nil, let next = agent.questions.next, let words = QuestionText.whole(next) else { return [] }
+        let (orders, sight) = show(words)
+        agent.questions.shown(next.id, sight)
+        return orders
+    }
+
+    /// In the bubble where they can be streamed behind all that it shows; else as a message of their own.
+    mutating func show(_ words: String) -> (orders: [TurnOrder], sight: QuestionLedger.Sight) {
+        let (notes, grown) = bubble.notes.adding(words, behind: text.whole)
+        if !bubble.isOver, !text.isTorn, preview.mayGrow(to: grown) {
+            bubble.notes = notes
+            let orders = moved(.changed)
+            return (orders, .text(through: preview.streamed.utf8.count))
+        }
+        guard opening.sealing.canSpeak, !isClosed else { return ([], .seen) }
+        let part = outbox.names.nextPart()
+        return ([post(.message(WholeMessage(part: part, text: words)))], .message(part))
+    }
+
+    /// A message of the chat answers it. No order: it was open no more.
+    mutating func answered(
+        _ question: QuestionID, by answerer: TurnID, _ answer: QuestionAnswer, words: String
+    ) -> [TurnOrder] {
+        guard
+            agent.questions.answered(question, by: answerer, answer, words, agentAway: agent.isAway)
+        else { return [] }
+        #if PLANTED_FAULTS
+            if PlantedFault.answeredTwice.isPlanted, !agent.isAway {
+                return [command(answer, to: question), command(answer, to: question)]
+            }
+        #endif
+        return agent.isAway ? [] : [command(answer, to: question)]
+    }
+
+    /// The message was taken back before the answer left.
+    mutating func answerTakenBack(_ question: QuestionID) -> [TurnOrder] {
+        agent.questions.takenBack(question)
+        return []
+    }
+
+    mutating func settled(_ settlement: QuestionSettlement) -> [TurnOrder] {
+        let isConfirmed = settlement.reason == .answered
+        guard outcome == nil, let before = agent.questions.settled(settlement.id, isConfirmed: isConfirmed) else {
+            return []
+        }
+        var isOurs = isConfirmed
+        if case .answered = before.state {} else { isOurs = false }
+        var orders: [TurnOrder] = []
+        if let answerer = before.answerer {
+            orders.append(.answerEnded(answerer, isOurs ? .taken(before.words) : before.undelivered))
+        }
+        // A person who pressed Stop has said all there is to say.
+        guard !agent.isStopping else { return orders }
+        let title = before.asking == .none ? before.question.title : nil
+        let (shown, sight) = show(isOurs ? Sentences.answered(before.words) : Sentences.over(settlement, title: title))
+        agent.questions.endShown(settlement.id, sight)
+        return orders + shown + askNext()
+    }
+
+    /// Nothing waits for an answer any more: the agent hears so.
+    mutating func declineQuestions() -> [TurnOrder] {
+        agent.questions.unsettled.flatMap { id in
+            let answerer = agent.questions.settled(id)?.answerer
+            return [command(.declined, to: id)] + (answerer.map { [.answerEnded($0, .stopped)] } ?? [])
+        }
+    }
+
+    /// The run is over, and its questions with it. The line about them; nil: there was none.
+    mutating func endQuestions() -> (orders: [TurnOrder], line: String?) {
+        let open = agent.questions.unsettled.compactMap { agent.questions.settled($0) }
+        let line = open.contains { $0.asking != .none } ? Sentences.questionEnded : nil
+        let ends = open.compactMap { asked in asked.answerer.map { TurnOrder.answerEnded($0, asked.undelivered) } }
+        return (ends, line)
+    }
+
+    // MARK: What the relay says of it
+
+    mutating func questionsAreSeen(_ name: PostName) {
+        switch name {
+        case .text(let offset): agent.questions.streamed(through: offset)
+        case .message(let part): agent.questions.delivered(part)
+        case .open, .taskStarted, .taskProgress, .taskEnded, .approval, .end: break
+        }
+    }
+
+    /// The preview is over before all of it was shown: the question goes out by itself.
+    mutating func previewIsLost() -> [TurnOrder] {
+        preview.stop()
+        guard outcome == nil, let question = agent.questions.lostText(), let words = QuestionText.whole(question) else {
+            return []
+        }
+        let (orders, sight) = show(words)
+        agent.questions.shown(question.id, sight)
+        return orders
+    }
+
+    mutating func questionNotShown(_ name: PostName) -> [TurnOrder] {
+        guard case .message(let part) = name, let id = agent.questions.asked(in: part),
+            let asked = agent.questions.settled(id)
+        else { return [] }
+        return decline(asked.question) + askNext()
+    }
+
+    // MARK: The turn that answers
+
+    /// Its message is the answer to a question of that turn: the agent gets it by another way than the queue.
+    mutating func answers(_ question: QuestionID, of asker: TurnID) -> [TurnOrder] {
+        guard phase == .waiting else { return [] }
+        phase = .answering(question, of: asker)
+        deadlines.agent = nil
+        _ = agent.free()
+        return []
+    }
+
+    mutating func answerEnded(_ end: AnswerEnd, at now: Instant) -> [TurnOrder] {
+        guard case .answering = phase else { return [] }
+        switch end {
+        case .taken(let words): return conclude(.answered, line: Sentences.answered(words), at: now)
+        case .tooLate: return conclude(.neverSent, line: Sentences.answerTooLate, at: now)
+        case .inDoubt: return conclude(.lost, line: Sentences.answerInDoubt, at: now)
+        case .stopped: return conclude(.neverSent, line: Sentences.answerStopped, at: now)
+        }
+    }
+
+    /// It came when the question was over, or it is none that the agent could take.
+    mutating func isNoAnswer(_ line: String, at now: Instant) -> [TurnOrder] {
+        guard phase == .waiting else { return [] }
+        return [.note(.answerNotTaken)] + conclude(.neverSent, line: line, at: now)
+    }
+
+    /// Its message was taken back.
+    mutating func answerWithdrawn(at now: Instant) -> [TurnOrder] {
+        guard case .answering = phase else { return [] }
+        agent.isStopping = true
+        return conclude(.aborted, at: now)
+    }
+}
+
+/// What became of an answer, for the bubble of its message.
+package enum AnswerEnd: Hashable, Sendable {
+    /// Empty words: the question was declined.
+    case taken(String)
+    case tooLate
+    /// The agent, or this bridge, went away before it was confirmed.
+    case inDoubt
+    /// A Stop came before it had left, or before the agent had confirmed it.
+    case stopped
 }

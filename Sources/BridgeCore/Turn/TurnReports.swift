@@ -10,13 +10,17 @@ extension Turn {
     package mutating func reported(_ report: PostReport, at now: Instant) -> [TurnOrder] {
         guard !isClosed else { return [] }
         switch report {
-        case .delivered(let name, _): return settled(name)
+        case .delivered(let name, _):
+            questionsAreSeen(name)
+            return settled(name)
+        case .deadLetter(.text): return previewIsLost()
+        case .dropped(.text, _): return [.note(.taskDropped)] + previewIsLost()
         case .deadLetter(.approval(let approval)), .dropped(.approval(let approval), _):
             return approvalNotShown(approval, at: now)
         case .deadLetter(.taskStarted(let task)), .dropped(.taskStarted(let task), _):
             tools.drop(task)
             return [.note(.taskDropped)]
-        case .deadLetter(let name): return settled(name)
+        case .deadLetter(let name): return questionNotShown(name) + settled(name)
         case .dropped(let name, _): return [.note(.taskDropped)] + settled(name)
         case .refused(let name, let refusal): return refused(name, refusal, at: now)
         case .destinationGone: return giveUp(at: now)
@@ -38,7 +42,7 @@ extension Turn {
         case .open: return goOnWithoutBubble(at: now)
         case .approval(let approval): return approvalRefused(approval, refusal, at: now)
         case .end: return endRefused(refusal)
-        case .message(let part): return messageRefused(part, refusal)
+        case .message(let part): return messageRefused(part, refusal) + questionNotShown(name)
         case .text, .taskStarted, .taskProgress, .taskEnded: return [.skip]
         }
     }
@@ -163,7 +167,8 @@ extension Turn {
             deadlines.window = nil
             deadlines.abandon = deadlines.abandon ?? now + settings.runPatience
         }
-        return [.closeWindow, .note(.windowClosed)]
+        bubble.notes = BubbleNotes()
+        return [.closeWindow, .note(.windowClosed)] + previewIsLost()
     }
 
     /// The session or the interaction is gone at the relay: nothing more is shown. A run of our own is aborted; a mirrored one
@@ -176,6 +181,7 @@ extension Turn {
             }
         #endif
         if occupiesAgent, !agent.isStopping { orders += leaveAgent(at: now) }
+        orders += endQuestions().orders
         if agent.free() { orders.append(.agentFree) }
         phase = .closed(.gone)
         return orders + [.closed]

@@ -4,7 +4,7 @@ package import BridgeModel
 extension Turn {
     package mutating func runEvent(_ event: RunEvent, of run: RunID, at now: Instant) -> [TurnOrder] {
         // Nothing was handed over yet: no run can be this turn's.
-        if outcome != nil || phase == .awaitingKey { return [.note(.eventAfterEnd)] }
+        if outcome != nil || !mayHaveRun { return [.note(.eventAfterEnd)] }
         if runs.ended.contains(run), event.tellsTheRun { return [.note(.eventAfterEnd)] }
         enter(event, of: run)
         deadlines.retry = nil
@@ -15,7 +15,7 @@ extension Turn {
         case .approvalRequested(let request): return asked(request)
         case .approvalSettled(let settlement): return settled(settlement, at: now)
         case .asked(let question): return asked(question)
-        case .questionSettled: return []
+        case .questionSettled(let settlement): return settled(settlement)
         case .paused(let call):
             if let id = call.call { tools.paused(id, for: call.approval) }
             approvals.markDetached(call.approval)
@@ -26,6 +26,13 @@ extension Turn {
             return []
         case .finished(let end): return settle(end.joined(along: streamed), of: run, at: now, mayAsk: true)
         case .failed(let failure): return fail(failure, at: now)
+        }
+    }
+
+    private var mayHaveRun: Bool {
+        switch phase {
+        case .awaitingKey, .answering: false
+        case .waiting, .handedOver, .running, .holding, .asking, .searching, .over, .closed: true
         }
     }
 
@@ -41,7 +48,7 @@ extension Turn {
             deadlines.followUp = nil
             deadlines.ask = nil
             deadlines.look = nil
-        case .awaitingKey, .holding, .running, .asking, .searching, .over, .closed: break
+        case .awaitingKey, .answering, .holding, .running, .asking, .searching, .over, .closed: break
         }
         if run != opening.run, runs.adopt(run) { approvals.followUpBegan(run) }
     }
@@ -50,13 +57,14 @@ extension Turn {
         guard runs.isRetrying else { return [] }
         runs.isRetrying = false
         text.restart()
+        bubble.notes.restart(after: text.base.utf8.count)
         let failed = bubble.isOver ? [] : tools.attemptFailed().map { TurnOrder.post($0) }
         return failed + moved(.changed)
     }
 
     mutating func moved(_ movement: RunText.Movement) -> [TurnOrder] {
         let wasPaused = preview.isPaused
-        let addition = preview.moved(movement, to: text.whole)
+        let addition = preview.moved(bubble.notes.moved(movement), to: bubble.notes.composed(text.whole))
         if let addition, !bubble.isOver {
             return preview.isOver ? [.post(.text(addition)), .note(.previewLimitReached)] : [.post(.text(addition))]
         }
@@ -82,7 +90,7 @@ extension Turn {
         switch phase {
         case .asking, .searching: break
         case .holding: return lookedUpWhileHolding(lookup, at: now)
-        case .awaitingKey, .waiting, .handedOver, .running, .over, .closed: return []
+        case .awaitingKey, .waiting, .answering, .handedOver, .running, .over, .closed: return []
         }
         switch lookup {
         case .running(let known):
@@ -116,7 +124,7 @@ extension Turn {
     }
 
     /// What the agent is known to have said in one piece: where a piece is missing, the text shown before it.
-    private var streamed: String { text.isTorn ? preview.streamed : text.whole }
+    private var streamed: String { text.isTorn ? bubble.notes.removed(from: preview.streamed) : text.whole }
 
     /// The history's text goes beyond the first run's: its follow-up is in it.
     func coversFollowUp(_ end: RunEnd) -> Bool {

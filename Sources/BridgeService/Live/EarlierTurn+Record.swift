@@ -14,6 +14,6 @@ extension EarlierTurn {
                 Decision(
                     $0.decision, scope: $0.scope, of: $0.approval, subject: $0.subject, decidedAt: $0.decidedAt,
                     expiresAt: $0.expiresAt)
-            }, detached: forwarded.detached)
+            }, detached: forwarded.detached, questions: forwarded.questions)
     }
 }

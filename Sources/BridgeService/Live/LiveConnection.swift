@@ -323,7 +323,7 @@ package final class LiveConnection: Sendable {
                     mirroring.withLock { $0.linkLost() }
                     bridge.agentLost(at: now)
                 case .linkBack: bridge.agentBack(at: now)
-                case .prompt, .stopSent, .decisionSent: break
+                case .prompt, .stopSent, .decisionSent, .answerSent: break
                 }
             }
         }

@@ -109,6 +109,7 @@ package final class Replay {
             if !user.decides(approval, decision) {
                 runner.tell { bridge, now in bridge.decided(approval, decision, reason: nil, at: now) }
             }
+        case .answerSent(let question, let session, let answer): try answers(question, in: session, answer)
         case .lookedUp(let run, let lookup): runner.tell { bridge, now in bridge.lookedUp(lookup, of: run, at: now) }
         case .abortAnswered(let run): runner.tell { bridge, now in bridge.abortAnswered(run, at: now) }
         case .jobStarted, .jobFinished: break
@@ -131,6 +132,30 @@ package final class Replay {
                 UserMessage(id: message, session: session, interaction: interaction, text: $0)
             }, receivedAt: now, windowEnds: now + .seconds(30 * 60), sealing: user.sealing(in: session))
         runner.tell { bridge, now in bridge.turnBegins(opening, at: now) }
+    }
+
+    /// Whoever gave the recorded answer writes it into the chat.
+    private func answers(_ question: QuestionID, in agentSession: AgentSession, _ answer: QuestionAnswer) throws {
+        let chat = sessions[agentSession]
+        guard let chat, runner.ask({ $0.isOpen(question, in: chat) }) else { return }
+        let text =
+            switch answer {
+            case .choices(let values): values.joined(separator: ", ")
+            case .text(let text): text
+            case .declined: "/skip"
+            }
+        let (session, interaction, message) = try user.writes(text, in: chat)
+        let turn = TurnID(interaction?.text ?? "answer-\(StableHash.text(of: "\(session) \(question)").prefix(16))")
+        let now = clock.now
+        let opening = TurnOpening(
+            id: turn, session: session, interaction: interaction, agentSession: agentSession, run: RunID(turn.text),
+            message: UserMessage(id: message, session: session, interaction: interaction, text: text),
+            receivedAt: now, windowEnds: now + .seconds(30 * 60), sealing: user.sealing(in: session))
+        runner.tell { bridge, now in
+            bridge.turnBegins(opening, answering: question, at: now)
+            let taken = QuestionSettlement(id: question, .answered)
+            bridge.agentSays(RunSignal(run: nil, session: agentSession, event: .questionSettled(taken)), at: now)
+        }
     }
 
     private func stop(session: AgentSession?, run: RunID?) {

@@ -213,7 +213,7 @@ package struct OpenClawSession: ~Copyable {
         var told: [Observation] = []
         for observation in said {
             switch observation {
-            case .prompt, .stopSent, .decisionSent: continue
+            case .prompt, .stopSent, .decisionSent, .answerSent: continue
             case .signal(var signal):
                 signal.session = signal.session.map { sessionNames.ours(for: $0) }
                 if holdsEnd(signal, at: now) { continue }

@@ -86,6 +86,11 @@ struct PiChat {
     func holds(_ approval: ApprovalID) -> Bool { dialogs.holds(approval) }
     /// Of prompts that wait or may be looked up.
     var heldBytes: Int { asked.values.reduce(0) { $0 + $1.utf8.count + HeldBytes.entryCost } }
+    /// The bubble of one of our prompts can show what it asks.
+    private var isHeard: Bool {
+        guard let turn else { return errands.contains { if case .prompt = $0 { true } else { false } } }
+        return !turn.isStopping
+    }
 
     var nextDeadline: Instant? {
         var moments = [requests.nextDeadline, decoder.nextDeadline, dialogs.nextExpiry, turn?.stopDeadline]
@@ -138,9 +143,14 @@ struct PiChat {
     mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision) -> [Order] {
         guard let answer = dialogs.decided(approval, decision) else { return [] }
         return [
-            .write(PiFrames.answer(answer, to: approval)),
+            .write(PiFrames.answer(answer, to: approval.text)),
             .observed([settled(approval, .decided(decision == .deny ? .deny : .approve))]),
         ]
+    }
+
+    mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer) -> [Order] {
+        guard let answer = dialogs.answered(question, answer) else { return [.observed([settled(question, .unknown)])] }
+        return [.write(PiFrames.answer(answer, to: question.text)), .observed([settled(question, .answered)])]
     }
 
     /// All places for processes are taken: it is started when one is free.
@@ -186,8 +196,8 @@ struct PiChat {
         turn?.heard(isResponse ? .answer : .event, at: now)
         var orders: [Order] = []
         if root["type"]?.holds("extension_ui_request") == true {
-            switch dialogs.requested(root, at: now) {
-            case .notice, .card: break
+            switch dialogs.requested(root, isHeard: isHeard, at: now) {
+            case .notice, .ask: break
             case .cancel(let id):
                 let method = root["method"]?.string ?? "?"
                 return [.write(PiFrames.answer(.cancelled, to: id)), .note("a dialog (\(method)) cannot be shown")]
@@ -229,7 +239,7 @@ struct PiChat {
         #endif
         orders += loseTurn(reason)
         decoder.abandonRun()
-        orders += dialogs.takeAll().map { .observed([settled($0, .cancelled)]) }
+        orders += dialogs.takeAll().map { .observed([gone($0, isExpired: false)]) }
         for purpose in requests.takeAll() { orders += unanswered(purpose) }
         process = .absent
         idleSince = nil
@@ -255,7 +265,7 @@ struct PiChat {
         if let deadline = decoder.nextDeadline, deadline <= now {
             orders += heard(decoder.deadlineHit(at: now), at: now)
         }
-        orders += dialogs.takeExpired(at: now).map { .observed([settled($0, .expired)]) }
+        orders += dialogs.takeExpired(at: now).map { .observed([gone($0, isExpired: true)]) }
         if let deadline = turn?.stopDeadline, deadline <= now { orders += stopOverdue() }
         if let nextProbe, nextProbe <= now {
             orders.append(.write(PiFrames.state(requests.add(.probe, for: Self.answerLimit, at: now))))
@@ -354,6 +364,17 @@ extension PiChat {
 
     func signal(_ event: RunEvent, of run: RunID?) -> Observation {
         .signal(RunSignal(run: run, session: session, event: event))
+    }
+
+    func settled(_ question: QuestionID, _ reason: QuestionSettlement.Reason) -> Observation {
+        signal(.questionSettled(QuestionSettlement(id: question, reason)), of: nil)
+    }
+
+    private func gone(_ dialog: PiDialogs.Dialog, isExpired: Bool) -> Observation {
+        switch dialog {
+        case .card(let approval, _, _): settled(approval, isExpired ? .expired : .cancelled)
+        case .question(let question): settled(question, isExpired ? .expired : .cancelled)
+        }
     }
 
     func settled(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) -> Observation {

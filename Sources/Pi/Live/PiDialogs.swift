@@ -2,10 +2,11 @@ import AgentKit
 import BridgeModel
 import JSONReading
 
-/// The open dialogs of pi's extensions that a card holds (pi.md#extension-ui).
+/// The open dialogs of pi's extensions: cards and questions (pi.md#extension-ui).
 ///
-/// - A dialog leaves when it is answered, when its time is over (pi ends it without a word) and with its process.
-/// - One that yes and no cannot answer is never held: it is cancelled at once, or it would block its run.
+/// - A dialog leaves when it is answered, with its process, and a little before its time is over: pi ends it without a word, and its clock
+///   began before ours. An answer behind that would be called given and be ignored.
+/// - One that no person can answer is never held: it is cancelled at once, or it would block its run.
 struct PiDialogs {
     enum Answer: Hashable {
         case confirmed(Bool)
@@ -13,57 +14,80 @@ struct PiDialogs {
         case cancelled
     }
 
-    private struct Dialog {
+    enum Dialog: Hashable {
+        /// `yes`, `no`: the options that mean it; nil for a dialog that takes `confirmed`.
+        case card(ApprovalID, yes: String?, no: String?)
+        case question(QuestionID)
+    }
+
+    private struct Open {
+        var dialog: Dialog
         var expiresAt: Instant?
-        /// The options that mean yes and no; nil for a dialog that takes `confirmed`.
-        var options: (yes: String, no: String?)?
     }
 
     private static let limit = 100
-    private var open: [ApprovalID: Dialog] = [:]
+    private static let margin = Duration.milliseconds(500)
+    /// By the name that pi gave it.
+    private var open: [String: Open] = [:]
 
     var nextExpiry: Instant? { open.values.compactMap(\.expiresAt).min() }
 
-    func holds(_ id: ApprovalID) -> Bool { open[id] != nil }
+    func holds(_ id: ApprovalID) -> Bool { if case .card = open[id.text]?.dialog { true } else { false } }
+    func holds(_ id: QuestionID) -> Bool { if case .question = open[id.text]?.dialog { true } else { false } }
 
-    /// What an `extension_ui_request` wants of us: nothing, a card, or the answer that is given at once.
+    /// What an `extension_ui_request` wants of us: nothing, a person, or the answer that is given at once.
     enum Verdict: Hashable {
-        case notice, card
-        case cancel(ApprovalID)
+        case notice, ask
+        case cancel(String)
     }
 
-    mutating func requested(_ root: FrameNode, at now: Instant) -> Verdict {
+    /// `isHeard`: a person waits for the run that asks.
+    mutating func requested(_ root: FrameNode, isHeard: Bool, at now: Instant) -> Verdict {
         let method = root["method"]?.string ?? ""
-        guard !DialogRequest.notices.contains(method), let id = root["id"]?.string.map({ ApprovalID($0) }) else {
-            return .notice
-        }
-        guard open.count < Self.limit, let request = DialogRequest.read(root, at: now) else { return .cancel(id) }
-        var dialog = Dialog(expiresAt: request.expiresAt)
-        if method == "select" {
+        guard !DialogRequest.notices.contains(method), let id = root["id"]?.string else { return .notice }
+        guard isHeard, open.count < Self.limit else { return .cancel(id) }
+        if let request = DialogRequest.read(root, at: now) {
             let options = root["options"]?.elements.compactMap(\.string) ?? []
-            let yes = options.filter { !DialogAnswer.meansNo($0) }
-            guard yes.count == 1, options.count <= 2 else { return .cancel(id) }
-            dialog.options = (yes[0], options.first(where: DialogAnswer.meansNo))
+            let words = method == "select" ? DialogRequest.yesAndNo(options) : nil
+            open[id] = Open(
+                dialog: .card(request.id, yes: words?.yes, no: words?.no), expiresAt: Self.early(request.expiresAt, now)
+            )
+        } else if let question = DialogRequest.question(root, at: now) {
+            open[id] = Open(dialog: .question(question.id), expiresAt: Self.early(question.expiresAt, now))
+        } else {
+            return .cancel(id)
         }
-        open[id] = dialog
-        return .card
+        return .ask
+    }
+
+    private static func early(_ moment: Instant?, _ now: Instant) -> Instant? {
+        moment.map { max($0 - margin, now + ($0 - now) / 2) }
     }
 
     /// Nil: it is not open.
     mutating func decided(_ id: ApprovalID, _ decision: ApprovalDecision) -> Answer? {
-        guard let dialog = open.removeValue(forKey: id) else { return nil }
-        guard let options = dialog.options else { return .confirmed(decision != .deny) }
-        return decision == .deny ? options.no.map { .value($0) } ?? .cancelled : .value(options.yes)
+        guard case .card(_, let yes, let no)? = open[id.text]?.dialog else { return nil }
+        open[id.text] = nil
+        guard let yes else { return .confirmed(decision != .deny) }
+        return decision == .deny ? no.map { .value($0) } ?? .cancelled : .value(yes)
     }
 
-    mutating func takeExpired(at now: Instant) -> [ApprovalID] {
-        let expired = open.filter { $0.value.expiresAt.map { $0 <= now } ?? false }.keys.sorted()
-        for id in expired { open[id] = nil }
-        return expired
+    /// Nil: it is not open.
+    mutating func answered(_ id: QuestionID, _ answer: QuestionAnswer) -> Answer? {
+        guard holds(id) else { return nil }
+        open[id.text] = nil
+        return switch answer {
+        case .choices(let values): values.first.map { .value($0) } ?? .cancelled
+        case .text(let text): .value(text)
+        case .declined: .cancelled
+        }
     }
 
-    mutating func takeAll() -> [ApprovalID] {
-        defer { open = [:] }
-        return open.keys.sorted()
+    mutating func takeExpired(at now: Instant) -> [Dialog] { take { $0.expiresAt.map { $0 <= now } ?? false } }
+    mutating func takeAll() -> [Dialog] { take { _ in true } }
+
+    private mutating func take(_ isMeant: (Open) -> Bool) -> [Dialog] {
+        let names = open.filter { isMeant($0.value) }.keys.sorted()
+        return names.compactMap { open.removeValue(forKey: $0)?.dialog }
     }
 }

@@ -15,8 +15,8 @@ enum PiFrames {
         return frame.finish()
     }
 
-    static func answer(_ answer: PiDialogs.Answer, to dialog: ApprovalID) -> [UInt8] {
-        var frame = begun("extension_ui_response", dialog.text)
+    static func answer(_ answer: PiDialogs.Answer, to dialog: String) -> [UInt8] {
+        var frame = begun("extension_ui_response", dialog)
         switch answer {
         case .confirmed(let isConfirmed): frame.value("confirmed", JSONText(unchecked: isConfirmed ? "true" : "false"))
         case .value(let value): frame.string("value", value)

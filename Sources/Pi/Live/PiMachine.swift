@@ -42,10 +42,16 @@ package struct PiMachine: AgentMachine {
             let session = AgentSession(String(fact.name.dropFirst(Self.factPrefix.count)))
             if let file = fact.value { chats.remember(String(decoding: file, as: UTF8.self), of: session) }
         }
+        var gone: [Observation] = []
         for turn in past.turns {
             for run in turn.runs { chats.change(turn.session) { $0.remember(run.text, of: run.id) } }
+            // They ended with the processes that asked them.
+            gone += turn.questions.map { id in
+                let event = RunEvent.questionSettled(QuestionSettlement(id: id, .cancelled))
+                return .signal(RunSignal(run: nil, session: turn.session, event: event))
+            }
         }
-        return [.state(.up(version: settings.program, scopes: nil)), .observed([.linkBack])]
+        return [.state(.up(version: settings.program, scopes: nil)), .observed(gone + [.linkBack])]
     }
 
     package mutating func check(_ now: Occasion) -> [AgentOrder] { check?.begin(at: now.now) ?? [.done] }
@@ -73,9 +79,8 @@ package struct PiMachine: AgentMachine {
                 return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(unknown)))])]
             }
             return change(session, now) { $0.resolve(approval, decision) }
-        case .answer(let question, let session, _):
-            let unknown = QuestionSettlement(id: question, .unknown)
-            return [.observed([.signal(RunSignal(run: nil, session: session, event: .questionSettled(unknown)))])]
+        case .answer(let question, let session, let answer):
+            return change(session, now) { $0.answer(question, answer) }
         }
     }
 

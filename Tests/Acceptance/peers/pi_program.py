@@ -2,6 +2,7 @@
 
 plans.json     {"match": [steps]} by words of the prompt; `line`: "B" or "L" (pi.md#versions)
 prompts.log    each prompt that was taken, one JSON text a line: a prompt that ran twice stands there twice
+answers.log    each answer to a dialog, in time or not
 gates/NAME     a `hold` step waits until this file is there
 sessions/      the session files
 """
@@ -107,6 +108,9 @@ class Pi:
             self.aborting.clear()
             respond(kind, identity)
         elif kind == "extension_ui_response":
+            with (HOME / "answers.log").open("a") as log:
+                log.write(json.dumps(command) + "\n")
+            # A late or unknown one is ignored without a word (pi.md#extension-ui).
             if waiting := self.answers.pop(identity, None):
                 waiting.put(command)
         else:
@@ -210,22 +214,42 @@ class Pi:
         emit({"type": "tool_execution_end", "toolCallId": call, "toolName": name, "isError": value.get("failed", False),
               "result": {"content": [{"type": "text", "text": value.get("output", "61%")}], "details": {}}})
 
-    def do_confirm(self, value):
-        """Asks; what is said next depends on the answer."""
+    def begin_dialog(self, method, **fields):
+        """Asks; gives what its answer is waited for by. Its time is over without a word."""
         identity, answer = str(uuid.uuid4()), queue.Queue()
         self.answers[identity] = answer
-        emit({"type": "extension_ui_request", "id": identity, "method": "confirm", "title": value["title"],
-              "message": value.get("message", ""), **({"timeout": value["timeout"]} if "timeout" in value else {})})
-        end = time.monotonic() + value.get("timeout", 600_000) / 1000
-        confirmed = False
+        emit({"type": "extension_ui_request", "id": identity, "method": method, **fields})
+        return identity, answer, time.monotonic() + fields.get("timeout", 600_000) / 1000
+
+    def answer_to(self, dialog):
+        """None: it was cancelled, or its time is over."""
+        identity, answer, end = dialog
         while time.monotonic() < end:
             self.pause()
             try:
-                confirmed = answer.get_nowait().get("confirmed") is True
-                break
+                answered = answer.get_nowait()
             except queue.Empty:
                 continue
-        self.do_say([value["yes"] if confirmed else value["no"]])
+            return None if answered.get("cancelled") else answered
+        self.answers.pop(identity, None)
+        return None
+
+    def do_confirm(self, value):
+        """What is said next depends on the answer."""
+        fields = {name: value[name] for name in ("title", "message", "timeout") if name in value}
+        answer = self.answer_to(self.begin_dialog("confirm", **{"message": ""} | fields)) or {}
+        self.do_say([value["yes"] if answer.get("confirmed") is True else value["no"]])
+
+    def do_ask(self, dialogs):
+        """All of them at once; then says the answers."""
+        begun = [self.begin_dialog(**dialog) for dialog in dialogs]
+        answers = [self.answer_to(dialog) for dialog in begun]
+        self.do_say(["got " + ", ".join("nothing" if answer is None else repr(answer.get("value")) for answer in answers)])
+
+    def do_ask_and_exit(self, dialog):
+        self.begin_dialog(**dialog)
+        self.do_hold("exit")
+        self.do_exit(1)
 
     def do_hold(self, name):
         while not (HOME / "gates" / name).exists():

@@ -11,6 +11,7 @@ struct PiConversation {
     /// Whether orders about idle processes are among the lines.
     var showsIdle = false
     static let chat = AgentSession("pi-ses_1")
+    private(set) var beginning: [String] = []
 
     init(
         _ settings: PiSettings = PiSettings(command: ["pi", "--mode", "rpc"], folder: "/work"), facts: [Fact] = [],
@@ -20,7 +21,7 @@ struct PiConversation {
         var past = AgentPast()
         past.facts = facts
         past.turns = turns
-        _ = machine.begin(past, occasion())
+        beginning = lines(machine.begin(past, occasion()))
     }
 
     /// Its process runs, has answered, and its session file is kept.
@@ -75,6 +76,11 @@ struct PiConversation {
     mutating func decides(_ approval: String, _ decision: ApprovalDecision) -> [String] {
         lines(
             machine.command(.resolve(approval: ApprovalID(approval), subject: .dialog, decision: decision), occasion()))
+    }
+
+    mutating func answers(_ question: String, _ answer: QuestionAnswer) -> [String] {
+        lines(
+            machine.command(.answer(question: QuestionID(question), session: Self.chat, answer: answer), occasion()))
     }
 
     mutating func shutsDown() -> [String] { lines(machine.shutDown(occasion())) }

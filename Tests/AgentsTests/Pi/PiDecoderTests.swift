@@ -221,12 +221,25 @@ struct PiDecoderTests {
         #expect(pi.sends(#"{"type":"extension_ui_response","id":"d",\#(answer)}"#) == [])
     }
 
-    @Test("notices say nothing; dialogs that a card cannot hold are counted")
+    @Test("notices say nothing; dialogs that no person can answer are counted")
     mutating func notices() {
-        for method in ["notify", "setStatus", "setWidget", "setTitle", "set_editor_text", "input", "editor"] {
+        for method in ["notify", "setStatus", "setWidget", "setTitle", "set_editor_text", "select", "wizard"] {
             #expect(pi.receives(#"{"type":"extension_ui_request","id":"x","method":"\#(method)"}"#) == [])
         }
-        #expect(pi.unknown.counts == ["dialog input": 1, "dialog editor": 1])
+        #expect(pi.unknown.counts == ["dialog select": 1, "dialog wizard": 1])
+    }
+
+    @Test(
+        "an answer to a question is what was chosen, written or not",
+        arguments: [
+            ("select", #""value":"b""#, #"choices(["b"])"#), ("input", #""value":"b""#, #"text("b")"#),
+            ("select", #""cancelled":true"#, "declined"),
+        ])
+    mutating func answers(method: String, answer: String, read: String) {
+        begins()
+        _ = pi.receives(#"{"type":"extension_ui_request","id":"d","method":"\#(method)","options":["a","b","c"]}"#)
+        #expect(pi.sends(#"{"type":"extension_ui_response","id":"d",\#(answer)}"#) == ["answer sent d \(read)"])
+        #expect(pi.sends(#"{"type":"extension_ui_response","id":"d",\#(answer)}"#) == [])
     }
 
     @Test("a process that ends in a run is a lost link; its file tells what became of the run")

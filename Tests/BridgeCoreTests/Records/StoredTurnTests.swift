@@ -12,6 +12,8 @@ struct StoredTurnTests {
         ".settings", ".text.newest", ".preview.streamed", ".preview.held",
         // Running output is shown already.
         ".output",
+        // Growth behind a note is compared once more after a restart.
+        ".notes.isLast",
     ]
 
     private static func record(_ turn: Turn) -> TurnRecord {
@@ -66,12 +68,14 @@ struct StoredTurnTests {
             StoredFields.unchanged(full.approvals, ApprovalLedger()),
             StoredFields.unchanged(Full.approval, Full.emptyApproval),
             StoredFields.unchanged(Full.card, Full.emptyApproval.card),
+            StoredFields.unchanged(Full.asked, QuestionLedger.Asked(question: Full.emptyQuestion)),
+            StoredFields.unchanged(Full.asked.question, Full.emptyQuestion),
             StoredFields.unchanged(Full.end, EndOfTurn(text: "")),
             StoredFields.unchanged(Full.usage, Usage(inputTokens: 0, outputTokens: 0)),
             StoredFields.unchanged(Full.lane, LaneRecord(address: Full.nowhere, message: nil, epoch: 0)),
         ] {
             // `finished` follows from a call's place, `newest`, `streamed`, `held` and `output` are not kept.
-            let unset = same.filter { !["finished", "newest", "streamed", "held", "output"].contains($0) }
+            let unset = same.filter { !["finished", "newest", "streamed", "held", "output", "isLast"].contains($0) }
             #expect(unset.isEmpty, "a new field: set it in Full, and add it to its stored form")
         }
         let record = TurnRecord(turn: full, lane: Full.lane, renamed: [TaskID("c1"): TaskID("c1~x")])
@@ -92,6 +96,16 @@ struct StoredTurnTests {
     @Test("is every state", arguments: Full.phases)
     func phases(phase: Turn.Phase) {
         #expect(StoredPhase(phase).value == phase)
+    }
+
+    @Test("is every answer", arguments: [QuestionAnswer.choices(["a", "b"]), .text("t"), .declined])
+    func answers(answer: QuestionAnswer) {
+        #expect(StoredAnswer(answer).value == answer)
+    }
+
+    @Test("is how far a question has come", arguments: [QuestionLedger.Sight.seen, .text(through: 3), .message(.late)])
+    func sights(sight: QuestionLedger.Sight) {
+        #expect(StoredSight(sight).value == sight)
     }
 
     @Test("is how it is sealed", arguments: Full.sealings)
@@ -173,6 +187,15 @@ enum Full {
         return approval
     }()
 
+    static let emptyQuestion = Question(id: QuestionID(""), title: "")
+    static let asked = QuestionLedger.Asked(
+        question: Question(
+            id: QuestionID("q1"), title: "t", message: "m",
+            options: [Question.Option("v", label: "l", details: "d"), Question.Option("v")], isMultiSelect: true,
+            allowsOwnWords: true, prefill: "p", placeholder: "h", expiresAt: .at(9)),
+        state: .answered(.choices(["v"])), asking: .text(through: 7), ending: .message(.more(2)), given: .text("g"),
+        answerer: TurnID("t3"), words: "w", isOwed: true, isInDoubt: true)
+
     static let call: ToolLedger.Call = {
         var call = ToolLedger.Call(task: TaskID("c1"), name: "n", label: "l", shownLabel: "s")
         call.outputChannel = .command
@@ -203,6 +226,8 @@ enum Full {
         turn.approvals.detachedEarly = [ApprovalID("a3")]
         turn.approvals.toldNarrowed = true
         turn.approvals.reckonExpiry()
+        turn.agent.questions.all = [asked, QuestionLedger.Asked(question: emptyQuestion, state: .open, asking: .seen)]
+        turn.bubble.notes = BubbleNotes().adding("note", behind: "base").notes
         turn.runs.all = [RunID("r2"), RunID("r3")]
         turn.runs.ended = [RunID("r3")]
         turn.bubble.closingLines = ["line"]
@@ -268,6 +293,7 @@ enum Full {
 
     static let phases: [Turn.Phase] = [
         .awaitingKey, .waiting, .handedOver, .running, .holding, .asking, .searching(since: .at(1)), .over(.answered),
+        .answering(QuestionID("q1"), of: TurnID("t3")),
         .over(.aborted),
         .over(.failed), .over(.lost), .over(.neverSent), .closed(.gone),
     ]

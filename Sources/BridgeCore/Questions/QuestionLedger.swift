@@ -1,0 +1,219 @@
+import BridgeModel
+
+/// The questions of one turn: asked one after the other, each answered at most once.
+///
+/// States of a question:
+/// - `waiting`: behind another. Can transition to `open`, `settled`.
+/// - `open`: in the chat, without an answer. Can transition to `answered`, `settled`.
+/// - `answered`: the answer was sent to the agent, or is owed to it while it is away. Can transition to `open` (taken back before it left),
+///   `settled` (the agent's machine confirmed it, or cannot deliver it).
+/// - `settled`: nothing more is done, whatever is said about it.
+///
+/// Invariants:
+/// - At most one question is open or answered.
+/// - A message counts as the answer only once the phone may have the question, and has the end of the one before: what a person meant for
+///   that one must not answer this.
+/// - An answer leaves once. It leaves again only after a loss, and only when the agent asks the same question again.
+struct QuestionLedger: Sendable, Hashable {
+    enum State: Hashable { case waiting, open, answered(QuestionAnswer), settled }
+
+    /// How far words of ours are on their way to the phone.
+    enum Sight: Hashable {
+        case none
+        /// In the preview, up to this offset.
+        case text(through: Int)
+        case message(WholeMessage.Part)
+        case seen
+    }
+
+    struct Asked: Hashable {
+        var question: Question
+        var state = State.waiting
+        var asking = Sight.none
+        var ending = Sight.none
+        /// What the agent's machine confirmed. It may be asked for once more, if the machine's process dies before the agent has it.
+        var given: QuestionAnswer?
+        /// The turn of the message that answers it, and what was taken of that, for people.
+        var answerer: TurnID?
+        var words = ""
+        /// Answered while the agent was away.
+        var isOwed = false
+        /// The link was lost since it was sent: it may not have arrived.
+        var isInDoubt = false
+
+        var isOver: Bool { state == .settled }
+        /// Ours, confirmed or not.
+        var answer: QuestionAnswer? { if case .answered(let answer) = state { answer } else { given } }
+        /// What becomes of an answer that the agent does not confirm.
+        var undelivered: AnswerEnd { isInDoubt ? .inDoubt : .tooLate }
+        /// A person may have read the question, and cannot have read yet that it is over.
+        var mayBeAnsweredLate: Bool {
+            switch state {
+            case .waiting, .open: false
+            case .answered, .settled: asking != .none && ending != .seen
+            }
+        }
+    }
+
+    enum Taken: Hashable {
+        /// Its place is in the line.
+        case ask
+        /// Its answer was lost on the way.
+        case again(QuestionAnswer)
+        case known, refuseSilently, refuseVisibly
+    }
+
+    /// More than this in one turn are declined.
+    static let limit = 200
+
+    var all: [Asked] = []
+
+    var heldBytes: Int { all.reduce(0) { $0 + $1.question.heldBytes + $1.words.utf8.count } }
+    func knows(_ id: QuestionID) -> Bool { index(id) != nil }
+    private func index(_ id: QuestionID) -> Int? { all.firstIndex { $0.question.id == id } }
+    subscript(id: QuestionID) -> Asked? { index(id).map { all[$0] } }
+
+    /// Takes the chat's next message. `streamed`: how much of the preview was tried; of a call without an answer it is not known whether
+    /// the phone has it.
+    func current(streamed: Int) -> Question? {
+        guard !hasUnseenEnd, let open = all.first(where: { $0.state == .open }) else { return nil }
+        return switch open.asking {
+        case .seen: open.question
+        case .text(let end): end <= streamed ? open.question : nil
+        case .none, .message: nil
+        }
+    }
+    /// A message that comes now is an answer that comes too late.
+    var hasUnseenEnd: Bool { all.contains(where: \.mayBeAnsweredLate) }
+    /// Without an outcome; in the order they were asked.
+    var unsettled: [QuestionID] { all.filter { !$0.isOver }.map(\.question.id) }
+    var nextExpiry: Instant? { all.lazy.filter { !$0.isOver }.compactMap(\.question.expiresAt).min() }
+    func expired(at now: Instant) -> [QuestionID] {
+        all.filter { !$0.isOver && $0.question.expiresAt.map { $0 <= now } ?? false }.map(\.question.id)
+    }
+
+    // MARK: Asking
+
+    mutating func asked(_ question: Question, canBeShown: Bool, stopping: Bool) -> Taken {
+        if let index = index(question.id) {
+            guard all[index].isInDoubt, let answer = all[index].answer else { return .known }
+            all[index].isInDoubt = false
+            return .again(answer)
+        }
+        if stopping { return .refuseSilently }
+        guard canBeShown, all.count < Self.limit else { return .refuseVisibly }
+        all.append(Asked(question: question))
+        return .ask
+    }
+
+    /// The one to be shown now.
+    var next: Question? {
+        let isBusy = all.contains { if case .waiting = $0.state { false } else { !$0.isOver } }
+        return isBusy ? nil : all.first { $0.state == .waiting }?.question
+    }
+
+    mutating func shown(_ id: QuestionID, _ sight: Sight) {
+        guard let index = index(id) else { return }
+        all[index].state = .open
+        all[index].asking = sight
+    }
+
+    mutating func endShown(_ id: QuestionID, _ sight: Sight) {
+        if let index = index(id) { all[index].ending = sight }
+    }
+
+    /// The run is over, and so are they.
+    mutating func endsShown(_ sight: Sight) {
+        for index in all.indices where all[index].isOver && all[index].ending == .none { all[index].ending = sight }
+    }
+
+    // MARK: Answers
+
+    /// False: it is not open.
+    mutating func answered(
+        _ id: QuestionID, by answerer: TurnID, _ answer: QuestionAnswer, _ words: String, agentAway: Bool
+    ) -> Bool {
+        guard let index = index(id), all[index].state == .open else { return false }
+        all[index].state = .answered(answer)
+        all[index].answerer = answerer
+        all[index].words = words
+        all[index].isOwed = agentAway
+        return true
+    }
+
+    /// The command may still leave.
+    func isValid(_ answer: QuestionAnswer, to id: QuestionID) -> Bool {
+        guard let asked = self[id] else { return false }
+        return asked.answer == answer && !asked.isOwed
+    }
+
+    mutating func takenBack(_ id: QuestionID) {
+        guard let index = index(id), case .answered = all[index].state else { return }
+        all[index].state = .open
+        (all[index].answerer, all[index].words, all[index].isOwed) = (nil, "", false)
+    }
+
+    /// The agent is away, or the process is another one: what had left may not have arrived.
+    mutating func linkLost() {
+        for index in all.indices where !all[index].isOwed && all[index].answer != nil { all[index].isInDoubt = true }
+    }
+
+    /// The agent is back: what was answered meanwhile.
+    mutating func takeOwed() -> [(id: QuestionID, answer: QuestionAnswer)] {
+        var owed: [(id: QuestionID, answer: QuestionAnswer)] = []
+        for index in all.indices {
+            guard case .answered(let answer) = all[index].state, all[index].isOwed else { continue }
+            owed.append((all[index].question.id, answer))
+            all[index].isOwed = false
+        }
+        return owed
+    }
+
+    /// As it was before; nil: it was over, or is none of these.
+    mutating func settled(_ id: QuestionID, isConfirmed: Bool = false) -> Asked? {
+        guard let index = index(id), !all[index].isOver else { return nil }
+        let before = all[index]
+        all[index].given = isConfirmed ? before.answer : nil
+        all[index].state = .settled
+        all[index].isOwed = false
+        // Its id is all that is needed from now on.
+        all[index].question = Question(id: id, title: before.question.title)
+        return before
+    }
+
+    // MARK: The phone
+
+    /// Everything of the preview up to this offset is at the relay.
+    mutating func streamed(through offset: Int) {
+        see { if case .text(let end) = $0 { end <= offset } else { false } }
+    }
+    mutating func delivered(_ part: WholeMessage.Part) { see { $0 == .message(part) } }
+
+    /// After a restart: the relay's last answers may be in the lane's record and not in this one.
+    mutating func resume(with lane: LaneRecord) {
+        let names = lane.unanswered.map(\.name) + lane.waitingPosts.map(\.name)
+        see { if case .message(let part) = $0 { !names.contains(.message(part)) } else { false } }
+        // One text at a time is unanswered, and is reported with all that is before it.
+        let isWhole = !lane.unanswered.contains { $0.name.isText }
+        if isWhole { streamed(through: lane.streamed) }
+    }
+
+    private mutating func see(_ isMeant: (Sight) -> Bool) {
+        for index in all.indices {
+            if isMeant(all[index].asking) { all[index].asking = .seen }
+            if isMeant(all[index].ending) { all[index].ending = .seen }
+        }
+    }
+
+    /// The preview is over before the relay had all of it. The open question, which no person can have read; the end of another is in the
+    /// bubble's end.
+    mutating func lostText() -> Question? {
+        for index in all.indices { if case .text = all[index].ending { all[index].ending = .seen } }
+        return all.first { if $0.state == .open, case .text = $0.asking { true } else { false } }?.question
+    }
+
+    /// The one that this message was to show.
+    func asked(in part: WholeMessage.Part) -> QuestionID? {
+        all.first { $0.state == .open && $0.asking == .message(part) }?.question.id
+    }
+}

@@ -1,0 +1,74 @@
+import BridgeModel
+
+/// A question as the chat shows it (DESIGN.md#questions). The phone page reads the numbered options and the last line (`page/questions.js`),
+/// so the two change together.
+enum QuestionText {
+    static let optionLimit = 100
+    /// UTF-8 bytes: a small part of what a bubble holds.
+    static let limit = 16_000
+    private static let messageLimit = 4_000
+    private static let lineLimit = 200
+    /// What is kept of it until it is answered; a list of files may be long.
+    private static let heldLimit = 64_000
+
+    /// Nil: it cannot be answered on the phone.
+    static func whole(_ question: Question) -> String? {
+        guard question.options.count <= optionLimit, question.heldBytes <= heldLimit else { return nil }
+        let message = question.message.trimmed
+        let parts = [
+            title(question), TextCut.marked(message, atMost: messageLimit), question.prefill.map(prefill),
+            question.placeholder.map { "For example: \(line($0))" }, options(question), hint(question),
+        ]
+        let text = parts.compactMap(\.self).filter { !$0.isEmpty }.joined(separator: RunText.joint)
+        return text.utf8.count <= limit ? text : nil
+    }
+
+    /// What a reply may be. The last line of the question, and of the answer to a reply that does not fit.
+    static func hint(_ question: Question) -> String {
+        let words = question.allowsOwnWords ? ", or in your own words" : ""
+        let how =
+            switch (question.options.isEmpty, question.isMultiSelect) {
+            case (true, _): "Reply with your text"
+            case (false, false): "Reply with the number of one option\(words)"
+            case (false, true): "Reply with the numbers of all that you choose, such as 1, 3\(words)"
+            }
+        return "\(how). /skip declines."
+    }
+
+    private static func title(_ question: Question) -> String {
+        let title = line(question.title)
+        return title.isEmpty ? "The agent asks:" : title
+    }
+
+    private static func options(_ question: Question) -> String {
+        question.options.enumerated().map { index, option in
+            let details = option.details.map(line) ?? ""
+            return "\(index + 1). \(name(of: option))" + (details.isEmpty ? "" : ": \(details)")
+        }.joined(separator: "\n")
+    }
+
+    private static func prefill(_ text: String) -> String {
+        let shown = TextCut.marked(text.trimmed, atMost: messageLimit)
+        guard !shown.isEmpty else { return "" }
+        let quoted = shown.split(separator: "\n", omittingEmptySubsequences: false).map { "> \($0)" }
+        return "The text so far:\n\n" + quoted.joined(separator: "\n")
+    }
+
+    static func name(of option: Question.Option) -> String {
+        let label = line(option.label)
+        return label.isEmpty ? "(empty)" : label
+    }
+
+    /// Words of the agent or the user within a line of ours.
+    static func line(_ text: String) -> String {
+        TextCut.marked(text.split(whereSeparator: \.isWhitespace).joined(separator: " "), atMost: lineLimit)
+    }
+}
+
+extension String {
+    /// Without the white space at both ends.
+    var trimmed: String {
+        let head = drop(while: \.isWhitespace)
+        return String(head.prefix(head.count - head.reversed().prefix(while: \.isWhitespace).count))
+    }
+}
