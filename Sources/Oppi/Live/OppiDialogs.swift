@@ -127,6 +127,14 @@ struct OppiDialogs {
         return false
     }
 
+    /// It was answered, and its dialog has others that were not.
+    func waitsForMore(behind question: QuestionID) -> Bool {
+        open.contains { id, dialog in
+            guard case .ask(let parts, let answers) = dialog.kind, dialog.answer == nil else { return false }
+            return parts.indices.contains { Self.id(of: $0, in: id) == question && answers[parts[$0]] != nil }
+        }
+    }
+
     private static func words(of answer: QuestionAnswer?) -> [String]? {
         switch answer {
         case .choices(let values): values

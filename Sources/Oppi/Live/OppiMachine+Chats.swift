@@ -234,7 +234,10 @@ extension OppiChat {
         guard dialogs.answered(question, answer) else {
             return aside([.questionSettled(QuestionSettlement(id: question, .unknown))])
         }
-        return advance(at: now)
+        // The others of its dialog are asked when this one is taken.
+        let isPart = dialogs.waitsForMore(behind: question)
+        let taken = isPart ? aside([.questionSettled(QuestionSettlement(id: question, .answered))]) : []
+        return taken + advance(at: now)
     }
 
     mutating func hasNoWorkspace(_ sentence: String, at now: Instant) -> [Order] {
