@@ -23,7 +23,7 @@ struct SimulationTests {
     /// The faults that this simulation can see, which has no links and no disk; `make sim` plants the others in whole worlds.
     private static let ofDecisions: [PlantedFault] = [
         .retryRecoalesces, .endBeforeLastDelta, .keyWithoutEpoch, .bucketTrustsRemaining, .snapshotAppended,
-        .taskFinishedTwice, .placeholderNotAwaited, .laneStarves,
+        .taskFinishedTwice, .placeholderNotAwaited, .laneStarves, .answeredTwice, .answeredAfterStop,
     ]
 
     @Test("every planted fault of the decisions is caught", arguments: ofDecisions)

@@ -38,6 +38,7 @@ extension ScriptedPi {
             toolEnds(output, failed: false, on: number)
         case .asksApproval(let id, let command):
             processes[number]?.run?.dialog = id
+            if random.happens(habits.choices) { return askChoice(id, on: number) }
             say(
                 [
                     "type": "extension_ui_request", "id": "\(id)", "method": "confirm", "title": "Run it?",
@@ -51,6 +52,15 @@ extension ScriptedPi {
         case .finishes, .finishesEmpty: finish(losesEnd: step == .finishesEmpty, on: number)
         case .drops, .restarts: breaches.append("a script for another agent")
         }
+    }
+
+    private func askChoice(_ id: String, on number: Int) {
+        questions.insert(id)
+        say(
+            [
+                "type": "extension_ui_request", "id": "\(id)", "method": "select", "title": "Run it for \(id)?",
+                "options": ["\(Self.yes(id))", "Later", "\(Self.no(id))"],
+            ], on: number)
     }
 
     // MARK: Messages

@@ -11,6 +11,8 @@ package final class ScriptedPi: ScriptedAgent {
         package var noise = 0.0
         /// How often a piece of a message comes behind its end.
         package var lateness = 0.0
+        /// How often it asks by a choice among three instead of yes and no.
+        package var choices = 0.0
 
         package init() {}
 
@@ -19,6 +21,7 @@ package final class ScriptedPi: ScriptedAgent {
             habits.isLater = random.happens(0.5)
             habits.noise = random.pick([0, 0, 0.05, 0.2])
             habits.lateness = random.pick([0, 0.3])
+            habits.choices = random.pick([0, 0.5, 1])
             return habits
         }
     }
@@ -54,6 +57,8 @@ package final class ScriptedPi: ScriptedAgent {
     package internal(set) var asked: [AgentAsked] = []
     package internal(set) var decided: [AgentDecided] = []
     package internal(set) var breaches: [String] = []
+    package internal(set) var questions: Set<String> = []
+    private var answered: Set<String> = []
     /// Prompts whose answer is whole in a session file.
     package internal(set) var finished: Set<String> = []
     var processes: [Int: Process] = [:]
@@ -136,12 +141,18 @@ package final class ScriptedPi: ScriptedAgent {
 
     /// A late or unknown answer is ignored (pi.md#extension-ui).
     private func decide(_ command: GatewayValue, on number: Int) {
-        let isYes = command["confirmed"] == .flag(true)
         guard let dialog = command["id"]?.string else { return breaches.append("an answer without an id") }
+        let isYes = command["confirmed"] == .flag(true) || command["value"]?.string == Self.yes(dialog)
+        if command["cancelled"] == nil, !answered.insert(dialog).inserted {
+            breaches.append("\(dialog) was answered twice")
+        }
         decided.append(AgentDecided(dialog, isYes: isYes))
         guard processes[number]?.run?.dialog == dialog else { return }
         goOn(afterYes: isYes, on: number)
     }
+
+    package static func yes(_ dialog: String) -> String { "Run \(dialog)" }
+    package static func no(_ dialog: String) -> String { "Drop \(dialog)" }
 
     // MARK: Frames
 

@@ -5,6 +5,8 @@ package struct RunScript: Sendable {
     package enum Kind: Sendable, Hashable, CaseIterable {
         case appended, snapshots, segments, tools, retried, failed, empty, approval, detached, aborted, stopped,
             oversized
+        /// Drawn apart from the others.
+        case asking
     }
 
     package struct Step: Sendable {
@@ -23,6 +25,7 @@ package struct RunScript: Sendable {
     /// The person decides this long after being asked.
     package var decision: (approval: ApprovalID, decision: ApprovalDecision, after: Duration)?
     package var stopsAfter: Duration?
+    package var asking: Asking?
     /// For look-ups: the text at the end.
     package var wholeText = ""
 
@@ -78,7 +81,7 @@ package struct RunScript: Sendable {
             script.text(.snapshots, using: &random)
             script.add(.failed(RunFailure(kind: .rateLimit, message: "too many")), after: .milliseconds(100))
             return script
-        case .empty: break
+        case .empty, .asking: break
         case .approval: script.approval(name, detached: false, using: &random)
         case .detached:
             script.approval(name, detached: true, using: &random)
@@ -100,9 +103,12 @@ package struct RunScript: Sendable {
         return script
     }
 
+    /// Its bus sends one message of a run at a time.
+    var isSegmented: Bool { kind == .segments || kind == .asking }
+
     // MARK: Pieces
 
-    private mutating func add(_ event: RunEvent, after: Duration, inFollowUp: Bool = false) {
+    mutating func add(_ event: RunEvent, after: Duration, inFollowUp: Bool = false) {
         steps.append(Step(after: after, event: event, inFollowUp: inFollowUp))
     }
 
@@ -111,13 +117,13 @@ package struct RunScript: Sendable {
         add(.text(.append(text)), after: after)
     }
 
-    private mutating func finish(after: Duration) {
-        let canonical = wholeText.isEmpty || kind == .segments ? nil : wholeText
+    mutating func finish(after: Duration) {
+        let canonical = wholeText.isEmpty || isSegmented ? nil : wholeText
         add(.finished(RunEnd(text: canonical, usage: Usage(inputTokens: 10, outputTokens: 5))), after: after)
-        if kind != .stopped, kind != .empty { finalText = wholeText }
+        if kind != .stopped, kind != .empty, stopsAfter == nil { finalText = wholeText }
     }
 
-    private mutating func text(_ style: Kind, using random: inout SeededGenerator) {
+    mutating func text(_ style: Kind, using random: inout SeededGenerator) {
         if style == .segments, !wholeText.isEmpty { wholeText += "\n\n" }
         let start = wholeText
         for _ in 0..<Int.random(in: 1...25, using: &random) {

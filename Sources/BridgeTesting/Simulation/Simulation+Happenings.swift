@@ -42,6 +42,11 @@ extension Simulation {
             for index in progress.keys.sorted() { catchUp(index, &bridge) }
         case .lookUp(let index): lookUp(index, &bridge)
         case .abortAnswered(let run): if !agentIsAway { bridge.abortAnswered(run, at: now) }
+        case .replies(let index, let number): reply(index, number, &bridge)
+        case .questionConfirmed(let index): confirm(index, &bridge)
+        case .answerKept(let number, let life): if life == self.life { bridge.commandKept(number, at: now) }
+        case .endsReply(_, let run):
+            bridge.agentSays(RunSignal(run: run, session: nil, event: .finished(RunEnd(text: "Hm?"))), at: now)
         }
     }
 
@@ -90,6 +95,7 @@ extension Simulation {
     /// An agent goes on only when it knows what was decided.
     func waitsForDecision(_ step: RunScript.Step, _ known: Progress) -> Bool {
         if case .approvalSettled = step.event { return !known.decided }
+        if case .questionSettled = step.event { return messageOfTurn[known.turn].map(waitsForAnswer) ?? false }
         return step.inFollowUp && !known.decided
     }
 
@@ -105,12 +111,13 @@ extension Simulation {
             }
         }
         progress[index]?.missedSteps = []
+        askAgain(index, &bridge)
     }
 
     mutating func say(_ index: Int, _ step: Int, _ bridge: inout Bridge) {
         guard let known = progress[index] else { return }
         let steps = plan.messages[index].script.steps
-        if plan.messages[index].script.kind == .segments {
+        if plan.messages[index].script.isSegmented {
             // A decoder leaves additions out that belong to a message whose beginning it missed.
             switch steps[step].event {
             case .text(.append) where known.lacksBeginning: return
@@ -120,6 +127,11 @@ extension Simulation {
         }
         let follow = plan.messages[index].script.decision.map { RunID("exec-approval-followup:\($0.approval):nonce:1") }
         let run = steps[step].inFollowUp ? follow ?? known.run : known.run
+        switch steps[step].event {
+        case .asked: ask(index)
+        case .questionSettled: return questionEnds(index, &bridge)
+        default: break
+        }
         if case .approvalRequested = steps[step].event, let decision = plan.messages[index].script.decision {
             schedule(.decides(index), after: decision.after)
         }

@@ -35,9 +35,14 @@ extension Simulation {
             return violation("\(name) has \(answers.count) bubbles")
         }
         guard answer.isFinal else { return violation("\(name) was never ended") }
+        judgeQuestion(index, known)
         if let expected = script.finalText {
             let isLong = expected.utf8.count > 60_000
-            if isLong ? !expected.utf8.starts(with: answer.text.utf8) : answer.text != expected {
+            if isLong
+                ? !expected.utf8.starts(with: answer.text.utf8)
+                : script.asking == nil
+                    ? answer.text != expected : ownWords(of: answer.text, index) != ownWords(of: expected, index)
+            {
                 violation(
                     "\(name) ended with \(answer.text.suffix(60).debugDescription) instead of \(expected.suffix(60).debugDescription)"
                 )

@@ -9,6 +9,9 @@ extension Simulation {
                 switch order {
                 case .keep(let kept, _):
                     do { try journal.keep(kept.record) } catch { violation("not kept: \(error)") }
+                case .commandToKeep(let number, .answer):
+                    let wait = Int64.random(in: 1...40, using: &random)
+                    schedule(.answerKept(number, life: life), after: .milliseconds(wait))
                 case .commandToKeep(let number, _): bridge.commandKept(number, at: now)
                 case .attempt, .command, .owe, .fulfilled, .turnOpened, .turnClosed, .connectionStopped, .turnNote,
                     .deliveryNote, .keyTaken, .keyLeft:
@@ -21,8 +24,10 @@ extension Simulation {
     mutating func perform(_ order: BridgeOrder) {
         switch order {
         case .attempt(let attempt): send(attempt)
-        case .command(.send(let turn, _, _, _)):
-            guard let index = messageOfTurn[turn], let known = progress[index] else { return }
+        case .command(.send(let turn, _, let run, _)):
+            guard let index = messageOfTurn[turn], let known = progress[index] else {
+                return takesReplyForMessage(turn, run)
+            }
             if known.handedOver { return violation("message \(index) was handed over twice") }
             progress[index]?.handedOver = true
             schedule(.accepted(index), after: .milliseconds(2))
@@ -35,7 +40,8 @@ extension Simulation {
             guard progress[index]?.aborted == false else { return }
             progress[index]?.aborted = true
             progress[index]?.endKnownAt = now
-        case .command(.resolve), .command(.answer): break
+        case .command(.resolve): break
+        case .command(.answer(let question, _, let answer)): answers(question, answer)
         case .command(.lookUp(_, let run)):
             guard let index = progress.first(where: { $0.value.run == run })?.key else { return }
             schedule(.lookUp(index), after: .milliseconds(5))

@@ -19,6 +19,12 @@ package struct Simulation {
         case restart, agentBack
         case lookUp(Int)
         case abortAnswered(RunID)
+        /// The person writes that reply to a message's question.
+        case replies(Int, Int)
+        case questionConfirmed(Int)
+        /// The record that an answer waits for is on the disk.
+        case answerKept(CommandNumber, life: Int)
+        case endsReply(TurnID, RunID)
     }
 
     struct Progress {
@@ -51,6 +57,8 @@ package struct Simulation {
     var closed: Set<TurnID> = []
     var textSince: [TurnID: Instant] = [:]
     var told: [TurnID: String] = [:]
+    var asked: [Int: Asked] = [:]
+    var repliesByTurn: [TurnID: Int] = [:]
     var result = SimulationResult()
 
     package static func run(_ plan: SimulationPlan) -> SimulationResult {

@@ -33,7 +33,8 @@ package struct SimulationPlan: Sendable {
         let isCrowded = random.happens(0.2)
         let count = isCrowded ? 60 : Int.random(in: 1...12, using: &random)
         for number in 0..<count {
-            let kind = isCrowded ? RunScript.Kind.appended : random.pick(RunScript.Kind.allCases)
+            let kind =
+                isCrowded ? RunScript.Kind.appended : random.pick(RunScript.Kind.allCases.filter { $0 != .asking })
             let script =
                 isCrowded
                 ? RunScript.steady(tokens: 60, every: .milliseconds(100))
@@ -41,6 +42,12 @@ package struct SimulationPlan: Sendable {
             let chat = isCrowded ? number : Int.random(in: 0...5, using: &random)
             plan.messages.append(
                 Message(at: .milliseconds(Int64.random(in: 0...3_000, using: &random)), chat: chat, script: script))
+        }
+        var asking = SeededGenerator(seed: seed ^ 0x6173_6B73)
+        for index in plan.messages.indices where !isCrowded && asking.happens(0.25) {
+            plan.messages[index].script = .asking(name: "\(seed)-\(index)", using: &asking)
+            // Another message of its chat would be taken for a reply.
+            plan.messages[index].chat = 1_000 + index
         }
         if !isCrowded, random.happens(0.4) {
             for _ in 0..<Int.random(in: 1...3, using: &random) {

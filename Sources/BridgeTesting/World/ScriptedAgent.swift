@@ -10,6 +10,8 @@ package protocol ScriptedAgent: AgentDouble {
     var asked: [AgentAsked] { get }
     /// What it heard about its approvals, in order.
     var decided: [AgentDecided] { get }
+    /// Approvals that it asked for as a choice among several.
+    var questions: Set<String> { get }
     /// Some run goes on, or waits for a decision.
     var isBusy: Bool { get }
     /// Requests against its rules.
@@ -46,6 +48,8 @@ extension ScriptedAgent {
     package func answer(_ request: HTTPRequest) -> WorkResult {
         .failed(WorkFailure(.unreachable, "connection refused"))
     }
+
+    package var questions: Set<String> { [] }
 
     /// How often each prompt was begun.
     package var begun: [String: Int] {

@@ -12,11 +12,15 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
     static let others: [WorldAgentKind] = [.pi]
 
     /// Nil: the side's own gateway.
-    func double(_ time: VirtualTime, seed: UInt64) -> (any ScriptedAgent)? {
+    /// `isReadable`: the person can read a question off the relay's bubble, and answer it.
+    func double(_ time: VirtualTime, seed: UInt64, isReadable: Bool = true) -> (any ScriptedAgent)? {
         var random = SeededGenerator(seed: seed ^ 0x6861_6269)
         switch self {
         case .openClaw: return nil
-        case .pi: return ScriptedPi(time, .drawn(using: &random), seed: random.next())
+        case .pi:
+            var habits = ScriptedPi.Habits.drawn(using: &random)
+            if !isReadable { habits.choices = 0 }
+            return ScriptedPi(time, habits, seed: random.next())
         }
     }
 
@@ -32,7 +36,9 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
     func isAllow(_ frame: String) -> Bool {
         switch self {
         case .openClaw: frame.contains("approval.resolve\"") && frame.contains("\"allow")
-        case .pi: frame.contains("\"extension_ui_response\"") && frame.contains("\"confirmed\":true")
+        case .pi:
+            frame.contains("\"extension_ui_response\"")
+                && (frame.contains("\"confirmed\":true") || frame.contains("\"value\":\"Run "))
         }
     }
 }
@@ -53,8 +59,8 @@ extension WorldAgent {
 // The far side, whichever agent it is.
 extension WorldSide {
     /// Instead of OpenClaw, from the next start on.
-    func uses(_ kind: WorldAgentKind, seed: UInt64) {
-        guard let double = kind.double(time, seed: seed) else { return }
+    func uses(_ kind: WorldAgentKind, seed: UInt64, isReadable: Bool) {
+        guard let double = kind.double(time, seed: seed, isReadable: isReadable) else { return }
         let network = DoubleNetwork(double, time, seed: seed &+ 5)
         network.onSend = { [weak self] in self?.onFrameToAgent?($0) }
         network.onFrame = { [weak self] isIncoming, frame in
@@ -107,7 +113,10 @@ extension WorldSide {
 
     /// The approvals that were denied at the agent.
     var denied: [String] {
-        if let scripted { return scripted.decided.filter { !$0.isYes }.map(\.approval) }
+        // A question that cannot be shown is declined, whatever the person would have said.
+        if let scripted {
+            return scripted.decided.filter { !$0.isYes && !scripted.questions.contains($0.approval) }.map(\.approval)
+        }
         return gateway.heard.filter { $0.decision == "deny" }.map(\.name)
     }
 

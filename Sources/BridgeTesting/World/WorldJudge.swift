@@ -309,6 +309,10 @@ struct WorldJudge {
         if plan.themes.contains(.disk), side.begun(message.text) == 0, said.isEmpty { return }
         if plan.mayBeRefused { return judgeWhole(name, message, expected, said, run) }
         guard isExact(message, run) else { return }
+        // The question and its answer are in it as well.
+        if side.scripted?.questions.contains(message.script.approval) == true {
+            return judgeWhole(name, message, expected, said, run)
+        }
         let text = message.script.text(plan.eras[message.side], plan.agents[message.side])
         // What was narrowed is said once in the chat.
         let wasNarrowed =

@@ -31,6 +31,8 @@ package final class WorldRun {
     /// When the chat in which a job answers was deleted or archived: by side and relay session.
     var leftJobChats: [String: Instant] = [:]
 
+    /// Questions that the person has replied to.
+    var replied: Set<String> = []
     /// Sealed chats whose key the bridge was given.
     var granted: Set<String> = []
 
@@ -58,7 +60,8 @@ package final class WorldRun {
         judge = WorldJudge(plan)
         world.agentLimit = plan.agentLimit
         for (index, side) in world.sides.enumerated() {
-            side.uses(plan.agents[index], seed: plan.seed &* 13 &+ UInt64(index))
+            side.uses(
+                plan.agents[index], seed: plan.seed &* 13 &+ UInt64(index), isReadable: plan.sealing == nil)
             for (prompt, script) in scripts { side.gives(script, to: prompt) }
         }
     }
@@ -71,6 +74,7 @@ package final class WorldRun {
         let longest = Instant.zero + plan.quietAt + .seconds(1_500)
         while judge.violations.count < 12, world.step(until: longest), world.time.steps < 400_000 {
             judge.step(self)
+            replyToQuestions()
             guard world.time.now >= .zero + plan.quietAt, isDrained else { continue }
             if let freshAt {
                 if world.time.now > freshAt, judge.freshIsAnswered(self) { break }

@@ -1,0 +1,43 @@
+import BridgeModel
+import RelayRules
+
+// The person, and what an agent asks as a choice among several: the reply is the chat's next message.
+extension WorldRun {
+    func replyToQuestions() {
+        for side in world.sides {
+            guard let pending = side.scripted?.questions.subtracting(replied), !pending.isEmpty else { continue }
+            for id in pending.sorted() { reply(to: id, side) }
+        }
+    }
+
+    /// Once the phone shows it, in the bubble or as a message of its own.
+    private func reply(to id: String, _ side: WorldSide) {
+        guard let message = plan.messages.first(where: { $0.script.approval == id }),
+            let sent = side.sent.first(where: { $0.text == message.text }),
+            let chat = side.relay.sessions.first(where: { $0.id == sent.session }),
+            chat.messages.contains(where: { $0.role == .agent && Self.asks(id, $0) })
+        else { return }
+        replied.insert(id)
+        let tap = message.decision?.tap ?? "deny"
+        let text = tap == "deny" ? ScriptedPi.no(id) : ScriptedPi.yes(id)
+        // What comes too late to be an answer is a message.
+        side.gives(GatewayScript((20, .says("It is late.")), (30, .finishes)), to: text)
+        let after = message.decision?.after ?? .seconds(1)
+        write(text, in: sent.session, side, after: after)
+        // An impatient thumb.
+        if tap == "approve_always" { write(text, in: sent.session, side, after: after + .milliseconds(30)) }
+    }
+
+    private static func asks(_ id: String, _ message: PhoneMessage) -> Bool {
+        let text = message.isFinal ? message.text : message.streamed
+        return text.contains("Run it for \(id)?") && text.hasSuffix("/skip declines.")
+    }
+
+    private func write(_ text: String, in session: String, _ side: WorldSide, after: Duration) {
+        world.time.after(after) { [weak side] in
+            guard let side, side.relay.sessions.contains(where: { $0.id == session && !$0.isDeleted }) else { return }
+            side.relay.userSends(text: text, session: session, at: side.moment)
+            side.pump()
+        }
+    }
+}
