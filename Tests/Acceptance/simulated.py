@@ -72,18 +72,20 @@ class Simulator:
 
 
 class SimulatedStage:
-    def __init__(self, *options, era="E3"):
-        self.simulator, self.gateway = Simulator(*options), Gateway(era)
+    def __init__(self, *options, era="E3", environment=None):
+        """`environment`: more variables of the bridge; None takes one away."""
+        self.simulator, self.gateway, self._more = Simulator(*options), Gateway(era), environment or {}
 
     async def __aenter__(self):
         self.directory = Path(tempfile.mkdtemp(prefix="bridge-simulated-"))
         await self.gateway.__aenter__()
         await self.simulator.start()
-        self.bridge = Bridge(self.directory, {
+        environment = {
             "SOPHON_BASE_URL": self.simulator.url, "SOPHON_BOT_TOKEN": self.simulator.token,
             "SOPHON_CONFIG_DIR": str(self.directory / "config"), "SOPHON_STATE_DIR": str(self.directory / "state"),
             "SOPHON_AGENT": "openclaw", "OPENCLAW_URL": self.gateway.url, "OPENCLAW_TOKEN": self.gateway.token,
-            "OPENCLAW_STATE_DIR": str(self.directory / "openclaw"), "NO_COLOR": "1"})
+            "OPENCLAW_STATE_DIR": str(self.directory / "openclaw"), "NO_COLOR": "1"} | self._more
+        self.bridge = Bridge(self.directory, {name: value for name, value in environment.items() if value is not None})
         try:
             await self.bridge.start(ready_seconds=60)
         except BaseException as error:

@@ -1,11 +1,17 @@
 """Questions of pi's extensions, from the bubble to the program and back (DESIGN.md#questions)."""
 
+import asyncio
+import json
+import tempfile
 import unittest
+from pathlib import Path
 
 from harness import until
-from pi_home import said
+from peers.sealed_phone import SealedPhone
+from pi_home import COMMAND, PiHome, said
 from pi_stage import LINES, PiStage
 from scheduling import Scenarios, scenario
+from simulated import SimulatedStage
 
 COLOURS = {"method": "select", "title": "Which colour?", "options": ["Red", "Light Green", "Blue"]}
 NAME = {"method": "input", "title": "Which name?", "placeholder": "Ada"}
@@ -197,6 +203,29 @@ class PiQuestionTests(Scenarios):
             self.assertEqual(stage.answers(), [])
             self.assertEqual(stage.log("prompts").count("2"), 0)
             stage.expect_said(answer, "The question was over before this came", "may not have got it")
+
+    @scenario(90)
+    async def test_a_sealed_chat_is_asked_and_answered_sealed(self):
+        with tempfile.TemporaryDirectory(prefix="pi-sealed-") as folder:
+            home = PiHome(Path(folder) / "pi", asking(COLOURS))
+            without = dict.fromkeys(("OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR"))
+            environment = without | {"SOPHON_AGENT": "pi", "PI_COMMAND": " ".join(COMMAND)} | home.environment
+            async with SimulatedStage(environment=environment) as stage:
+                phone = SealedPhone(stage.simulator.url, stage.simulator.user_token)
+                try:
+                    for step in (phone.bridge, phone.register, phone.follow):
+                        await asyncio.to_thread(step)
+                    turn = await asyncio.to_thread(phone.send, await asyncio.to_thread(phone.new_chat), "paint it")
+                    await until(lambda: phone.streamed(turn).endswith(HINT), 30, "the question")
+                    answer = await asyncio.to_thread(phone.send, turn["session_id"], "2")
+                    self.assertEqual((await asyncio.to_thread(phone.ended, answer))["text"], "Answered: Light Green")
+                    final = await asyncio.to_thread(phone.ended, turn)
+                    self.assertEqual(final["text"], f"{asked()}\n\nAnswered: Light Green\n\ngot 'Light Green'")
+                    self.assertEqual(phone.unreadable, [])
+                    self.assertNotIn("Green", json.dumps(await stage.simulator.messages(turn["session_id"])))
+                    self.assertEqual(await stage.simulator.breaches(), [])
+                finally:
+                    phone.close()
 
     @scenario(60)
     async def test_a_child_that_dies_ends_its_question(self):
