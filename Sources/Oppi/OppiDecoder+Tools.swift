@@ -41,13 +41,16 @@ extension OppiDecoder {
         sessions[id]?.calls.runs(call).map { [signal(id, .tool(.started($0)))] } ?? []
     }
 
-    /// Only head has dialogs that go anywhere (oppi.md#extension-dialogs); those a card cannot hold are counted.
+    /// Of a recording, since a live link reads its dialogs itself. Only head has those that go anywhere (oppi.md#extension-dialogs); an `ask`
+    /// has several questions and one answer, and is counted.
     mutating func dialog(_ root: FrameNode, _ id: AgentSession, at now: Instant) -> [Observation] {
-        guard let request = DialogRequest.read(root, at: now) else {
+        if let request = DialogRequest.read(root, at: now) { return [signal(id, .approvalRequested(request))] }
+        guard let question = DialogRequest.question(root, at: now) else {
             unknown.count("dialog", root["method"]?.string ?? "?")
             return []
         }
-        return [signal(id, .approvalRequested(request))]
+        if questions.count < 100 { questions[question.id.text] = (question, id) }
+        return [signal(id, .asked(question))]
     }
 
     mutating func permission(_ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant)

@@ -59,6 +59,8 @@ package struct OppiDecoder: AgentDecoder {
     private var prompts: [String: (AgentSession, RunID)] = [:]
     /// That were asked for.
     var permissions: Set<ApprovalID> = []
+    /// Of a recording, by the dialog's name.
+    var questions: [String: (question: Question, session: AgentSession)] = [:]
     private var tracesAsked: [AgentSession] = []
     private var isLost = false
     /// The head dialect, recognised by frames that only it sends.
@@ -138,7 +140,10 @@ package struct OppiDecoder: AgentDecoder {
         case "stop", "abort": return [.stopSent(session: session, run: nil)]
         case "extension_ui_response":
             guard let id = root["id"]?.string else { return [] }
-            return [.decisionSent(ApprovalID(id), DialogAnswer.decision(root))]
+            guard let (question, asker) = questions.removeValue(forKey: id) else {
+                return [.decisionSent(ApprovalID(id), DialogAnswer.decision(root))]
+            }
+            return [.answerSent(question.id, asker, DialogAnswer.answer(root, to: question))]
         case "permission_response":
             guard let id = root["id"]?.string else { return [] }
             let allows = root["action"]?.holds("allow") == true

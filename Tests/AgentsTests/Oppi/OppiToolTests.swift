@@ -119,7 +119,7 @@ struct OppiToolTests {
             oppi.sends(#"{"type":"permission_response","id":"p1",\#(members)}"#) == ["decision sent p1 \(decision)"])
     }
 
-    @Test("a dialog of yes and no is an approval, any other is counted")
+    @Test("a dialog of yes and no is an approval; in a recording an ask is counted")
     mutating func dialogs() {
         _ = hears("agent_start")
         #expect(
@@ -130,5 +130,21 @@ struct OppiToolTests {
         #expect(
             oppi.sends(#"{"type":"extension_ui_response","sessionId":"s","id":"d1","confirmed":true}"#)
                 == ["decision sent d1 approve"])
+    }
+
+    @Test("a choice or a text that is asked for is a question, with its answer")
+    mutating func questions() {
+        _ = hears("agent_start")
+        #expect(
+            hears("extension_ui_request", #""id":"d1","method":"select","title":"Which?","options":["a","b","c"]"#)
+                == [#"\#(Self.run) asked d1 "Which?" option="a" option="b" option="c""#])
+        _ = hears("extension_ui_request", #""id":"d2","method":"input","title":"Name?""#)
+        for (id, answer, read) in [
+            ("d1", #""value":"b""#, #"choices(["b"])"#), ("d2", #""cancelled":true"#, "declined"),
+        ] {
+            #expect(
+                oppi.sends(#"{"type":"extension_ui_response","sessionId":"s","id":"\#(id)",\#(answer)}"#)
+                    == ["answer sent \(id) \(read)"])
+        }
     }
 }
