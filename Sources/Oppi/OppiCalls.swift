@@ -52,6 +52,18 @@ struct OppiCalls {
         open.last { $0.name == tool && $0.arguments == input }?.call
     }
 
+    // MARK: Calls without an id
+
+    private static let namelessPrefix = "nameless-"
+
+    /// By the number of the frame that began it.
+    static func nameless(_ sequence: Int) -> ToolCallID { ToolCallID("\(namelessPrefix)\(sequence)") }
+
+    /// Nil: of any tool.
+    func oldestNameless(of tool: String?) -> ToolCallID? {
+        (open + written).first { $0.call.text.hasPrefix(Self.namelessPrefix) && (tool == nil || $0.name == tool) }?.call
+    }
+
     private mutating func remember(_ start: ToolStart) {
         if open.count < Self.limit { open.append(start) }
     }

@@ -65,7 +65,13 @@ extension OppiDecoder {
         live?.isReplay = isReplay
         if !isReplay { change { if $0.isRunning { $0.lacksBeginning = true } } }
     }
-    mutating func knows(_ messages: [String]) { live?.known = messages }
+    mutating func knows(_ messages: [String]) {
+        live?.known = messages
+        change { session in
+            session.said = ""
+            for message in messages { session.remember(message) }
+        }
+    }
     mutating func setServerEpoch(_ epoch: Instant?) { live?.serverEpoch = epoch }
 
     /// The numbers go on from here, whatever was missed.

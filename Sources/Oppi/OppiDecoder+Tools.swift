@@ -6,7 +6,8 @@ import JSONReading
 extension OppiDecoder {
     mutating func tool(_ type: String, _ root: FrameNode, _ id: AgentSession) -> [Observation] {
         let name = root["tool"]?.string ?? "tool"
-        guard let call = root["toolCallId"]?.string.map({ ToolCallID($0) }) else { return [] }
+        let call = root["toolCallId"].map { $0.string.map { ToolCallID($0) } } ?? nameless(type, root, id)
+        guard let call else { return [] }
         switch type {
         case "tool_start":
             let start = ToolStart(
@@ -35,6 +36,16 @@ extension OppiDecoder {
             result.lacksOutput = true
             return begun + [signal(id, .tool(.finished(result)))]
         }
+    }
+
+    /// In theory a call has no id: then the order says which one is meant (oppi.md#tool-calls).
+    private func nameless(_ type: String, _ root: FrameNode, _ id: AgentSession) -> ToolCallID? {
+        let calls = sessions[id]?.calls ?? OppiCalls()
+        let tool = root["tool"]?.string
+        guard type == "tool_start" else { return calls.oldestNameless(of: tool) }
+        guard let tool, let sequence = root["seq"]?.integer(in: .counts) else { return nil }
+        // Head repeats it while it is written, and once more when it runs.
+        return (isHead ? calls.oldestNameless(of: tool) : nil) ?? OppiCalls.nameless(sequence)
     }
 
     private mutating func runs(_ call: ToolCallID, _ id: AgentSession) -> [Observation] {

@@ -7,7 +7,8 @@ import JSONReading
 /// - `message_end` is authoritative; deltas are a preview that may have holes (oppi.md#canonical-text). After a reconnect in mid-message
 ///   the additions have no place until the next live `message_end` (14.4).
 /// - Frames with a `seq` not above the last one seen of their session are repeats (14.4).
-/// - `agent_end` after an error or an empty message holds its verdict for 2 s, because a retry may follow (9.5).
+/// - `agent_end` after an error or an empty message holds its verdict for 2 s, because a retry or a compaction may follow (9.5).
+/// - What failed is the last message: those that ended before it stay in the answer of the run that is tried again.
 /// - Oppi names no runs: those that a prompt of ours begins have the prompt's name, all others are counted. A prompt that was
 ///   queued behind a run of another client begins its own where the user's message comes (9.5).
 ///
@@ -28,6 +29,8 @@ package struct OppiDecoder: AgentDecoder {
         var tokens: (input: Int, output: Int)?
         var tokensAtStart: (input: Int, output: Int)?
         var held: (event: RunEvent, until: Instant)?
+        /// What the messages of the run said that ended well.
+        var said = ""
         var calls = OppiCalls()
     }
 
@@ -69,6 +72,11 @@ package struct OppiDecoder: AgentDecoder {
 
     private static let typesWithoutSession: Set = [
         "stream_connected", "rpc_result", "command_result", "turn_ack", "error", "git_status",
+    ]
+
+    /// They decide what the held verdict becomes, or nothing.
+    private static let typesDuringHold: Set = [
+        "state", "git_status", "retry_start", "retry_end", "compaction_start", "compaction_end",
     ]
 
     package init() {}
@@ -119,9 +127,7 @@ package struct OppiDecoder: AgentDecoder {
             sessions[id] = Session()
         }
         var observations: [Observation] = []
-        if sessions[id]?.held != nil, !["state", "retry_start", "git_status"].contains(type) {
-            observations += settle(id)
-        }
+        if sessions[id]?.held != nil, !Self.typesDuringHold.contains(type) { observations += settle(id) }
         return observations + event(type, root, id, at: now)
     }
 
@@ -226,15 +232,9 @@ package struct OppiDecoder: AgentDecoder {
         case "message_end": return messageEnded(root, id)
         case "tool_start", "tool_output", "tool_end": return tool(type, root, id)
         case "agent_end": return ended(id, at: now)
-        case "retry_start":
-            sessions[id]?.held = nil
-            sessions[id]?.isRetrying = true
-            return [signal(id, .retrying(reason: root["errorMessage"]?.string ?? ""))]
-        case "retry_end":
-            guard root["success"]?.flag == false, sessions[id]?.isRetrying == true else { return [] }
-            sessions[id]?.isRetrying = false
-            sessions[id]?.isRunning = false
-            return [signal(id, .failed(RunFailure(message: root["finalError"]?.string ?? "")))]
+        case "retry_start": return retries(id, root["errorMessage"]?.string ?? "")
+        case "retry_end": return retriesEnded(root, id)
+        case "compaction_start", "compaction_end": return compacted(type, root, id, at: now)
         case "error":
             return failed(root, id)
         case "stop_requested":
@@ -277,8 +277,8 @@ package struct OppiDecoder: AgentDecoder {
             isHead = true
             return response(root, type)
         case "extension_ui_request": return dialog(root, id, at: now)
-        case "turn_start", "turn_end", "turn_ack", "thinking_delta", "compaction_start", "compaction_end",
-            "extension_ui_notification", "git_status", "session_deleted", "stream_connected":
+        case "turn_start", "turn_end", "turn_ack", "thinking_delta", "extension_ui_notification", "git_status",
+            "session_deleted", "stream_connected":
             return []
         default:
             unknown.count("frame", type)
@@ -287,6 +287,7 @@ package struct OppiDecoder: AgentDecoder {
     }
 
     private mutating func begun(_ id: AgentSession) -> [Observation] {
+        let said = sessions[id]?.isRetrying == true && sessions[id]?.prompted == nil ? sessions[id]?.said ?? "" : ""
         if let prompted = sessions[id]?.prompted {
             sessions[id]?.run = prompted.run
         } else if sessions[id]?.isRetrying != true {
@@ -301,9 +302,10 @@ package struct OppiDecoder: AgentDecoder {
         sessions[id]?.lastMessageWasEmpty = false
         sessions[id]?.calls = OppiCalls()
         sessions[id]?.sawText = false
+        sessions[id]?.said = said
         let tokens = sessions[id]?.tokens
         sessions[id]?.tokensAtStart = tokens
-        return [signal(id, .started)]
+        return [signal(id, .started)] + (said.isEmpty ? [] : [signal(id, .text(.segmentEnded(said)))])
     }
 
     private mutating func messageEnded(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
@@ -312,6 +314,8 @@ package struct OppiDecoder: AgentDecoder {
         sessions[id]?.lastMessageWasEmpty = text.isEmpty
         // A message before the start of its run: the run began while the link was down.
         if sessions[id]?.isRunning != true { _ = begun(id) }
+        // The agent recovered from what it complained of.
+        if !text.isEmpty { sessions[id]?.lastError = nil }
         // What is replayed says nothing of the message that was cut.
         if live?.isReplay != true { sessions[id]?.lacksBeginning = false }
         let calls = (sessions[id]?.calls.messageEnded() ?? []).map { signal(id, .tool(.started($0))) }
@@ -319,6 +323,7 @@ package struct OppiDecoder: AgentDecoder {
             live?.known.remove(at: place)
             return calls
         }
+        sessions[id]?.remember(text)
         return [signal(id, .text(.segmentEnded(text)))] + calls
     }
 

@@ -105,6 +105,71 @@ struct OppiDecoderTests {
                 == [#"oppi-s-1 s failed other "gave up""#])
     }
 
+    @Test("retries that are used up name the error also where the last attempt has ended without one")
+    mutating func usedUpInSilence() {
+        _ = hears("agent_start")
+        _ = says("")
+        _ = hears("agent_end")
+        _ = hears("retry_start", #""attempt":1,"maxAttempts":1,"delayMs":1,"errorMessage":"529""#)
+        _ = hears("agent_start")
+        _ = says("")
+        #expect(hears("agent_end") == [])
+        #expect(
+            hears("retry_end", #""success":false,"attempt":1,"finalError":"gave up""#)
+                == [#"oppi-s-1 s failed other "gave up""#])
+        #expect(oppi.waits(2_000) == [])
+    }
+
+    @Test("what the run said before the message that failed stays in its answer")
+    mutating func saidBeforeRetry() {
+        _ = hears("agent_start")
+        _ = says("First.")
+        _ = says("Second.")
+        _ = says("")
+        _ = hears("agent_end")
+        _ = hears("retry_start", #""attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"529""#)
+        #expect(
+            hears("agent_start") == ["oppi-s-1 s started", #"oppi-s-1 s segment ended "First.\n\nSecond.""#])
+        _ = hears("agent_end")
+        #expect(hears("agent_start") == ["oppi-s-2 s started"])
+    }
+
+    @Test("a context that has overflowed is compacted, and the run goes on")
+    mutating func overflow() {
+        _ = hears("agent_start")
+        _ = hears("error", #""error":"context length exceeded""#)
+        _ = says("")
+        _ = hears("agent_end")
+        #expect(hears("compaction_start", #""reason":"overflow""#) == [])
+        #expect(oppi.waits(60_000) == [])
+        #expect(
+            hears("compaction_end", #""aborted":false,"willRetry":true"#)
+                == [#"oppi-s-1 s retrying "the context overflowed""#])
+        #expect(hears("agent_start") == ["oppi-s-1 s started"])
+    }
+
+    @Test("a compaction without a retry, or after a good end, leaves the verdict as it was")
+    mutating func compaction() {
+        _ = hears("agent_start")
+        _ = says("")
+        _ = hears("agent_end")
+        _ = hears("compaction_start", #""reason":"overflow""#)
+        #expect(hears("compaction_end", #""aborted":true,"willRetry":false"#) == ["oppi-s-1 s finished stop run -"])
+        _ = hears("agent_start")
+        _ = says("Done.")
+        #expect(hears("agent_end") == ["oppi-s-2 s finished stop run -"])
+        #expect(hears("compaction_start", #""reason":"threshold""#) == [])
+        #expect(hears("compaction_end", #""aborted":false,"willRetry":false"#) == [])
+    }
+
+    @Test("an error from which the agent recovers is no failure")
+    mutating func recovered() {
+        _ = hears("agent_start")
+        _ = hears("error", #""error":"An extension threw""#)
+        _ = says("All is well.")
+        #expect(hears("agent_end") == ["oppi-s-1 s finished stop run -"])
+    }
+
     @Test("without the error frame of head, an empty message at the end is an end without text")
     mutating func empty() {
         _ = hears("agent_start")

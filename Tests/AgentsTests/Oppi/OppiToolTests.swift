@@ -40,6 +40,31 @@ struct OppiToolTests {
                 ])
     }
 
+    @Test("calls without an id are told apart by their order, and of head each one is told once")
+    mutating func nameless() {
+        _ = hears("agent_start")
+        let first = hears("tool_start", #""seq":2,"tool":"bash","args":{}"#)
+        #expect(first == [#"\#(Self.run) tool started nameless-2 call bash title="bash" arguments={}"#])
+        #expect(hears("tool_start", #""seq":3,"tool":"bash","args":{}"#).count == 1)
+        let output = #"\#(Self.run) tool progress nameless-2 call append output="a""#
+        #expect(hears("tool_output", #""output":"a""#) == [output])
+        #expect(
+            hears("tool_end", #""seq":4,"tool":"bash""#) == ["\(Self.run) tool finished nameless-2 call bash completed"]
+        )
+        #expect(
+            hears("tool_end", #""seq":5,"tool":"bash""#) == ["\(Self.run) tool finished nameless-3 call bash completed"]
+        )
+        _ = hears("command_result", #""command":"subscribe","success":true"#)
+        #expect(hears("tool_start", #""seq":6,"tool":"read","args":{}"#) == [])
+        #expect(hears("tool_start", #""seq":7,"tool":"read","args":{"path":"a"}"#) == [])
+        #expect(hears("message_end", #""seq":8,"role":"assistant","content":"x""#).count == 2)
+        #expect(hears("tool_start", #""seq":9,"tool":"read","args":{"path":"a"}"#) == [])
+        #expect(
+            hears("tool_end", #""seq":10,"tool":"read""#) == [
+                "\(Self.run) tool finished nameless-6 call read completed"
+            ])
+    }
+
     @Test("a call of the head dialect is told once, when its message is whole, with its last arguments")
     mutating func head() {
         beginsInHead()

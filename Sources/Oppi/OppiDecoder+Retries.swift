@@ -1,0 +1,48 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// Loops that fail and begin again (oppi.md#retries-compaction-queue).
+extension OppiDecoder.Session {
+    /// As much as the text of a run may have.
+    private static let limit = 4_000_000
+
+    mutating func remember(_ text: String) {
+        guard !text.isEmpty, said.utf8.count + text.utf8.count < Self.limit else { return }
+        said += said.isEmpty ? text : "\n\n" + text
+    }
+}
+
+extension OppiDecoder {
+    /// A compaction asks a model, and says when it has ended.
+    private static let compactionLimit = Duration.seconds(600)
+
+    mutating func retries(_ id: AgentSession, _ reason: String) -> [Observation] {
+        sessions[id]?.held = nil
+        sessions[id]?.isRetrying = true
+        return [signal(id, .retrying(reason: reason))]
+    }
+
+    /// The seed dialect names the error of a run here alone.
+    mutating func retriesEnded(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
+        guard root["success"]?.flag == false, let session = sessions[id], session.isRetrying || session.held != nil
+        else { return [] }
+        sessions[id]?.held = nil
+        sessions[id]?.isRetrying = false
+        sessions[id]?.isRunning = false
+        return [signal(id, .failed(RunFailure(message: root["finalError"]?.string ?? session.lastError ?? "")))]
+    }
+
+    /// Of a context that has overflowed: the loop begins again by itself. Any other compaction changes nothing.
+    mutating func compacted(
+        _ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant
+    ) -> [Observation] {
+        guard let held = sessions[id]?.held else { return [] }
+        guard type == "compaction_end" else {
+            sessions[id]?.held = (held.event, now + Self.compactionLimit)
+            return []
+        }
+        guard root["willRetry"]?.flag == true else { return settle(id) }
+        return retries(id, "the context overflowed")
+    }
+}
