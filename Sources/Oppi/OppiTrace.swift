@@ -11,6 +11,8 @@ struct OppiTrace {
         var texts: [String] = []
         /// It ends with words, and not with a tool or with nothing: an answer that was cut off is not in a trace.
         var isComplete = false
+        /// The question after it.
+        var next: String?
 
         var text: String { texts.joined(separator: "\n\n") }
     }
@@ -58,7 +60,9 @@ struct OppiTrace {
         var entry: Substring?
         for row in rows[(place + 1)...] {
             switch row["type"]?.string {
-            case "user": return answer
+            case "user":
+                answer.next = row["text"]?.string ?? ""
+                return answer
             case "assistant":
                 let text = row["text"]?.string ?? ""
                 let id = row["id"]?.string ?? ""
@@ -77,7 +81,7 @@ struct OppiTrace {
         return answer
     }
 
-    private static func trimmed(_ text: String) -> Substring {
+    static func trimmed(_ text: String) -> Substring {
         let start = text.drop { $0.isWhitespace }
         return start[..<(start.lastIndex { !$0.isWhitespace }.map { start.index(after: $0) } ?? start.startIndex)]
     }

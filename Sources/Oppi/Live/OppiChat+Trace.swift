@@ -24,6 +24,7 @@ extension OppiChat {
             decoder = nil
             // At the next advance the prompt's run is put into it, and it is kept.
             home = .kept(OppiPlace(workspace: workspace, native: native))
+            link.failedHomes = 0
             decoder = place.map { makeDecoder($0) }
             return advance(at: now)
         case .refused(let status, let error):
@@ -31,6 +32,13 @@ extension OppiChat {
             return refuse(.refused(message: error.isEmpty ? "it answered \(status)" : error)) + advance(at: now)
         case .failed(let reason):
             home = .unknown
+            // One that was made all the same stays empty; the prompt has gone nowhere.
+            link.failedHomes += 1
+            guard link.failedHomes >= Self.homeTries else {
+                link.homeDue = now + .seconds(2)
+                return [.note("no session could be made: \(reason)")]
+            }
+            link.failedHomes = 0
             return refuse(.notSent(sentence: "No session could be made at the agent: \(reason). Please send it again."))
                 + advance(at: now)
         }
@@ -50,8 +58,8 @@ extension OppiChat {
                 decoder?.continues(after: current)
                 if turn.isTaken { self.turn?.look.isTorn = true }
             }
-            guard isWhole, turn.isTaken else { return look(at: now) }
-            return dial(at: now)
+            self.turn?.look.isInDoubt = isWhole && turn.isTaken
+            return look(at: now)
         case .refused(404, let error) where error.hasPrefix("Session not found"): return sessionIsGone(at: now)
         // It is not active: nothing runs, and nothing may be started by looking.
         case .refused(404, _):
@@ -101,6 +109,10 @@ extension OppiChat {
     private mutating func unseen(_ reason: String, at now: Instant) -> [Order] {
         guard let turn else { return [] }
         if let end = turn.look.end { return [.observed([signal(.finished(end), of: turn.run)])] + closeTurn() }
+        if turn.look.isInDoubt {
+            self.turn?.look.isInDoubt = false
+            if way == .absent { return dial(at: now) }
+        }
         self.turn?.look.due = now + OppiTurn.lookAgain
         return [.note("the history of a session could not be read: \(reason)")]
     }
@@ -121,6 +133,15 @@ extension OppiChat {
         }
         // What is at work is another's.
         if turn.isStopping, answer == nil { return isOver(nil, at: now) }
+        let isOfOthers = answer?.next.map { !asked.knows($0) } == true
+        if turn.look.isInDoubt {
+            self.turn?.look.isInDoubt = false
+            // Numbers begin again with each activation, and another client may have brought them beyond ours.
+            guard isOfOthers else { return way == .absent ? dial(at: now) : [] }
+            self.turn?.look.isTorn = true
+            decoder = nil
+        }
+        if isOfOthers { return isOver(answer, at: now) }
         // A session that is not active may have kept its last status.
         return trace.isBusy && link.isActive ? goesOn(answer, at: now) : isOver(answer, at: now)
     }

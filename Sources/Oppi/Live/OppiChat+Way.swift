@@ -21,6 +21,7 @@ extension OppiChat {
         case .unknown where turn.state != .held:
             return orders + settle(.failed(gone("the bridge does not know its session")), at: now)
         case .unknown:
+            guard link.homeDue.map({ $0 <= now }) ?? true else { return orders }
             home = .making
             return orders + [.call(.makeSession)]
         case .making, .keeping: return orders

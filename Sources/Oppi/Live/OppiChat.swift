@@ -82,6 +82,7 @@ struct OppiChat {
     static let subscribeLimit = Duration.seconds(20)
     static let commandLimit = Duration.seconds(8)
     static let promptTries = 3
+    static let homeTries = 5
     static let idleLimit = Duration.seconds(60)
 
     let session: AgentSession
@@ -105,6 +106,9 @@ struct OppiChat {
         var epoch = Instant.zero
         /// Losses of this chat's socket in a row.
         var losses = 0
+        /// Tries in a row to make a session that came to nothing, and when the next is due.
+        var failedHomes = 0
+        var homeDue: Instant?
         /// The session is active, and at work, as far as the server said last.
         var isActive = false
         var isBusy = false
@@ -146,6 +150,7 @@ struct OppiChat {
     var nextDeadline: Instant? {
         var moments = [requests.nextDeadline, decoder?.nextDeadline, dialogs.nextExpiry]
         moments.append(turn?.nextDeadline(isLive: way == .live))
+        if link.isUp, home == .unknown, turn != nil { moments.append(link.homeDue) }
         if way == .live, turn == nil { moments.append(link.idleSince.map { $0 + Self.idleLimit }) }
         switch way {
         case .dialling(let until), .greeting(let until), .waiting(let until): moments.append(until)
@@ -226,6 +231,7 @@ struct OppiChat {
 
     /// `hasRestarted`: what the server remembered is gone.
     mutating func linkUp(hasRestarted: Bool, at now: Instant) -> [Order] {
+        link.homeDue = nil
         if hasRestarted { decoder = nil }
         // The bridge asks for each run after a loss.
         if turn?.isStopping == false { turn?.look.isAwaited = true }
@@ -289,6 +295,9 @@ struct OppiAsked {
     private var wanted: Set<RunID> = []
 
     subscript(run: RunID) -> Question? { questions[run] }
+    func knows(_ text: String) -> Bool {
+        questions.values.contains { OppiTrace.trimmed($0.text) == OppiTrace.trimmed(text) }
+    }
 
     mutating func remember(_ run: RunID, _ text: String, sentAt: Int64?) {
         if questions.updateValue(Question(text: text, sentAt: sentAt), forKey: run) == nil { order.append(run) }

@@ -35,7 +35,9 @@ struct OppiRecoveryTests {
         var oppi = OppiConversation.running(result: result)
         _ = oppi.says("text_delta", #""delta":"Hel""#)
         broken(&oppi)
-        #expect(oppi.answers(Self.events, 200, Self.missed(4)) == ["open 3 ws://127.0.0.1:7749/stream"])
+        #expect(oppi.answers(Self.events, 200, Self.missed(4)) == ["\(Self.history)view=full&traceView=full"])
+        let ours = Self.trace([("user", "Hi")], status: "busy")
+        #expect(oppi.answers(Self.history, 200, ours) == ["open 3 ws://127.0.0.1:7749/stream"])
         let since = oppi.sequence
         let missed = oppi.frame("message_end", #""role":"assistant","content":"Hello""#)
         let lines = oppi.follows(3, status: "busy", replay: [missed])
@@ -44,6 +46,42 @@ struct OppiRecoveryTests {
         #expect(oppi.says("text_delta", #""delta":"rest of a message""#, on: 3) == [])
         #expect(oppi.answers(text: "And more", on: 3) == [#"r1 oppi:ses_1 segment ended "And more""#])
         #expect(oppi.says("agent_end", on: 3) == ["r1 oppi:ses_1 finished stop run -"])
+    }
+
+    @Test("a history that cannot be read leaves the replay, which the numbers call whole")
+    func insideRingWithoutHistory() {
+        var oppi = OppiConversation.running()
+        broken(&oppi)
+        _ = oppi.answers(Self.events, 200, Self.missed(4))
+        #expect(oppi.fails(Self.history) == ["open 3 ws://127.0.0.1:7749/stream"])
+    }
+
+    @Test("numbers that another client brought beyond ours in a new activation are not taken for our run's")
+    func hiddenActivation() {
+        var oppi = OppiConversation.running()
+        broken(&oppi)
+        _ = oppi.answers(Self.events, 200, Self.missed(16))
+        // Also while that client's run is at work.
+        let theirs = Self.trace([("user", "Hi"), ("assistant", "Hello"), ("user", "Desk")], status: "busy")
+        #expect(oppi.answers(Self.history, 200, theirs) == [#"r1 oppi:ses_1 finished stop run "Hello""#])
+        _ = oppi.sends("r2", "More")
+        #expect(oppi.keeps() == ["open 3 ws://127.0.0.1:7749/stream"])
+        #expect(oppi.follows(3, current: 16).first == "3 > subscribe s1 full since 1000000000")
+    }
+
+    @Test("a session that could not be made is tried again, five times")
+    func noSession() {
+        let call = "POST /workspaces/w1/sessions"
+        var oppi = OppiConversation.live()
+        #expect(oppi.sends("r1", "Hi") == [call])
+        for _ in 0..<4 {
+            #expect(oppi.fails(call).allSatisfy { $0.hasPrefix("note") })
+            #expect(oppi.waits(2_000) == [call])
+        }
+        let lines = oppi.fails(call)
+        #expect(lines.count == 1 && lines[0].hasPrefix("send r1 not made"), "\(lines)")
+        #expect(oppi.sends("r2", "Hi") == [call])
+        #expect(oppi.fails(call).allSatisfy { $0.hasPrefix("note") })
     }
 
     @Test("a frame that comes twice is heard once")
@@ -95,6 +133,7 @@ struct OppiRecoveryTests {
         var oppi = OppiConversation.running()
         broken(&oppi)
         _ = oppi.answers(Self.events, 200, Self.missed(2))
+        _ = oppi.answers(Self.history, 200, Self.trace([("user", "Hi")], status: "busy"))
         let lines = oppi.follows(3, current: 800, isWhole: false, status: "busy")
         #expect(lines.last == "GET /workspaces/w1/sessions/s1?view=full&traceView=full", "\(lines)")
     }
