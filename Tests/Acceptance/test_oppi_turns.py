@@ -102,7 +102,7 @@ class TurnTests(Scenarios):
             async with oppi(dialect) as server:
                 server.plan("flaky", Say(["lost"]), Retry("overloaded"), Say(["kept"]))
                 server.plan("broken", Fail("no credit"))
-                server.plan("compact", Say(["a"]), Compact(will_retry=True), Say(["b"]))
+                server.plan("compact", Say(["a"]), Compact("overflow", will_retry=True), Say(["b"]))
                 server.plan("refused", Refuse("No API key"))
                 session = await new_session(server)
                 async with OppiClient(server) as client:
@@ -112,7 +112,7 @@ class TurnTests(Scenarios):
                             ("flaky", ["agent_start", "message_end", "text_delta", "error", "message_end", "agent_end", "retry_start",
                                        "agent_start", "text_delta", "retry_end", "message_end", "agent_end"]),
                             ("broken", ["agent_start", "message_end", "error", "message_end", "agent_end"]),
-                            ("compact", ["agent_start", "message_end", "text_delta", "message_end", "agent_end", "compaction_start",
+                            ("compact", ["agent_start", "message_end", "text_delta", "error", "message_end", "agent_end", "compaction_start",
                                          "compaction_end", "agent_start", "text_delta", "message_end", "agent_end"])):
                         mark = len(client.frames)
                         await client.send("prompt", sessionId=session, message=text)

@@ -6,7 +6,7 @@ import datetime
 import os
 
 from .oppi_rules import short_id
-from .oppi_steps import (Burst, Compact, Dialog, Die, Emit, EndSession, Fail, Hold, Parallel, Refuse, Retry, Say, Tool, Wait)
+from .oppi_steps import (Burst, Compact, Dialog, Die, Emit, EndSession, Fail, Hold, Parallel, Refuse, Retry, Say, Tool, Trouble, Wait)
 from .oppi_tools import ToolCalls
 
 
@@ -168,6 +168,8 @@ class Run:
                 await self.retry(step)
             case Fail():
                 return self.fail(step)
+            case Trouble():
+                self.emit("error", error=step.message)
             case Compact():
                 return await self.compact(step)
             case Emit():
@@ -183,7 +185,8 @@ class Run:
     # Messages
 
     def entry(self):
-        return short_id(), datetime.datetime.fromtimestamp(self.server.milliseconds() / 1000, datetime.UTC).isoformat()
+        now = datetime.datetime.fromtimestamp(self.server.milliseconds() / 1000, datetime.UTC)
+        return short_id(), now.strftime("%Y-%m-%dT%H:%M:%S.") + f"{now.microsecond // 1000:03}Z"
 
     def trace(self, *events):
         self.server.disk.add_trace(self.activation.id, *events)
@@ -285,7 +288,10 @@ class Run:
         return True
 
     async def compact(self, step):
-        self.close_message()
+        if step.reason == "overflow":
+            self.fail_message("context length exceeded")
+        else:
+            self.close_message()
         self.end_loop(settles=False)
         self.activation.set_status("ready")
         self.emit("compaction_start", reason=step.reason)

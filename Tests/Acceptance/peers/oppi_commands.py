@@ -1,5 +1,7 @@
 """What the session commands of the scripted Oppi server do (oppi.md#client--server-frames)."""
 
+import copy
+
 from .oppi_session import Refused
 
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh")
@@ -22,7 +24,7 @@ async def stop_session(socket, activation, frame):
 
 async def get_state(socket, activation, frame):
     """A `state` frame and no result, whatever the `requestId`."""
-    socket.send({"type": "state", "session": dict(activation.session), "sessionId": activation.id})
+    socket.send({"type": "state", "session": copy.deepcopy(activation.session), "sessionId": activation.id})
 
 
 async def get_messages(socket, activation, frame):

@@ -29,12 +29,14 @@ class Pairing:
     def __init__(self, server):
         self.server, self.clock = server, server.clock
         self.tokens = {}         # token -> when it is too old.
+        self.issued = []
         self.failures = []
         self.blocked_until = 0.0
 
     def new_token(self, seconds=90):
         token = "pt_" + secrets.token_urlsafe(18)
         self.tokens[token] = self.clock.now() + max(1, seconds)
+        self.issued.append(token)
         return token
 
     def pair(self, request):

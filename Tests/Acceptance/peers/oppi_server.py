@@ -17,7 +17,7 @@ from .clock import Clock
 from .oppi_disk import Disk
 from .oppi_permissions import Permissions
 from .oppi_rest import Pairing, Rest, failure
-from .oppi_rules import (ALL_SESSIONS, IDLE_SECONDS, PING_SECONDS, USER_RING_CAPACITY, WORKSPACE_SESSIONS, Dialect, short_id)
+from .oppi_rules import (ALL_SESSIONS, IDLE_SECONDS, PING_SECONDS, RING_CAPACITY, USER_RING_CAPACITY, WORKSPACE_SESSIONS, Dialect, short_id)
 from .oppi_session import Activation, Refused
 from .oppi_socket import OppiSocket
 from .oppi_steps import Plan, Say, plan_from_json
@@ -38,6 +38,7 @@ class OppiServer:
         self.plans_file = None
         self.default_plan = lambda text: Plan("", [Say([f"You said: {text}"])])
         self.activation_seconds = 0.01
+        self.ring_capacity = RING_CAPACITY
         self.idle_seconds, self.ping_seconds = IDLE_SECONDS, PING_SECONDS
         self.workspace_limit, self.limit = WORKSPACE_SESSIONS, ALL_SESSIONS
         self.skew_milliseconds = 0        # Of the server's clock.

@@ -4,10 +4,11 @@ See oppi.md#envelope-and-sequence-numbers and oppi.md#turn-delivery-clientturnid
 
 import asyncio
 import collections
+import copy
 import json
 
 from .oppi_agent import Run
-from .oppi_rules import DIALOG_RESENT, DURABLE, NOTIFIED, RING_CAPACITY, TURN_CACHE, TURN_SECONDS, short_id
+from .oppi_rules import DIALOG_RESENT, DURABLE, NOTIFIED, TURN_CACHE, TURN_SECONDS, short_id
 
 
 class Refused(Exception):
@@ -28,7 +29,7 @@ class Activation:
         self.server, self.session, self.clock = server, session, server.clock
         self.dialect = server.dialect
         self.seq = 0
-        self.ring = collections.deque(maxlen=RING_CAPACITY)
+        self.ring = collections.deque(maxlen=server.ring_capacity)
         self.subscribers = {}    # Socket -> level.
         self.turns = collections.OrderedDict()
         self.starting = collections.deque()  # Turns in the order in which `agent_start` is taken for theirs.
@@ -71,7 +72,7 @@ class Activation:
 
     def state(self):
         self.server.disk.save(self.session)
-        self.emit("state", session=dict(self.session))
+        self.emit("state", session=copy.deepcopy(self.session))
 
     def set_status(self, status):
         self.session["status"] = status

@@ -2,6 +2,7 @@
 
 import asyncio
 import collections
+import copy
 import json
 
 from .oppi_commands import COMMANDS
@@ -155,8 +156,8 @@ class OppiSocket:
             if since is not None:
                 missed = activation.missed(since)
         if level == "full":
-            self.send({"type": "connected", "session": dict(session), "currentSeq": current, "sessionId": identity})
-        self.send({"type": "state", "session": dict(session), "sessionId": identity})
+            self.send({"type": "connected", "session": copy.deepcopy(session), "currentSeq": current, "sessionId": identity})
+        self.send({"type": "state", "session": copy.deepcopy(session), "sessionId": identity})
         for entry in missed or []:
             self.send(entry | {"sessionId": identity})
         for permission in self.server.permissions.of_session(identity):

@@ -80,6 +80,12 @@ class Fail:
 
 
 @dataclass
+class Trouble:
+    """An `error` of the agent that ends nothing: of an extension, or of a stream that recovers."""
+    message: str = "An extension threw an error"
+
+
+@dataclass
 class Refuse:
     """The agent takes no prompt: no run begins."""
     message: str = "No API key found"
@@ -87,7 +93,7 @@ class Refuse:
 
 @dataclass
 class Compact:
-    """The loop ends and the context is compacted; with `will_retry` another loop begins by itself."""
+    """The loop ends and the context is compacted; with `will_retry` another loop begins by itself. `overflow` is a model call that fails."""
     reason: str = "threshold"
     will_retry: bool = False
     seconds: float = 0.02
@@ -130,10 +136,10 @@ def texts(steps):
             parts[-1] += "".join(step.chunks) + step.unstreamed
         elif isinstance(step, Burst) and step.kind == "text_delta":
             parts[-1] += "".join(step.pieces())
+        elif isinstance(step, Retry) or isinstance(step, Compact) and step.reason == "overflow":
+            parts[-1] = ""
         elif isinstance(step, (Tool, Parallel, Compact)):
             parts.append("")
-        elif isinstance(step, Retry):
-            parts[-1] = ""
     return [part for part in parts if part.strip()]
 
 
@@ -142,7 +148,7 @@ def answer(steps):
     return "\n\n".join(texts(steps)).strip()
 
 
-_WORDS = {"say": Say, "tool": Tool, "dialog": Dialog, "burst": Burst, "retry": Retry, "fail": Fail, "refuse": Refuse,
+_WORDS = {"say": Say, "tool": Tool, "dialog": Dialog, "burst": Burst, "retry": Retry, "fail": Fail, "trouble": Trouble, "refuse": Refuse,
           "compact": Compact, "end_session": EndSession, "emit": Emit, "die": Die, "hold": Hold, "wait": Wait}
 
 
@@ -152,6 +158,6 @@ def plan_from_json(value):
     return Plan(value.get("match", ""), steps, value.get("stubborn", False))
 
 
-def step_to_json(step):
-    word = next(word for word, kind in _WORDS.items() if kind is type(step))
-    return {word: vars(step)}
+def plan_to_json(plan):
+    words = {kind: word for word, kind in _WORDS.items()}
+    return {"match": plan.match, "steps": [{words[type(step)]: vars(step)} for step in plan.steps], "stubborn": plan.stubborn}
