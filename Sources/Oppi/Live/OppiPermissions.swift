@@ -8,6 +8,7 @@ import JSONReading
 /// when the list of pending ones does not hold it any more: nobody is told that another device has answered.
 ///
 /// - A decision is sent while the server still lists its permission, at most once on a socket before a look at the list.
+/// - A denial takes the place of an approval that is not answered, and nothing takes the place of a denial.
 /// - A permission of a session that no chat has is left to others.
 struct OppiPermissions {
     struct Decision: Hashable {
@@ -40,6 +41,11 @@ struct OppiPermissions {
         var isSent = false
     }
 
+    private struct Sent: Hashable {
+        var id: ApprovalID
+        var decision: Decision
+    }
+
     enum Order: Hashable {
         case send([UInt8])
         case settled(ApprovalID, AgentSession?, ApprovalSettlement.Outcome)
@@ -50,7 +56,8 @@ struct OppiPermissions {
     private static let limit = 1_000
 
     private var entries: [ApprovalID: Entry] = [:]
-    private var requests = OppiRequests<ApprovalID>("permission-")
+    /// Each with the decision that it carries.
+    private var requests = OppiRequests<Sent>("permission-")
     /// When the list is due; nil: it is being fetched, or not needed.
     private var listDue: Instant?
     private var listAskedAt: Instant?
@@ -84,7 +91,7 @@ struct OppiPermissions {
 
     private mutating func settle(_ id: ApprovalID, _ outcome: ApprovalSettlement.Outcome) -> Order {
         let session = entries.removeValue(forKey: id)?.session
-        requests.forget(id)
+        requests.forget { $0.id == id }
         return .settled(id, session, outcome)
     }
 
@@ -92,7 +99,9 @@ struct OppiPermissions {
 
     /// `isUp`: the main socket is live.
     mutating func decide(_ id: ApprovalID, _ decision: Decision, isUp: Bool, at now: Instant) -> [Order] {
-        if let known = entries[id]?.decision, known == decision || entries[id]?.isSent == true { return [] }
+        if let known = entries[id]?.decision, known == decision || !known.allows { return [] }
+        // What was sent may be on a dead socket, and the stored one is what is sent again.
+        if entries[id]?.isSent == true, decision.allows { return [] }
         let isSeen = entries[id]?.session != nil
         entries[id, default: Entry(session: nil, askedAt: now)].decision = decision
         guard isUp else { return [] }
@@ -110,15 +119,15 @@ struct OppiPermissions {
     private mutating func send(_ id: ApprovalID, _ decision: Decision, at now: Instant) -> Order {
         entries[id]?.wasSent = true
         entries[id]?.isSent = true
-        let request = requests.add(id, for: Self.answerLimit, at: now)
+        let request = requests.add(Sent(id: id, decision: decision), for: Self.answerLimit, at: now)
         return .send(OppiFrames.permission(id.text, allows: decision.allows, scope: decision.scope, request))
     }
 
     /// Nil: it is no answer to a decision.
     mutating func answered(_ root: FrameNode) -> [Order]? {
-        guard let id = root["requestId"]?.string.flatMap({ requests.answered($0) }) else { return nil }
-        guard let decision = entries[id]?.decision else { return [] }
-        return [settle(id, root["success"]?.flag == true ? .decided(decision.said) : .unknown)]
+        guard let sent = root["requestId"]?.string.flatMap({ requests.answered($0) }) else { return nil }
+        guard entries[sent.id]?.decision != nil else { return [] }
+        return [settle(sent.id, root["success"]?.flag == true ? .decided(sent.decision.said) : .unknown)]
     }
 
     /// An unknown one is answered by an error without a request (oppi.md#permissions).
@@ -179,8 +188,8 @@ struct OppiPermissions {
     }
 
     mutating func timePassed(at now: Instant) {
-        for id in requests.takeExpired(at: now) {
-            entries[id]?.isSent = false
+        for sent in requests.takeExpired(at: now) where !requests.holds(where: { $0.id == sent.id }) {
+            entries[sent.id]?.isSent = false
             listDue = now
         }
     }

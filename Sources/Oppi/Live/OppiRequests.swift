@@ -12,7 +12,7 @@ struct OppiRequests<Purpose: Hashable> {
 
     var nextDeadline: Instant? { open.map(\.deadline).min() }
 
-    func holds(_ purpose: Purpose) -> Bool { open.contains { $0.purpose == purpose } }
+    func holds(where isMeant: (Purpose) -> Bool) -> Bool { open.contains { isMeant($0.purpose) } }
 
     /// Gives the id under which the request is written.
     mutating func add(_ purpose: Purpose, for limit: Duration, at now: Instant) -> String {
@@ -27,7 +27,8 @@ struct OppiRequests<Purpose: Hashable> {
         return open.remove(at: index).purpose
     }
 
-    mutating func forget(_ purpose: Purpose) { open.removeAll { $0.purpose == purpose } }
+    mutating func forget(_ purpose: Purpose) { forget { $0 == purpose } }
+    mutating func forget(where isMeant: (Purpose) -> Bool) { open.removeAll { isMeant($0.purpose) } }
 
     mutating func takeExpired(at now: Instant) -> [Purpose] {
         let expired = open.filter { $0.deadline <= now }.map(\.purpose)

@@ -43,6 +43,36 @@ struct OppiQuestionsTests {
         #expect(oppi.decides("p4", .deny) == ["1 > permission_response p4 deny once"])
     }
 
+    @Test("after a stop no approval leaves: the denial takes its place, also on a deaf stream")
+    func deniedAfterApproval() {
+        var oppi = OppiConversation.running()
+        _ = oppi.hears(Self.permission("p1"), on: 2)
+        #expect(oppi.decides("p1", .approve) == ["1 > permission_response p1 allow once"])
+        #expect(oppi.decides("p1", .deny) == ["1 > permission_response p1 deny once"])
+        #expect(oppi.decides("p1", .approve) == [])
+        // Neither is answered, and the server still waits.
+        var lines = oppi.waits(8_500)
+        for _ in oppi.openCalls {
+            lines += oppi.answers("GET /permissions/pending", 200, oppi.pending("[\(Self.permission("p1"))]"))
+        }
+        #expect(lines.contains("1 > permission_response p1 deny once"), "\(lines)")
+        #expect(!lines.contains { $0.contains("allow") }, "\(lines)")
+    }
+
+    @Test("an approval that was quicker than the denial is what is said")
+    func approvedBeforeDenial() {
+        var oppi = OppiConversation.running()
+        _ = oppi.hears(Self.permission("p1"), on: 2)
+        _ = oppi.decides("p1", .approve)
+        let approval = oppi.request("permission_response")
+        _ = oppi.decides("p1", .deny)
+        #expect(
+            oppi.hears(
+                #"{"type":"rpc_result","command":"permission_response","requestId":"\#(approval)","success":true}"#,
+                on: 1)
+                == ["- oppi:ses_1 approval settled p1 decided(BridgeModel.ApprovalDecision.approve)"])
+    }
+
     @Test("one of another session is left to others, and counted")
     func stranger() {
         var oppi = OppiConversation.running()
