@@ -26,10 +26,16 @@ extension OppiDecoder {
     var hasOpenTool: Bool { state?.calls.isEmpty == false }
 
     /// A prompt of ours is about to be written, under this request id.
-    mutating func willBegin(_ run: RunID, _ text: String, request: String) {
+    mutating func willBegin(_ run: RunID, _ text: String, waits: Bool, request: String) {
         guard let native else { return }
         remember(request, native, run)
-        change { $0.prompted = Prompted(run: run, text: text) }
+        change { $0.prompted = Prompted(run: run, text: text, waits: waits) }
+    }
+
+    /// The server has this prompt, and its run may yet begin.
+    mutating func mayBegin(_ run: RunID, _ text: String) {
+        guard !text.isEmpty else { return }
+        change { $0.prompted = Prompted(run: run, text: text, waits: true) }
     }
 
     /// It will not begin, or its end is known otherwise.
@@ -39,6 +45,7 @@ extension OppiDecoder {
             guard session.run == run else { return }
             session.isRunning = false
             session.isRetrying = false
+            if session.held != nil { session.isOpening = false }
             session.held = nil
         }
     }
@@ -49,6 +56,9 @@ extension OppiDecoder {
             if session.prompted?.run == run { session.prompted = nil }
             session.run = run
             session.isRunning = true
+            session.isOpening = false
+            session.isRetrying = false
+            session.held = nil
             session.lacksBeginning = true
         }
     }
@@ -56,14 +66,21 @@ extension OppiDecoder {
     mutating func stops() { change { $0.stopping = true } }
 
     mutating func socketLost() {
-        change { if $0.isRunning { $0.lacksBeginning = true } }
+        change { session in
+            if session.isRunning { session.lacksBeginning = true }
+            session.held?.socketLost()
+        }
         live?.isReplay = false
     }
 
     /// What was missed comes until the answer to our subscription.
-    mutating func replays(_ isReplay: Bool) {
+    mutating func replays(_ isReplay: Bool, at now: Instant) {
         live?.isReplay = isReplay
-        if !isReplay { change { if $0.isRunning { $0.lacksBeginning = true } } }
+        guard !isReplay else { return }
+        change { session in
+            if session.isRunning { session.lacksBeginning = true }
+            session.held?.socketBack(at: now)
+        }
     }
     mutating func knows(_ messages: [String]) {
         live?.known = messages
@@ -75,5 +92,11 @@ extension OppiDecoder {
     mutating func setServerEpoch(_ epoch: Instant?) { live?.serverEpoch = epoch }
 
     /// The numbers go on from here, whatever was missed.
-    mutating func continues(after sequence: Int) { change { $0.lastSequence = sequence } }
+    mutating func continues(after sequence: Int) {
+        change { session in
+            session.lastSequence = sequence
+            session.isOpening = false
+            session.mayBeWithin = true
+        }
+    }
 }

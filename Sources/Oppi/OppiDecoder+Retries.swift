@@ -13,7 +13,37 @@ extension OppiDecoder.Session {
     }
 }
 
+/// How a loop ended that may be tried again.
+struct OppiHeld {
+    let event: RunEvent
+    /// Nil: while the socket is lost.
+    var until: Instant?
+    /// What says that it is tried again is never replayed.
+    var mayLackRetry: Bool
+
+    private static let limit = Duration.seconds(2)
+    /// Retries wait for a while before they begin.
+    private static let limitAfterLoss = Duration.seconds(15)
+
+    init(_ event: RunEvent, lacksRetry: Bool, at now: Instant) {
+        self.event = event
+        mayLackRetry = lacksRetry
+        until = now + (lacksRetry ? Self.limitAfterLoss : Self.limit)
+    }
+
+    mutating func socketLost() {
+        until = nil
+        mayLackRetry = true
+    }
+
+    mutating func socketBack(at now: Instant) {
+        if mayLackRetry { until = now + Self.limitAfterLoss }
+    }
+}
+
 extension OppiDecoder {
+    typealias Held = OppiHeld
+
     /// A compaction asks a model, and says when it has ended.
     private static let compactionLimit = Duration.seconds(600)
 
@@ -37,9 +67,9 @@ extension OppiDecoder {
     mutating func compacted(
         _ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant
     ) -> [Observation] {
-        guard let held = sessions[id]?.held else { return [] }
+        guard sessions[id]?.held != nil else { return [] }
         guard type == "compaction_end" else {
-            sessions[id]?.held = (held.event, now + Self.compactionLimit)
+            sessions[id]?.held?.until = now + Self.compactionLimit
             return []
         }
         guard root["willRetry"]?.flag == true else { return settle(id) }

@@ -9,8 +9,8 @@ import JSONReading
 /// - Frames with a `seq` not above the last one seen of their session are repeats (14.4).
 /// - `agent_end` after an error or an empty message holds its verdict for 2 s, because a retry or a compaction may follow (9.5).
 /// - What failed is the last message: those that ended before it stay in the answer of the run that is tried again.
-/// - Oppi names no runs: those that a prompt of ours begins have the prompt's name, all others are counted. A prompt that was
-///   queued behind a run of another client begins its own where the user's message comes (9.5).
+/// - Oppi names no runs: those that a prompt of ours begins have the prompt's name, all others are counted. `agent_start` does not say
+///   whose loop begins: the user's message behind it does. Within the loop of another client that message begins ours, too (9.5).
 ///
 /// A recording may hold many sessions. On a live link there is a decoder for each (`OppiDecoder+Live.swift`).
 package struct OppiDecoder: AgentDecoder {
@@ -20,15 +20,18 @@ package struct OppiDecoder: AgentDecoder {
         var run: RunID?
         var isRunning = false
         var isRetrying = false
+        /// A loop has begun, and its next frame says whose it is.
+        var isOpening = false
+        /// Frames were lost for good, so that a loop may be at work.
+        var mayBeWithin = false
         var prompted: Prompted?
         var lacksBeginning = false
-        var sawText = false
         var lastMessageWasEmpty = false
         var lastError: String?
         var stopping = false
         var tokens: (input: Int, output: Int)?
         var tokensAtStart: (input: Int, output: Int)?
-        var held: (event: RunEvent, until: Instant)?
+        var held: Held?
         /// What the messages of the run said that ended well.
         var said = ""
         var calls = OppiCalls()
@@ -38,6 +41,12 @@ package struct OppiDecoder: AgentDecoder {
     struct Prompted {
         var run: RunID
         var text: String
+        /// Behind the run of another client.
+        var waits = false
+
+        /// The agent may say a command of its own in other words, so that only the beginning of a loop can be gone by.
+        var isCommand: Bool { text.hasPrefix("/") && !waits }
+        func isSaid(by text: String) -> Bool { OppiTrace.trimmed(self.text) == OppiTrace.trimmed(text) }
     }
 
     /// What a live link says of the one session that it reads.
@@ -56,7 +65,7 @@ package struct OppiDecoder: AgentDecoder {
         var serverEpoch: Instant?
     }
 
-    private let parser = FrameParser()
+    let parser = FrameParser()
     var sessions: [AgentSession: Session] = [:]
     var live: Live?
     private var prompts: [String: (AgentSession, RunID)] = [:]
@@ -64,8 +73,8 @@ package struct OppiDecoder: AgentDecoder {
     var permissions: Set<ApprovalID> = []
     /// Of a recording, by the dialog's name.
     var questions: [String: (question: Question, session: AgentSession)] = [:]
-    private var tracesAsked: [AgentSession] = []
-    private var isLost = false
+    var tracesAsked: [AgentSession] = []
+    var isLost = false
     /// The head dialect, recognised by frames that only it sends.
     private(set) var isHead = false
     package internal(set) var unknown = UnknownTally()
@@ -88,11 +97,13 @@ package struct OppiDecoder: AgentDecoder {
         if prompts.count < 1_000 { prompts[request] = (session, run) }
     }
 
-    package var nextDeadline: Instant? { sessions.values.compactMap { $0.held?.until }.min() }
+    package var nextDeadline: Instant? { sessions.values.compactMap { $0.isOpening ? nil : $0.held?.until }.min() }
 
     package mutating func deadlineHit(at now: Instant) -> [Observation] {
         sessions.keys.sorted().flatMap { id -> [Observation] in
-            guard let held = sessions[id]?.held, held.until <= now else { return [] }
+            guard let until = sessions[id]?.held?.until, until <= now, sessions[id]?.isOpening == false else {
+                return []
+            }
             return settle(id)
         }
     }
@@ -127,69 +138,14 @@ package struct OppiDecoder: AgentDecoder {
             sessions[id] = Session()
         }
         var observations: [Observation] = []
-        if sessions[id]?.held != nil, !Self.typesDuringHold.contains(type) { observations += settle(id) }
+        if sessions[id]?.isOpening == true {
+            observations += opened(type, root, id)
+        } else if let held = sessions[id]?.held, !Self.typesDuringHold.contains(type),
+            !(held.mayLackRetry && type == "agent_start")
+        {
+            observations += settle(id)
+        }
         return observations + event(type, root, id, at: now)
-    }
-
-    package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
-        guard let root = parser.parse(frame, capacity: capacity) else { return [] }
-        if let path = root["_http"]?["path"]?.string { return asked(path) }
-        let session = root["sessionId"]?.string.map { AgentSession($0) }
-        switch root["type"]?.string {
-        case "prompt":
-            guard let session else { return [] }
-            let run = nextRun(of: session)
-            let text = root["message"]?.string ?? ""
-            sessions[session]?.prompted = Prompted(run: run, text: text)
-            if let request = root["requestId"]?.string { remember(request, session, run) }
-            return [.prompt(AgentPrompt(session: session, run: run, text: text))]
-        case "stop", "abort": return [.stopSent(session: session, run: nil)]
-        case "extension_ui_response":
-            guard let id = root["id"]?.string else { return [] }
-            guard let (question, asker) = questions.removeValue(forKey: id) else {
-                return [.decisionSent(ApprovalID(id), DialogAnswer.decision(root))]
-            }
-            return [.answerSent(question.id, asker, DialogAnswer.answer(root, to: question))]
-        case "permission_response":
-            guard let id = root["id"]?.string else { return [] }
-            let allows = root["action"]?.holds("allow") == true
-            let isOnce = root["scope"] == nil || root["scope"]?.holds("once") == true
-            return [.decisionSent(ApprovalID(id), allows ? (isOnce ? .approve : .approveAlways) : .deny)]
-        default: return []
-        }
-    }
-
-    // MARK: The link
-
-    private mutating func lost() -> [Observation] {
-        isLost = true
-        for id in sessions.keys where sessions[id]?.isRunning == true { sessions[id]?.lacksBeginning = true }
-        return [.linkLost]
-    }
-
-    private mutating func connected() -> [Observation] {
-        isLost = false
-        return [.linkBack]
-    }
-
-    private mutating func asked(_ path: String) -> [Observation] {
-        let parts = path.split(separator: "/")
-        if let at = parts.firstIndex(of: "sessions"), at + 1 < parts.count, tracesAsked.count < 100 {
-            tracesAsked.append(AgentSession(String(parts[at + 1].prefix { $0 != "?" })))
-        }
-        return []
-    }
-
-    /// The whole history of a session: what became of the run that was open when the link went (oppi.md#recommended-connector-procedure).
-    private mutating func trace(_ body: FrameNode?) -> [Observation] {
-        guard let trace = OppiTrace(body), !tracesAsked.isEmpty else { return [] }
-        let id = tracesAsked.removeFirst()
-        guard sessions[id]?.isRunning == true else { return [] }
-        let run = run(of: id)
-        if trace.isBusy { return [.lookedUp(run, .running(text: nil))] }
-        sessions[id]?.isRunning = false
-        let text = trace.newestAnswer.text
-        return [.lookedUp(run, text.isEmpty ? .unknown : .ended(RunEnd(text: text)))]
     }
 
     // MARK: Events
@@ -198,9 +154,9 @@ package struct OppiDecoder: AgentDecoder {
         RunID("\(live?.runPrefix ?? "oppi-\(id)-")\(sessions[id]?.runs ?? 0)")
     }
 
-    private func run(of id: AgentSession) -> RunID { sessions[id]?.run ?? runName(id) }
+    func run(of id: AgentSession) -> RunID { sessions[id]?.run ?? runName(id) }
 
-    private mutating func nextRun(of id: AgentSession) -> RunID {
+    mutating func nextRun(of id: AgentSession) -> RunID {
         sessions[id, default: Session()].runs += 1
         return runName(id)
     }
@@ -220,14 +176,13 @@ package struct OppiDecoder: AgentDecoder {
     private mutating func event(_ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant) -> [Observation]
     {
         switch type {
-        case "agent_start": return begun(id)
+        case "agent_start": return loopBegan(id)
         case "text_delta":
             guard sessions[id]?.lacksBeginning == false, live?.isReplay != true, let delta = root["delta"]?.string,
                 !delta.isEmpty
             else {
                 return []
             }
-            sessions[id]?.sawText = true
             return [signal(id, .text(.append(delta)))]
         case "message_end": return messageEnded(root, id)
         case "tool_start", "tool_output", "tool_end": return tool(type, root, id)
@@ -256,7 +211,9 @@ package struct OppiDecoder: AgentDecoder {
             if sessions[id]?.stopping == true { return [signal(id, .finished(RunEnd(reason: .aborted)))] }
             return [signal(id, .failed(RunFailure(kind: .agentGone, message: root["reason"]?.string ?? "")))]
         case "state":
-            guard root["session"]?["id"]?.string == id.text, let tokens = root["session"]?["tokens"] else { return [] }
+            guard root["session"]?["id"]?.string == id.text else { return [] }
+            if sessions[id]?.mayBeWithin == true { joins(id, status: root["session"]?["status"]?.string ?? "") }
+            guard let tokens = root["session"]?["tokens"] else { return [] }
             if let input = tokens["input"]?.integer(in: .counts),
                 let output = tokens["output"]?.integer(in: .counts)
             {
@@ -286,34 +243,12 @@ package struct OppiDecoder: AgentDecoder {
         }
     }
 
-    private mutating func begun(_ id: AgentSession) -> [Observation] {
-        let said = sessions[id]?.isRetrying == true && sessions[id]?.prompted == nil ? sessions[id]?.said ?? "" : ""
-        if let prompted = sessions[id]?.prompted {
-            sessions[id]?.run = prompted.run
-        } else if sessions[id]?.isRetrying != true {
-            let next = nextRun(of: id)
-            sessions[id]?.run = next
-        }
-        sessions[id]?.prompted = nil
-        sessions[id]?.isRetrying = false
-        sessions[id]?.isRunning = true
-        sessions[id]?.lacksBeginning = false
-        sessions[id]?.lastError = nil
-        sessions[id]?.lastMessageWasEmpty = false
-        sessions[id]?.calls = OppiCalls()
-        sessions[id]?.sawText = false
-        sessions[id]?.said = said
-        let tokens = sessions[id]?.tokens
-        sessions[id]?.tokensAtStart = tokens
-        return [signal(id, .started)] + (said.isEmpty ? [] : [signal(id, .text(.segmentEnded(said)))])
-    }
-
     private mutating func messageEnded(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
         guard root["role"]?.holds("assistant") == true else { return userSaid(root["content"]?.string ?? "", id) }
         let text = root["content"]?.string ?? ""
         sessions[id]?.lastMessageWasEmpty = text.isEmpty
-        // A message before the start of its run: the run began while the link was down.
-        if sessions[id]?.isRunning != true { _ = begun(id) }
+        // A message before the start of its run: the run began while the link was down, and no prompt of ours is known to be in it.
+        if let session = sessions[id], !session.isRunning { _ = begun(id, session.isRetrying ? .retry : .other) }
         // The agent recovered from what it complained of.
         if !text.isEmpty { sessions[id]?.lastError = nil }
         // What is replayed says nothing of the message that was cut.
@@ -329,8 +264,8 @@ package struct OppiDecoder: AgentDecoder {
 
     /// Our prompt, taken up within the loop of a run that another client began: its answer begins here.
     private mutating func userSaid(_ text: String, _ id: AgentSession) -> [Observation] {
-        guard let session = sessions[id], session.isRunning, session.prompted?.text == text else { return [] }
-        return [signal(id, .finished(RunEnd()))] + begun(id)
+        guard let session = sessions[id], let prompted = session.prompted, prompted.isSaid(by: text) else { return [] }
+        return (session.isRunning ? [signal(id, .finished(RunEnd()))] : []) + begun(id, .prompted(prompted))
     }
 
     private mutating func failed(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
@@ -356,7 +291,7 @@ package struct OppiDecoder: AgentDecoder {
         if failed, !session.stopping {
             let event: RunEvent =
                 session.lastError.map { .failed(RunFailure(message: $0)) } ?? .finished(RunEnd(usage: usage))
-            session.held = (event, now + .seconds(2))
+            session.held = Held(event, lacksRetry: live?.isReplay == true, at: now)
             sessions[id] = session
             return []
         }

@@ -29,6 +29,8 @@ struct OppiTrace {
 
     var isBusy: Bool { status == "busy" || status == "stopping" || status == "starting" }
 
+    var isEmpty: Bool { rows.isEmpty }
+
     var newestAnswer: Answer {
         answer(after: rows.lastIndex { $0["type"]?.holds("user") == true } ?? -1)
     }

@@ -17,7 +17,7 @@ extension OppiChat {
         var orders: [Order] = []
         switch type {
         case "connected":
-            connected(root)
+            connected(root, at: now)
             noteState(root["session"], at: now)
             return []
         case "rpc_result", "command_result":
@@ -76,9 +76,8 @@ extension OppiChat {
         case .prompt(let run):
             guard turn?.run == run, !isDone else { return (false, []) }
             if error.hasPrefix("clientTurnId conflict") {
-                // It was taken, in other words or by another command.
-                turn?.state = .doubtful
-                return (true, look(at: now))
+                // It was taken, in other words or by another command: it is never written again.
+                return (true, accept() + look(at: now))
             }
             guard error.hasPrefix("Session not active"), let turn, turn.tries < Self.promptTries else {
                 return (false, [])
@@ -86,19 +85,31 @@ extension OppiChat {
             self.turn?.state = .held
             return (true, subscribe(at: now))
         case .steer(let run, let into):
-            guard let index = waiting.firstIndex(where: { $0.run == run }) else { return (true, []) }
-            guard isDone, turn?.run == into else {
-                waiting[index].isSteering = false
-                // The run is ending: it is sent when it has.
-                if let turn, turn.run == into { self.turn?.look.due = turn.look.due ?? now + OppiTurn.lookAgain }
-                return (true, [])
-            }
-            waiting.remove(at: index)
-            return (true, [.observed([.sendAnswered(asked: run, .accepted(run: into))])])
+            return (true, steered(run, into, isTaken: isDone, at: now))
         case .stop(let run):
             if !isDone, turn?.run == run { turn?.stop = .asked(until: now + OppiTurn.lookAgain) }
             return (true, [])
         }
+    }
+
+    private mutating func steered(_ run: RunID, _ into: RunID, isTaken: Bool, at now: Instant) -> [Order] {
+        guard let index = waiting.firstIndex(where: { $0.run == run }) else {
+            // The run has ended meanwhile, and the message is a turn of its own.
+            guard turn?.run == run, turn?.state == .doubtful else { return [] }
+            if isTaken { return accept() }
+            turn?.state = .held
+            return []
+        }
+        guard isTaken, turn?.run == into else {
+            // The run is ending: it is sent when it has.
+            waiting[index].isSteering = false
+            waiting[index].mayHaveLeft = isTaken
+            waiting[index].comesAfter = true
+            if let turn, turn.run == into { self.turn?.look.due = turn.look.due ?? now + OppiTurn.lookAgain }
+            return []
+        }
+        waiting.remove(at: index)
+        return [.observed([.sendAnswered(asked: run, .accepted(run: into))])]
     }
 
     private mutating func acknowledged(_ root: FrameNode) -> [Order] {
@@ -131,7 +142,7 @@ extension OppiChat {
         link.isBusy = ["busy", "stopping", "starting"].contains(status)
         guard let turn, turn.isTaken, way == .live, decoder?.isHolding == false else { return }
         if link.isBusy {
-            if turn.look.found == nil { self.turn?.look.due = nil }
+            if turn.look.found == nil, !turn.look.isEmpty { self.turn?.look.due = nil }
             return
         }
         // The run should be going: either its frames are on their way, or its end was lost.
@@ -192,11 +203,13 @@ extension OppiChat {
             said.append(observation)
         case .finished(let end) where turn.look.isTorn && !turn.isStopping && end.reason != .aborted:
             self.turn?.look.end = end
+            self.turn?.look.isOutdated = turn.look.isUnderWay
             orders += look(at: now)
         case .finished, .failed:
             said.append(observation)
             orders += closeTurn()
-        case .text where turn.look.isUnderWay && turn.look.isTorn: break
+        case .text(let change) where turn.look.isUnderWay && turn.look.isTorn:
+            if case .segmentEnded(let text?) = change, !text.isEmpty { self.turn?.look.lastText = text }
         case .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying:
             said.append(observation)
         }

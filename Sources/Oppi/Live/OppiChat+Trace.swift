@@ -84,6 +84,10 @@ extension OppiChat {
         switch answer {
         case .body(let body):
             guard let trace = OppiTrace(body) else { return unseen("it sent no trace", at: now) }
+            if turn?.look.isOutdated == true {
+                turn?.look.isOutdated = false
+                return look(at: now)
+            }
             return lookedBack(trace, at: now) + advance(at: now)
         case .refused(404, _): return sessionIsGone(at: now)
         case .refused(let status, let error): return unseen("\(status) \(error)", at: now)
@@ -123,16 +127,23 @@ extension OppiChat {
         guard let turn else { return [] }
         let answer = answer(to: turn.run, in: trace)
         if let end = turn.look.end {
+            if let last = turn.look.lastText, answer?.texts.contains(last) == false,
+                turn.look.tries < OppiTurn.lookTries
+            {
+                self.turn?.look.tries += 1
+                self.turn?.look.due = now + OppiTurn.lookAgain
+                return []
+            }
             var end = end
             if let text = answer?.text, !text.isEmpty { end.text = text }
             return [.observed([signal(.finished(end), of: turn.run)])] + closeTurn()
         }
         guard turn.isTaken else {
-            let orders = decide(isThere: answer != nil, isBusy: trace.isBusy, at: now)
+            let orders = decide(isThere: answer != nil, trace, at: now)
             return self.turn?.isTaken == true ? orders + lookedBack(trace, at: now) : orders
         }
-        // What is at work is another's.
-        if turn.isStopping, answer == nil { return isOver(nil, at: now) }
+        // What is at work is another's, and without its words nobody could say when ours begins behind it.
+        if turn.isStopping, answer == nil, asked[turn.run]?.text.isEmpty != false { return isOver(nil, at: now) }
         let isOfOthers = answer?.next.map { !asked.knows($0) } == true
         if turn.look.isInDoubt {
             self.turn?.look.isInDoubt = false
@@ -143,19 +154,23 @@ extension OppiChat {
         }
         if isOfOthers { return isOver(answer, at: now) }
         // A session that is not active may have kept its last status.
-        return trace.isBusy && link.isActive ? goesOn(answer, at: now) : isOver(answer, at: now)
+        return trace.isBusy && link.isActive ? goesOn(answer, trace, at: now) : isOver(answer, at: now)
     }
 
     /// Whether a prompt of unknown outcome arrived.
-    private mutating func decide(isThere: Bool, isBusy: Bool, at now: Instant) -> [Order] {
+    private mutating func decide(isThere: Bool, _ trace: OppiTrace, at now: Instant) -> [Order] {
         guard let turn else { return [] }
         if isThere { return accept() }
+        if trace.isBusy, trace.isEmpty, link.isActive, turn.state == .doubtful {
+            self.turn?.look.due = now + OppiTurn.lookAgain
+            return []
+        }
         if turn.isStopping {
             decoder?.abandon(turn.run)
             return closeTurn()
         }
         let age = turn.writtenAt.map { now - $0 }
-        let isForgotten = isBusy && (age.map { $0 > OppiTurn.idLife } ?? false)
+        let isForgotten = trace.isBusy && (age.map { $0 > OppiTurn.idLife } ?? false)
         guard turn.mayBeRepeated, !isForgotten else {
             decoder?.abandon(turn.run)
             return refuse(.notSent(sentence: Self.unknowable))
@@ -169,7 +184,7 @@ extension OppiChat {
         + "Please look into the session, and send it again if it is not there."
 
     /// The run is at work. What was missed is in the trace; what comes now is heard.
-    private mutating func goesOn(_ answer: OppiTrace.Answer?, at now: Instant) -> [Order] {
+    private mutating func goesOn(_ answer: OppiTrace.Answer?, _ trace: OppiTrace, at now: Instant) -> [Order] {
         guard let turn, let place else { return [] }
         if decoder == nil { decoder = makeDecoder(place) }
         var orders: [Order] = []
@@ -184,7 +199,11 @@ extension OppiChat {
                         signal(.text(.segmentEnded(nil)), of: turn.run),
                     ]))
             }
+        } else {
+            decoder?.mayBegin(turn.run, turn.text)
         }
+        self.turn?.look.isEmpty = trace.isEmpty
+        if trace.isEmpty { self.turn?.look.due = now + OppiTurn.lookAgain }
         self.turn?.look.isTorn = true
         self.turn?.look.tries = 0
         if way == .absent { orders += dial(at: now) }
@@ -229,7 +248,9 @@ extension OppiChat {
             _ = asked.takeWish(turn.run)
             return [.observed([.lookedUp(turn.run, found)])] + closeTurn()
         }
-        guard turn.state == .held || turn.state == .written || (way == .live && turn.isTaken && !turn.look.isUnderWay)
+        guard
+            [.held, .written, .unanswered].contains(turn.state)
+                || (way == .live && turn.isTaken && !turn.look.isUnderWay)
         else { return [] }
         _ = asked.takeWish(turn.run)
         self.turn?.look.isAwaited = false
@@ -254,7 +275,8 @@ extension OppiChat {
         self.turn = nil
         requests.forget(.prompt(turn.run))
         requests.forget(.stop(turn.run))
-        for index in waiting.indices { waiting[index].isSteering = false }
+        if link.earlier?.run == turn.run { link.earlier = nil }
+        for index in waiting.indices { waiting[index].comesNext() }
         return turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []
     }
 
@@ -270,12 +292,13 @@ extension OppiChat {
         leaveSocket()
         way = .absent
         home = .unknown
+        link.earlier = nil
         decoder = nil
         orders += aside(dialogs.takeAll())
         switch turn?.state {
         case .doubtful: orders += refuse(.notSent(sentence: Self.unknowable))
         case .accepted, .going: orders += settle(.failed(gone("its session was deleted")), at: now)
-        case .held, .written, nil: break
+        case .held, .written, .unanswered, nil: break
         }
         return orders + advance(at: now)
     }

@@ -11,12 +11,15 @@ extension OppiChat {
         var orders: [Order] = []
         if turn == nil, !waiting.isEmpty {
             let next = waiting.removeFirst()
-            turn = OppiTurn(next.run, next.text, .held, at: now)
+            turn = OppiTurn(next.run, next.text, next.mayHaveLeft ? .doubtful : .held, at: now)
         }
         orders += answerWish() + answerDialogs()
         guard let turn else { return orders + rest(at: now) }
         link.idleSince = nil
-        if turn.isStopping, turn.state == .held { return orders + closeTurn() + advance(at: now) }
+        if turn.isStopping, turn.state == .held {
+            decoder?.abandon(turn.run)
+            return orders + closeTurn() + advance(at: now)
+        }
         switch home {
         case .unknown where turn.state != .held:
             return orders + settle(.failed(gone("the bridge does not know its session")), at: now)
@@ -26,8 +29,14 @@ extension OppiChat {
             return orders + [.call(.makeSession)]
         case .making, .keeping: return orders
         case .kept(var place):
+            if let steer = nextSteer, place.steer != steer {
+                place.steer = steer
+                home = .keeping(place)
+                return orders + [.keep(place)]
+            }
             guard turn.state == .held, place.run != turn.run else { break }
             place.run = turn.run
+            place.steer = nil
             place.sentAt = serverMilliseconds(now)
             asked.wasWritten(turn.run, at: place.sentAt)
             home = .keeping(place)
@@ -64,21 +73,37 @@ extension OppiChat {
         guard let turn, let place else { return [] }
         if turn.look.isUnderWay { return [] }
         if turn.state == .held { return write(turn, place, at: now) }
-        if turn.stop == .due, turn.isTaken {
+        if turn.state == .doubtful, turn.look.due == nil { return look(at: now) }
+        // It was taken up again for the sake of its stop.
+        if turn.isStopping, turn.isAdopted, turn.state == .accepted, !turn.look.isTorn, turn.look.due == nil {
+            return look(at: now)
+        }
+        // Before it has begun a stop would end the run of another client.
+        if turn.stop == .due, turn.state == .going {
             self.turn?.stop = .asked(until: now + OppiTurn.stopPatience)
             self.turn?.stopTries += 1
             decoder?.stops()
             let id = requests.add(.stop(turn.run), for: Self.commandLimit, at: now)
             return [.send(OppiFrames.stop(place.native, id))]
         }
-        guard turn.state == .going, !turn.isStopping else { return [] }
-        return waiting.indices.filter { !waiting[$0].isSteering }.map { index in
-            waiting[index].isSteering = true
-            let message = waiting[index]
-            let id = requests.add(.steer(message.run, into: turn.run), for: Self.commandLimit, at: now)
-            return .send(
-                OppiFrames.say(.steer, message.text, turn: message.run.text, waits: false, to: place.native, id))
-        }
+        guard let steer = nextSteer, place.steer == steer, let index = waiting.firstIndex(where: { $0.run == steer })
+        else { return [] }
+        waiting[index].isSteering = true
+        waiting[index].mayHaveLeft = true
+        let message = waiting[index]
+        asked.wasWritten(steer, at: asked[steer]?.sentAt ?? serverMilliseconds(now))
+        let id = requests.add(.steer(steer, into: turn.run), for: Self.commandLimit, at: now)
+        return [
+            .send(OppiFrames.say(.steer, message.text, turn: steer.text, waits: false, to: place.native, id))
+        ]
+    }
+
+    /// One after another: each is written down before it is written.
+    private var nextSteer: RunID? {
+        guard way == .live, let turn, turn.state == .going, !turn.isStopping, !turn.look.isUnderWay,
+            let next = waiting.first, !next.isSteering, !next.comesAfter
+        else { return nil }
+        return next.run
     }
 
     private mutating func write(_ turn: OppiTurn, _ place: OppiPlace, at now: Instant) -> [Order] {
@@ -90,7 +115,7 @@ extension OppiChat {
         self.turn?.writtenAt = turn.writtenAt ?? now
         self.turn?.tries += 1
         self.turn?.heard(at: now)
-        decoder?.willBegin(turn.run, turn.text, request: id)
+        decoder?.willBegin(turn.run, turn.text, waits: waits, request: id)
         return [.send(OppiFrames.say(.prompt, turn.text, turn: turn.run.text, waits: waits, to: place.native, id))]
     }
 
@@ -138,7 +163,7 @@ extension OppiChat {
     }
 
     /// The answer to it begins: what follows is missed frames, in order.
-    mutating func connected(_ root: FrameNode) {
+    mutating func connected(_ root: FrameNode, at now: Instant) {
         guard case .subscribing = way, let place else { return }
         link.losses = 0
         link.isActive = true
@@ -153,7 +178,7 @@ extension OppiChat {
             if let turn, turn.isTaken { self.turn?.look.isTorn = true }
         }
         decoder?.setServerEpoch(link.epoch)
-        decoder?.replays(true)
+        decoder?.replays(true, at: now)
     }
 
     mutating func subscribed(_ data: FrameNode?, at now: Instant) -> [Order] {
@@ -164,7 +189,9 @@ extension OppiChat {
             return [.send(OppiFrames.unsubscribe(place.native, id))] + subscribe(at: now)
         }
         way = .live
-        decoder?.replays(false)
+        // The server takes up one frame after another: a prompt before this one would have been answered.
+        if turn?.state == .unanswered { turn?.state = .held }
+        decoder?.replays(false, at: now)
         let current = data?["currentSeq"]?.integer(in: .counts) ?? 0
         let isWhole = data?["catchUpComplete"]?.flag != false && current <= decoder?.lastSequence ?? 0
         if !isWhole {
@@ -216,9 +243,10 @@ extension OppiChat {
                 return dropSocket("a prompt was not answered", at: now)
             }
             // Under the same name it runs once, and the seed dialect may have lost our subscription.
-            self.turn?.state = .held
+            self.turn?.state = .unanswered
             return subscribe(at: now)
         case .steer(let run, _):
+            // Under the same name it is taken once.
             if let index = waiting.firstIndex(where: { $0.run == run }) { waiting[index].isSteering = false }
             return []
         case .stop(let run):

@@ -75,6 +75,21 @@ struct OppiChat {
         var run: RunID
         var text: String
         var isSteering = false
+        /// It was written as a part of a run, and how that came out is not known.
+        var mayHaveLeft = false
+        /// It waits for the end of the run.
+        var comesAfter = false
+
+        mutating func restsAfterLoss() {
+            isSteering = false
+            comesAfter = true
+        }
+
+        /// The run has ended: this may join the next one, unless it was in that already.
+        mutating func comesNext() {
+            isSteering = false
+            comesAfter = mayHaveLeft
+        }
     }
 
     static let openLimit = Duration.seconds(15)
@@ -109,6 +124,8 @@ struct OppiChat {
         /// Tries in a row to make a session that came to nothing, and when the next is due.
         var failedHomes = 0
         var homeDue: Instant?
+        /// As an earlier process left it.
+        var earlier: OppiPlace?
         /// The session is active, and at work, as far as the server said last.
         var isActive = false
         var isBusy = false
@@ -122,6 +139,7 @@ struct OppiChat {
         self.mark = mark
         requests = OppiRequests("\(mark)-")
         if let place { home = .kept(place) }
+        link.earlier = place
     }
 
     var place: OppiPlace? {
@@ -163,11 +181,12 @@ struct OppiChat {
 
     /// A run of an earlier process.
     mutating func adopt(_ run: RunID, _ text: String?, isTaken: Bool, isStopping: Bool, at now: Instant) {
-        asked.remember(run, text ?? "", sentAt: place?.run == run ? place?.sentAt : nil)
+        asked.remember(run, text ?? "", sentAt: place?.run == run || place?.steer == run ? place?.sentAt : nil)
         // Its place is kept before a prompt is written: with another run in it, this one never left.
-        let hasLeft = isTaken || place?.run == run
+        let hasLeft = isTaken || place?.run == run || place?.steer == run
         guard turn == nil else {
-            if !hasLeft, !isStopping, let text { waiting.append(Waiting(run: run, text: text)) }
+            guard !isTaken, !isStopping, let text else { return }
+            waiting.append(Waiting(run: run, text: text, mayHaveLeft: hasLeft, comesAfter: hasLeft))
             return
         }
         guard hasLeft || text != nil else { return }
@@ -192,17 +211,25 @@ struct OppiChat {
             waiting.remove(at: index)
             return answered
         }
-        if turn == nil, let place, place.run == run {
-            // Its bubble is over, and it may go on at the server.
-            turn = OppiTurn(run, asked[run]?.text ?? "", .accepted, isAdopted: true, at: now)
-            if asked[run] == nil { asked.remember(run, "", sentAt: place.sentAt) }
-        }
+        goesBack(to: run, at: now)
         guard let turn, turn.run == run else { return answered }
         guard !turn.isStopping else { return [] }
         self.turn?.stop = .due
         self.turn?.look.isAwaited = false
         if let found = turn.look.found { return say(found) + advance(at: now) }
         return advance(at: now)
+    }
+
+    /// Its bubble is over, and it may go on at the server: what has not left waits until that is known.
+    private mutating func goesBack(to run: RunID, at now: Instant) {
+        guard let last = [place, link.earlier].compactMap(\.self).first(where: { $0.run == run }) else { return }
+        if let next = turn, next.run != run, next.state == .held {
+            turn = nil
+            waiting.insert(Waiting(run: next.run, text: next.text), at: 0)
+        }
+        guard turn == nil else { return }
+        turn = OppiTurn(run, asked[run]?.text ?? "", .accepted, isAdopted: true, at: now)
+        if asked[run] == nil { asked.remember(run, "", sentAt: last.sentAt) }
     }
 
     mutating func lookUp(_ run: RunID, at now: Instant) -> [Order] {
@@ -221,6 +248,11 @@ struct OppiChat {
         guard case .keeping(let place) = home else { return [] }
         home = .kept(place)
         guard !isKept else { return advance(at: now) }
+        if let index = waiting.firstIndex(where: { $0.run == place.steer && !$0.mayHaveLeft }) {
+            waiting[index].comesAfter = true
+            return [.note("a message waits for the end of the run: it could not be written down")] + advance(at: now)
+        }
+        guard turn?.state == .held else { return advance(at: now) }
         let sentence =
             "The bridge could not write down where this chat is at the agent, so the message was not sent. "
             + "Is the disk full?"
@@ -250,8 +282,8 @@ struct OppiChat {
     mutating func leaveSocket() {
         requests.forgetAll()
         decoder?.socketLost()
-        for index in waiting.indices { waiting[index].isSteering = false }
-        if turn?.state == .written { turn?.state = .doubtful }
+        for index in waiting.indices where waiting[index].isSteering { waiting[index].restsAfterLoss() }
+        if turn?.state == .written || turn?.state == .unanswered { turn?.state = .doubtful }
         if case .asked = turn?.stop { turn?.stop = .due }
         turn?.look.isUnderWay = false
         turn?.look.due = nil

@@ -2,7 +2,8 @@ import AgentKit
 import BridgeModel
 import JSONReading
 
-/// Where a chat lives at the server, and which prompt of ours was the last one there: a fact, kept before anything is said.
+/// Where a chat lives at the server, which prompt of ours was the last one there, and which message was the last one that was written
+/// into its run: a fact, kept before anything is said.
 struct OppiPlace: Hashable {
     static let factPrefix = "session:"
 
@@ -12,6 +13,7 @@ struct OppiPlace: Hashable {
     /// The run of the last prompt, and when it was first written, on the server's clock.
     var run: RunID?
     var sentAt: Int64 = 0
+    var steer: RunID?
 
     init(workspace: String, native: String) {
         self.workspace = workspace
@@ -21,14 +23,20 @@ struct OppiPlace: Hashable {
     /// Nil: this is no such fact, or names what could not be in a path.
     init?(_ fact: [UInt8]) {
         let lines = String(decoding: fact, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count == 4, Self.isName(String(lines[0])), Self.isName(String(lines[1])) else { return nil }
+        guard (4...5).contains(lines.count), Self.isName(String(lines[0])), Self.isName(String(lines[1])) else {
+            return nil
+        }
         workspace = String(lines[0])
         native = String(lines[1])
         if !lines[2].isEmpty { run = RunID(String(lines[2])) }
         sentAt = Int64(lines[3]) ?? 0
+        if lines.count == 5, !lines[4].isEmpty { steer = RunID(String(lines[4])) }
     }
 
-    var fact: [UInt8] { Array("\(workspace)\n\(native)\n\(run?.text ?? "")\n\(sentAt)".utf8) }
+    var fact: [UInt8] {
+        let lines = [workspace, native, run?.text ?? "", "\(sentAt)"] + (steer.map { [$0.text] } ?? [])
+        return Array(lines.joined(separator: "\n").utf8)
+    }
 
     var path: String { "/workspaces/\(workspace)/sessions/\(native)" }
 

@@ -5,14 +5,16 @@ import BridgeModel
 ///
 /// States:
 /// - `held`: not written, or known not to have arrived. Can transition to `written`, and to an end (stopped, refused).
-/// - `written`: on this socket, unanswered. Can transition to `accepted` (`turn_ack`, the answer), `doubtful` (the socket is gone, or
-///   the server names a conflict), and to an end (refused).
+/// - `written`: on this socket, unanswered. Can transition to `accepted` (`turn_ack`, the answer, a conflict), `unanswered` (its time is
+///   over), `doubtful` (the socket is gone), and to an end (refused).
+/// - `unanswered`: a subscription is written behind it. Can transition to `held` (that one is answered, and all before it had its turn),
+///   and as from `written`.
 /// - `doubtful`: it may have arrived. The trace decides: to `accepted` (it is there), `held` (it is not), or to an end that says that
 ///   this cannot be known.
 /// - `accepted`: the server has it. Can transition to `going` (`agent_start`), and to an end.
 /// - `going`: Can transition to an end.
 struct OppiTurn {
-    enum State: Hashable { case held, written, doubtful, accepted, going }
+    enum State: Hashable { case held, written, unanswered, doubtful, accepted, going }
 
     enum Stop: Hashable {
         case no, due
@@ -61,6 +63,12 @@ struct OppiTurn {
         var isUnderWay = false
         /// The end of a torn run, as its frames have it.
         var end: RunEnd?
+        /// That end came while the trace was being fetched, which may be older.
+        var isOutdated = false
+        /// What the last message said that came during a look, and is left to the trace.
+        var lastText: String?
+        /// A run is at work whose first words are not in the trace: a new one is written with the first answer.
+        var isEmpty = false
     }
 
     /// Silence of the socket during the run (oppi.md#keepalive-pressure-timers).

@@ -1,0 +1,82 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// Whose loop begins (oppi.md#retries-compaction-queue).
+extension OppiDecoder {
+    enum Beginning {
+        case prompted(Prompted)
+        /// What the run before it said stays.
+        case retry
+        case other
+    }
+
+    /// They say nothing of the loop.
+    private static let typesAside: Set = [
+        "state", "git_status", "turn_ack", "turn_start", "turn_end", "rpc_result", "command_result", "queue_state",
+        "queue_item_started", "connected", "compaction_start", "compaction_end", "retry_start", "retry_end",
+        "permission_request", "permission_expired", "permission_cancelled", "extension_ui_request",
+        "extension_ui_notification", "session_deleted", "stop_requested", "stop_failed",
+    ]
+
+    mutating func loopBegan(_ id: AgentSession) -> [Observation] {
+        guard let session = sessions[id] else { return [] }
+        if session.isRetrying { return begun(id, .retry) }
+        if session.held == nil {
+            guard let prompted = session.prompted else { return begun(id, .other) }
+            if prompted.isCommand { return begun(id, .prompted(prompted)) }
+        }
+        sessions[id]?.isOpening = true
+        sessions[id]?.mayBeWithin = false
+        return []
+    }
+
+    /// The first frame of a loop: a user's message, whose words say whose it is. A retry has none.
+    mutating func opened(_ type: String, _ root: FrameNode, _ id: AgentSession) -> [Observation] {
+        guard let session = sessions[id], !Self.typesAside.contains(type), type != "error" || root["seq"] != nil else {
+            return []
+        }
+        sessions[id]?.isOpening = false
+        guard type == "message_end", root["role"]?.holds("user") == true else {
+            // Nothing of a loop is to be heard after the end of its session.
+            if type == "session_ended" { return settle(id) }
+            guard session.held != nil else { return begun(id, .other) }
+            return retries(id, session.lastError ?? "") + begun(id, .retry)
+        }
+        let prompted = session.prompted.flatMap { $0.isSaid(by: root["content"]?.string ?? "") ? $0 : nil }
+        return settle(id) + begun(id, prompted.map { .prompted($0) } ?? .other)
+    }
+
+    mutating func begun(_ id: AgentSession, _ beginning: Beginning) -> [Observation] {
+        var said = ""
+        switch beginning {
+        case .prompted(let prompted):
+            sessions[id]?.run = prompted.run
+            sessions[id]?.prompted = nil
+        case .retry: said = sessions[id]?.said ?? ""
+        case .other:
+            let next = nextRun(of: id)
+            sessions[id]?.run = next
+        }
+        sessions[id]?.isOpening = false
+        sessions[id]?.mayBeWithin = false
+        sessions[id]?.isRetrying = false
+        sessions[id]?.isRunning = true
+        sessions[id]?.lacksBeginning = false
+        sessions[id]?.lastError = nil
+        sessions[id]?.lastMessageWasEmpty = false
+        sessions[id]?.calls = OppiCalls()
+        sessions[id]?.said = said
+        let tokens = sessions[id]?.tokens
+        sessions[id]?.tokensAtStart = tokens
+        return [signal(id, .started)] + (said.isEmpty ? [] : [signal(id, .text(.segmentEnded(said)))])
+    }
+
+    /// A loop that is at work and whose beginning was missed is another's, until a trace says that it is ours.
+    mutating func joins(_ id: AgentSession, status: String) {
+        sessions[id]?.mayBeWithin = false
+        guard let session = sessions[id], status == "busy", !session.isRunning, !session.isOpening else { return }
+        _ = begun(id, .other)
+        sessions[id]?.lacksBeginning = true
+    }
+}

@@ -1,0 +1,161 @@
+import AgentKit
+import BridgeModel
+import Oppi
+import Testing
+
+/// Other clients work in the same session: what is theirs is neither shown as ours nor stopped.
+@Suite("Oppi beside other clients")
+struct OppiOthersTests {
+    private static let history = OppiRecoveryTests.history
+    private static let events = OppiRecoveryTests.events
+    private static let historyCall = "GET /workspaces/w1/sessions/s1?view=full&traceView=full"
+
+    /// `r1` is over, its stream is live.
+    private func idle() -> OppiConversation {
+        var oppi = OppiConversation.running()
+        _ = oppi.answers(text: "Hello")
+        _ = oppi.says("agent_end")
+        _ = oppi.state("ready")
+        return oppi
+    }
+
+    private func isOurs(_ lines: [String], _ run: String = "r2") -> Bool {
+        lines.contains { $0.hasPrefix("\(run) ") && !$0.contains("accepted") }
+    }
+
+    // MARK: Whose run it is
+
+    @Test("the prompt of another client that was first has the run; ours has its own")
+    func raced() {
+        var oppi = idle()
+        _ = oppi.sends("r2", "Ours")
+        _ = oppi.keeps()
+        _ = oppi.accepts("r2")
+        var lines = oppi.says("agent_start")
+        lines += oppi.says("message_end", #""role":"user","content":"Theirs""#)
+        lines += oppi.says("text_delta", #""delta":"For""#)
+        lines += oppi.answers(text: "For them")
+        lines += oppi.says("agent_end")
+        #expect(!isOurs(lines) && lines.contains { $0.hasSuffix("started") }, "\(lines)")
+        _ = oppi.says("agent_start")
+        #expect(oppi.says("message_end", #""role":"user","content":"Ours""#) == ["r2 oppi:ses_1 started"])
+    }
+
+    @Test("who comes into the middle of another's run takes its words for another's")
+    func withinTheirs() {
+        let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n0".utf8))
+        var oppi = OppiConversation.live(facts: [fact])
+        _ = oppi.sends("r2", "Ours")
+        _ = oppi.keeps()
+        let followed = oppi.follows(2, current: 40, status: "busy")
+        #expect(followed.last == "2 > prompt s1 r2 Ours followUp", "\(followed)")
+        _ = oppi.accepts("r2")
+        var lines = oppi.says("text_delta", #""delta":"rest of theirs""#)
+        lines += oppi.says("tool_start", #""tool":"bash","toolCallId":"c1","args":{}"#)
+        lines += oppi.answers(text: "Theirs")
+        #expect(!isOurs(lines), "\(lines)")
+        let ours = oppi.says("message_end", #""role":"user","content":"Ours""#)
+        #expect(ours.last == "r2 oppi:ses_1 started", "\(ours)")
+        _ = oppi.answers(text: "For us")
+        #expect(oppi.says("agent_end") == ["r2 oppi:ses_1 finished stop run -"])
+    }
+
+    @Test("a retry of another's run does not begin the one that is queued behind it")
+    func theirRetry() {
+        var oppi = idle()
+        _ = oppi.says("agent_start")
+        _ = oppi.says("message_end", #""role":"user","content":"Theirs""#)
+        _ = oppi.state("busy")
+        _ = oppi.sends("r2", "Ours")
+        _ = oppi.keeps()
+        _ = oppi.accepts("r2")
+        var lines = oppi.answers(text: "")
+        lines += oppi.says("agent_end")
+        lines += oppi.says("retry_start", #""attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"529""#)
+        lines += oppi.says("agent_start")
+        lines += oppi.answers(text: "Theirs")
+        #expect(!isOurs(lines), "\(lines)")
+        #expect(
+            oppi.says("message_end", #""role":"user","content":"Ours""#).last == "r2 oppi:ses_1 started")
+    }
+
+    @Test("a command of the agent's is said in other words, and has the run that begins")
+    func command() {
+        var oppi = OppiConversation.prompted(text: "/review x")
+        _ = oppi.accepts()
+        #expect(oppi.says("agent_start") == ["r1 oppi:ses_1 started"])
+        #expect(oppi.says("message_end", #""role":"user","content":"Review x, please.""#) == [])
+    }
+
+    // MARK: Stop
+
+    @Test("a stop of what is queued behind another's run waits for its beginning")
+    func stopQueued() {
+        var oppi = idle()
+        _ = oppi.says("agent_start")
+        _ = oppi.says("message_end", #""role":"user","content":"Theirs""#)
+        _ = oppi.state("busy")
+        _ = oppi.sends("r2", "Ours")
+        _ = oppi.keeps()
+        _ = oppi.accepts("r2")
+        #expect(oppi.aborts("r2") == [])
+        #expect(oppi.answers(text: "Theirs").allSatisfy { !$0.contains("> stop") })
+        let begun = oppi.says("message_end", #""role":"user","content":"Ours""#)
+        #expect(begun.suffix(2) == ["r2 oppi:ses_1 started", "2 > stop s1"], "\(begun)")
+        #expect(oppi.says("agent_end") == ["r2 oppi:ses_1 finished aborted run -", "stop of r2 answered"])
+    }
+
+    @Test("a queued message that was never taken up leaves no stop behind")
+    func stopNeverBegun() {
+        var oppi = idle()
+        _ = oppi.says("agent_start")
+        _ = oppi.says("message_end", #""role":"user","content":"Theirs""#)
+        _ = oppi.state("busy")
+        _ = oppi.sends("r2", "Ours")
+        _ = oppi.keeps()
+        _ = oppi.accepts("r2")
+        _ = oppi.aborts("r2")
+        _ = oppi.waits(11_000)
+        _ = oppi.says("agent_end")
+        _ = oppi.state("ready")
+        #expect(oppi.waits(2_500).contains(Self.historyCall))
+        let lines = oppi.answers(
+            Self.history, 200,
+            OppiRecoveryTests.trace([("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs"), ("assistant", "x")]))
+        #expect(lines == ["r2 oppi:ses_1 finished aborted run -", "stop of r2 answered"])
+    }
+
+    @Test("a stop that is owed for a run of ours that is over leaves the run of another alone")
+    func owedStop() {
+        let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
+        var oppi = OppiConversation.live(facts: [fact])
+        #expect(oppi.aborts("r1") == [Self.events + "?since=1000000000"])
+        _ = oppi.answers(Self.events, 200, OppiRecoveryTests.missed(7))
+        let rows = [("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs")]
+        let lines = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows, status: "busy"))
+        #expect(lines == [#"r1 oppi:ses_1 finished aborted run "Hello""#, "stop of r1 answered"], "\(lines)")
+    }
+
+    @Test("a stop that is owed for the run before is asked for before the next message leaves")
+    func owedBefore() {
+        let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
+        let next = EarlierTurn(
+            session: OppiConversation.chat, runs: [.init(RunID("r2"), text: "Next")], isAccepted: false,
+            isStopping: false, receivedAt: .zero, decisions: [], detached: [])
+        var oppi = OppiConversation.live(facts: [fact], turns: [next])
+        var lines = oppi.aborts("r1")
+        #expect(!lines.contains("stop of r1 answered"), "\(lines)")
+        lines = oppi.keeps()
+        #expect(lines == [Self.events + "?since=1000000000"])
+        _ = oppi.answers(Self.events, 200, OppiRecoveryTests.missed(7))
+        let rows = [("user", "Hi"), ("assistant", "I work")]
+        _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows, status: "busy"))
+        lines = oppi.follows(2, current: 7, status: "busy")
+        lines += oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows, status: "busy"))
+        #expect(lines.last == "2 > stop s1" && !lines.contains { $0.contains("prompt") }, "\(lines)")
+        _ = oppi.replies("stop")
+        _ = oppi.says("stop_requested", #""source":"user""#)
+        lines = oppi.says("agent_end")
+        #expect(lines.contains("stop of r1 answered") && lines.last?.contains("prompt s1 r2 Next") == true, "\(lines)")
+    }
+}
