@@ -43,10 +43,12 @@ package struct OppiPlugin: AgentPlugin {
 
     package func settings(_ section: inout AgentSection) -> any AgentValues {
         var values = OppiValues()
-        values.address = section.value(
-            "url", as: section.address([.https, .http]), variable: "OPPI_URL", else: values.address)
+        let address = section.address([.https, .http])
+        values.address = section.value("url", as: address, variable: "OPPI_URL", else: values.address)
+        let isAddressSet = section.keysSet.contains("url")
         values.token = section.optional("token", as: .token, variable: "OPPI_TOKEN")
-        values.invite = section.optional("invite", as: .invite, variable: "OPPI_INVITE")
+        let invite = ValueForm<Secret>.invite(to: isAddressSet ? nil : address)
+        values.invite = section.optional("invite", as: invite, variable: "OPPI_INVITE")
         values.pin = section.optional("pin", as: .pin)
         values.authorityFile = section.optional("ca_file", as: section.certificates)
         values.workspace = section.optional("workspace", as: .label, variable: "OPPI_WORKSPACE")
@@ -62,12 +64,18 @@ package struct OppiPlugin: AgentPlugin {
 }
 
 extension ValueForm where Value == Secret {
-    /// A link holds a token, so that nothing of it is shown.
-    fileprivate static var invite: Self {
+    /// A link holds a token, so that nothing of it is shown but where it leads. Tokens go there, as they go to the address of the
+    /// configuration: nil, where it is not used.
+    fileprivate static func invite(to address: ValueForm<WebAddress>?) -> Self {
         Self(isSecret: true) { content throws(Complaint) in
-            guard case .string(let text) = content, text.utf8.count <= 8_192, OppiInvite(text) != nil else {
+            guard case .string(let text) = content, text.utf8.count <= 8_192, let invite = OppiInvite(text) else {
                 throw Complaint(
                     "an invite link of Oppi, which begins with oppi://connect?", found: "something else (not shown)")
+            }
+            do throws(Complaint) { _ = try address?.read(.string(invite.address.description)) } catch {
+                throw Complaint(
+                    "an invite link to \(error.expected)", found: "one to \(invite.address) (the rest is not shown)",
+                    remedy: error.remedy)
             }
             return Secret(text)
         } show: { _ in
