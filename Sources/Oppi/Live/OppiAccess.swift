@@ -13,6 +13,8 @@ import Links
 /// - `pairing`: Can transition to `keeping`, `ready` (the link is used up, and there is a token), `none`.
 /// - `keeping`: the new token is being written. Can transition to `ready`, also when that fails: the link cannot be used again.
 /// - `ready`: Can transition to `none` (refused).
+///
+/// A link works once: from `pairing` to the token kept nothing else begins, whatever happens to the link or to the configuration.
 struct OppiAccess {
     enum State: Equatable {
         case none, reading
@@ -34,10 +36,27 @@ struct OppiAccess {
         + "or set agent.token (OPPI_TOKEN)"
 
     private var state = State.none
+    private var settings: OppiSettings?
+    /// An answer to an earlier one is none to the newest.
+    private(set) var beginnings = 0
 
     var token: Secret? { if case .ready(let token) = state { token } else { nil } }
 
-    mutating func begin(_ settings: OppiSettings) -> Step {
+    var isPairing: Bool {
+        switch state {
+        case .pairing, .keeping: true
+        case .none, .reading, .ready: false
+        }
+    }
+
+    /// It began with what the configuration says now.
+    func isOf(_ settings: OppiSettings) -> Bool { self.settings?.tokenSource == settings.tokenSource }
+
+    /// Nil: it has begun before, and what it comes to is waited for.
+    mutating func begin(_ settings: OppiSettings) -> Step? {
+        guard !isPairing else { return nil }
+        self.settings = settings
+        beginnings += 1
         if let token = settings.token {
             state = .ready(token)
             return .ready(token, remedy: nil)
@@ -46,9 +65,12 @@ struct OppiAccess {
         return .work(.secret(name: settings.secretName))
     }
 
-    mutating func refused() { state = .none }
+    mutating func refused() {
+        if !isPairing { state = .none }
+    }
 
-    mutating func finished(_ result: WorkResult, _ settings: OppiSettings, with parser: FrameParser) -> Step? {
+    mutating func finished(_ result: WorkResult, of beginning: Int, with parser: FrameParser) -> Step? {
+        guard beginning == beginnings, let settings else { return nil }
         switch (state, result) {
         case (.reading, .secret(let kept)): return read(kept, settings, with: parser)
         case (.reading, .failed(let failure)):
@@ -94,7 +116,7 @@ struct OppiAccess {
             }
             state = .keeping(Secret(token))
             return .work(.keepSecret(name: settings.secretName, Self.secret(token, from: settings.invite)))
-        case .refused(let status, let error) where (400..<500).contains(status) && status != 429:
+        case .refused(let status, let error) where status == 400 || status == 401:
             if let former {
                 state = .ready(former)
                 return .ready(
@@ -104,7 +126,9 @@ struct OppiAccess {
                 reason: "the invite link is used or expired (\(status) \(error))",
                 LinkRemedy(Self.remedy, exitCode: .agentTokenMissing), Self.again)
         case .refused(429, _): return .failed(reason: "too many tries to pair", nil, .after(.seconds(120)))
-        case .refused(let status, let error): return .failed(reason: "pairing: \(status) \(error)", nil, .byBackOff)
+        case .refused(let status, let error):
+            let remedy = OppiMachine.remedy(ofRefusal: status)
+            return .failed(reason: "pairing: \(status) \(error)", remedy, remedy == nil ? .byBackOff : Self.again)
         case .failed(let reason): return .failed(reason: reason, nil, .byBackOff)
         }
     }

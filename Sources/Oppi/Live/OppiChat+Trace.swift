@@ -60,9 +60,9 @@ extension OppiChat {
             }
             self.turn?.look.isInDoubt = isWhole && turn.isTaken
             return look(at: now)
-        case .refused(404, let error) where error.hasPrefix("Session not found"): return sessionIsGone(at: now)
+        case .refused where answer.isGone: return sessionIsGone(at: now)
         // It is not active: nothing runs, and nothing may be started by looking.
-        case .refused(404, _):
+        case .refused(404, let error) where error.hasPrefix("Session not active"):
             decoder?.continues(after: 0)
             self.turn?.look.isTorn = true
             link.isActive = false
@@ -89,7 +89,7 @@ extension OppiChat {
                 return look(at: now)
             }
             return lookedBack(trace, at: now) + advance(at: now)
-        case .refused(404, _): return sessionIsGone(at: now)
+        case .refused where answer.isGone: return sessionIsGone(at: now)
         case .refused(let status, let error): return unseen("\(status) \(error)", at: now)
         case .failed(let reason): return unseen(reason, at: now)
         }

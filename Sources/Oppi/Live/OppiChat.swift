@@ -286,7 +286,7 @@ struct OppiChat {
         if turn?.state == .written || turn?.state == .unanswered { turn?.state = .doubtful }
         if case .asked = turn?.stop { turn?.stop = .due }
         turn?.look.isUnderWay = false
-        turn?.look.due = nil
+        if turn?.look.found == nil { turn?.look.due = nil }
     }
 
     // MARK: Time

@@ -61,17 +61,3 @@ struct OppiChats {
         channels[session] = nil
     }
 }
-
-/// What each work is for. Numbers are used once.
-struct OppiErrands<Errand: Hashable> {
-    private var open: [WorkID: Errand] = [:]
-    private var count = 0
-
-    mutating func add(_ errand: Errand) -> WorkID {
-        count += 1
-        open[WorkID(count)] = errand
-        return WorkID(count)
-    }
-
-    mutating func finished(_ work: WorkID) -> Errand? { open.removeValue(forKey: work) }
-}

@@ -30,7 +30,7 @@ extension OppiMachine {
             if let channel = chats.channel(of: session) { orders.append(.send(channel, frame)) }
         case .call(let call): self.call(call, of: session, now)
         case .keep(let place):
-            work(.keep(session), .keep([Fact(OppiPlace.factPrefix + session.text, place.fact)]))
+            work(.keep(session, place), .keep([Fact(OppiPlace.factPrefix + session.text, place.fact)]))
         case .observed(let observations): orders.append(.observed(observations))
         case .note(let words): orders.append(.note(.words(words)))
         case .follow: follow(session)
@@ -55,7 +55,7 @@ extension OppiMachine {
                 // A person may have made one meanwhile.
                 return work(.place(for: session), rest.get(OppiServer.path(.workspaces)))
             }
-            work(.call(session, call), rest.post("/workspaces/\(id)/sessions", Array("{}".utf8)))
+            work(.make(session, workspace: id), rest.post("/workspaces/\(id)/sessions", Array("{}".utf8)))
         case .events(let since): work(.call(session, call), rest.get("\(path)/events?since=\(since)"))
         // Both names of the parameter: the older documents have the other one.
         case .trace, .mirror: work(.call(session, call), rest.get("\(path)?view=full&traceView=full", isLong: true))
@@ -65,33 +65,33 @@ extension OppiMachine {
     // MARK: Works
 
     package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
-        guard let errand = errands.finished(work) else { return [] }
-        switch errand {
-        case .access:
-            if case .dialling = life.state, let step = access.finished(result, settings, with: parser) {
-                take(step, now)
-            }
-        case .keep(let session):
-            let isKept = if case .done = result { true } else { false }
-            change(session, now) { $0.kept(isKept, at: now.now) }
-        case .ask, .list, .place, .call, .models:
-            let answer = OppiRest.answer(result, with: parser)
-            if answer.isUnauthorised { refusedToken(errand, now) } else { answered(errand, answer, now) }
-        }
+        if let finished = errands.finished(work) { take(result, of: finished, now) }
+        startWorks()
         return takeOrders()
     }
 
-    private mutating func refusedToken(_ errand: Errand, _ now: Occasion) {
-        if case .models(let query) = errand {
-            orders.append(.replied(query, .refused(message: "the token was refused")))
+    private mutating func take(_ result: WorkResult, of finished: OppiErrands<Errand>.Finished, _ now: Occasion) {
+        switch finished.errand {
+        case .access(let beginning):
+            if let step = access.finished(result, of: beginning, with: parser) { take(step, now) }
+        case .keep(let session, let place):
+            let isKept = if case .done = result { true } else { false }
+            // One that was overtaken by another says nothing of that.
+            change(session, now) { $0.home == .keeping(place) ? $0.kept(isKept, at: now.now) : [] }
+        case .ask, .list, .place, .make, .call, .models:
+            let answer = OppiRest.answer(result, with: parser)
+            if answer.isUnauthorised { refusedToken(finished, now) } else { answered(finished.errand, answer, now) }
         }
-        if case .call(let session, .makeSession) = errand {
-            change(session, now) {
-                $0.home = .unknown; return []
-            }
-        }
+    }
+
+    private mutating func refusedToken(_ finished: OppiErrands<Errand>.Finished, _ now: Occasion) {
         // What the link before this one had asked says nothing of its token.
-        if life.hasSocket { unauthorised(now) }
+        if finished.isOfThisLink, life.hasSocket { unauthorised(now) }
+        switch finished.errand {
+        case .models(let query): orders.append(.replied(query, .refused(message: "the token was refused")))
+        case .place(let session), .make(let session, _): change(session, now) { $0.hasNoHome(at: now.now) }
+        case .access, .ask, .list, .keep, .call: break
+        }
     }
 
     private mutating func answered(_ errand: Errand, _ answer: OppiRest.Answer, _ now: Occasion) {
@@ -100,15 +100,19 @@ extension OppiMachine {
         case .ask(let question): answered(question, answer, now)
         case .list: listed(answer, now)
         case .place(let session):
-            server.take(.workspaces, answer.body, at: now.now)
+            guard case .body(let body) = answer, OppiServer.isAnswer(body, to: .workspaces) else {
+                let reason = if case .body = answer { "it sent no list of workspaces" } else { answer.words }
+                return change(session, now) { $0.madeSession(.failed(reason), workspace: "", at: now.now) }
+            }
+            server.take(.workspaces, body, at: now.now)
             if case .none(let sentence) = server.choice(settings.workspace) {
                 change(session, now) { $0.hasNoWorkspace(sentence, at: now.now) }
             } else {
                 call(.makeSession, of: session, now)
             }
-        case .call(let session, .makeSession):
-            guard case .workspace(let id) = server.choice(settings.workspace) else { return }
-            change(session, now) { $0.madeSession(answer, workspace: id, at: now.now) }
+        case .make(let session, let workspace):
+            change(session, now) { $0.madeSession(answer, workspace: workspace, at: now.now) }
+        case .call(_, .makeSession): break
         case .call(let session, .events): change(session, now) { $0.missed(answer, at: now.now) }
         case .call(let session, .trace(let run)): change(session, now) { $0.traced(run, answer, at: now.now) }
         case .call(let session, .mirror(let sequence)): change(session, now) { $0.mirrored(answer, sequence) }
@@ -244,5 +248,12 @@ extension OppiChat {
         guard home == .making else { return [] }
         home = .unknown
         return refuse(.notSent(sentence: sentence)) + advance(at: now)
+    }
+
+    /// A session could not be made, for no reason of the chat's own.
+    mutating func hasNoHome(at now: Instant) -> [Order] {
+        guard home == .making else { return [] }
+        home = .unknown
+        return advance(at: now)
     }
 }

@@ -10,22 +10,33 @@ extension OppiMachine {
     mutating func dial(_ now: Occasion) {
         life.saw(now.now, wallMilliseconds: now.wallMilliseconds)
         life.dial(at: now.now)
+        errands.linkBegins { $0.isOfOneLink }
         if access.token != nil { return open(now) }
-        take(access.begin(settings), now)
+        beginAccess(now)
+    }
+
+    private mutating func beginAccess(_ now: Occasion) {
+        if let step = access.begin(settings) { take(step, now) }
     }
 
     mutating func take(_ step: OppiAccess.Step, _ now: Occasion) {
-        switch step {
-        case .work(let work):
+        if case .work(let work) = step {
             // Nothing is used up by a look.
             if check != nil, case .http = work { return concludeUnpaired(now) }
-            self.work(.access, work)
-        case .ready(let token, let remedy):
+            return self.work(.access(access.beginnings), work)
+        }
+        if case .ready(let token, let remedy) = step {
             orders.append(.cover(token))
             if let remedy, check == nil { orders.append(.note(.remedy(remedy))) }
-            open(now)
-        case .failed(let reason, let remedy, let redial): lose(reason, redial, remedy, now)
         }
+        // Pairing goes on while the link waits for its next try, which finds what it came to.
+        guard case .dialling = life.state else { return }
+        guard access.isOf(settings) else {
+            access.refused()
+            return beginAccess(now)
+        }
+        if case .failed(let reason, let remedy, let redial) = step { return lose(reason, redial, remedy, now) }
+        open(now)
     }
 
     private mutating func open(_ now: Occasion) {
@@ -57,8 +68,15 @@ extension OppiMachine {
 
     mutating func answered(_ question: OppiServer.Question, _ answer: OppiRest.Answer, _ now: Occasion) {
         guard case .greeting(.server, _) = life.state else { return }
-        if case .failed(let reason) = answer {
-            return drop("its REST routes do not answer: \(reason)", .byBackOff, nil, now)
+        switch answer {
+        case .body(let body) where OppiServer.isAnswer(body, to: question): break
+        // It has no such route.
+        case .refused(404, _) where question != .workspaces: break
+        case .body: return drop("\(OppiServer.path(question)) says something else", .byBackOff, nil, now)
+        case .refused(let status, let error):
+            let reason = "\(OppiServer.path(question)) was refused: \(status) \(error)"
+            return drop(reason, .byBackOff, Self.remedy(ofRefusal: status), now)
+        case .failed(let reason): return drop("its REST routes do not answer: \(reason)", .byBackOff, nil, now)
         }
         guard server.answered(question, answer.body, at: now.now), server.isKnown else { return }
         life.greeted((), silence: Self.silence, at: now.now)

@@ -14,6 +14,7 @@ import Links
 /// - A permission that comes on several sockets is one approval (`OppiPermissions`); one of a session that no chat has is left
 ///   to others and counted.
 /// - A refused token ends nothing: it is tried again each minute, with what the configuration says then.
+/// - All sockets and calls of one link are at one address with one token: a reload that changes either begins another link.
 /// - A stream that says nothing is asked: the server pings, but whether it does so is its own affair.
 package struct OppiMachine: AgentMachine {
     package typealias Settings = OppiSettings
@@ -23,13 +24,23 @@ package struct OppiMachine: AgentMachine {
 
     /// What a work is for.
     enum Errand: Hashable {
-        case access
+        /// Of which beginning of `OppiAccess`.
+        case access(Int)
         case ask(OppiServer.Question)
         case list
         case place(for: AgentSession)
-        case keep(AgentSession)
+        case make(AgentSession, workspace: String)
+        case keep(AgentSession, OppiPlace)
         case call(AgentSession, OppiChat.Call)
         case models(QueryID)
+
+        /// The next link asks for it again.
+        var isOfOneLink: Bool {
+            switch self {
+            case .ask, .list, .call: true
+            case .access, .place, .make, .keep, .models: false
+            }
+        }
     }
 
     static let mainChannel = ChannelID(1)
@@ -107,10 +118,15 @@ package struct OppiMachine: AgentMachine {
 
     package mutating func use(_ settings: OppiSettings, _ now: Occasion) -> [AgentOrder] {
         guard settings != self.settings else { return [] }
-        let isElsewhere = settings.base != self.settings.base
+        let hasOtherToken = settings.tokenSource != self.settings.tokenSource
+        let isReachedOtherwise = hasOtherToken || settings.trust != self.settings.trust
         self.settings = settings
-        if isElsewhere || settings.token != access.token { access.refused() }
-        if case .waiting = life.state { dial(now) }
+        if hasOtherToken { access.refused() }
+        if case .waiting = life.state {
+            dial(now)
+        } else if isReachedOtherwise, life.hasSocket, !access.isPairing {
+            drop("the configuration of Oppi was changed", .atOnce, nil, now)
+        }
         return takeOrders()
     }
 
@@ -199,7 +215,7 @@ package struct OppiMachine: AgentMachine {
         case .heard: hear(on: Self.mainChannel, now)
         case .refused(401, _): unauthorised(isOver: true, now)
         case .refused(let status, _):
-            lose("the server refused the stream with \(status)", .byBackOff, remedyOfRefusal(status), now)
+            lose("the server refused the stream with \(status)", .byBackOff, Self.remedy(ofRefusal: status), now)
         case .failed(let message): lose(message, .byBackOff, nil, now)
         case .closed(let code, let reason):
             // Going away in order, it comes back soon (oppi.md#frame-limits).
@@ -211,7 +227,7 @@ package struct OppiMachine: AgentMachine {
         }
     }
 
-    private func remedyOfRefusal(_ status: Int) -> LinkRemedy? {
+    static func remedy(ofRefusal status: Int) -> LinkRemedy? {
         switch status {
         case 403: LinkRemedy("Oppi refused this machine's address; add it to allowedCidrs in Oppi's configuration")
         case 404: LinkRemedy("this address has no Oppi stream; check agent.url (OPPI_URL)")
@@ -275,7 +291,14 @@ package struct OppiMachine: AgentMachine {
         return orders
     }
 
-    mutating func work(_ errand: Errand, _ work: Work) { orders.append(.work(errands.add(errand), work)) }
+    mutating func work(_ errand: Errand, _ work: Work) {
+        errands.add(errand, work)
+        startWorks()
+    }
+
+    mutating func startWorks() {
+        for start in errands.takeStarts() { orders.append(.work(start.id, start.work)) }
+    }
 
     var rest: OppiRest { settings.rest(access.token) }
 }

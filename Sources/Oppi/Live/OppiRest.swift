@@ -6,11 +6,27 @@ import JSONReading
 struct OppiRest: Hashable {
     enum Answer {
         case body(FrameNode)
+        /// By Oppi, which says why (oppi.md#authentication).
         case refused(status: Int, error: String)
+        /// Its outcome is not known.
         case failed(String)
 
         var isUnauthorised: Bool { if case .refused(401, _) = self { true } else { false } }
         var body: FrameNode? { if case .body(let body) = self { body } else { nil } }
+
+        /// There is no such session, or no workspace that could have it: not merely no route for the moment.
+        var isGone: Bool {
+            guard case .refused(404, let error) = self else { return false }
+            return error.hasPrefix("Session not found") || error.hasPrefix("Workspace not found")
+        }
+
+        var words: String {
+            switch self {
+            case .body: "it answered"
+            case .refused(let status, let error): "\(status) \(error)"
+            case .failed(let reason): reason
+            }
+        }
     }
 
     /// A whole history may be long.
@@ -45,7 +61,10 @@ struct OppiRest: Hashable {
         case .answered(let response):
             let root = response.body.withUnsafeBytes { parser.parse($0, capacity: response.body.capacity) }
             guard (200..<300).contains(response.status) else {
-                return .refused(status: response.status, error: root?["error"]?.string ?? "")
+                if let error = root?["error"]?.string { return .refused(status: response.status, error: error) }
+                // A token is refused by what stands before Oppi as well as by Oppi.
+                if response.status == 401 { return .refused(status: 401, error: "") }
+                return .failed("something before Oppi answered with \(response.status)")
             }
             guard let root, root.isObject else { return .failed("the server answered with something else than JSON") }
             return .body(root)

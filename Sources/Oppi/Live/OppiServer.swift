@@ -47,6 +47,15 @@ struct OppiServer {
         return true
     }
 
+    /// False: whatever it is, it says nothing of what was asked.
+    static func isAnswer(_ body: FrameNode, to question: Question) -> Bool {
+        switch question {
+        case .info: true
+        case .workspaces: body["workspaces"]?.elements != nil
+        case .pending: body["pending"]?.elements != nil
+        }
+    }
+
     mutating func take(_ question: Question, _ body: FrameNode?, at now: Instant) {
         switch question {
         case .info:

@@ -41,6 +41,17 @@ package struct OppiSettings: Hashable, Sendable {
     /// Of the device's token for this server.
     var secretName: String { "oppi-token-\(StableHash.text(of: base, length: 12))" }
 
+    /// Where a token is from: with another one of these it is another token.
+    struct TokenSource: Hashable {
+        var address: WebAddress
+        var token: Secret?
+        var pairingToken: Secret?
+    }
+
+    var tokenSource: TokenSource {
+        TokenSource(address: address, token: token, pairingToken: invite?.pairingToken)
+    }
+
     func rest(_ token: Secret?) -> OppiRest { OppiRest(base: base, trust: trust, token: token) }
 
     func streamPlan(_ token: Secret) -> SocketPlan {

@@ -127,6 +127,13 @@ struct OppiConversation {
         finishes(call, .answered(HTTPResponse(status: status, body: Array(body.utf8))))
     }
 
+    /// To the newest call that begins so: the others are late.
+    mutating func answersNewest(_ call: String, _ status: Int = 200, _ body: String) -> [String] {
+        guard let index = works.lastIndex(where: { $0.name.hasPrefix(call) }) else { return ["no \(call)"] }
+        let response = HTTPResponse(status: status, body: Array(body.utf8))
+        return lines(machine.finished(works.remove(at: index).id, .answered(response), occasion()))
+    }
+
     mutating func fails(_ call: String) -> [String] {
         finishes(call, .failed(WorkFailure(.unreachable, "connection refused")))
     }

@@ -1,3 +1,4 @@
+import BridgeModel
 import BridgeService
 import Testing
 
@@ -20,6 +21,17 @@ struct ReloadTests {
             """
         #expect(try Self.keys(text) == [])
         #expect(try Self.keys(Self.base) == [])
+    }
+
+    @Test("a new link for pairing is a token too")
+    func invite() throws {
+        func text(_ invite: String) -> String {
+            #"{"connections":[{"name":"a","agent":{"kind":"oppi"\#(invite)}}]}"#
+        }
+        let json = #"{"v":3,"host":"10.0.0.5","port":7750,"pairingToken":"pt_abc"}"#
+        let link = "oppi://connect?v=3&invite=" + Base64URL.encode(Array(json.utf8))
+        let keys = Reload.fixedKeys(from: try load(text("")), to: try load(text(#","invite":"\#(link)""#)))
+        #expect(keys == [])
     }
 
     @Test(
