@@ -71,7 +71,8 @@ extension WorkResult {
         case .failure(let failure):
             let code: WorkFailure.Code =
                 switch failure.code {
-                case .nameNotFound, .connectionRefused, .tlsFailed, .connectionLost: .unreachable
+                case .nameNotFound, .connectionRefused, .connectionLost: .unreachable
+                case .tlsFailed: .untrusted
                 case .timedOut: .timedOut
                 case .tooLarge: .tooLarge
                 case .badURL, .cancelled, .other: .other

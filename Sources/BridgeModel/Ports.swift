@@ -180,7 +180,9 @@ package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         /// The address is not usable.
         case badURL
-        case nameNotFound, connectionRefused, tlsFailed, timedOut, connectionLost, tooLarge, cancelled, other
+        case nameNotFound, connectionRefused, timedOut, connectionLost, tooLarge, cancelled, other
+        /// The server's certificate is not believed.
+        case tlsFailed
     }
 
     package var code: Code

@@ -63,7 +63,9 @@ package struct WebSocketFailure: Error, Hashable, Sendable, CustomStringConverti
     package enum Code: Hashable, Sendable {
         /// The address is not usable.
         case badURL
-        case nameNotFound, connectionRefused, tlsFailed, timedOut
+        case nameNotFound, connectionRefused, timedOut
+        /// The server's certificate is not believed.
+        case tlsFailed
         /// The server said yes to the upgrade, but not as the protocol asks.
         case badHandshake
         /// The peer broke the protocol (1002), sent text that is no UTF-8 (1007), or a message over the limit (1009).

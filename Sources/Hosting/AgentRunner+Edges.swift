@@ -107,7 +107,8 @@ extension AgentRunner where Machine: ~Copyable {
         // 1006: the end came without a code (RFC 6455, 7.1.5).
         case .closed(let code, let reason, _): ended(number, .closed(code: code ?? 1006, reason: reason))
         case .refused(let status, _, let body): ended(number, .refused(status: status, body: body))
-        case .failed(let failure): ended(number, .failed(message: failure.message))
+        case .failed(let failure):
+            ended(number, .failed(message: failure.message, isUntrusted: failure.code == .tlsFailed))
         }
     }
 

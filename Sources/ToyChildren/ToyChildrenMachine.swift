@@ -140,7 +140,7 @@ struct ToyChildrenMachine: AgentMachine {
         guard let session = sessions[channel] else { return [] }
         switch event {
         case .exited: return left(session, "the toy's program ended")
-        case .failed(let reason): return left(session, reason)
+        case .failed(let reason, _): return left(session, reason)
         case .opened, .spawned, .skipped, .heard, .refused, .closed, .readingPaused, .readingResumed, .waits,
             .wanted:
             return []

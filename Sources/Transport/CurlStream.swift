@@ -125,10 +125,11 @@ final class CurlStream: BytePipe {
             return WebSocketFailure(.nameNotFound, "the name could not be found: \(text)")
         case CURLE_COULDNT_CONNECT:
             return WebSocketFailure(.connectionRefused, "no connection: \(text)")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
-            CURLE_SSL_CERTPROBLEM,
-            CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR:
             return WebSocketFailure(.tlsFailed, "TLS failed: \(text)")
+        // Also where the server ends in the middle of the handshake.
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER:
+            return WebSocketFailure(.connectionLost, "TLS failed: \(text)")
         case CURLE_OPERATION_TIMEDOUT:
             return WebSocketFailure(.timedOut, "no connection in time: \(text)")
         default: return WebSocketFailure(.other, "no connection: \(text)")

@@ -150,10 +150,11 @@ final class Transfer {
                 .nameNotFound, "the name could not be found: \(text)", mayHaveBeenApplied: false)
         case CURLE_COULDNT_CONNECT:
             return HTTPFailure(.connectionRefused, "no connection: \(text)", mayHaveBeenApplied: false)
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
-            CURLE_SSL_CERTPROBLEM,
-            CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR:
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ISSUER_ERROR:
             return HTTPFailure(.tlsFailed, "TLS failed: \(text)", mayHaveBeenApplied: false)
+        // Also where the server ends in the middle of the handshake.
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER:
+            return HTTPFailure(.connectionLost, "TLS failed: \(text)", mayHaveBeenApplied: false)
         case CURLE_OPERATION_TIMEDOUT:
             return HTTPFailure(.timedOut, "no answer in time", mayHaveBeenApplied: sendings > 0)
         case CURLE_WRITE_ERROR where reply.pointee.isTooLarge, CURLE_FILESIZE_EXCEEDED:

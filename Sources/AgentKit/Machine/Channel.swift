@@ -60,8 +60,8 @@ package enum ChannelEvent: Hashable, Sendable {
 
     // One of these comes last.
     case refused(status: Int, body: [UInt8])
-    /// It did not open, or broke without a word.
-    case failed(message: String)
+    /// It did not open, or broke without a word. `isUntrusted`: the far side's certificate is not believed.
+    case failed(message: String, isUntrusted: Bool = false)
     case closed(code: Int, reason: String)
     /// `lastWords`: the end of its standard error.
     case exited(ProcessEnd, lastWords: String)

@@ -44,6 +44,8 @@ package enum WorkResult: Sendable {
 package struct WorkFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         case absent, forbidden, unreachable, timedOut, tooLarge
+        /// The far side's certificate is not believed.
+        case untrusted
         /// Too much is under way.
         case full
         case other

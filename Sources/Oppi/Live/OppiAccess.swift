@@ -35,6 +35,9 @@ struct OppiAccess {
         "make a new invite link on Oppi's machine, put it into agent.invite (or OPPI_INVITE), and restart or reload the bridge; "
         + "or set agent.token (OPPI_TOKEN)"
 
+    static let untrusted = LinkRemedy(
+        "if Oppi's certificate was renewed, pair again, or set agent.pin (or agent.ca_file) to the new one")
+
     private var state = State.none
     private var settings: OppiSettings?
     /// An answer to an earlier one is none to the newest.
@@ -78,6 +81,9 @@ struct OppiAccess {
             state = .none
             return .failed(
                 reason: failure.message, LinkRemedy(failure.message, exitCode: .agentTokenMissing), Self.again)
+        case (.pairing, .failed(let failure)) where failure.code == .untrusted:
+            state = .none
+            return .failed(reason: failure.message, Self.untrusted, Self.again)
         case (.pairing(let former), _): return paired(OppiRest.answer(result, with: parser), former, settings)
         case (.keeping(let token), .failed(let failure)):
             state = .ready(token)

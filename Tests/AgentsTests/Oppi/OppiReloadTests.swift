@@ -104,6 +104,20 @@ struct OppiReloadTests {
         #expect(oppi.finishes("secret", .secret(Self.file)) == ["open 1 ws://127.0.0.1:7750/stream"])
     }
 
+    @Test("a certificate that is not believed is tried again each minute, and the remedy is said")
+    func untrusted() {
+        var oppi = OppiConversation()
+        let lines = oppi.happens(.failed(message: "another certificate", isUntrusted: true))
+        #expect(
+            lines.count == 1 && lines[0].hasPrefix("waits 60 s: another certificate; if Oppi's certificate"), "\(lines)"
+        )
+        var pairing = OppiConversation(settings: Self.settings())
+        _ = pairing.finishes("secret", .secret(nil))
+        let refused = pairing.finishes("POST /pair", .failed(WorkFailure(.untrusted, "another certificate")))
+        #expect(refused.first?.hasPrefix("waits 60 s: another certificate; if Oppi's certificate") == true)
+        #expect(pairing.waits(61_000).first?.hasPrefix("secret") == true)
+    }
+
     // MARK: Answers of the link before
 
     @Test("a token that was refused on the link before says nothing of this one")
