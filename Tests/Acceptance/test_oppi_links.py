@@ -27,6 +27,36 @@ class CatchUpTests(Scenarios):
             await until(lambda: any(level == "full" for _, level, _ in stage.oppi.subscribes[subscribed:]), 40, "a subscription")
 
     @in_both(scenario(120))
+    async def test_back_inside_the_ring(self, dialect):
+        """In mid-text, in a tool, and after the end."""
+        async with OppiStage(dialect) as stage:
+            steps = [Say(words("a")), Hold("text"), Say([" and on."]), Tool(hold="tool"), Say(words("b")), Hold("end"), Say([" End."])]
+            turn = stage.ask("ring", *steps)
+            await stage.streaming(turn, letters=20)
+
+            async def pass_text():
+                stage.oppi.release("text")
+                await until(lambda: stage.oppi.disk.trace(session)[-1]["type"] == "toolCall", 30, "the tool's call")
+
+            async def pass_tool():
+                stage.oppi.release("tool")
+                await until(lambda: stage.oppi.disk.trace(session)[-1]["type"] == "toolResult", 30, "the tool's result")
+
+            async def pass_end():
+                stage.oppi.release("end")
+                await stage.run_ended("ring")
+
+            session = await stage.session_of("ring")
+            for act in (pass_text, pass_tool, pass_end):
+                await self.cut_while(stage, act, follows=act is not pass_end)
+                await until(lambda: stage.phone.tasks_of(turn.interaction), 40, "the card of the tool, which was replayed")
+            await stage.ended(turn, seconds=60)
+            stage.expect_answer(turn, steps)
+            self.assertEqual(len(stage.phone.tasks_of(turn.interaction)), 1)
+            stage.check(turn)
+
+
+    @in_both(scenario(120))
     async def test_back_outside_the_ring(self, dialect):
         """The run goes on, and the next one has ended meanwhile."""
         async with OppiStage(dialect, prepare=lambda stage: setattr(stage.oppi, "ring_capacity", 8)) as stage:

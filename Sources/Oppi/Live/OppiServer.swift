@@ -75,8 +75,9 @@ struct OppiServer {
 
     /// The process that answers now is another than the one that was heard then.
     func hasRestarted(since heard: Instant) -> Bool {
-        // It counts whole seconds: it may have begun up to one earlier, and a look too many costs little.
-        startedAt.map { $0 > heard } ?? false
+        // It counts whole seconds, so it may have begun up to one earlier. Where that leaves a doubt the trace decides (`Look.isInDoubt`):
+        // to give the numbers up would lose what is replayed.
+        startedAt.map { $0 - .seconds(1) > heard } ?? false
     }
 
     func choice(_ configured: String?) -> Choice {

@@ -272,12 +272,22 @@ struct OppiRecoveryTests {
         var oppi = OppiConversation.running()
         let lost = oppi.happens(.closed(code: 1001, reason: "Server shutting down"))
         #expect(lost.prefix(2) == ["close 2", "link lost"], "\(lost)")
-        _ = oppi.waits(1_500)
+        _ = oppi.waits(3_500)
         #expect(oppi.greets(uptime: 1).contains(Self.events + "?since=1000000000"), "it has restarted")
         _ = oppi.answers(Self.events, 404, #"{"error":"Session not active"}"#)
         let whole = Self.trace([("user", "Hi"), ("assistant", "Hello")])
         #expect(oppi.answers(Self.history, 200, whole) == [])
         #expect(oppi.looksUp("r1") == [#"looked up r1 finished stop run "Hello""#])
+    }
+
+    @Test(
+        "a server that began in about the second of the last word may be the same one: what was missed is asked for by number"
+    )
+    func barelyStarted() {
+        var oppi = OppiConversation.running()
+        _ = oppi.happens(.failed(message: "reset"))
+        _ = oppi.waits(1_500)
+        #expect(oppi.greets(uptime: 1).contains(Self.events + "?since=2"))
     }
 
     @Test("after a restart of the bridge an accepted run is found by its words")
