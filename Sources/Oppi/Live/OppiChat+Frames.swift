@@ -29,7 +29,7 @@ extension OppiChat {
         case "error" where root["seq"] == nil: orders += complained(root["error"]?.string ?? "", at: now)
         case "extension_ui_request":
             switch dialogs.requested(root, at: now) {
-            case .asked(let events): return aside(events)
+            case .asked(let events): return aside(events) + answerEarly(at: now)
             case .known(let questions): return aside(questions.map { .asked($0) })
             case .cancel(let id):
                 let method = root["method"]?.string ?? "?"

@@ -54,10 +54,16 @@ extension OppiChat {
     }
 
     private mutating func answerDialogs() -> [Order] {
-        guard way == .live, let place else { return [] }
-        return dialogs.takeAnswers().flatMap { taken in
-            [.send(OppiFrames.dialog(taken.id, taken.answer, of: place.native))] + aside(taken.settled)
+        var orders: [Order] = []
+        if way == .live || turn == nil {
+            // What the subscription did not show again is over.
+            orders += aside(dialogs.takeEarly().map { .questionSettled(QuestionSettlement(id: $0.0, .unknown)) })
         }
+        guard way == .live, let place else { return orders }
+        return orders
+            + dialogs.takeAnswers().flatMap { taken in
+                [.send(OppiFrames.dialog(taken.id, taken.answer, of: place.native))] + aside(taken.settled)
+            }
     }
 
     private mutating func rest(at now: Instant) -> [Order] {

@@ -32,6 +32,8 @@ struct OppiDialogs {
     private static let questionLimit = 10
     private static let longest = 86_400_000
     private var open: [String: Dialog] = [:]
+    /// Answers to dialogs of before a restart of the bridge, which the server has not shown again yet.
+    private var early: [QuestionID: QuestionAnswer] = [:]
 
     var nextExpiry: Instant? { open.values.compactMap(\.expiresAt).min() }
 
@@ -125,6 +127,28 @@ struct OppiDialogs {
             return true
         }
         return false
+    }
+
+    func asks(_ question: QuestionID) -> Bool {
+        open.contains { id, dialog in
+            switch dialog.kind {
+            case .confirm: false
+            case .single: id == question.text
+            case .ask(let parts, _): parts.indices.contains { Self.id(of: $0, in: id) == question }
+            }
+        }
+    }
+
+    /// Its dialog may be shown again by the subscription that is under way.
+    mutating func holdEarly(_ answer: QuestionAnswer, to question: QuestionID) {
+        if early.count < Self.limit { early[question] = answer }
+    }
+
+    /// The answers to these, or to all.
+    mutating func takeEarly(_ isMeant: (QuestionID) -> Bool = { _ in true }) -> [(QuestionID, QuestionAnswer)] {
+        let taken = early.filter { isMeant($0.key) }.sorted { $0.key < $1.key }
+        for (question, _) in taken { early[question] = nil }
+        return taken.map { ($0.key, $0.value) }
     }
 
     /// It was answered, and its dialog has others that were not.

@@ -236,12 +236,22 @@ extension OppiChat {
 
     mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, at now: Instant) -> [Order] {
         guard dialogs.answered(question, answer) else {
+            if way != .live, turn?.isOut == true {
+                dialogs.holdEarly(answer, to: question)
+                return []
+            }
             return aside([.questionSettled(QuestionSettlement(id: question, .unknown))])
         }
         // The others of its dialog are asked when this one is taken.
         let isPart = dialogs.waitsForMore(behind: question)
         let taken = isPart ? aside([.questionSettled(QuestionSettlement(id: question, .answered))]) : []
         return taken + advance(at: now)
+    }
+
+    /// The server has shown again what was answered before.
+    mutating func answerEarly(at now: Instant) -> [Order] {
+        let known = dialogs
+        return dialogs.takeEarly { known.asks($0) }.flatMap { answer($0.0, $0.1, at: now) }
     }
 
     mutating func hasNoWorkspace(_ sentence: String, at now: Instant) -> [Order] {

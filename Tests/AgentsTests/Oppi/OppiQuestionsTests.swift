@@ -195,6 +195,32 @@ struct OppiQuestionsTests {
                 == #"2 > extension_ui_response s1 d1 {"q1":["a","b"],"q2":"so"}"#)
     }
 
+    /// A bridge that began again while an ask was open, up to the dialling of the chat's stream.
+    private static func restarted() -> OppiConversation {
+        let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
+        var oppi = OppiConversation(facts: [fact], turns: [OppiRecoveryTests.earlier(isAccepted: true)])
+        _ = oppi.greets()
+        _ = oppi.answers(OppiRecoveryTests.events, 200, OppiRecoveryTests.missed(7))
+        _ = oppi.answers(
+            OppiRecoveryTests.history, 200, OppiRecoveryTests.trace([("user", "Hi")], status: "busy"))
+        return oppi
+    }
+
+    @Test("an answer that comes before the server shows its question again waits for that")
+    func early() {
+        let ask =
+            #"{"type":"extension_ui_request","id":"d1","method":"ask","questions":[{"id":"q","question":"?","options":[{"value":"e"}]}],"sessionId":"s1"}"#
+        var oppi = Self.restarted()
+        #expect(oppi.answers(question: "d1#0", .choices(["e"])) == [])
+        let lines = oppi.follows(2, current: 7, status: "busy", replay: [ask])
+        #expect(lines.contains(#"2 > extension_ui_response s1 d1 {"q":"e"}"#), "\(lines)")
+
+        var other = Self.restarted()
+        _ = other.answers(question: "d1#0", .choices(["e"]))
+        let over = other.follows(2, current: 7, status: "busy")
+        #expect(over.contains { $0.hasSuffix("question settled d1#0 unknown") }, "\(over)")
+    }
+
     @Test("a dialog's time is the agent's")
     func expires() {
         var oppi = OppiConversation.running()
