@@ -103,6 +103,8 @@ package struct RunScript: Sendable {
         return script
     }
 
+    /// After a restart the preview may be of a failed attempt: a Stop that comes before the bus says more ends without it.
+    var isStopped: Bool { kind == .stopped || asking != nil && (stopsAfter != nil || asking?.stopsAfterReply != nil) }
     /// Its bus sends one message of a run at a time.
     var isSegmented: Bool { kind == .segments || kind == .asking }
 

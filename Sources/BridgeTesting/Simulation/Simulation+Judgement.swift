@@ -49,7 +49,7 @@ extension Simulation {
             }
         }
         if answer.text.isEmpty { violation("\(name) ended empty") }
-        if script.streamsPrefix, script.kind != .stopped, !answer.text.utf8.starts(with: answer.streamed.utf8) {
+        if script.streamsPrefix, !script.isStopped, !answer.text.utf8.starts(with: answer.streamed.utf8) {
             violation(
                 "\(name) streamed what its end does not begin with: \(answer.streamed.suffix(60).debugDescription)")
         }

@@ -29,7 +29,8 @@ extension WorldRun {
     }
 
     private static func asks(_ id: String, _ message: PhoneMessage) -> Bool {
-        let text = message.isFinal ? message.text : message.streamed
+        // One that stands alone is complete as it comes.
+        let text = message.isFinal || message.interaction == nil ? message.text : message.streamed
         return text.contains("Run it for \(id)?") && text.hasSuffix("/skip declines.")
     }
 

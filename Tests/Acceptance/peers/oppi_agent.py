@@ -5,7 +5,7 @@ import collections
 import datetime
 import os
 
-from .oppi_rules import short_id
+from .oppi_rules import BUFFER_BYTES, short_id
 from .oppi_steps import (Burst, Compact, Dialog, Die, Emit, EndSession, Fail, Hold, Parallel, Refuse, Retry, Say, Tool, Trouble, Wait)
 from .oppi_tools import ToolCalls
 
@@ -218,7 +218,7 @@ class Run:
         self.message = self.message or Message()
         if step.kind == "text_delta":
             self.message.blocks = self.message.blocks or [""]
-        lost = step.lost(self.dialect.drops)
+        lost, patience = step.lost(self.dialect.drops), step.patience
         for number, piece in enumerate(step.pieces()):
             if step.kind == "text_delta":
                 self.message.blocks[-1] += piece
@@ -229,6 +229,14 @@ class Run:
                 self.emit(step.kind, delta=piece)
             if number % 16 == 0:
                 await self.pause(0)
+                patience = await self.wait_for_readers(patience)
+
+    async def wait_for_readers(self, patience):
+        """A reader that the machine keeps waiting catches up; one that has stopped does not. What is left of the patience."""
+        while patience > 0 and any(socket.socket.buffered_bytes > BUFFER_BYTES // 2 for socket in self.server.sockets):
+            await self.pause(0.01)
+            patience -= 0.01
+        return patience
 
     def close_message(self, calls=(), is_partial=False, has_failed=False):
         """The `message_end` of the message that was being written; empty where the model wrote nothing."""

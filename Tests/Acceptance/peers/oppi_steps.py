@@ -49,12 +49,14 @@ class Dialog:
 
 @dataclass
 class Burst:
-    """Many deltas at once. With `kept`, as many reach each socket of the seed dialect as if the rest had not fitted its buffer."""
+    """Many deltas at once. With `kept`, as many reach each socket of the seed dialect as if the rest had not fitted its buffer.
+    With `patience`, the model pauses for slow readers, so many seconds in all."""
     count: int
     kind: str = "text_delta"
     size: int = 0
     kept: int | None = None
     seed: int = 1
+    patience: float = 0.0
 
     def pieces(self):
         return [f"{number} ".rjust(self.size, ".") for number in range(self.count)]
