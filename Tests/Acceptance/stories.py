@@ -27,7 +27,9 @@ def with_approval(name, era, detached=None):
     detached = era not in INLINE_ERAS if detached is None else detached
     before, after = Say(words(f"{name} a")), Say(words(f"{name} b"))
     if detached:
+        # A kill may come before the gateway has said the first run's text without the white space at its end.
+        before.chunks[-1] = before.chunks[-1].rstrip()
         steps = [before, Approval(f"restart {name}", detached=True, followup=[after])]
-        return steps, "".join(before.chunks).strip() + "\n\n" + "".join(after.chunks).strip()
+        return steps, "".join(before.chunks) + "\n\n" + "".join(after.chunks).strip()
     steps = [before, Approval(f"restart {name}", detached=False), after]
     return steps, canonical_text(era, segments(steps))
