@@ -134,7 +134,7 @@ package final class Replay {
         runner.tell { bridge, now in bridge.turnBegins(opening, at: now) }
     }
 
-    /// Whoever gave the recorded answer writes it into the chat.
+    /// Replays a recorded answer as a message that the user writes into the chat.
     private func answers(_ question: QuestionID, in agentSession: AgentSession, _ answer: QuestionAnswer) throws {
         let chat = sessions[agentSession]
         guard let chat, runner.ask({ $0.isOpen(question, in: chat) }) else { return }

@@ -20,7 +20,7 @@ extension WorldRun {
         replied.insert(id)
         let tap = message.decision?.tap ?? "deny"
         let text = tap == "deny" ? ScriptedPi.no(id) : ScriptedPi.yes(id)
-        // What comes too late to be an answer is a message.
+        // A reply after the question has expired starts an ordinary run.
         side.gives(GatewayScript((20, .says("It is late.")), (30, .finishes)), to: text)
         let after = message.decision?.after ?? .seconds(1)
         write(text, in: sent.session, side, after: after)

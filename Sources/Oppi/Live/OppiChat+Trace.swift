@@ -142,7 +142,7 @@ extension OppiChat {
             let orders = decide(isThere: answer != nil, trace, at: now)
             return self.turn?.isTaken == true ? orders + lookedBack(trace, at: now) : orders
         }
-        // What is at work is another's, and without its words nobody could say when ours begins behind it.
+        // The run in flight is another client's. Without our prompt's text the start of ours cannot be recognised behind it.
         if turn.isStopping, answer == nil, asked[turn.run]?.text.isEmpty != false { return isOver(nil, at: now) }
         let isOfOthers = answer?.next.map { !asked.knows($0) } == true
         if turn.look.isInDoubt {
@@ -183,7 +183,7 @@ extension OppiChat {
         "The connection to the agent broke while this message was on its way, and it cannot be found out whether it arrived. "
         + "Please look into the session, and send it again if it is not there."
 
-    /// The run is at work. What was missed is in the trace; what comes now is heard.
+    /// The run is in flight: missed messages are taken from the trace, later ones from the stream.
     private mutating func goesOn(_ answer: OppiTrace.Answer?, _ trace: OppiTrace, at now: Instant) -> [Order] {
         guard let turn, let place else { return [] }
         if decoder == nil { decoder = makeDecoder(place) }

@@ -5,7 +5,7 @@ import JSONReading
 /// Permissions that tool calls wait for (oppi.md#permissions): one approval each, on whatever socket they come.
 ///
 /// States of one: `open`; `decided` (to be sent, or sent and not answered). Each leaves when the server has answered the decision, or
-/// when the list of pending ones does not hold it any more: nobody is told that another device has answered.
+/// when it is no longer in the list of pending ones: the server sends no frame when another device has answered.
 ///
 /// - A decision is sent while the server still lists its permission, at most once on a socket before a look at the list.
 /// - A denial takes the place of an approval that is not answered, and nothing takes the place of a denial.
