@@ -87,6 +87,7 @@ let package = Package(
         room(
             "LocalServer",
             ["BridgeModel", "Locking", "Threads", "WebSocketCodec", "WebSocketLoop", "CMicrohttpd"]),
+        room("Attachments", ["BridgeModel", "CCurl", "Files", "Locking", "Threads"]),
         room("Children", ["BridgeModel", "CPosix", "Locking", "Threads"]),
         room("Crypto", ["BridgeModel", "COpenSSL"]),
         room("Files", ["BridgeModel", "Sealing"]),
@@ -128,8 +129,9 @@ let package = Package(
         .executableTarget(
             name: "sophon-bridge",
             dependencies: [
-                "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "CEmbedded",
-                "Children", "Commands", "Configuring", "Crypto", "Files", "Hosting", "Journal", "Links", "LocalServer",
+                "AgentKit", "AgentWork", "Agents", "Attachments", "BridgeCore", "BridgeModel", "BridgeService",
+                "CEmbedded", "Children", "Commands", "Configuring", "Crypto", "Files", "Hosting", "Journal", "Links",
+                "LocalServer",
                 "Locking", "Recording", "RelayProtocol", "RelayRules", "Sealing", "Simulator", "Threads",
                 "Transport",
             ],
@@ -202,6 +204,7 @@ let package = Package(
         tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Journal"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),
         tests("SealingTests", ["BridgeModel", "Crypto", "Locking", "RelayProtocol", "Sealing", "WireTesting"]),
+        tests("AttachmentsTests", ["Attachments", "BridgeModel", "Files", "Locking", "WireTesting"]),
         tests("ChildrenTests", ["BridgeModel", "CPosix", "Children", "Locking", "Threads", "WireTesting"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
         tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),

@@ -43,6 +43,8 @@ package struct Attachment: Hashable, Sendable {
     package var key: String?
     package var mimeType: String?
     package var name: String?
+    /// Nil until it was fetched. Not kept in the journal: another process fetches it again.
+    package var outcome: AttachmentOutcome?
 
     package init(url: String? = nil, key: String? = nil, mimeType: String? = nil, name: String? = nil) {
         self.url = url

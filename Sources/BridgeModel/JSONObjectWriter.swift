@@ -37,6 +37,23 @@ package struct JSONObjectWriter {
         bytes.append(contentsOf: value)
     }
 
+    package mutating func base64(_ name: StaticString, _ bytes: [UInt8]) {
+        member(name)
+        self.bytes.append(UInt8(ascii: "\""))
+        self.bytes.append(contentsOf: Base64.encoded(bytes))
+        self.bytes.append(UInt8(ascii: "\""))
+    }
+
+    package mutating func objects(_ name: StaticString, _ objects: [[UInt8]]) {
+        member(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, object) in objects.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(contentsOf: object)
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+
     package consuming func finish() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         return bytes

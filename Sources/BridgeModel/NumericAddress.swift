@@ -37,6 +37,45 @@ package enum NumericAddress: Hashable, Sendable {
         return groups[0] & 0xFE00 == 0xFC00 || groups[0] & 0xFFC0 == 0xFE80
     }
 
+    /// A host of the public internet. Everything else is none: what leads to this machine, to a private, shared or link-local network, to
+    /// many hosts at once, and what is set aside for documents and protocols (the special-purpose registries of IANA, RFC 6890).
+    package var isPublic: Bool {
+        switch self {
+        case .version4(let bytes): Self.isPublic(bytes)
+        case .version6(let groups): Self.isPublic(groups)
+        }
+    }
+
+    private static func isPublic(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count == 4, !isPrivate(bytes) else { return false }
+        return switch (bytes[0], bytes[1], bytes[2]) {
+        case (0, _, _), (224..., _, _): false
+        case (100, 64...127, _): false
+        case (192, 0, 0), (192, 0, 2), (192, 88, 99), (198, 18...19, _), (198, 51, 100), (203, 0, 113): false
+        default: true
+        }
+    }
+
+    private static func isPublic(_ groups: [UInt16]) -> Bool {
+        guard groups.count == 8 else { return false }
+        // A translator's prefix (RFC 6052): the host is the IPv4 address within.
+        if groups[0] == 0x64, groups[1] == 0xFF9B, groups[2..<6].allSatisfy({ $0 == 0 }) {
+            return isPublic([
+                UInt8(groups[6] >> 8), UInt8(groups[6] & 255), UInt8(groups[7] >> 8), UInt8(groups[7] & 255),
+            ])
+        }
+        // What is not global unicast; mapped, compatible and unique local addresses among them.
+        guard groups[0] & 0xE000 == 0x2000 else { return false }
+        return switch (groups[0], groups[1]) {
+        // Protocols, tunnels with an address within (Teredo), documents.
+        case (0x2001, 0..<0x200), (0x2001, 0xDB8): false
+        // Tunnels with an IPv4 address within (6to4).
+        case (0x2002, _): false
+        case (0x3FFF, 0..<0x1000): false
+        default: true
+        }
+    }
+
     /// Four figures without leading zeros, which some read as octal.
     private static func version4Bytes(_ text: Substring) -> [UInt8]? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)

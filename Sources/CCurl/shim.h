@@ -66,3 +66,18 @@ static inline CURL *sb_curl_next_done(CURLM *multi, CURLcode *result) {
     }
     return NULL;
 }
+
+/// Opens the socket for an address that a name led to; CURL_SOCKET_BAD refuses it.
+typedef curl_socket_t (*sb_curl_open_socket)(void *context, curlsocktype purpose, struct curl_sockaddr *address);
+
+static inline CURLcode sb_curl_set_open_socket(CURL *handle, sb_curl_open_socket function) {
+    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, function);
+}
+
+/// Called at least once a second while a transfer goes on; anything but 0 ends it.
+typedef int (*sb_curl_progress)(
+    void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up);
+
+static inline CURLcode sb_curl_set_progress(CURL *handle, sb_curl_progress function) {
+    return curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, function);
+}

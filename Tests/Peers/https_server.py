@@ -14,7 +14,7 @@ import tempfile
 import threading
 
 
-def certificates(folder):
+def certificates(folder, names="DNS:localhost,IP:127.0.0.1"):
     def openssl(*arguments):
         subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
 
@@ -22,7 +22,7 @@ def certificates(folder):
     openssl("req", "-x509", *key, "-subj", "/CN=Test authority", "-keyout", "ca.key", "-out", "ca.pem")
     openssl("req", *key[:3], "-subj", "/CN=localhost", "-keyout", "leaf.key", "-out", "leaf.csr")
     with open(os.path.join(folder, "names"), "w") as file:
-        file.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        file.write(f"subjectAltName={names}\n")
     openssl(
         "x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
         "-extfile", "names", "-out", "leaf.pem",
@@ -60,4 +60,5 @@ def main():
         sys.stdin.read()
 
 
-main()
+if __name__ == "__main__":
+    main()

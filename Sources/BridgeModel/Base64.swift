@@ -1,4 +1,4 @@
-/// Base64 with padding (RFC 4648, section 4), as the relay's fields have it (relay.md#primitives).
+/// Base64 with padding (RFC 4648, section 4), as the relay's fields (relay.md#primitives) and the agents' frames have it.
 package enum Base64 {
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
@@ -11,27 +11,39 @@ package enum Base64 {
     }()
 
     package static func encode(_ bytes: [UInt8]) -> String {
-        let letters = letters
-        return unsafe String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
-            var index = 0
-            var place = 0
-            while index + 2 < bytes.count {
-                let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
-                unsafe text[place] = letters[Int(group >> 18)]
-                unsafe text[place + 1] = letters[Int(group >> 12 & 63)]
-                unsafe text[place + 2] = letters[Int(group >> 6 & 63)]
-                unsafe text[place + 3] = letters[Int(group & 63)]
-                index += 3
-                place += 4
-            }
-            guard index < bytes.count else { return place }
-            let second = index + 1 < bytes.count ? bytes[index + 1] : 0
-            unsafe text[place] = letters[Int(bytes[index] >> 2)]
-            unsafe text[place + 1] = letters[Int((bytes[index] & 3) << 4 | second >> 4)]
-            unsafe text[place + 2] = index + 1 < bytes.count ? letters[Int((second & 15) << 2)] : padding
-            unsafe text[place + 3] = padding
-            return place + 4
+        unsafe String(unsafeUninitializedCapacity: length(of: bytes.count)) { text in unsafe fill(text, with: bytes) }
+    }
+
+    /// The same, for a frame that is made of bytes.
+    package static func encoded(_ bytes: [UInt8]) -> [UInt8] {
+        unsafe Array(unsafeUninitializedCapacity: length(of: bytes.count)) { text, count in
+            count = unsafe fill(text, with: bytes)
         }
+    }
+
+    /// How long so many bytes become.
+    package static func length(of count: Int) -> Int { (count + 2) / 3 * 4 }
+
+    private static func fill(_ text: UnsafeMutableBufferPointer<UInt8>, with bytes: [UInt8]) -> Int {
+        let letters = letters
+        var index = 0
+        var place = 0
+        while index + 2 < bytes.count {
+            let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
+            unsafe text[place] = letters[Int(group >> 18)]
+            unsafe text[place + 1] = letters[Int(group >> 12 & 63)]
+            unsafe text[place + 2] = letters[Int(group >> 6 & 63)]
+            unsafe text[place + 3] = letters[Int(group & 63)]
+            index += 3
+            place += 4
+        }
+        guard index < bytes.count else { return place }
+        let second = index + 1 < bytes.count ? bytes[index + 1] : 0
+        unsafe text[place] = letters[Int(bytes[index] >> 2)]
+        unsafe text[place + 1] = letters[Int((bytes[index] & 3) << 4 | second >> 4)]
+        unsafe text[place + 2] = index + 1 < bytes.count ? letters[Int((second & 15) << 2)] : padding
+        unsafe text[place + 3] = padding
+        return place + 4
     }
 
     /// Nil unless it is exactly what `encode` makes of some bytes: padded, without blanks, and with no bit that says nothing.

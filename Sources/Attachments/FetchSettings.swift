@@ -1,0 +1,65 @@
+package import BridgeModel
+
+/// What may be fetched, from where, and how long it may take.
+package struct FetchSettings: Sendable {
+    /// Of the relay: the only host that is believed to be where it says, and may be in a private network or without TLS.
+    package var relay: WebAddress
+    /// The relay's private authority; nil: the system's. Other hosts are held to the system's.
+    package var authorityFile: String?
+    package var fileLimit = 26_214_400
+    /// Of one file, redirects included.
+    package var timeLimit = Duration.seconds(60)
+    /// A server that sends less than this many bytes a second for so long is not waited for.
+    package var leastPace = (bytes: 1_000, over: Duration.seconds(15))
+
+    // For tests, which have no public host at hand.
+
+    /// As in `curl --resolve`.
+    package var resolve: [String] = []
+    package var isAllowed: @Sendable (NumericAddress) -> Bool = { $0.isPublic }
+    /// Of hosts that are not the relay's.
+    package var foreignAuthorityFile: String?
+
+    package static let countLimit = 16
+    static let redirectLimit = 5
+    static let workerLimit = 4
+
+    /// All files of one message together.
+    var messageLimit: Int { fileLimit * 4 }
+    var messageTimeLimit: Duration { timeLimit + timeLimit + timeLimit }
+
+    package init(relay: WebAddress) { self.relay = relay }
+}
+
+/// Why a file was not fetched, as the rest of a sentence. Nothing of its address is in it: that is as good as a password.
+struct FetchProblem: Error, Hashable {
+    var reason: String
+
+    init(_ reason: String) { self.reason = reason }
+
+    static let noAddress = FetchProblem("the message does not say where it is")
+    static let badAddress = FetchProblem("its address cannot be used")
+    static let notEncrypted = FetchProblem("its address is not encrypted (https)")
+    static let privateAddress = FetchProblem("its address leads into a private network")
+    static let tooManyRedirects = FetchProblem("its address leads from one server to the next without an end")
+    static let tooSlow = FetchProblem("the server is too slow")
+    static let lost = FetchProblem("the connection broke off before it was whole")
+    static let unreadable = FetchProblem("the server's answer could not be read")
+    static let packed = FetchProblem("the server sent it packed, which was not asked for")
+    static let empty = FetchProblem("it is empty")
+    static let noPicture = FetchProblem("it is not the picture that it is said to be")
+    static let diskFull = FetchProblem("the bridge's disk is full")
+    static let noRoom = FetchProblem("too many files wait for the agent")
+    static let cancelled = FetchProblem("it is not wanted any more")
+    static let noThread = FetchProblem("the bridge has no room for more work")
+    static let tooMany = FetchProblem("a message may have \(FetchSettings.countLimit) files")
+
+    static let tooMuch = FetchProblem("the files of this message are too large together")
+
+    static func tooLarge(_ limit: Int) -> FetchProblem {
+        FetchProblem(limit < 1 << 20 ? "it is larger than \(limit) bytes" : "it is larger than \(limit >> 20) MB")
+    }
+
+    static func status(_ status: Int) -> FetchProblem { FetchProblem("the server answered \(status)") }
+    static func notWritten(_ reason: String) -> FetchProblem { FetchProblem("the bridge cannot store it (\(reason))") }
+}
