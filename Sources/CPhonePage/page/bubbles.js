@@ -181,11 +181,30 @@ function drawBody(bubble, message) {
     setAttribute(body, "dir", "auto");
     grow(body, message.isFinal ? message.text : (message.isCut ? "… " : "") + message.preview);
     if (message.attachments?.length) {
-      body.append(make("span", { class: "attachments", text: `📎 ${message.attachments.map((file) => file.name ?? file.mime ?? "file").join(", ")}` }));
+      body.append(...attachments(message.attachments));
     }
   } else if (!body.classList.contains("thinking")) {
     body.className = "body thinking";
     body.replaceChildren(make("span", { text: "Thinking…" }));
+  }
+}
+
+/** Pictures of this relay are shown; what else comes with a message has a name here, and is opened by nobody. */
+function attachments(files) {
+  const isShown = (file) => /^image\/(png|jpeg|gif|webp)$/.test(file.mime ?? "") && isOfThisRelay(file.url);
+  const name = (file) => file.name ?? file.mime ?? "file";
+  const others = files.filter((file) => !isShown(file));
+  return [
+    ...files.filter(isShown).map((file) => make("img", { class: "picture", src: file.url, alt: name(file), loading: "lazy" })),
+    ...(others.length ? [make("span", { class: "attachments", text: `📎 ${others.map(name).join(", ")}` })] : []),
+  ];
+}
+
+function isOfThisRelay(address) {
+  try {
+    return new URL(address).origin === location.origin;
+  } catch {
+    return false;
   }
 }
 
@@ -216,8 +235,9 @@ function announce(message, chat) {
 
 function newDraft(session, draft, phone) {
   const body = make("div", { class: "body plain", dir: "auto", text: draft.text });
+  if (draft.files.length) body.append(...attachments(draft.files.map((file) => ({ name: file.name }))));
   const words = make("span");
-  const again = make("button", { type: "button", class: "link", text: "Try again", on: { click: () => phone.send(draft.text, session, draft.id) } });
+  const again = make("button", { type: "button", class: "link", text: "Try again", on: { click: () => phone.send(draft.text, session, draft.id, false, draft.files) } });
   const away = make("button", { type: "button", class: "link", text: "Discard", on: { click: () => phone.giveUp(session, draft.id) } });
   const foot = make("p", { class: "foot" }, words, " ", again, " ", away);
   const element = make("li", { class: "message user draft" }, make("div", { class: "bubble" }, body), foot);

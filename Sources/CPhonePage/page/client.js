@@ -20,14 +20,21 @@ export class Client {
   }
 
   async call(method, path, body) {
-    const request = { method, headers: this.headers(), cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) };
-    if (method !== "GET") {
-      request.headers["Content-Type"] = "application/json";
-      request.body = JSON.stringify(body ?? {});
-    }
+    if (method === "GET") return this.exchange(path, { method, headers: this.headers() });
+    const headers = this.headers({ "Content-Type": "application/json" });
+    return this.exchange(path, { method, headers, body: JSON.stringify(body ?? {}) });
+  }
+
+  /** How the app uploads is not documented; the simulator takes files here, and answers with what `send` wants of one. */
+  async upload(file) {
+    const headers = this.headers({ "Content-Type": file.type || "application/octet-stream" });
+    return this.exchange(`/v1/simulator/files?name=${encodeURIComponent(file.name)}`, { method: "POST", headers, body: file });
+  }
+
+  async exchange(path, request) {
     let response;
     try {
-      response = await fetch(path, request);
+      response = await fetch(path, { ...request, cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
     } catch (error) {
       throw new Refusal(0, "unreachable", error.name === "TimeoutError" ? "The relay does not answer." : "The relay cannot be reached.");
     }

@@ -1,6 +1,6 @@
-// The box to write in, Send and Stop.
+// The box to write in, the files that go along, Send and Stop.
 
-import { byId, setHidden, setText } from "./dom.js";
+import { byId, icon, make, setHidden, setText } from "./dom.js";
 import { openRuns } from "./state.js";
 
 export function composeBox(phone) {
@@ -9,20 +9,50 @@ export function composeBox(phone) {
   const send = byId("send");
   const stop = byId("stop");
   const problem = byId("compose-error");
+  const picker = byId("files");
+  const chosen = byId("chosen");
   const kept = new Map();
+  let files = [];
   let shown = null;
 
   const fit = () => {
     text.style.height = "auto";
     // Hidden, it has no height to go by; its own one line is right then.
     if (text.scrollHeight) text.style.height = `${Math.min(text.scrollHeight, 180)}px`;
-    send.disabled = text.value.trim() === "";
+    send.disabled = text.value.trim() === "" && files.length === 0;
     setHidden(problem, true);
   };
   const complain = (refusal) => {
     setText(problem, refusal.message);
     setHidden(problem, false);
   };
+  const choose = (list) => {
+    files = list;
+    chosen.replaceChildren(...files.map((file) => make("li", {},
+      make("span", { text: file.name }),
+      make("button", { type: "button", class: "link", "aria-label": `Leave out ${file.name}`, on: { click: () => choose(files.filter((other) => other !== file)) } }, icon("cross")))));
+    setHidden(chosen, files.length === 0);
+    fit();
+  };
+  const add = (more) => {
+    if (more.length && !form.hidden) choose([...files, ...more]);
+  };
+  byId("attach").addEventListener("click", () => picker.click());
+  picker.addEventListener("change", () => {
+    add(picker.files);
+    picker.value = "";
+  });
+  // Without this a file that misses the box would take the page's place.
+  for (const name of ["dragover", "drop"]) {
+    addEventListener(name, (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      form.classList.toggle("dropping", name === "dragover" && !form.hidden);
+      if (name === "drop") add(event.dataTransfer.files);
+    });
+  }
+  addEventListener("dragleave", (event) => event.relatedTarget === null && form.classList.remove("dropping"));
+  text.addEventListener("paste", (event) => add(event.clipboardData?.files ?? []));
   text.addEventListener("input", fit);
   text.addEventListener("keydown", (event) => {
     // While an input method is at work, Enter is its own.
@@ -33,15 +63,16 @@ export function composeBox(phone) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const words = text.value.trim();
-    if (!words) return;
+    const along = files;
+    if (!words && along.length === 0) return;
     const session = phone.state.selected === "new" ? null : phone.state.selected;
     text.value = "";
-    fit();
+    choose([]);
     try {
-      await phone.send(words, session, undefined, phone.state.keys.canSeal && phone.state.sealsNew);
+      await phone.send(words, session, undefined, phone.state.keys.canSeal && phone.state.sealsNew, along);
     } catch (refusal) {
       text.value = words;
-      fit();
+      choose(along);
       complain(refusal);
     }
   });
@@ -61,10 +92,11 @@ export function composeBox(phone) {
     setHidden(form, !state.selected || (state.selected !== "new" && !chat));
     if (shown !== state.selected) {
       // What was not sent yet belongs to its chat.
-      if (shown) kept.set(shown, text.value);
-      text.value = kept.get(state.selected) ?? "";
+      if (shown) kept.set(shown, { words: text.value, files });
+      const left = kept.get(state.selected);
+      text.value = left?.words ?? "";
       shown = state.selected;
-      fit();
+      choose(left?.files ?? []);
     }
     const runs = chat ? openRuns(chat) : [];
     setHidden(stop, runs.length === 0);

@@ -205,9 +205,9 @@ export class Phone {
   }
 
   /** `sealed`: whether a new chat is to be. */
-  async send(text, session, draftId, sealed = false) {
+  async send(text, session, draftId, sealed = false, files = []) {
     const id = draftId ?? `draft-${(this.drafts += 1)}`;
-    const draft = { id, text, at: Date.now(), error: null, message: null };
+    const draft = { id, text, files, at: Date.now(), error: null, message: null };
     if (session && draftId) this.tell("page_not_sent", { session_id: session, draft_id: id, error: null });
     else if (session) this.tell("page_sending", { session_id: session, draft });
     try {
@@ -217,7 +217,10 @@ export class Phone {
         this.tell("page_sending", { session_id: session, draft });
         this.onNewChat?.(session);
       }
-      const sent = await this.client.send(session, await this.body(session, text));
+      const body = await this.body(session, text);
+      // Their bytes and names are not sealed (relay.md#not-sealed).
+      if (files.length) body.attachments = await Promise.all(files.map((file) => this.client.upload(file)));
+      const sent = await this.client.send(session, body);
       this.tell("page_sent", { session_id: session, draft_id: id, message_id: sent.message_id });
     } catch (refusal) {
       if (!session) throw refusal;
