@@ -6,10 +6,13 @@ package struct EarlierTurn: Hashable, Sendable {
         package var id: RunID
         /// The message that began it, where it was one.
         package var text: String?
+        /// The message had files, which only the earlier process could read: it must not be sent again without them.
+        package var hadFiles: Bool
 
-        package init(_ id: RunID, text: String?) {
+        package init(_ id: RunID, text: String?, hadFiles: Bool = false) {
             self.id = id
             self.text = text
+            self.hadFiles = hadFiles
         }
     }
 

@@ -10,6 +10,8 @@ package enum Observation: Hashable, Sendable {
     case decisionSent(ApprovalID, ApprovalDecision)
     case answerSent(QuestionID, AgentSession, QuestionAnswer)
     case sendAnswered(asked: RunID, SendAnswer)
+    /// The message leaves without these of its files.
+    case filesLeftOut(RunID, [MissingFile])
     /// The run that was to be stopped is stopped, was over, or never began.
     case abortAnswered(RunID)
     case lookedUp(RunID, RunLookup)

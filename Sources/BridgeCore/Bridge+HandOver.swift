@@ -22,8 +22,8 @@ extension Bridge {
             agent.isRunLimitReached = true
             return nil
         }
-        // Messages are handed over in the order they came: one that cannot be read yet is waited for.
-        if let first = agent.queues[session]?.firstWaiting, entries[first]?.turn.phase == .awaitingKey { return nil }
+        // Messages are handed over in the order they came: one that is not complete yet is waited for.
+        if let first = agent.queues[session]?.firstWaiting, entries[first]?.turn.isIncomplete == true { return nil }
         return agent.queues[session]?.next(agentPresent: agent.isPresent)
     }
 

@@ -38,6 +38,7 @@ extension Bridge {
         }
         oweAgain(record.turn, at: now)
         change(opening.id, at: now) { $0.agentLost(at: now) }
+        change(opening.id, at: now) { $0.fetchAgain(at: now) }
     }
 
     /// Nil: a piece of it is not known any more.

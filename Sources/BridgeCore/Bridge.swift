@@ -13,6 +13,10 @@ package enum BridgeOrder: Sendable, Hashable {
     /// An obligation to the agent, to be kept until `fulfilled`.
     case owe(Obligation, since: Instant)
     case fulfilled(Obligation)
+    /// Answered by `fetched`, unless the files are dropped before.
+    case fetch(TurnID, [Attachment])
+    /// Nothing needs the turn's files any more, those that are being fetched included.
+    case dropFiles(TurnID)
     indirect case turnOpened(TurnOpening)
     case turnClosed(TurnID, TurnOutcome)
     /// The relay will have nothing more from this connection.
@@ -267,18 +271,6 @@ package struct Bridge: ~Copyable {
         keepChanged(.synced)
     }
 
-    // MARK: Time
-
-    package mutating func timePassed(at now: Instant) {
-        forgetObligations(at: now)
-        let remedy = agent.remedy
-        while let id = wakes.turns.popDue(at: now) {
-            change(id, at: now) { $0.deadlineHit(at: now, agentRemedy: remedy) }
-        }
-        deliver(at: now)
-        keepChanged()
-    }
-
     // MARK: Within
 
     private func owner(of signal: RunSignal) -> TurnID? {
@@ -310,8 +302,10 @@ package struct Bridge: ~Copyable {
         guard let index = entries.index(forKey: id) else { return }
         if !isText { keeping.changed(id) }
         let held = entries.values[index].turn.heldBytes
+        let hadFiles = entries.values[index].turn.holdsFiles
         let turnOrders = body(&entries.values[index].turn)
         delivery.heldBeside += entries.values[index].turn.heldBytes - held
+        if hadFiles, !entries.values[index].turn.holdsFiles { orders.append(.dropFiles(id)) }
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
         // Looked for again only if the orders may have closed the turn.
         guard let left = turnOrders.isEmpty ? index : entries.index(forKey: id) else { return }
@@ -333,7 +327,7 @@ package struct Bridge: ~Copyable {
             case .useSealing(let sealing): delivery.use(sealing, of: id)
             case .dropUnsealed: delivery.dropUnsealed(of: id)
             case .abandonLane: delivery.abandon(id)
-            case .command, .answerEnded, .withdrawAnswer, .agentFree, .closed, .note: break
+            case .command, .fetch, .answerEnded, .withdrawAnswer, .agentFree, .closed, .note: break
             }
         }
         var neverLeft = false
@@ -342,6 +336,7 @@ package struct Bridge: ~Copyable {
             case .command(let command): if give(command, of: id, at: now) { neverLeft = true }
             case .answerEnded(let answerer, let end): change(answerer, at: now) { $0.answerEnded(end, at: now) }
             case .withdrawAnswer(let question, let asker): withdrawAnswer(question, of: asker, from: id, at: now)
+            case .fetch(let attachments): orders.append(.fetch(id, attachments))
             case .agentFree: free(id, at: now)
             case .closed: close(id, at: now)
             case .note(let note): orders.append(.turnNote(id, note))

@@ -22,6 +22,8 @@ package enum TurnOrder: Hashable, Sendable {
     case answerEnded(TurnID, AnswerEnd)
     /// This turn's message answers a question of that turn, and its person has stopped it.
     case withdrawAnswer(QuestionID, of: TurnID)
+    /// The files that the message names; answered by `fetched`.
+    case fetch([Attachment])
     /// The agent has finished with this turn: the next message of the session may be handed over.
     case agentFree
     /// The turn is over, and the relay has confirmed its end (or cannot any more).

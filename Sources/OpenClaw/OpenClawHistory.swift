@@ -165,7 +165,7 @@ enum OpenClawHistory {
 
     private static func isSame(_ row: FrameNode, _ question: Question) -> Bool {
         guard let asked = question.text, let said = row["content"]?.contentText else { return false }
-        guard asked.trimmed == said.trimmed else { return false }
+        guard PromptText.isPrompt(said.trimmed, asked.trimmed) else { return false }
         guard let time = row["timestamp"]?.integer(in: .wallMilliseconds), let sent = question.sentAtMilliseconds else {
             return true
         }

@@ -16,6 +16,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
     private var session: OpenClawSession
     private let trust: Trust
     private var tokens = TokenErrand()
+    private var loads = FileLoads()
     private var mayPause = false
     private var check: GatewayCheck?
 
@@ -48,7 +49,8 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
         }
         for run in turn.runs {
             session.adopt(
-                run.id, in: turn.session, text: run.text, stage: turn.isAccepted ? .accepted : .handedOver,
+                run.id, in: turn.session, text: run.text, hadFiles: run.hadFiles,
+                stage: turn.isAccepted ? .accepted : .handedOver,
                 isStopped: turn.isStopping, approvals: turn.detached, sentAtMilliseconds: sent(at: turn.receivedAt),
                 at: now.now, wallMilliseconds: now.wallMilliseconds)
         }
@@ -126,7 +128,13 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
     // MARK: Work
 
     package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
-        tokens.finished(result, wallMilliseconds: now.wallMilliseconds)
+        switch loads.finished(work, result) {
+        case .foreign: return tokens.finished(result, wallMilliseconds: now.wallMilliseconds)
+        case .more(let orders): return orders
+        case .loaded(let loaded):
+            session.loaded(loaded, at: now.now)
+            return orders(now)
+        }
     }
 
     // MARK: Orders
@@ -167,7 +175,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
             return .open(channel, .socket(plan))
         case .send(let frame): return .send(channel, frame)
         case .close(let code, let reason): return .close(channel, .socket(code: code, reason: reason))
-        case .observed, .saveDeviceToken, .note: return nil
+        case .observed, .load, .saveDeviceToken, .note: return nil
         }
     }
 
@@ -175,6 +183,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
         switch order {
         case .dial, .send, .close: if let order = Self.channelOrder(order, trust) { orders.append(order) }
         case .observed(let observations): orders.append(.observed(observations))
+        case .load(let run, let files): orders += loads.begin(run, files)
         case .saveDeviceToken(let token): orders += [.cover(Secret(token.token))] + tokens.keep(token)
         case .note(let note):
             orders.append(AgentOrder(note))
@@ -208,7 +217,6 @@ extension AgentOrder {
         case .unknown(let tally): self = .note(.unknown(tally))
         case .framesLost(let count): self = .note(.words("the gateway dropped \(count) frames"))
         case .requestFailed(let method, let code): self = .note(.words("\(method) failed: \(code)"))
-        case .attachmentsLeftOut(_, let count): self = .note(.words("\(count) attachments were left out"))
         }
     }
 }

@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 import JSONReading
 
@@ -48,7 +49,9 @@ struct OppiTrace {
             return place.map { answer(after: $0) }
         }
         let place = rows.lastIndex { row in
-            guard row["type"]?.holds("user") == true, Self.trimmed(row["text"]?.string ?? "") == wanted else {
+            guard row["type"]?.holds("user") == true,
+                PromptText.isPrompt(Self.trimmed(row["text"]?.string ?? ""), wanted)
+            else {
                 return false
             }
             guard let milliseconds, let asked = row["timestamp"]?.string.flatMap(Self.milliseconds) else { return true }

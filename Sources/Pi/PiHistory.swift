@@ -13,7 +13,8 @@ struct PiHistory {
     func found(question: String?) -> RunLookup {
         let asked = messages.lastIndex { message in
             guard message["role"]?.holds("user") == true else { return false }
-            return question == nil || message["content"]?.contentText == question
+            guard let question else { return true }
+            return message["content"]?.contentText.map { PromptText.isPrompt($0, question) } == true
         }
         if question != nil, asked == nil { return Self.gone }
         let answer = messages[(asked.map { $0 + 1 } ?? messages.startIndex)...]

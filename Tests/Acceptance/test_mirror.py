@@ -212,34 +212,19 @@ class LeftBehindTests(Scenarios):
     """What the bridge cannot carry yet."""
 
     @scenario(60)
-    async def test_files_and_a_model_are_told_of_in_the_bubble(self):
+    async def test_a_model_is_told_of_in_the_bubble_once(self):
         async with Stage("E3") as stage:
-            file = {"key": "u/1", "url": "https://relay.example/u/1", "mime": "image/png", "name": "a.png"}
             stage.gateway.plan("Look at this.", Say(["I see "]), Hold("look"), Say(["nothing."]))
-            turn = stage.relay.ask("Look at this.", attachments=[file], model="big-1")
+            turn = stage.relay.ask("Look at this.", model="big-1")
             await stage.streaming(turn)
             await stage.bridge.restart_after_kill()
             stage.gateway.release("look")
             await stage.ended(turn)
-            stage.expect(turn, "I see nothing.\n\nThe attached file was not passed on, and the model big-1 could not be set: "
-                               "the bridge cannot carry them yet.")
+            stage.expect(turn, "I see nothing.\n\nThe model big-1 could not be set for the agent yet; its own model answered.")
             plain = stage.ask("And now?", Say(["Nothing."]), session=turn.session)
             await stage.ended(plain)
             stage.expect(plain, "Nothing.")
             stage.check(turn, plain)
-
-    @scenario(60)
-    async def test_files_alone_are_answered(self):
-        async with Stage("E1") as stage:
-            file = {"key": "u/1", "url": "https://relay.example/u/1", "mime": "image/png", "name": "a.png"}
-            turn = stage.relay.ask("", attachments=[file])
-            await stage.ended(turn)
-            self.assertIn("files alone", stage.phone.final(turn.interaction))
-            self.assertEqual(stage.gateway.sends, [])
-            after = stage.ask("Hello?", Say(["Hi."]), session=turn.session)
-            await stage.ended(after)
-            stage.expect(after, "Hi.")
-            stage.check(turn, after)
 
 
 if __name__ == "__main__":

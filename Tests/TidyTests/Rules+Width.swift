@@ -11,9 +11,9 @@ extension Rules {
         "Sources/BridgeCore/Records/StoredTurn.swift:StoredTurn": (26, "one field for each key of the journal"),
         "Sources/BridgeCore/Records/VersionOne/VersionOne.swift:Turn": (21, "as version one wrote it"),
         "Sources/BridgeCore/Records/VersionOne/VersionOneLane.swift:Lane": (13, "as version one wrote it"),
-        "Sources/BridgeCore/Turn/TurnOpening.swift:TurnSettings": (13, "figures: none depends on another"),
+        "Sources/BridgeCore/Turn/TurnOpening.swift:TurnSettings": (14, "figures: none depends on another"),
         "Sources/BridgeService/Live/LiveConnection.swift:Condition": (18, "what is told of both links is one value"),
-        "Sources/BridgeService/Live/LiveConnection.swift:Parts": (13, "what a connection is made of, and no state"),
+        "Sources/BridgeService/Live/LiveConnection.swift:Parts": (14, "what a connection is made of, and no state"),
         "Sources/BridgeService/Replay/ReplayPlan.swift:ReplaySummary": (13, "counts: none depends on another"),
     ]
 

@@ -117,6 +117,7 @@ extension PostName {
 struct StoredPhase: StoredForm {
     enum Name: String, Codable {
         case awaitingKey = "awaiting_key"
+        case fetching = "fetching"
         case waiting = "waiting"
         case handedOver = "handed_over"
         case running = "running"
@@ -147,6 +148,7 @@ extension StoredPhase {
     init(_ phase: Turn.Phase) {
         switch phase {
         case .awaitingKey: name = .awaitingKey
+        case .fetching: name = .fetching
         case .waiting: name = .waiting
         case .answering(let question, let asker): (name, self.question, self.asker) = (.running, question, asker)
         case .handedOver: name = .handedOver
@@ -163,6 +165,7 @@ extension StoredPhase {
         if let question, let asker { return .answering(question, of: asker) }
         return switch name {
         case .awaitingKey: .awaitingKey
+        case .fetching: .fetching
         case .waiting: .waiting
         case .handedOver: .handedOver
         case .running: .running
@@ -178,6 +181,7 @@ extension StoredPhase {
 struct StoredDeadlines: StoredForm {
     var window: Instant?
     var key: Instant?
+    var fetch: Instant?
     var agent: Instant?
     var stop: Instant?
     var followUp: Instant?
@@ -189,6 +193,7 @@ struct StoredDeadlines: StoredForm {
     enum CodingKeys: String, CodingKey {
         case window = "window"
         case key = "key"
+        case fetch = "fetch"
         case agent = "agent"
         case stop = "stop"
         case followUp = "follow_up"
@@ -203,6 +208,7 @@ extension StoredDeadlines {
     private mutating func carry(_ deadlines: inout TurnDeadlines, _ carry: Carry) {
         carry(&deadlines.window, &window)
         carry(&deadlines.key, &key)
+        carry(&deadlines.fetch, &fetch)
         carry(&deadlines.agent, &agent)
         carry(&deadlines.stop, &stop)
         carry(&deadlines.followUp, &followUp)

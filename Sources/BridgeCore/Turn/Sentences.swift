@@ -48,8 +48,6 @@ enum Sentences {
         "\u{201C}Always\u{201D} could not be granted to the agent as you chose it, so this was allowed once. It will ask again."
     static let narrowedToSession =
         "\u{201C}Always\u{201D} could not be granted to the agent as you chose it, so this was allowed for this session."
-    static let onlyAttachments =
-        "This message holds files alone, and the bridge cannot pass files on to the agent yet. Please write what you need as text."
     static let emptyMessage = "This message was empty, so there was nothing to pass on to the agent."
     static let keyMissing =
         "This message is encrypted, and its key has not come to the bridge, so the agent did not get it. Please send it again."
@@ -130,17 +128,16 @@ enum Sentences {
         }
     }
 
-    /// What of a message the agent never got, as one line; nil: all of it went.
-    static func leftBehind(attachments: Int, model: String?) -> String? {
-        let files = attachments == 1 ? "The attached file was" : "The \(attachments) attached files were"
-        let chosen = model.map { "model \(TextCut.marked(words($0), atMost: 100))" }
-        switch (attachments, chosen) {
-        case (0, nil): return nil
-        case (0, .some(let chosen)): return "The \(chosen) could not be set for the agent yet; its own model answered."
-        case (_, nil): return "\(files) not passed on: the bridge cannot carry files yet."
-        case (_, .some(let chosen)):
-            return "\(files) not passed on, and the \(chosen) could not be set: the bridge cannot carry them yet."
-        }
+    /// What of a message the agent did not get; nil: all of it went.
+    static func leftBehind(model: String?) -> String? {
+        guard let model else { return nil }
+        return
+            "The model \(TextCut.marked(words(model), atMost: 100)) could not be set for the agent yet; its own model answered."
+    }
+
+    /// A line for each.
+    static func missing(_ files: [MissingFile]) -> String? {
+        files.isEmpty ? nil : files.map { words($0.sentence) }.joined(separator: "\n")
     }
 
     static func refused(_ message: String) -> String { "The agent refused this message: \(words(message))" }

@@ -3,8 +3,9 @@ package import BridgeModel
 /// One turn: from the user's message to the confirmed end of its bubble (DESIGN.md#a-runs-journey, DESIGN.md#the-turn-machine).
 ///
 /// States:
-/// - `awaitingKey`: the message came sealed and cannot be read yet. Can transition to `waiting` (its key came), `over` (it did not
+/// - `awaitingKey`: the message came sealed and cannot be read yet. Can transition to `waiting` or `fetching` (its key came), `over` (it did not
 ///   come in time, or the message is none of its; stopped).
+/// - `fetching`: the files of the message are being fetched. Can transition to `waiting` (each was, or could not be), `over` (stopped).
 /// - `waiting`: the bubble is open, the message is not with the agent. Can transition to `handedOver` (its place in the
 ///   session's queue came), `running` (an event of its run came first), `answering`, `over` (stopped; the agent stayed away; it came
 ///   too late for a question, or does not fit it).
@@ -35,7 +36,7 @@ package import BridgeModel
 ///   say it under (`TurnSealed.swift`).
 package struct Turn: Sendable {
     enum Phase: Hashable {
-        case awaitingKey, waiting, handedOver, running, holding
+        case awaitingKey, fetching, waiting, handedOver, running, holding
         case answering(QuestionID, of: TurnID)
         case asking, searching(since: Instant)
         case over(TurnOutcome)
@@ -72,6 +73,7 @@ package struct Turn: Sendable {
         if occupiesAgent { text.resume(after: bubble.notes.removed(from: streamed ?? ""), inStep: inStep) }
         if let streamed { preview.resume(after: streamed) } else { preview.stop() }
         agent.questions.linkLost()
+        forgetFiles()
     }
 
     // MARK: What others may ask
@@ -104,14 +106,14 @@ package struct Turn: Sendable {
     package var outcome: TurnOutcome? {
         switch phase {
         case .over(let outcome), .closed(let outcome): outcome
-        case .awaitingKey, .waiting, .answering, .handedOver, .running, .holding, .asking, .searching: nil
+        case .awaitingKey, .fetching, .waiting, .answering, .handedOver, .running, .holding, .asking, .searching: nil
         }
     }
     /// The agent is at work on it, or that is unknown.
     package var occupiesAgent: Bool {
         switch phase {
         case .handedOver, .running, .asking, .searching, .holding: true
-        case .awaitingKey, .waiting, .answering, .over, .closed: false
+        case .awaitingKey, .fetching, .waiting, .answering, .over, .closed: false
         }
     }
     package func knows(_ approval: ApprovalID) -> Bool { approvals.knows(approval) }
@@ -152,7 +154,7 @@ package struct Turn: Sendable {
         return [post(.open)]
     }
 
-    /// A message without text would be refused by the agent, or answered without the files it is about.
+    /// What keeps the message from the agent, for now or for good. An empty one would be refused by the agent.
     mutating func nothingToHandOver(at now: Instant) -> [TurnOrder] {
         if let refusal = opening.refusal {
             return conclude(.neverSent, line: Sentences.notTaken(refusal), at: now)
@@ -162,9 +164,10 @@ package struct Turn: Sendable {
             deadlines.key = now + settings.keyPatience
             return []
         }
-        guard let message = opening.message, message.text.allSatisfy(\.isWhitespace) else { return [] }
-        let line = message.attachments.isEmpty ? Sentences.emptyMessage : Sentences.onlyAttachments
-        return conclude(.neverSent, line: line, at: now)
+        guard let message = opening.message else { return [] }
+        if !message.attachments.isEmpty { return fetch(at: now) }
+        return message.text.allSatisfy(\.isWhitespace)
+            ? conclude(.neverSent, line: Sentences.emptyMessage, at: now) : []
     }
 
     /// A mirrored run of which an earlier process heard, and this one nothing yet: it may be over.
@@ -182,8 +185,8 @@ package struct Turn: Sendable {
         deadlines.agent = nil
         phase = .handedOver
         guard let message = opening.message else { return [] }
-        bubble.notice = Sentences.leftBehind(
-            attachments: message.attachments.count, model: tellsModel ? message.model : nil)
+        bubble.add(notice: Sentences.missing(message.missing))
+        bubble.add(notice: Sentences.leftBehind(model: tellsModel ? message.model : nil))
         return [
             .command(.send(turn: opening.id, session: opening.agentSession, run: opening.run, message: message))
         ]
@@ -191,6 +194,7 @@ package struct Turn: Sendable {
 
     package mutating func sendAnswered(_ answer: SendAnswer, at now: Instant) -> [TurnOrder] {
         guard outcome == nil || agent.isStopping, !isClosed else { return [] }
+        filesArrived()
         switch answer {
         case .accepted(let run):
             guard runs.adopt(run) else {
@@ -225,7 +229,7 @@ package struct Turn: Sendable {
             deadlines.retry = nil
             deadlines.look = nil
             deadlines.ask = nil
-        case .awaitingKey, .answering, .over, .closed: break
+        case .awaitingKey, .fetching, .answering, .over, .closed: break
         }
         return []
     }
@@ -240,7 +244,7 @@ package struct Turn: Sendable {
             phase = .searching(since: now)
             deadlines.look = now + settings.firstLook
         case .holding: deadlines.look = now + settings.firstLook
-        case .awaitingKey, .answering, .over, .closed: return []
+        case .awaitingKey, .fetching, .answering, .over, .closed: return []
         }
         let answers = agent.isStopping ? [] : agent.questions.takeOwed()
         return approvals.takeOwed().map(resolve) + answers.map { command($0.answer, to: $0.id) }
@@ -267,6 +271,7 @@ package struct Turn: Sendable {
         if deadlines.takeKey(at: now) {
             orders += conclude(.neverSent, line: Sentences.keyMissing, at: now)
         }
+        if deadlines.takeFetch(at: now) { orders += fetchIsLate(at: now) }
         if deadlines.takeAgent(at: now) {
             orders += conclude(.neverSent, line: Sentences.agentAway(agentRemedy), at: now)
         }

@@ -134,7 +134,7 @@ extension Turn {
         agent.isStopping = true
         var orders: [TurnOrder] = [.note(.stopRequested)]
         switch phase {
-        case .awaitingKey, .waiting: return orders + conclude(.aborted, at: now)
+        case .awaitingKey, .fetching, .waiting: return orders + conclude(.aborted, at: now)
         case .holding:
             orders += approvals.denyOpen(at: now).map(resolve) + declineQuestions()
             return orders + conclude(.aborted, at: now)

@@ -6,6 +6,8 @@ struct TurnDeadlines: Sendable, Hashable {
     var window: Instant?
     /// The key of a sealed message does not come.
     var key: Instant?
+    /// The files of a message do not come.
+    var fetch: Instant?
     /// The agent stays away, and the message was never sent.
     var agent: Instant?
     /// The partial text of a stopped run does not come.
@@ -30,6 +32,7 @@ struct TurnDeadlines: Sendable, Hashable {
             earliest = moment
         }
         consider(key)
+        consider(fetch)
         consider(agent)
         consider(stop)
         consider(followUp)
@@ -42,6 +45,7 @@ struct TurnDeadlines: Sendable, Hashable {
 
     mutating func takeWindow(at now: Instant) -> Bool { take(\.window, at: now) }
     mutating func takeKey(at now: Instant) -> Bool { take(\.key, at: now) }
+    mutating func takeFetch(at now: Instant) -> Bool { take(\.fetch, at: now) }
     mutating func takeAgent(at now: Instant) -> Bool { take(\.agent, at: now) }
     mutating func takeStop(at now: Instant) -> Bool { take(\.stop, at: now) }
     mutating func takeFollowUp(at now: Instant) -> Bool { take(\.followUp, at: now) }

@@ -185,6 +185,7 @@ extension Turn {
         case .asking: return concludeEmpty(at: now)
         case .awaitingKey: return conclude(.neverSent, line: Sentences.keyMissing, at: now)
         case .answering: return closeWindow(line: Sentences.windowClosedWhileAway, at: now)
+        case .fetching: return closeWindow(line: Sentences.windowClosed, at: now)
         case .waiting where !agent.isAway: return closeWindow(line: Sentences.windowClosedWhileWaiting, at: now)
         case .holding: return closeWindow(line: Sentences.windowClosedWhileHolding, at: now)
         case .waiting, .handedOver, .running, .searching:

@@ -68,11 +68,16 @@ struct TurnBubble: Hashable, Sendable {
     var notes = BubbleNotes()
     /// Sentences that the end carries after the text.
     var closingLines: [String] = []
-    /// The part of the message that the agent cannot take: one line, once, after everything else in the end.
+    /// What of the message the agent did not get: said once, after everything else in the end.
     var notice: String?
 
     mutating func add(_ line: String) {
         if closingLines.count < MessageNames.lineLimit { closingLines.append(line) }
+    }
+
+    mutating func add(notice line: String?) {
+        let said = [notice, line].compactMap(\.self)
+        notice = said.isEmpty ? nil : said.joined(separator: "\n")
     }
 
     /// All that goes out behind the text.

@@ -31,7 +31,7 @@ extension Turn {
 
     private var mayHaveRun: Bool {
         switch phase {
-        case .awaitingKey, .answering: false
+        case .awaitingKey, .fetching, .answering: false
         case .waiting, .handedOver, .running, .holding, .asking, .searching, .over, .closed: true
         }
     }
@@ -48,7 +48,7 @@ extension Turn {
             deadlines.followUp = nil
             deadlines.ask = nil
             deadlines.look = nil
-        case .awaitingKey, .answering, .holding, .running, .asking, .searching, .over, .closed: break
+        case .awaitingKey, .fetching, .answering, .holding, .running, .asking, .searching, .over, .closed: break
         }
         if run != opening.run, runs.adopt(run) { approvals.followUpBegan(run) }
     }
@@ -90,7 +90,7 @@ extension Turn {
         switch phase {
         case .asking, .searching: break
         case .holding: return lookedUpWhileHolding(lookup, at: now)
-        case .awaitingKey, .waiting, .answering, .handedOver, .running, .over, .closed: return []
+        case .awaitingKey, .fetching, .waiting, .answering, .handedOver, .running, .over, .closed: return []
         }
         switch lookup {
         case .running(let known):

@@ -99,6 +99,11 @@ package struct Configuration: Hashable, Sendable {
         /// Of that, what its lanes may hold.
         package func heldBytes(of connections: Int) -> Int { memory(of: connections) / 4 }
 
+        /// What is fetched of one file that comes with a message, and for how long.
+        package var fileMegabytes = 25
+        package var fileBytes: Int { fileMegabytes << 20 }
+        package var fileTime = Duration.seconds(60)
+
         package init() {}
     }
 }

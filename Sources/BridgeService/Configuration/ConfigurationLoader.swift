@@ -124,7 +124,10 @@ package struct ConfigurationLoader {
     private mutating func limits(_ top: ConfigurationSection) -> Configuration.Limits {
         var limits = Configuration.Limits()
         let section = reader.section(
-            top["limits"], at: "limits", keys: ["relay_connections", "relay_call", "stop_flush", "memory_mb", "agents"])
+            top["limits"], at: "limits",
+            keys: [
+                "relay_connections", "relay_call", "stop_flush", "memory_mb", "agents", "file_mb", "file_time",
+            ])
         limits.relayConnections = reader.value(
             "relay_connections", of: section, as: .whole(16...256), else: limits.relayConnections)
         limits.relayCall = reader.value(
@@ -134,6 +137,9 @@ package struct ConfigurationLoader {
         limits.memoryMegabytes = reader.value(
             "memory_mb", of: section, as: .whole(4...4_096), else: limits.memoryMegabytes)
         limits.agents = reader.value("agents", of: section, as: .whole(1...256), else: limits.agents)
+        limits.fileMegabytes = reader.value("file_mb", of: section, as: .whole(1...100), else: limits.fileMegabytes)
+        limits.fileTime = reader.value(
+            "file_time", of: section, as: .duration(.seconds(1)...(.seconds(90))), else: limits.fileTime)
         return limits
     }
 

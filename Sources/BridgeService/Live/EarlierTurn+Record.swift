@@ -8,7 +8,10 @@ extension EarlierTurn {
         let opening = record.opening
         self.init(
             session: opening.agentSession,
-            runs: forwarded.runs.map { Run($0, text: $0 == opening.run ? opening.message?.text : nil) },
+            runs: forwarded.runs.map { run in
+                let message = run == opening.run ? opening.message : nil
+                return Run(run, text: message?.prompt, hadFiles: message?.attachments.isEmpty == false)
+            },
             isAccepted: forwarded.isAccepted, isStopping: forwarded.isStopping, receivedAt: opening.receivedAt,
             decisions: forwarded.decisions.map {
                 Decision(

@@ -33,6 +33,8 @@ package final class LiveConnection: Sendable {
         package var memoryLimit = 64 << 20
         /// Nil: nothing is sealed here, and no sealed message is read.
         package var keys: LiveKeys.Parts?
+        /// Nil: there is no place for files, and messages go without theirs.
+        package var files: (any AttachmentPort)?
         package var journal: any TurnJournal
         /// The agent's session that answers in a chat of the phone's.
         package var agentSession: @Sendable (SessionID) -> AgentSession
@@ -110,6 +112,7 @@ package final class LiveConnection: Sendable {
         var relay: LinkRunner<RelayLink>?
         var agent: (any AgentLink)?
         var keys: LiveKeys?
+        var files: (any AttachmentPort)?
     }
 
     package init(_ parts: Parts, tell: @escaping @Sendable (LiveEvent) -> Void) {
@@ -141,7 +144,7 @@ package final class LiveConnection: Sendable {
             unwritable: { [weak self] in self?.journalFails($0) })
         let relay = LinkRunner(RelayLink(parts.relay), edges: parts.relayLink) { [weak self] in self?.relaySays($0) }
         let agent = parts.agent { [weak self] in self?.agentSays($0) }
-        links.withLock { $0 = Links(runner: runner, relay: relay, agent: agent, keys: keys) }
+        links.withLock { $0 = Links(runner: runner, relay: relay, agent: agent, keys: keys, files: parts.files) }
         ringing.withLock { $0 = { [weak self] in self?.keysSay($0) } }
         heard.withLock { $0 = { [weak self] in self?.judge($0) } }
     }
@@ -149,6 +152,7 @@ package final class LiveConnection: Sendable {
     var runner: BridgeRunner? { links.withLock { $0.runner } }
     var relay: LinkRunner<RelayLink>? { links.withLock { $0.relay } }
     var agent: (any AgentLink)? { links.withLock { $0.agent } }
+    var files: (any AttachmentPort)? { links.withLock { $0.files } }
     package var keys: LiveKeys? { links.withLock { $0.keys } }
     package var state: Condition { condition.withLock { $0 } }
     package func ask<Answer: Sendable>(_ question: (borrowing Bridge) -> Answer) -> Answer? { runner?.ask(question) }
@@ -315,6 +319,7 @@ package final class LiveConnection: Sendable {
                     if let work = mirror(signal, on: &bridge, at: now) { chats.append(work) }
                 case .sendAnswered(let run, let answer):
                     bridge.sendAnswered(answer, run: run, at: now)
+                case .filesLeftOut(let run, let files): bridge.filesLeftOut(files, of: run, at: now)
                 case .abortAnswered(let run): bridge.abortAnswered(run, at: now)
                 case .lookedUp(let run, let found): bridge.lookedUp(found, of: run, at: now)
                 case .jobStarted(let job): mirroring.withLock { $0.jobStarted(job, at: now) }
@@ -350,6 +355,8 @@ package final class LiveConnection: Sendable {
     private func obey(_ order: BridgeOrder) {
         switch order {
         case .command(let command): agent?.command(command)
+        case .fetch(let turn, let attachments): fetch(attachments, for: turn)
+        case .dropFiles(let turn): files?.drop(turn)
         case .turnClosed(let turn, let outcome):
             tell(.turnEnded(name, turn, outcome))
             endFarewell()

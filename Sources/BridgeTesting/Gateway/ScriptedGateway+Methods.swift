@@ -108,7 +108,12 @@ extension ScriptedGateway {
         {
             return answer(id, ["runId": "\(equal.id)", "status": "in_flight"])
         }
-        let script = scripts[text] ?? GatewayScript((100, .says("You said: \(text)")), (100, .finishes))
+        guard takeFiles(key, params) else {
+            return refuse(id, "INVALID_REQUEST", "attachments need mimeType, fileName and content")
+        }
+        // The bridge's notes about files that are missing stand behind what the person wrote.
+        let asked = text.split(separator: "\n\n[Not attached: ").first.map { String($0) } ?? text
+        let script = scripts[asked] ?? GatewayScript((100, .says("You said: \(text)")), (100, .finishes))
         let started: GatewayValue = [
             "type": "res", "id": "\(id)", "ok": true, "payload": ["runId": "\(key)", "status": "started"],
         ]
@@ -116,6 +121,24 @@ extension ScriptedGateway {
         if !script.speaksFirst { schedule(reply, after: script.answersAfter, at: now) }
         admit(key, session, text, script, owner: connection?.number, at: now)
         if script.speaksFirst { schedule(reply, after: script.answersAfter, at: now) }
+    }
+
+    /// False: they are not what openclaw.md#chatsend asks for.
+    private mutating func takeFiles(_ key: String, _ params: GatewayValue) -> Bool {
+        guard let attachments = params["attachments"] else { return true }
+        var taken: [GatewayFiles.File] = []
+        for file in attachments.elements {
+            guard file.names.allSatisfy({ ["type", "mimeType", "fileName", "content"].contains($0) }),
+                let name = file["fileName"]?.string, file["mimeType"]?.string?.contains("/") == true,
+                let content = file["content"]?.string, !content.isEmpty, content.utf8.count.isMultiple(of: 4)
+            else {
+                breaches.append("a bad attachment")
+                return false
+            }
+            taken.append(.init(name: name, content: content))
+        }
+        attached.append(GatewayFiles(run: key, files: taken))
+        return true
     }
 
     private func repeated(_ run: GatewayRun) -> GatewayValue {

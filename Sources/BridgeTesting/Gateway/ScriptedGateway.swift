@@ -9,6 +9,23 @@ package struct GatewayHeard: Sendable, Hashable {
     package var at: Instant
 }
 
+/// The attachments of one message.
+package struct GatewayFiles: Sendable, Hashable {
+    package struct File: Sendable, Hashable {
+        package var name: String
+        /// As it came: base64.
+        package var content: String
+
+        package init(name: String, content: String) {
+            self.name = name
+            self.content = content
+        }
+    }
+
+    package var run: String
+    package var files: [File]
+}
+
 /// An OpenClaw gateway of one of four eras, written from the documentation and sharing no code with the bridge's side: frames go in
 /// with the time, frames with their connection come out. It has one client at a time, as many runs as are asked of it, and
 /// writes down whatever the client does against the documentation (`breaches`).
@@ -62,6 +79,8 @@ package struct ScriptedGateway {
     package internal(set) var breaches: [String] = []
     /// How often each text was begun as a run.
     package internal(set) var begun: [String: Int] = [:]
+    /// The attachments of each message that had some and was taken.
+    package internal(set) var attached: [GatewayFiles] = []
     /// Each method in the order it was called.
     package internal(set) var calls: [String] = []
     /// What was asked of its runs and approvals, in order.

@@ -1,4 +1,5 @@
-import BridgeModel
+package import BridgeModel
+import OpenClaw
 package import RelayRules
 
 // The chats as the person sees them: what is sealed is opened with the keys of the phones.
@@ -8,6 +9,11 @@ extension WorldSide {
     package var seenSessions: [PhoneSession] {
         guard seals else { return relay.sessions }
         return relay.sessions.map { seen($0) }
+    }
+
+    /// The agent's session that answers in a chat.
+    package func agentSession(ofChat chat: Int) -> AgentSession? {
+        chats[chat].map { SessionNames.session(of: SessionID($0)) }
     }
 
     func seenSession(_ id: String) -> PhoneSession? {

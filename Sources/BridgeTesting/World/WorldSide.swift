@@ -25,6 +25,8 @@ package final class WorldSide: @unchecked Sendable {
     package let journal: VirtualJournal
     /// What the agent's works find on the computer.
     package let files = VirtualFiles()
+    /// Files that come with messages.
+    package private(set) lazy var attachments = VirtualAttachments(files, time)
     package var relay: Relay
     package var gateway: ScriptedGateway
     package var network = WorldNetwork()
@@ -268,11 +270,6 @@ package final class WorldSide: @unchecked Sendable {
         }
     }
 
-    /// The agent's session that answers in a chat.
-    package func agentSession(ofChat chat: Int) -> AgentSession? {
-        chats[chat].map { SessionNames.session(of: SessionID($0)) }
-    }
-
     // MARK: The process
 
     package func use(_ token: Secret, after: Duration) { time.after(after) { [self] in connection?.use(token) } }
@@ -317,6 +314,7 @@ package final class WorldSide: @unchecked Sendable {
             let host = ConnectionHost(edges, AgentOutlets(tell: listening))
             return agent.open(self?.throughHost?(host) ?? host)
         }
+        parts.files = attachments.port(isAlive)
         parts.mirror = mirror
         parts.memoryLimit = memoryLimit
         parts.deletedChats = deletedChats

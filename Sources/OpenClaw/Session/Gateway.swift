@@ -11,11 +11,16 @@ struct Gateway {
     var tickInterval: Duration
     /// The largest frame it takes.
     var maxPayload: Int
+    /// What it takes of one file, before base64 (openclaw.md#chatsend).
+    var fileLimit: Int
+    var pictureLimit: Int
     /// When its process began, on our clock; nil: it did not say.
     var startedAt: Instant?
     /// Bare session keys belong to it.
     var defaultAgent: String?
     var deviceToken: (token: String, role: String, scopes: [String])?
+
+    private static let unsaidFileLimit = 5_000_000
 
     /// Nil when it is no greeting.
     init?(_ payload: FrameNode?, at now: Instant) {
@@ -28,6 +33,9 @@ struct Gateway {
         let policy = payload["policy"]
         tickInterval = .milliseconds(policy?["tickIntervalMs"]?.integer(clampedTo: 1_000...600_000) ?? 30_000)
         maxPayload = policy?["maxPayload"]?.integer(clampedTo: 65_536...(1 << 40)) ?? 524_288
+        let files = policy?["attachments"]
+        fileLimit = files?["maxBytes"]?.integer(clampedTo: 0...(1 << 40)) ?? Self.unsaidFileLimit
+        pictureLimit = min(fileLimit, files?["maxImageBytes"]?.integer(clampedTo: 0...(1 << 40)) ?? fileLimit)
         startedAt = (payload["snapshot"]?["uptimeMs"]?.integer(clampedTo: .wallMilliseconds)).map {
             now - .milliseconds($0)
         }

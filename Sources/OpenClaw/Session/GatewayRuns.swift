@@ -19,6 +19,7 @@ struct GatewayRuns {
         let session: AgentSession
         /// Nil for a run that was not begun by this session.
         let text: String?
+        let files: RunFiles
         fileprivate(set) var stage: Stage
         fileprivate(set) var lastHeard: Instant
         /// A frame of it was seen.
@@ -29,12 +30,17 @@ struct GatewayRuns {
         fileprivate(set) var hasMissed = false
         /// Its end came, with the newest segment alone: the history is asked for those that were missed.
         fileprivate(set) var heldEnd: RunEnd?
+        fileprivate var hasLeft = false
         /// Look-ups in a row that found nothing.
         fileprivate var misses = 0
 
-        init(session: AgentSession, text: String? = nil, stage: Stage, isStopped: Bool = false, lastHeard: Instant) {
+        init(
+            session: AgentSession, text: String? = nil, files: RunFiles = RunFiles(), stage: Stage,
+            isStopped: Bool = false, lastHeard: Instant
+        ) {
             self.session = session
             self.text = text
+            self.files = files
             self.stage = stage
             self.isStopped = isStopped
             self.lastHeard = lastHeard
@@ -117,12 +123,21 @@ struct GatewayRuns {
         case nil: return
         }
         runs[run]?.lastHeard = now
+        runs[run]?.hasLeft = true
     }
 
     /// The gateway did not take it, and asked for a pause.
     mutating func putOff(_ run: RunID, until moment: Instant) {
         guard case .asked(let since, let tries, _) = runs[run]?.stage else { return }
         runs[run]?.stage = .asked(since: since, tries: tries, resendAt: moment)
+    }
+
+    /// It has not left under this key yet.
+    func leavesForTheFirstTime(_ run: RunID) -> Bool { runs[run]?.hasLeft == false }
+
+    /// Its files are being read: it leaves when they are.
+    mutating func isLoading(_ run: RunID, at now: Instant) {
+        if runs[run]?.resendAt != nil { putOff(run, until: now + .seconds(60)) }
     }
 
     /// On a new socket it has all its tries again.

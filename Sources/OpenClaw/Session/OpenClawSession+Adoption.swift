@@ -12,10 +12,12 @@ extension OpenClawSession {
     /// To be called before `start`, for each run of an open turn, also for one that has ended while a follow-up is awaited: its
     /// history is found by what was asked. The run is then recovered as after a lost link: one that was accepted is looked up and reported
     /// as `lookedUp`; one that was handed over is sent again under its key while the gateway must know that key, else the history
-    /// is asked first (openclaw.md#disconnects). One that was being stopped is not sent again. `text` is what was sent, nil for a run that no
+    /// is asked first (openclaw.md#disconnects). One that was being stopped is not sent again, nor one with files, which this process
+    /// does not have. `text` is what was sent, nil for a run that no
     /// message of ours began; `approvals` are what its turn was asked for.
     package mutating func adopt(
-        _ run: RunID, in session: AgentSession, text: String?, stage: AdoptedStage, isStopped: Bool = false,
+        _ run: RunID, in session: AgentSession, text: String?, hadFiles: Bool = false, stage: AdoptedStage,
+        isStopped: Bool = false,
         approvals: [ApprovalID] = [], sentAtMilliseconds: Int64, at now: Instant, wallMilliseconds: Int64
     ) {
         guard runs[run] == nil, runs.hasRoom else { return }
@@ -29,7 +31,8 @@ extension OpenClawSession {
         runs.begins(
             run,
             .init(
-                session: session, text: text, stage: isInDoubt ? .asked(since: sentAt, tries: 1) : .accepted,
+                session: session, text: text, files: RunFiles(areGone: hadFiles),
+                stage: isInDoubt ? .asked(since: sentAt, tries: 1) : .accepted,
                 isStopped: isStopped, lastHeard: now))
         runs.questions.asked(
             .init(run: run, text: text, sentAtMilliseconds: text == nil ? nil : sentAtMilliseconds), at: sentAt)

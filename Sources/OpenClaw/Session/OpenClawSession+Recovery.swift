@@ -53,7 +53,7 @@ extension OpenClawSession {
                     if known.isStopped, runs.stops[run] == nil { runs.stops.keep(run, in: known.session, at: now) }
                     if known.isHeard { answer(run, .accepted(run: run)) }
                     lookUps.mark(run, in: known.session, isAsked: true, at: now)
-                } else if !hasRestarted, knowsKey(sentAt: since, at: now) {
+                } else if !hasRestarted, !known.files.areGone, knowsKey(sentAt: since, at: now) {
                     runs.beginAnew(run)
                     handOver(run, at: now)
                 } else {

@@ -17,12 +17,11 @@ extension OpenClawSession {
         guard runs.hasRoom else {
             return answer(run, .refused(message: "Too many runs are open. Try again when some have ended."))
         }
-        if !message.attachments.isEmpty {
-            orders.append(.note(.attachmentsLeftOut(run, count: message.attachments.count)))
-        }
+        let files = RunFiles(files: message.files, missing: message.missing)
         runs.begins(
-            run, .init(session: session, text: message.text, stage: .held(since: now), lastHeard: now),
-            .init(run: run, text: message.text, sentAtMilliseconds: wallMilliseconds), at: now)
+            run,
+            .init(session: session, text: message.prompt, files: files, stage: .held(since: now), lastHeard: now),
+            .init(run: run, text: message.prompt, sentAtMilliseconds: wallMilliseconds), at: now)
         if isLive { handOver(run, at: now) }
     }
 
@@ -32,10 +31,18 @@ extension OpenClawSession {
         if gateway.grants("operator.write") == false {
             return refuse(run, because: scopeRemedy(["operator.write"]))
         }
+        guard known.files.files.isEmpty else { return load(run, at: now) }
+        leave(run, text, FileLoads.Loaded(run: run, missing: known.files.missing), gateway, at: now)
+    }
+
+    /// The files go along that the gateway takes; the message says which do not.
+    mutating func leave(_ run: RunID, _ text: String, _ loaded: FileLoads.Loaded, _ gateway: Gateway, at now: Instant) {
+        guard let known = runs[run] else { return }
         var params = JSONObjectWriter()
         params.string("sessionKey", known.session.text)
-        params.string("message", text)
+        params.string("message", PromptText.noting(loaded.missing, behind: text))
         params.string("idempotencyKey", run.text)
+        if !loaded.files.isEmpty { params.objects("attachments", loaded.files.map(Self.attachment)) }
         let body = params.finish()
         guard body.count + 256 <= gateway.maxPayload else {
             return refuse(run, because: "The message is larger than the gateway takes (\(gateway.maxPayload) bytes).")
@@ -43,7 +50,9 @@ extension OpenClawSession {
         follow(known.session, at: now)
         runs.leaves(run, at: now)
         lookUps.leaveSend(of: run)
-        ask(.send(run), "chat.send", body, at: now)
+        // A long frame needs its time on a slow line: 100 KB a second at least.
+        ask(
+            .send(run), "chat.send", body, limit: Self.requestLimit + .milliseconds(Int64(body.count / 100)), at: now)
     }
 
     mutating func sendAnswered(
@@ -102,6 +111,10 @@ extension OpenClawSession {
             return answer(run, .accepted(run: run))
         }
         if known.isStopped { return refuse(run, because: "The message was stopped before the agent had it.") }
+        if known.files.areGone {
+            return refuse(
+                run, because: "The bridge was restarted before the agent had the message and its files: send it again.")
+        }
         // On a link that was asked three times already, once more would be no help.
         if now - since < Self.keyLife, tries >= Self.triesLimit {
             return refuse(run, because: "The agent's gateway did not answer.")

@@ -221,7 +221,7 @@ package struct OpenClawSession: ~Copyable {
                 told.append(.signal(signal))
             case .jobStarted(let job): told.append(.jobStarted(spelt(job)))
             case .jobFinished(let job): told.append(.jobFinished(spelt(job)))
-            case .sendAnswered, .abortAnswered, .lookedUp, .linkLost, .linkBack: told.append(observation)
+            case .sendAnswered, .filesLeftOut, .abortAnswered, .lookedUp, .linkLost, .linkBack: told.append(observation)
             }
         }
         observed(told)

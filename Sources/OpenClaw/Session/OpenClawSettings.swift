@@ -70,6 +70,8 @@ extension OpenClawSession {
         /// Open a WebSocket. One at a time; the one before is closed or closing.
         case dial(url: String, headers: [HTTPHeader])
         case send([UInt8])
+        /// Read these for the message of that run; answered by `loaded`.
+        case load(RunID, [MessageFile])
         /// Close the socket. Nothing more of it is reported after this.
         case close(code: Int, reason: String)
         /// For the core, but for the echo of our own commands.
@@ -105,8 +107,6 @@ extension OpenClawSession {
         /// Broadcasts that the gateway dropped because this socket was slow.
         case framesLost(Int)
         case requestFailed(method: String, code: String)
-        /// The gateway takes attachments as content, and this session was given addresses only.
-        case attachmentsLeftOut(RunID, count: Int)
     }
 
     /// Why the link is away, where a person can do something about it. It is tried again by itself.

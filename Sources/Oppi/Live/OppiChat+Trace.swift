@@ -200,7 +200,7 @@ extension OppiChat {
                     ]))
             }
         } else {
-            decoder?.mayBegin(turn.run, turn.text)
+            decoder?.mayBegin(turn.run, turn.prompt.frameText)
         }
         self.turn?.look.isEmpty = trace.isEmpty
         if trace.isEmpty { self.turn?.look.due = now + OppiTurn.lookAgain }

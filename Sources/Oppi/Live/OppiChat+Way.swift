@@ -11,7 +11,7 @@ extension OppiChat {
         var orders: [Order] = []
         if turn == nil, !waiting.isEmpty {
             let next = waiting.removeFirst()
-            turn = OppiTurn(next.run, next.text, next.mayHaveLeft ? .doubtful : .held, at: now)
+            turn = OppiTurn(next.run, next.prompt, next.mayHaveLeft ? .doubtful : .held, at: now)
         }
         orders += answerWish() + answerDialogs()
         guard let turn else { return orders + rest(at: now) }
@@ -93,26 +93,34 @@ extension OppiChat {
             return [.send(OppiFrames.stop(place.native, id))]
         }
         guard let steer = nextSteer, place.steer == steer, let index = waiting.firstIndex(where: { $0.run == steer })
-        else { return [] }
+        else { return loadNext() }
         waiting[index].isSteering = true
         waiting[index].mayHaveLeft = true
         let message = waiting[index]
         asked.wasWritten(steer, at: asked[steer]?.sentAt ?? serverMilliseconds(now))
         let id = requests.add(.steer(steer, into: turn.run), for: Self.commandLimit, at: now)
         return [
-            .send(OppiFrames.say(.steer, message.text, turn: steer.text, waits: false, to: place.native, id))
+            .send(OppiFrames.say(.steer, message.prompt, turn: steer.text, waits: false, to: place.native, id))
         ]
     }
 
-    /// One after another: each is written down before it is written.
-    private var nextSteer: RunID? {
+    /// One after another: each is written down before it is written, and its files are read before that.
+    private var nextSteer: RunID? { mayBeNext.flatMap { $0.prompt.isReady ? $0.run : nil } }
+
+    private var mayBeNext: Waiting? {
         guard way == .live, let turn, turn.state == .going, !turn.isStopping, !turn.look.isUnderWay,
             let next = waiting.first, !next.isSteering, !next.comesAfter
         else { return nil }
-        return next.run
+        return next
+    }
+
+    private func loadNext() -> [Order] {
+        guard let next = mayBeNext, !next.prompt.isReady else { return [] }
+        return [.load(next.run, next.prompt.pictures)]
     }
 
     private mutating func write(_ turn: OppiTurn, _ place: OppiPlace, at now: Instant) -> [Order] {
+        guard turn.prompt.isReady else { return [.load(turn.run, turn.prompt.pictures)] }
         let id = requests.add(.prompt(turn.run), for: Self.commandLimit, at: now)
         // The same words each time, or the server takes it for another prompt under the same name.
         let waits = turn.waits ?? link.isBusy
@@ -121,8 +129,8 @@ extension OppiChat {
         self.turn?.writtenAt = turn.writtenAt ?? now
         self.turn?.tries += 1
         self.turn?.heard(at: now)
-        decoder?.willBegin(turn.run, turn.text, waits: waits, request: id)
-        return [.send(OppiFrames.say(.prompt, turn.text, turn: turn.run.text, waits: waits, to: place.native, id))]
+        decoder?.willBegin(turn.run, turn.prompt.frameText, waits: waits, request: id)
+        return [.send(OppiFrames.say(.prompt, turn.prompt, turn: turn.run.text, waits: waits, to: place.native, id))]
     }
 
     // MARK: The socket

@@ -30,6 +30,8 @@ struct OppiChat {
         case close(reason: String)
         case send([UInt8])
         case call(Call)
+        /// Read these for the message of that run; answered by `loaded`.
+        case load(RunID, [MessageFile])
         /// Answered by `kept`.
         case keep(OppiPlace)
         case observed([Observation])
@@ -73,7 +75,7 @@ struct OppiChat {
     /// A message that waits for its turn, or goes into the run that is going.
     struct Waiting: Hashable {
         var run: RunID
-        var text: String
+        var prompt: PicturePrompt
         var isSteering = false
         /// It was written as a part of a run, and how that came out is not known.
         var mayHaveLeft = false
@@ -180,29 +182,53 @@ struct OppiChat {
     // MARK: The past
 
     /// A run of an earlier process.
-    mutating func adopt(_ run: RunID, _ text: String?, isTaken: Bool, isStopping: Bool, at now: Instant) {
+    mutating func adopt(_ run: EarlierTurn.Run, isTaken: Bool, isStopping: Bool, at now: Instant) -> [Order] {
+        let (run, text, hadFiles) = (run.id, run.text, run.hadFiles)
         asked.remember(run, text ?? "", sentAt: place?.run == run || place?.steer == run ? place?.sentAt : nil)
         // Its place is kept before a prompt is written: with another run in it, this one never left.
         let hasLeft = isTaken || place?.run == run || place?.steer == run
+        if !hasLeft, hadFiles, !isStopping { return [.observed([.sendAnswered(asked: run, Self.filesAreGone)])] }
         guard turn == nil else {
-            guard !isTaken, !isStopping, let text else { return }
-            waiting.append(Waiting(run: run, text: text, mayHaveLeft: hasLeft, comesAfter: hasLeft))
-            return
+            guard !isTaken, !isStopping, let text else { return [] }
+            let prompt = PicturePrompt(text, hadFiles: hadFiles)
+            waiting.append(Waiting(run: run, prompt: prompt, mayHaveLeft: hasLeft, comesAfter: hasLeft))
+            return []
         }
-        guard hasLeft || text != nil else { return }
+        guard hasLeft || text != nil else { return [] }
         var turn = OppiTurn(
-            run, text ?? "", isTaken ? .accepted : hasLeft ? .doubtful : .held, isAdopted: true, at: now)
+            run, PicturePrompt(text ?? "", hadFiles: hadFiles), isTaken ? .accepted : hasLeft ? .doubtful : .held,
+            isAdopted: true, at: now)
         if isStopping { turn.stop = .due }
         self.turn = turn
+        return []
     }
+
+    private static let filesAreGone = SendAnswer.notSent(
+        sentence: "The bridge was restarted before the agent had this message and its files. Please send it again.")
 
     // MARK: Commands
 
-    mutating func send(_ run: RunID, _ text: String, at now: Instant) -> [Order] {
-        guard turn?.run != run, !waiting.contains(where: { $0.run == run }) else { return [] }
-        asked.remember(run, text, sentAt: nil)
-        waiting.append(Waiting(run: run, text: text))
+    mutating func send(_ run: RunID, _ prompt: PicturePrompt, at now: Instant) -> [Order] {
+        guard !isToWrite(run) else { return [] }
+        asked.remember(run, prompt.text, sentAt: nil)
+        waiting.append(Waiting(run: run, prompt: prompt))
         return advance(at: now)
+    }
+
+    func isToWrite(_ run: RunID) -> Bool { turn?.run == run || waiting.contains { $0.run == run } }
+
+    mutating func loaded(_ loaded: FileLoads.Loaded, at now: Instant) -> [Order] {
+        if turn?.run == loaded.run {
+            guard turn?.prompt.isReady == false else { return [] }
+            turn?.prompt.take(loaded)
+        } else if let index = waiting.firstIndex(where: { $0.run == loaded.run }) {
+            waiting[index].prompt.take(loaded)
+        } else {
+            return []
+        }
+        let missing: [Order] =
+            loaded.missing.isEmpty ? [] : [.observed([.filesLeftOut(loaded.run, loaded.missing)])]
+        return missing + advance(at: now)
     }
 
     mutating func abort(_ run: RunID, at now: Instant) -> [Order] {
@@ -225,10 +251,10 @@ struct OppiChat {
         guard let last = [place, link.earlier].compactMap(\.self).first(where: { $0.run == run }) else { return }
         if let next = turn, next.run != run, next.state == .held {
             turn = nil
-            waiting.insert(Waiting(run: next.run, text: next.text), at: 0)
+            waiting.insert(Waiting(run: next.run, prompt: next.prompt), at: 0)
         }
         guard turn == nil else { return }
-        turn = OppiTurn(run, asked[run]?.text ?? "", .accepted, isAdopted: true, at: now)
+        turn = OppiTurn(run, PicturePrompt(asked[run]?.text ?? ""), .accepted, isAdopted: true, at: now)
         if asked[run] == nil { asked.remember(run, "", sentAt: last.sentAt) }
     }
 
@@ -328,7 +354,7 @@ struct OppiAsked {
 
     subscript(run: RunID) -> Question? { questions[run] }
     func knows(_ text: String) -> Bool {
-        questions.values.contains { OppiTrace.trimmed($0.text) == OppiTrace.trimmed(text) }
+        questions.values.contains { PromptText.isPrompt(OppiTrace.trimmed(text), OppiTrace.trimmed($0.text)) }
     }
 
     mutating func remember(_ run: RunID, _ text: String, sentAt: Int64?) {

@@ -20,6 +20,7 @@ struct OppiChats {
         all.filter { $0.value.nextDeadline.map { $0 <= now } ?? false }.keys.sorted()
     }
 
+    func session(toWrite run: RunID) -> AgentSession? { all.first { $0.value.isToWrite(run) }?.key }
     func session(on channel: ChannelID) -> AgentSession? { sessions[channel] }
     func channel(of session: AgentSession) -> ChannelID? { channels[session] }
     func session(of native: String) -> AgentSession? { natives[native] }

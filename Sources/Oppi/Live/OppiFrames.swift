@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 
 /// Frames for the server (oppi.md#client--server-frames).
@@ -21,13 +22,21 @@ enum OppiFrames {
 
     /// `waits`: behind what the session is at work on.
     static func say(
-        _ verb: Verb, _ text: String, turn: String, waits: Bool, to session: String, _ request: String
+        _ verb: Verb, _ prompt: PicturePrompt, turn: String, waits: Bool, to session: String, _ request: String
     ) -> [UInt8] {
         var frame = begun(verb.rawValue, session, request)
-        frame.string("message", text)
+        frame.string("message", prompt.frameText)
+        if !prompt.loaded.isEmpty { frame.objects("images", prompt.loaded.map(image)) }
         frame.string("clientTurnId", turn)
         if waits { frame.string("streamingBehavior", "followUp") }
         return frame.finish()
+    }
+
+    private static func image(_ loaded: LoadedFile) -> [UInt8] {
+        var image = JSONObjectWriter()
+        image.base64("data", loaded.bytes)
+        image.string("mimeType", loaded.file.mimeType)
+        return image.finish()
     }
 
     static func stop(_ session: String, _ request: String) -> [UInt8] { begun("stop", session, request).finish() }

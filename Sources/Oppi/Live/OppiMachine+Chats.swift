@@ -29,6 +29,7 @@ extension OppiMachine {
         case .send(let frame):
             if let channel = chats.channel(of: session) { orders.append(.send(channel, frame)) }
         case .call(let call): self.call(call, of: session, now)
+        case .load(let run, let files): orders += loads.begin(run, files)
         case .keep(let place):
             work(.keep(session, place), .keep([Fact(OppiPlace.factPrefix + session.text, place.fact)]))
         case .observed(let observations): orders.append(.observed(observations))
@@ -65,6 +66,14 @@ extension OppiMachine {
     // MARK: Works
 
     package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
+        switch loads.finished(work, result) {
+        case .foreign: break
+        case .more(let orders): return orders
+        case .loaded(let loaded):
+            guard let session = chats.session(toWrite: loaded.run) else { return [] }
+            change(session, now) { $0.loaded(loaded, at: now.now) }
+            return takeOrders()
+        }
         if let finished = errands.finished(work) { take(result, of: finished, now) }
         startWorks()
         return takeOrders()

@@ -56,6 +56,7 @@ package struct OppiMachine: AgentMachine {
     var chats = OppiChats()
     var permissions = OppiPermissions()
     var errands = OppiErrands<Errand>()
+    var loads = FileLoads()
     var main = Main()
     var check: OppiCheck?
     var orders: [AgentOrder] = []
@@ -99,8 +100,7 @@ package struct OppiMachine: AgentMachine {
     private mutating func adopt(_ turn: EarlierTurn, _ now: Occasion) {
         for run in turn.runs {
             change(turn.session, now) {
-                $0.adopt(run.id, run.text, isTaken: turn.isAccepted, isStopping: turn.isStopping, at: now.now)
-                return []
+                $0.adopt(run, isTaken: turn.isAccepted, isStopping: turn.isStopping, at: now.now)
             }
         }
         for past in turn.decisions where past.subject == .permission {
@@ -142,7 +142,9 @@ package struct OppiMachine: AgentMachine {
     package mutating func command(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
         switch command {
         case .send(_, let session, let run, let message):
-            change(session, now) { $0.send(run, message.text, at: now.now) }
+            let (prompt, leftOut) = PicturePrompt.of(message, for: "Oppi", room: OppiSettings.pictureRoom)
+            if !leftOut.isEmpty { orders.append(.observed([.filesLeftOut(run, leftOut)])) }
+            change(session, now) { $0.send(run, prompt, at: now.now) }
         case .abort(let session, let run): change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): change(session, now) { $0.lookUp(run, at: now.now) }
         case .resolve(let approval, let subject, let decision, let scope):

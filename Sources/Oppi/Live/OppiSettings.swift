@@ -35,6 +35,9 @@ package struct OppiSettings: Hashable, Sendable {
             token: values.token ?? invite?.token, invite: invite, workspace: values.workspace, displayName: displayName)
     }
 
+    /// For pictures of one message, in base64: the newer dialect takes frames of 16 MiB (oppi.md#frame-limits).
+    static let pictureRoom = 14 << 20
+
     /// `http` becomes `ws`, `https` `wss`.
     var streamURL: String { "ws" + base.dropFirst("http".count) + "/stream" }
     var base: String { address.description }

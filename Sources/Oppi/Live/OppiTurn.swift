@@ -33,10 +33,12 @@ struct OppiTurn {
     static let idLife = Duration.seconds(14 * 60)
 
     let run: RunID
-    let text: String
+    var prompt: PicturePrompt
     /// Of an earlier process: its frames until now are unknown.
     let isAdopted: Bool
-    var state: State
+    var state: State {
+        didSet { if isTaken { prompt.forgetPictures() } }
+    }
     /// When it was first written.
     var writtenAt: Instant?
     var tries = 0
@@ -77,9 +79,9 @@ struct OppiTurn {
         var hasProbed = false
     }
 
-    init(_ run: RunID, _ text: String, _ state: State, isAdopted: Bool = false, at now: Instant) {
+    init(_ run: RunID, _ prompt: PicturePrompt, _ state: State, isAdopted: Bool = false, at now: Instant) {
         self.run = run
-        self.text = text
+        self.prompt = prompt
         self.state = state
         self.isAdopted = isAdopted
         watch = Watch(lastHeard: now)
@@ -91,7 +93,8 @@ struct OppiTurn {
     var isTaken: Bool { state == .accepted || state == .going }
 
     /// What is a command of the agent's may be in the trace in other words, so that its absence proves nothing.
-    var mayBeRepeated: Bool { !text.hasPrefix("/") }
+    /// And what had files of an earlier process is not whole any more.
+    var mayBeRepeated: Bool { !prompt.text.hasPrefix("/") && !prompt.isIncomplete }
 
     mutating func heard(at now: Instant) { watch = Watch(lastHeard: now) }
 

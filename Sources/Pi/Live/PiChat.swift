@@ -28,16 +28,20 @@ struct PiChat {
         /// It counts as ended: its exit is not reported.
         case kill
         case keep(file: String)
+        /// Read these for the prompt of that run; answered by `loaded`.
+        case load(RunID, [MessageFile])
         case observed([Observation])
         case replied(QueryID, AgentReply)
         case note(String)
     }
 
     enum Errand: Hashable {
-        case prompt(RunID, String)
+        case prompt(RunID, PicturePrompt)
         /// `text`: of the prompt that began it, where it is known.
         case lookUp(RunID, text: String?)
         case models(QueryID)
+
+        func isPrompt(of run: RunID) -> Bool { if case .prompt(run, _) = self { true } else { false } }
     }
 
     enum Process: Equatable {
@@ -111,9 +115,9 @@ struct PiChat {
 
     // MARK: Commands
 
-    mutating func send(_ run: RunID, _ text: String, at now: Instant) -> [Order] {
-        asked[run] = text
-        errands.append(.prompt(run, text))
+    mutating func send(_ run: RunID, _ prompt: PicturePrompt, at now: Instant) -> [Order] {
+        asked[run] = prompt.text
+        errands.append(.prompt(run, prompt))
         return advance(at: now) + cards(place.show(waitingPrompts))
     }
 
@@ -129,8 +133,8 @@ struct PiChat {
     }
 
     mutating func abort(_ run: RunID, at now: Instant) -> [Order] {
-        let isQueued = errands.contains { if case .prompt(run, _) = $0 { true } else { false } }
-        errands.removeAll { if case .prompt(run, _) = $0 { true } else { false } }
+        let isQueued = isToWrite(run)
+        errands.removeAll { $0.isPrompt(of: run) }
         if isQueued { asked[run] = nil }
         if errands.isEmpty, place.isAwaited { return giveUpPlace() + [.observed([.abortAnswered(run)])] }
         guard !isQueued, turn?.run == run, turn?.isStopping == false else {
@@ -233,7 +237,7 @@ struct PiChat {
         var orders = cards(place.isFree(waitingPrompts)) + heard(decoder.settle(), at: now)
         #if PLANTED_FAULTS
             if PlantedFault.promptResent.isPlanted, let turn, !turn.isStopping {
-                errands.insert(.prompt(turn.run, asked[turn.run] ?? ""), at: 0)
+                errands.insert(.prompt(turn.run, PicturePrompt(asked[turn.run] ?? "")), at: 0)
                 self.turn = nil
             }
         #endif
@@ -301,13 +305,14 @@ extension PiChat {
         var orders: [Order] = []
         while let errand = errands.first {
             switch errand {
-            case .prompt(let run, let text):
+            case .prompt(let run, let prompt):
                 // A prompt into a loop that is going would be queued there, and its answer be another run's.
                 guard turn == nil, decoder.isIdle else { return orders }
+                guard prompt.isReady else { return orders + [.load(run, prompt.pictures)] }
                 let id = requests.add(.prompt(run), for: Self.answerLimit, at: now)
                 decoder.willBegin(run, request: id)
                 turn = PiTurn(run: run, lastHeard: now)
-                orders.append(.write(PiFrames.prompt(text, id)))
+                orders.append(.write(PiFrames.prompt(prompt, id)))
             case .lookUp(let run, _):
                 let id = requests.add(.history(run, isLive: false), for: Self.answerLimit, at: now)
                 orders.append(.write(PiFrames.messages(id)))

@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 
 /// Commands of pi's RPC loop (pi.md#commands-stdin), a line each.
@@ -8,11 +9,20 @@ enum PiFrames {
     static func abort(_ id: String) -> [UInt8] { plain("abort", id) }
 
     /// `followUp` is needed while a run is going and harmless otherwise (pi.md#steering-and-queueing).
-    static func prompt(_ text: String, _ id: String) -> [UInt8] {
+    static func prompt(_ prompt: PicturePrompt, _ id: String) -> [UInt8] {
         var frame = begun("prompt", id)
-        frame.string("message", text)
+        frame.string("message", prompt.frameText)
+        if !prompt.loaded.isEmpty { frame.objects("images", prompt.loaded.map(image)) }
         frame.string("streamingBehavior", "followUp")
         return frame.finish()
+    }
+
+    private static func image(_ loaded: LoadedFile) -> [UInt8] {
+        var image = JSONObjectWriter()
+        image.string("type", "image")
+        image.base64("data", loaded.bytes)
+        image.string("mimeType", loaded.file.mimeType)
+        return image.finish()
     }
 
     static func answer(_ answer: PiDialogs.Answer, to dialog: String) -> [UInt8] {

@@ -19,6 +19,7 @@ package struct PiMachine: AgentMachine {
     private var chats = PiChats(mark: "")
     private var children = PiChildren()
     private var keeping: [WorkID: AgentSession] = [:]
+    private var loads = FileLoads()
     private var check: PiCheck?
 
     package init(_ settings: PiSettings) { self.settings = settings }
@@ -70,7 +71,9 @@ package struct PiMachine: AgentMachine {
     package mutating func command(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
         switch command {
         case .send(_, let session, let run, let message):
-            return change(session, now) { $0.send(run, message.text, at: now.now) }
+            let (prompt, leftOut) = PicturePrompt.of(message, for: "pi", room: PiSettings.pictureRoom)
+            let said: [AgentOrder] = leftOut.isEmpty ? [] : [.observed([.filesLeftOut(run, leftOut)])]
+            return said + change(session, now) { $0.send(run, prompt, at: now.now) }
         case .abort(let session, let run): return change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, at: now.now) }
         case .resolve(let approval, _, let decision, _):
@@ -142,6 +145,13 @@ package struct PiMachine: AgentMachine {
     }
 
     package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
+        switch loads.finished(work, result) {
+        case .foreign: break
+        case .more(let orders): return orders
+        case .loaded(let loaded):
+            guard let session = chats.awake.first(where: { $0.value.isToWrite(loaded.run) })?.key else { return [] }
+            return change(session, now) { $0.loaded(loaded, at: now.now) }
+        }
         guard let session = keeping.removeValue(forKey: work) else { return [] }
         let isKept = if case .done = result { true } else { false }
         return change(session, now) { $0.kept(isKept, at: now.now) }
@@ -197,6 +207,7 @@ package struct PiMachine: AgentMachine {
             let work = children.nextWork()
             keeping[work] = session
             return [.work(work, .keep([Fact(Self.factPrefix + session.text, Array(file.utf8))]))]
+        case .load(let run, let files): return loads.begin(run, files)
         case .observed(let observations): return [.observed(observations)]
         case .replied(let query, let reply): return [.replied(query, reply)]
         case .note(let words): return [.note(.words(words))]

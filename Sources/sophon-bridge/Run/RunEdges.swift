@@ -1,5 +1,6 @@
 import AgentKit
 import Agents
+import Attachments
 import BridgeCore
 import BridgeModel
 import BridgeService
@@ -24,6 +25,8 @@ final class RunEdges {
     private let scaled: ScaledClock?
     private var clients: [CurlClient] = []
     private var writers: [KeyWriter] = []
+    private let spool: FileSpool?
+    private var fetchers: [AttachmentFetcher] = []
     private var agents: [ConnectionName: any LiveAgent] = [:]
     private let journal: Journal
     private let places: ChildPlaces
@@ -43,6 +46,12 @@ final class RunEdges {
         } catch {
             throw CommandFailure(code: .unexpected, message: error.message)
         }
+        do {
+            spool = try FileSpool(loaded.configuration.stateDirectory + "/files")
+        } catch {
+            spool = nil
+            log.warning("files of messages cannot be fetched", [("reason", .text(error.message))])
+        }
         if let remedy = journal.remedy { log.warning("the journal keeps its size", [("remedy", .text(remedy))]) }
     }
 
@@ -50,6 +59,7 @@ final class RunEdges {
         journal.close()
         for client in clients { client.close() }
         for writer in writers { writer.stop() }
+        for fetcher in fetchers { fetcher.stop() }
     }
 
     /// One without a token is reported, and waits for one beside the others; if none has one, the program ends.
@@ -70,8 +80,10 @@ final class RunEdges {
     /// Another configuration is in force.
     func use(_ loaded: LoadedConfiguration) {
         self.loaded = loaded
-        places.use(limit: loaded.configuration.limits.agents)
-        for client in clients { client.use(maximumConnections: loaded.configuration.limits.relayConnections) }
+        let limits = loaded.configuration.limits
+        places.use(limit: limits.agents)
+        for client in clients { client.use(maximumConnections: limits.relayConnections) }
+        for fetcher in fetchers { fetcher.use(fileLimit: limits.fileBytes, timeLimit: limits.fileTime) }
     }
 
     private func parts(
@@ -107,6 +119,7 @@ final class RunEdges {
             relayLink: try linkEdges(connection.relay.authorityFile, recorder?.relay), journal: journal,
             agentSession: { agent.session(of: $0) }, agent: try link(to: agent, of: connection, journal, recorder, tell)
         )
+        parts.files = fetcher(of: connection)
         parts.mirror = connection.mirror
         parts.memoryLimit = limits.memory(of: connections)
         if case .failure(let error) = known { parts.missingToken = "\(error)" }
@@ -114,6 +127,18 @@ final class RunEdges {
         parts.keys = try keys(of: connection, try? known.get(), tell)
         parts.keys?.hasSecrets = { recorder?.coverWords() }
         return parts
+    }
+
+    /// Nil: there is no folder for what it fetches.
+    private func fetcher(of connection: Configuration.Connection) -> AttachmentFetcher? {
+        guard let spool else { return nil }
+        var settings = FetchSettings(relay: connection.relay.address)
+        settings.authorityFile = connection.relay.authorityFile
+        settings.fileLimit = loaded.configuration.limits.fileBytes
+        settings.timeLimit = loaded.configuration.limits.fileTime
+        let fetcher = AttachmentFetcher(into: spool, settings)
+        fetchers.append(fetcher)
+        return fetcher
     }
 
     /// From their files. A file that cannot be read ends the start: without it a chat would be answered under no key.

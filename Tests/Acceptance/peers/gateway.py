@@ -35,6 +35,8 @@ class Gateway:
         self.default_plan = lambda text: Plan("", [Say([f"You said: {text}"])])
         self.frames = collections.deque(maxlen=200_000) if recording else None
         self.sends, self.aborts, self.patches = [], [], []
+        self.files = []               # (key, name, type, bytes) of each attachment that was taken.
+        self.attachment_policy = None # What `hello-ok` advertises: {"maxBytes", "maxImageBytes"}.
         self.starts = collections.Counter()
         self.commands, self.resolve_calls = [], []
         self.violations = []
@@ -272,6 +274,9 @@ class Gateway:
                 self.connections.remove(connection)
 
     async def _received(self, connection, text):
+        if connection.ready and len(text.encode()) > self.era.max_payload:
+            self.violations.append((f"a frame of {len(text)} bytes", connection.number))
+            return connection.socket.close(1009, "message too big")
         try:
             frame = json.loads(text)
         except ValueError:

@@ -110,7 +110,8 @@ def hello_ok(gateway, connection, params):
             "authMode": "token",
         },
         "policy": {"maxPayload": era.max_payload, "maxBufferedBytes": era.max_buffered,
-                   "tickIntervalMs": gateway.tick_milliseconds},
+                   "tickIntervalMs": gateway.tick_milliseconds} | (
+                       {"attachments": gateway.attachment_policy} if gateway.attachment_policy else {}),
     }
     if era.hello_auth_always or issued:
         payload["auth"] = {"role": "operator", "scopes": connection.scopes, **issued}

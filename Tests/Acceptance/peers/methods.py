@@ -1,6 +1,7 @@
 """The methods of the scripted gateway: each takes (gateway, connection, params) and returns a payload or raises."""
 
 import asyncio
+import base64
 import uuid
 
 TRUNCATED = "\n...(truncated)..."
@@ -18,11 +19,31 @@ def canonical(key):
     return key if key.startswith("agent:") else f"agent:main:{key}"
 
 
+def attached(gateway, file):
+    """(name, type, bytes), by the rules of openclaw.md#chatsend."""
+    if not isinstance(file, dict) or not {"mimeType", "fileName", "content"} <= set(file) <= {
+            "type", "mimeType", "fileName", "content"}:
+        raise MethodError("INVALID_REQUEST", f"bad attachment: {sorted(file) if isinstance(file, dict) else file}")
+    try:
+        content = base64.b64decode(file["content"], validate=True)
+    except ValueError:
+        raise MethodError("INVALID_REQUEST", "attachment content must be base64") from None
+    limits = gateway.attachment_policy or {"maxBytes": 5_000_000}
+    limit = limits["maxBytes"]
+    if file["mimeType"].startswith("image/"):
+        limit = min(limit, limits.get("maxImageBytes", limit))
+    if len(content) > limit or not content:
+        raise MethodError("INVALID_REQUEST", f"attachment {file['fileName']}: {len(content)} of {limit} bytes")
+    return file["fileName"], file["mimeType"], content
+
+
 async def chat_send(gateway, connection, params):
     key, text = params["idempotencyKey"], params["message"]
     gateway.sends.append({"key": key, "text": text, "session": params["sessionKey"], "connection": connection.number})
     if not text and not params.get("attachments"):
         raise MethodError("INVALID_REQUEST", "message or attachment required")
+    for file in params.get("attachments") or []:
+        gateway.files.append((key, *attached(gateway, file)))
     session = gateway.session(canonical(params["sessionKey"]))
     for run in session.active.values():
         run.tool_recipients.add(connection)

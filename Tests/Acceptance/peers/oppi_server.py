@@ -48,6 +48,7 @@ class OppiServer:
         # What a connector must not do, and what it did.
         self.violations, self.unsubscribed, self.subscribes, self.requests = [], [], [], []
         self.device_names = []
+        self.images = []                  # (text, type, bytes) of each image of a prompt.
         self.faults = []                  # Of the double itself.
         self.silent_ended = self.traces_read = self.dropped_on_purpose = self.sockets_made = 0
         self.rest_refusals = []           # Responses for the next REST calls.

@@ -3,6 +3,7 @@
 See oppi.md#envelope-and-sequence-numbers and oppi.md#turn-delivery-clientturnid-and-turn_ack."""
 
 import asyncio
+import base64
 import collections
 import copy
 import json
@@ -92,6 +93,8 @@ class Activation:
         if command != "prompt" and not self.is_busy:
             name = "Steer" if command == "steer" else "Follow-up"
             raise Refused(f"{name} requires an active streaming turn")
+        if not all(set(image) == {"data", "mimeType"} for image in frame.get("images") or []):
+            raise Refused("images must be {data, mimeType}")
         identity, request = frame.get("clientTurnId"), frame.get("requestId")
         payload = {"message": frame.get("message"), "images": frame.get("images") or []}
         if "streamingBehavior" in frame:
@@ -132,6 +135,8 @@ class Activation:
         self.server.disk.note("prompts", {
             "session": self.id, "text": text, "command": command, "turn": frame.get("clientTurnId"),
             "images": len(frame.get("images") or [])})
+        for image in frame.get("images") or []:
+            self.server.images.append((text, image["mimeType"], base64.b64decode(image["data"], validate=True)))
         self.server.happened("prompted", session=self.id, text=text)
         plan = self.server.plan_for(text)
         behaviour = {"steer": "steer", "follow_up": "followUp"}.get(command, frame.get("streamingBehavior"))

@@ -1,12 +1,14 @@
 """A stand-in for `pi --mode rpc` (pi.md), run as a child of the bridge. `PI_DOUBLE` names a directory:
 
 plans.json     {"match": [steps]} by words of the prompt; `line`: "B" or "L" (pi.md#versions)
+images.log     the images of each prompt that had some, as they came
 prompts.log    each prompt that was taken, one JSON text a line: a prompt that ran twice stands there twice
 answers.log    each answer to a dialog, in time or not
 gates/NAME     a `hold` step waits until this file is there
 sessions/      the session files
 """
 
+import base64
 import json
 import os
 import queue
@@ -56,6 +58,14 @@ class Session:
 
 class Aborted(Exception):
     pass
+
+
+def is_image(image):
+    try:
+        base64.b64decode(image["data"], validate=True)
+    except (KeyError, TypeError, ValueError):
+        return False
+    return set(image) == {"type", "data", "mimeType"} and image["type"] == "image" and image["mimeType"].startswith("image/")
 
 
 class Pi:
@@ -120,6 +130,11 @@ class Pi:
         text = command["message"]
         with (HOME / "prompts.log").open("a") as log:
             log.write(json.dumps(text) + "\n")
+        if images := command.get("images"):
+            if not all(is_image(image) for image in images):
+                return respond("prompt", identity, False, error="images must be {type, data, mimeType}")
+            with (HOME / "images.log").open("a") as log:
+                log.write(json.dumps({"text": text, "images": images}) + "\n")
         if self.streaming:
             if "streamingBehavior" not in command:
                 respond("prompt", identity, False, error="Agent is already processing.")

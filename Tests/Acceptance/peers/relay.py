@@ -77,6 +77,8 @@ class Relay:
         self.sockets_made = 0
         self.planned = {}             # method -> faults of its next calls: "applied-but-lost", or (status, code[, seconds]).
         self.hold = {}                # method -> asyncio.Event: the call waits, already applied, before its answer.
+        self.files = {}               # path -> bytes, a Response, or a coroutine function that gives one.
+        self.fetches = []             # Requests for them.
         self._numbers = itertools.count(1000)
         self._recording = recording
         self._tasks = set()
@@ -267,6 +269,11 @@ class Relay:
     # REST
 
     async def _http(self, request):
+        if request.path in self.files:
+            self.fetches.append(request)
+            file = self.files[request.path]
+            file = await file() if callable(file) else file
+            return Response(200, file) if isinstance(file, bytes) else file
         if request.path == "/healthz":
             return Response(200, {"ok": True})
         method = request.path.removeprefix("/v1/bridge/")

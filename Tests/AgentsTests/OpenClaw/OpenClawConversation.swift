@@ -26,6 +26,8 @@ final class OpenClawConversation {
     /// Since when the gateway's process runs, on the session's clock.
     var gatewayBegan = Instant.zero - .seconds(86_400)
     var scopes: [String]? = ["operator.read", "operator.write", "operator.approvals"]
+    /// Of the greeting's `policy`, beside what every gateway says there.
+    var files = ""
     private(set) var orders: [Order] = []
     private var random = NoJitter()
 
@@ -103,6 +105,11 @@ final class OpenClawConversation {
         collect()
     }
 
+    func load(_ loaded: FileLoads.Loaded) {
+        session.loaded(loaded, at: now)
+        collect()
+    }
+
     func shutDown() {
         session.shutDown(at: now)
         collect()
@@ -142,7 +149,7 @@ final class OpenClawConversation {
             {"type":"hello-ok","protocol":\(era.protocolVersion),"server":{"version":"\(era.version)","connId":"c"},
             "features":{"methods":\(Self.list(era.methods)),"events":[]},
             "snapshot":{"presence":[],"health":{},"stateVersion":{"presence":1,"health":1},"uptimeMs":\(uptime)}\(auth),
-            "policy":{"maxPayload":524288,"maxBufferedBytes":1572864,"tickIntervalMs":30000}}
+            "policy":{"maxPayload":524288,"maxBufferedBytes":1572864,"tickIntervalMs":30000\(files)}}
             """
     }
 
@@ -160,10 +167,11 @@ final class OpenClawConversation {
 
     /// What a journal knew of a run of an earlier process.
     func adopt(
-        _ run: String = "r1", text: String? = "Hello?", secondsAgo: Double, _ stage: OpenClawSession.AdoptedStage
+        _ run: String = "r1", text: String? = "Hello?", hadFiles: Bool = false, secondsAgo: Double,
+        _ stage: OpenClawSession.AdoptedStage
     ) {
         session.adopt(
-            RunID(run), in: Self.session, text: text, stage: stage,
+            RunID(run), in: Self.session, text: text, hadFiles: hadFiles, stage: stage,
             sentAtMilliseconds: wall - Int64(secondsAgo * 1_000),
             at: now, wallMilliseconds: wall)
         collect()
@@ -227,6 +235,10 @@ final class OpenClawConversation {
 
     var observations: [Observation] {
         orders.flatMap { order -> [Observation] in if case .observed(let said) = order { said } else { [] } }
+    }
+
+    var loads: [[MessageFile]] {
+        orders.compactMap { if case .load(_, let files) = $0 { files } else { nil } }
     }
 
     var notes: [Note] { orders.compactMap { if case .note(let note) = $0 { note } else { nil } } }

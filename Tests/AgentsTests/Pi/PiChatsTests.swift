@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 import Testing
 
@@ -17,7 +18,8 @@ struct PiChatsTests {
     func rest() {
         var chats = thousands()
         #expect(chats.awake.isEmpty)
-        #expect(chats.change(session) { $0.send(RunID("r1"), "hello", at: .zero) } == [.start(file: "/s/7")])
+        #expect(
+            chats.change(session) { $0.send(RunID("r1"), PicturePrompt("hello"), at: .zero) } == [.start(file: "/s/7")])
         #expect(Array(chats.awake.keys) == [session])
         let orders = chats.change(session) { $0.ended("not found", hasRun: false, at: .zero) }
         #expect(orders.count == 1 && chats.awake.isEmpty && chats.nextDeadline == nil)

@@ -10,6 +10,7 @@ struct PiConversation {
     private var keeps: [WorkID] = []
     /// Whether orders about idle processes are among the lines.
     var showsIdle = false
+    private var reads: [WorkID] = []
     static let chat = AgentSession("pi-ses_1")
     private(set) var beginning: [String] = []
 
@@ -59,8 +60,15 @@ struct PiConversation {
 
     // MARK: The bridge
 
-    mutating func sends(_ run: String, _ text: String, in session: AgentSession = chat) -> [String] {
-        let message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+    mutating func sends(
+        _ run: String, _ text: String, files: [MessageFile] = [], in session: AgentSession = chat
+    ) -> [String] {
+        var message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+        message.attachments = files.map { file in
+            var attachment = Attachment(name: file.name)
+            attachment.outcome = .file(file)
+            return attachment
+        }
         return lines(
             machine.command(.send(turn: TurnID("t"), session: session, run: RunID(run), message: message), occasion()))
     }
@@ -117,6 +125,12 @@ struct PiConversation {
         return lines(machine.finished(work, isKept ? .done : .failed(failure), occasion()))
     }
 
+    /// The oldest file that is being read.
+    mutating func reads(_ bytes: [UInt8]) -> [String] {
+        guard !reads.isEmpty else { return ["nothing to read"] }
+        return lines(machine.finished(reads.removeFirst(), .read(bytes, size: Int64(bytes.count)), occasion()))
+    }
+
     /// A line of pi's standard output.
     mutating func says(_ line: String, _ channel: Int = 1) -> [String] {
         let bytes = Array(line.utf8)
@@ -159,6 +173,9 @@ struct PiConversation {
         case .work(let work, .keep(let facts)):
             keeps.insert(work, at: 0)
             return facts.map { "keep \($0.name)=\(String(decoding: $0.value ?? [], as: UTF8.self))" }
+        case .work(let work, .read(let path, _, _)):
+            reads.append(work)
+            return ["read \(path)"]
         case .observed(let observations): return observations.map(ObservationText.line)
         case .note(.words(let words)): return ["note \(words)"]
         case .finding(let finding): return [finding.line]

@@ -10,6 +10,8 @@ struct StoredTurnTests {
     private static let notKept = [
         // The settings are those of the process; what was streamed is in the deltas.
         ".settings", ".text.newest", ".preview.streamed", ".preview.held",
+        // Files do not outlive their process.
+        ".outcome",
         // Running output is shown already.
         ".output",
         // Growth behind a note is compared once more after a restart.
@@ -246,7 +248,8 @@ enum Full {
         turn.outbox.names.more = 2
         turn.outbox.names.lines = 3
         turn.deadlines = TurnDeadlines(
-            window: .at(1), key: .at(9), agent: .at(2), stop: .at(3), followUp: .at(4), retry: .at(5), look: .at(6),
+            window: .at(1), key: .at(9), fetch: .at(10), agent: .at(2), stop: .at(3), followUp: .at(4), retry: .at(5),
+            look: .at(6),
             ask: .at(7),
             abandon: .at(8))
         return turn
@@ -292,7 +295,8 @@ enum Full {
     ]
 
     static let phases: [Turn.Phase] = [
-        .awaitingKey, .waiting, .handedOver, .running, .holding, .asking, .searching(since: .at(1)), .over(.answered),
+        .awaitingKey, .fetching, .waiting, .handedOver, .running, .holding, .asking, .searching(since: .at(1)),
+        .over(.answered),
         .answering(QuestionID("q1"), of: TurnID("t3")),
         .over(.aborted),
         .over(.failed), .over(.lost), .over(.neverSent), .closed(.gone),

@@ -53,6 +53,8 @@ struct Disorder {
             opening.sealedText = opening.message == nil ? nil : "ct"
             if opening.sealing == .sealed(nil) { opening.message?.text = "" }
         }
+        // The first seeds stay as they are: planted faults are to be caught by them.
+        if seed > 1_500 { opening.message?.attachments = [Attachment(name: "a"), Attachment(name: "b")] }
         turn = Turn(opening, settings: settings)
     }
 
@@ -87,6 +89,9 @@ struct Disorder {
         case 4 where turn.awaitsKey && random.happens(0.5):
             let text: OpenedText = random.happens(0.8) ? .text("hello") : .unreadable
             take(turn.keyCame(KeyName("k1"), turn.opening.message == nil ? nil : text, at: now), "key \(text)")
+        case 4 where turn.phase == .fetching:
+            let missing = random.happens(0.5) ? 1 : 0
+            take(turn.fetched(TurnFilesTests.fetched(turn.opening, missing: missing), at: now), "fetched")
         case 4 where random.happens(0.5): decide()
         case 4: answer()
         case 5:
@@ -292,6 +297,7 @@ struct Disorder {
         case .dropUnsealed:
             waiting.removeAll { $0 != .open && $0 != .end && !inTheOpen.contains($0) }
             openTasks = []
+        case .fetch: if turn.phase != .fetching { faults.append("fetched for nobody") }
         case .stopPreview, .note, .useSealing: break
         }
     }
@@ -368,8 +374,11 @@ struct Disorder {
 
     private mutating func judge(_ command: AgentCommand) {
         switch command {
-        case .send:
+        case .send(_, _, _, let message):
             handedOver += 1
+            if message.attachments.contains(where: { $0.outcome == nil }) {
+                faults.append("sent before its files came")
+            }
             if handedOver > 1 { faults.append("handed over twice") }
             if stoppedAt != nil { faults.append("handed over after a stop") }
         case .resolve(let id, _, let decision, _):

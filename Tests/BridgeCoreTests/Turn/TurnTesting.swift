@@ -2,6 +2,9 @@ import BridgeModel
 
 @testable import BridgeCore
 
+/// Testing has one of its own.
+typealias Attachment = BridgeModel.Attachment
+
 /// A turn in a known state, and short words for what is said to it. The window ends at 30 minutes, the bubble at 29.
 enum Make {
     static let start = Instant.zero

@@ -1,0 +1,78 @@
+package import BridgeModel
+
+// Messages with files: the agent gets the message when each of them was fetched, or could not be.
+extension Turn {
+    /// A later message of its chat waits for it.
+    var isIncomplete: Bool { phase == .awaitingKey || phase == .fetching }
+
+    /// Some of its files are on the disk, or may be. The agent may ask for them until it has taken the message.
+    var holdsFiles: Bool {
+        switch phase {
+        case .fetching: true
+        case .awaitingKey, .answering, .over, .closed: false
+        case .waiting, .handedOver, .running, .holding, .asking, .searching:
+            opening.message?.attachments.contains(where: \.isOnDisk) == true
+        }
+    }
+
+    mutating func fetch(at now: Instant) -> [TurnOrder] {
+        guard let attachments = opening.message?.attachments else { return [] }
+        phase = .fetching
+        deadlines.agent = nil
+        deadlines.fetch = now + settings.fetchPatience
+        return [.fetch(attachments)]
+    }
+
+    /// In another process: files do not outlive the one that fetched them.
+    mutating func forgetFiles() {
+        guard phase == .waiting, opening.message?.attachments.isEmpty == false else { return }
+        phase = .fetching
+        deadlines.agent = nil
+    }
+
+    package mutating func fetchAgain(at now: Instant) -> [TurnOrder] {
+        phase == .fetching ? fetch(at: now) : []
+    }
+
+    package mutating func fetched(_ attachments: [Attachment], at now: Instant) -> [TurnOrder] {
+        guard phase == .fetching, attachments.count == opening.message?.attachments.count else { return [] }
+        opening.message?.attachments = attachments.map(\.settled)
+        deadlines.fetch = nil
+        phase = .waiting
+        if agent.isAway { deadlines.agent = now + settings.agentPatience }
+        return []
+    }
+
+    /// They take too long: the message goes without them.
+    mutating func fetchIsLate(at now: Instant) -> [TurnOrder] {
+        fetched(opening.message?.attachments ?? [], at: now)
+    }
+
+    /// The agent has taken the message.
+    mutating func filesArrived() {
+        guard occupiesAgent || outcome != nil, let attachments = opening.message?.attachments, !attachments.isEmpty
+        else {
+            return
+        }
+        opening.message?.attachments = attachments.map { Attachment($0, outcome: nil) }
+    }
+
+    package mutating func filesLeftOut(_ files: [MissingFile]) -> [TurnOrder] {
+        if outcome == nil { bubble.add(notice: Sentences.missing(files)) }
+        return []
+    }
+}
+
+extension Attachment {
+    fileprivate init(_ attachment: Attachment, outcome: AttachmentOutcome?) {
+        self = attachment
+        self.outcome = outcome
+    }
+
+    fileprivate var isOnDisk: Bool { if case .file = outcome { true } else { false } }
+
+    fileprivate var settled: Attachment {
+        outcome == nil
+            ? Attachment(self, outcome: .missing(.notFetched(plainName, "it took too long"))) : self
+    }
+}

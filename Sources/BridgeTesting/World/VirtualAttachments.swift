@@ -1,0 +1,118 @@
+import BridgeModel
+import RelayRules
+
+/// Files that messages name in a world: where their addresses lead, how long they take, and what of them is on the computer's disk.
+///
+/// As on the real outside, a process that starts finds none of an earlier one's.
+package final class VirtualAttachments: @unchecked Sendable {
+    /// Nil bytes: it cannot be had.
+    package struct Served {
+        package var bytes: [UInt8]?
+        package var takes: Duration
+
+        package init(_ bytes: [UInt8]?, takes: Duration) {
+            self.bytes = bytes
+            self.takes = takes
+        }
+    }
+
+    /// By address.
+    package var served: [String: Served] = [:]
+    /// How often each was asked for.
+    package private(set) var asked: [String: Int] = [:]
+    private static let folder = "/files/"
+    private let store: VirtualFiles
+    private let time: VirtualTime
+    private var numbers: [TurnID: Int] = [:]
+    private var lastNumber = 0
+
+    init(_ store: VirtualFiles, _ time: VirtualTime) {
+        self.store = store
+        self.time = time
+    }
+
+    package var onDisk: [String] { store.files.keys.filter { $0.hasPrefix(Self.folder) }.sorted() }
+
+    /// Of the process that starts.
+    func port(_ isAlive: @escaping () -> Bool) -> any AttachmentPort {
+        for path in onDisk { store.files[path] = nil }
+        numbers = [:]
+        return Port(self, isAlive)
+    }
+
+    private final class Port: AttachmentPort, @unchecked Sendable {
+        private let files: VirtualAttachments
+        private let isAlive: () -> Bool
+
+        init(_ files: VirtualAttachments, _ isAlive: @escaping () -> Bool) {
+            self.files = files
+            self.isAlive = isAlive
+        }
+
+        func fetch(
+            _ attachments: [Attachment], for turn: TurnID, completion: @escaping @Sendable ([Attachment]) -> Void
+        ) {
+            guard isAlive() else { return }
+            files.lastNumber += 1
+            let number = files.lastNumber
+            files.numbers[turn] = number
+            next(attachments, 0, for: turn, number, completion)
+        }
+
+        func drop(_ turn: TurnID) {
+            guard isAlive() else { return }
+            files.numbers[turn] = nil
+            for path in files.onDisk where path.hasPrefix(Self.folder(of: turn)) { files.store.files[path] = nil }
+        }
+
+        private static func folder(of turn: TurnID) -> String { "\(VirtualAttachments.folder)\(turn)/" }
+
+        private func next(
+            _ attachments: [Attachment], _ index: Int, for turn: TurnID, _ number: Int,
+            _ completion: @escaping @Sendable ([Attachment]) -> Void
+        ) {
+            guard index < attachments.count else { return completion(attachments) }
+            let url = attachments[index].url ?? ""
+            let served = files.served[url] ?? Served(nil, takes: .zero)
+            files.asked[url, default: 0] += 1
+            let path = "\(Self.folder(of: turn))\(index)"
+            // Half of it is there while it comes.
+            files.store.files[path] = served.bytes.map { Array($0.prefix($0.count / 2)) }
+            files.time.after(served.takes) { [self] in
+                guard isAlive(), files.numbers[turn] == number else { return }
+                files.store.files[path] = served.bytes
+                var attachments = attachments
+                let name = attachments[index].plainName
+                attachments[index].outcome =
+                    served.bytes.map {
+                        .file(MessageFile(name: name, mimeType: "image/png", path: path, size: $0.count))
+                    } ?? .missing(.notFetched(name, "the server answered 404"))
+                next(attachments, index + 1, for: turn, number, completion)
+            }
+        }
+    }
+}
+
+extension WorldSide {
+    /// The person writes, with files that are served, or are not, under these addresses; their names are the same.
+    package func writes(_ text: String, files urls: [String], after: Duration) {
+        time.after(after) { [self] in
+            let session = relay.userStartsSession(at: moment)
+            let list = urls.map { #"{"key":"u/1","mime":"image/png","size":9,"url":"\#($0)","name":"\#($0)"}"# }
+            let exchange = relay.respond(
+                to: RawRequest(
+                    method: "POST", target: "/v1/me/sessions/\(session)/send",
+                    headers: [
+                        RawHeader("Authorization", "Bearer \(RelayOptions().userToken)"),
+                        RawHeader("Content-Type", "application/json"),
+                    ], body: Array(#"{"text":"\#(text)","attachments":[\#(list.joined(separator: ","))]}"#.utf8)),
+                at: moment)
+            let answer = GatewayValue.parse(exchange.response.body)
+            guard let names = answer?["result"] ?? answer, let interaction = names["interaction_id"]?.string,
+                let message = names["message_id"]?.string
+            else { preconditionFailure("the relay would not: \(exchange.response.status)") }
+            note(text, (session: session, interaction: interaction, message: message))
+            pump()
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import AgentKit
+import BridgeModel
+import Pi
+import Testing
+
+@Suite("Pictures for pi")
+struct PiFilesTests {
+    private static let picture = MessageFile(name: "a.png", mimeType: "image/png", path: "/files/1", size: 3)
+    private static let photo = MessageFile(name: "b.jpg", mimeType: "image/jpeg", path: "/files/2", size: 1)
+    private static let paper = MessageFile(name: "c.pdf", mimeType: "application/pdf", path: "/files/3", size: 9)
+
+    @Test("are read when their prompt's turn has come, one after another, and go beside the text")
+    func sent() {
+        var pi = PiConversation.ready()
+        #expect(pi.sends("r1", "look", files: [Self.picture, Self.photo]) == ["read /files/1"])
+        #expect(pi.reads([1, 2, 3]) == ["read /files/2"])
+        #expect(
+            pi.reads([9]) == [
+                #"1 > {"type":"prompt","id":"sb-3","message":"look","images":["#
+                    + #"{"type":"image","data":"AQID","mimeType":"image/png"},"#
+                    + #"{"type":"image","data":"CQ==","mimeType":"image/jpeg"}],"streamingBehavior":"followUp"}"#
+            ])
+    }
+
+    @Test("alone: what else comes with a message is named to pi and to the person")
+    func others() {
+        var pi = PiConversation.ready()
+        let reason = "c.pdf was not passed on: pi takes pictures alone (PNG, JPEG, GIF, WebP)."
+        #expect(
+            pi.sends("r1", "look", files: [Self.paper]) == [
+                "r1 leaves without \(reason)",
+                #"1 > {"type":"prompt","id":"sb-3","message":"look\n\n[Not attached: \#(reason)]","streamingBehavior":"followUp"}"#,
+            ])
+    }
+
+    @Test("a later message does not overtake them")
+    func order() {
+        var pi = PiConversation.ready()
+        #expect(pi.sends("r1", "look", files: [Self.picture]) == ["read /files/1"])
+        #expect(pi.sends("r2", "and?") == [])
+        let lines = pi.reads([1, 2, 3])
+        #expect(lines.count == 1 && lines[0].contains("look"))
+    }
+
+    @Test("a message that is stopped while they are read is not written")
+    func stopped() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "look", files: [Self.picture])
+        #expect(pi.aborts("r1") == ["stop of r1 answered"])
+        #expect(pi.reads([1, 2, 3]) == [])
+    }
+
+    @Test("that cannot be read any more are named")
+    func unread() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "look", files: [Self.picture])
+        let lines = pi.reads([1])
+        #expect(lines.first == "r1 leaves without a.png was not passed on: the bridge could not read it from its disk.")
+        #expect(lines.count == 2 && !lines[1].contains("images"))
+    }
+
+    @Test("a process that ends meanwhile loses nothing: the next one gets the message with them")
+    func died() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "look", files: [Self.picture])
+        #expect(pi.exits(1) == ["start 2 --session /s/1"])
+        #expect(pi.reads([1, 2, 3]) == [])
+        _ = pi.spawns(2)
+        let lines = pi.says(
+            #"{"id":"sb-3","type":"response","command":"get_state","success":true,"data":{"sessionFile":"/s/1"}}"#, 2)
+        #expect(lines.count == 1 && lines[0].hasPrefix("2 > ") && lines[0].contains("AQID"))
+    }
+}
