@@ -46,7 +46,9 @@ package struct OppiDecoder: AgentDecoder {
 
         /// The agent may say a command of its own in other words, so that only the beginning of a loop can be gone by.
         var isCommand: Bool { text.hasPrefix("/") && !waits }
-        func isSaid(by text: String) -> Bool { OppiTrace.trimmed(self.text) == OppiTrace.trimmed(text) }
+        func isSaid(by text: String) -> Bool {
+            PromptText.isPrompt(OppiTrace.trimmed(text), OppiTrace.trimmed(self.text))
+        }
     }
 
     /// What a live link says of the one session that it reads.

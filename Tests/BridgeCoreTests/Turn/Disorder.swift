@@ -53,8 +53,10 @@ struct Disorder {
             opening.sealedText = opening.message == nil ? nil : "ct"
             if opening.sealing == .sealed(nil) { opening.message?.text = "" }
         }
-        // The first seeds stay as they are: planted faults are to be caught by them.
-        if seed > 1_500 { opening.message?.attachments = [Attachment(name: "a"), Attachment(name: "b")] }
+        // The other seeds have none: planted faults are to be caught by them.
+        if (1_501...2_000).contains(seed) {
+            opening.message?.attachments = [Attachment(name: "a"), Attachment(name: "b")]
+        }
         turn = Turn(opening, settings: settings)
     }
 

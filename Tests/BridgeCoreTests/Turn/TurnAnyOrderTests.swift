@@ -19,7 +19,7 @@ struct TurnAnyOrderTests {
         "planted faults are caught",
         arguments: [PlantedFault.taskFinishedTwice, .snapshotAppended, .answeredTwice])
     func planted(fault: PlantedFault) {
-        let caught = (UInt64(1)...2_000).first { seed in
+        let caught = (UInt64(1)...10_000).first { seed in
             var disorder = Disorder(seed: seed)
             PlantedFault.$planted.withValue(fault) { disorder.run() }
             return !disorder.faults.isEmpty
