@@ -29,6 +29,12 @@ extension AgentRunner where Machine: ~Copyable {
 
     private func begin(_ start: WorkTable.Start) {
         let done: @Sendable (WorkResult) -> Void = { [weak self] in self?.finished(start.ticket, $0) }
+        if case .end(let process, _) = start.work {
+            return edges.work.carryOut(start.work) { [weak self] result in
+                self?.forgetDead([process])
+                done(result)
+            }
+        }
         guard case .keep(let facts) = start.work else { return edges.work.carryOut(start.work, completion: done) }
         guard let journal = edges.journal else {
             return done(.failed(WorkFailure(.forbidden, "nothing is kept without a journal")))
@@ -38,14 +44,13 @@ extension AgentRunner where Machine: ~Copyable {
         }
     }
 
-    /// Of an earlier process: those that have ended are not looked for again.
+    /// Those that have ended are not looked for again.
     func forgetDead(_ processes: [ProcessName]) {
         guard let journal = edges.journal, !processes.isEmpty else { return }
         edges.work.carryOut(.look(at: processes)) { [kept] result in
             guard case .alive(let alive) = result else { return }
             let dead = processes.filter { !alive.contains($0) }
-            journal.submit(
-                kept.entries(dead.map { KeptFacts.fact(of: $0, isRunning: false) }), .written, done: nil)
+            if !dead.isEmpty { journal.submit(kept.entries(ofEnded: dead), .written, done: nil) }
         }
     }
 
@@ -58,7 +63,7 @@ extension AgentRunner where Machine: ~Copyable {
         let link = edges.children.start(plan) { process, release in
             name.withLock { $0 = process }
             guard let journal else { return release(true) }
-            journal.submit(kept.entries([KeptFacts.fact(of: process, isRunning: true)]), .synced) { failure in
+            journal.submit([kept.entry(of: process, plan)], .synced) { failure in
                 refusal.withLock {
                     $0 = failure.map { ChildFailure(.calledOff, "the journal cannot be written: \($0)") }
                 }
@@ -66,8 +71,7 @@ extension AgentRunner where Machine: ~Copyable {
             }
         } handler: { [weak self] event in
             if event.isLast, let process = name.withLock({ $0 }) {
-                journal?.submit(
-                    kept.entries([KeptFacts.fact(of: process, isRunning: false)]), .written, done: nil)
+                journal?.submit(kept.entries(ofEnded: [process]), .written, done: nil)
             }
             if event.isLast { leavePlace() }
             let why = refusal.withLock { $0 }

@@ -175,7 +175,7 @@ final class Output: Sendable {
     private static func entry(_ name: String, _ members: [(String, JSONText)]) -> OutputQueue.Entry {
         var line = #"{"event":"# + JSONText.string(name).text
         line += #","ts":"# + String(SystemClock().wallMilliseconds)
-        for (name, value) in members { line += "," + JSONText.string(name).text + ":" + value.text }
+        for (name, value) in members { line += "," + JSONText.member(name, value) }
         return OutputQueue.Entry(
             STDOUT_FILENO, name == "turn_ended" ? .turnEnded : .milestone,
             subject: OutputQueue.subject(of: name, members), line + "}\n")
@@ -187,4 +187,11 @@ extension JSONText {
     static func number(_ value: Int64) -> JSONText { JSONText(unchecked: String(value)) }
     static func number(_ code: ExitCode) -> JSONText { number(Int(code.rawValue)) }
     static func flag(_ value: Bool) -> JSONText { JSONText(unchecked: value ? "true" : "false") }
+    static func list(_ values: [JSONText]) -> JSONText {
+        JSONText(unchecked: "[" + values.map(\.text).joined(separator: ",") + "]")
+    }
+    static func object(_ members: [(String, JSONText)]) -> JSONText {
+        JSONText(unchecked: "{" + members.map(member).joined(separator: ",") + "}")
+    }
+    fileprivate static func member(_ name: String, _ value: JSONText) -> String { string(name).text + ":" + value.text }
 }

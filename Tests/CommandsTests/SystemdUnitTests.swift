@@ -27,6 +27,13 @@ struct SystemdUnitTests {
         #expect(SystemdUnit(program: "/a").text.contains("MemoryDenyWriteExecute=yes"))
         #expect(!SystemdUnit(program: "/a", startsAgents: true).text.contains("MemoryDenyWriteExecute"))
         #expect(SystemdUnit(program: "/a", startsAgents: true).text.contains("NoNewPrivileges=yes"))
+        #expect(!SystemdUnit(program: "/a", startsAgents: true).text.contains("RestrictNamespaces"))
+    }
+
+    @Test("an agent may outlive the bridge's process")
+    func outliving() {
+        #expect(SystemdUnit(program: "/a", startsAgents: true).text.contains("KillMode=process\n"))
+        #expect(!SystemdUnit(program: "/a").text.contains("KillMode"))
     }
 
     @Test(

@@ -86,7 +86,8 @@ struct AgentRunnerTests {
     @Test("a child is written down before it runs, and forgotten after its end")
     func writtenDown() {
         stage.order(.open(Stage.channel, Stage.child()))
-        #expect(stage.journal.entries == [.setting(name: "agent toy process 1 7", value: [])])
+        #expect(
+            stage.journal.entries == [.setting(name: "agent toy process 1 7", value: Array("with_bridge toy".utf8))])
         #expect(stage.journal.durabilities == [.synced])
         #expect(stage.programs.released == [true])
         stage.programs.handlers[0](.spawned(ProcessName(id: 1, startTicks: 7)))

@@ -5,8 +5,10 @@ import BridgeModel
 /// - A permanent failure is not retried (`final`).
 /// - Only what a user's own systemd can do without namespaces is asked for, so that it also starts in containers and where
 ///   unprivileged namespaces are off.
-/// - An agent that is our child inherits every restriction. It runs tools of which we know nothing: there the strict ones
-///   are left out.
+/// - An agent that is our child inherits every restriction. It runs tools of which we know nothing, and a sandbox of its own may
+///   need namespaces: there the strict ones are left out.
+/// - An agent may be made to outlive the bridge: there a stop ends the bridge's own process alone, which ends all others of its
+///   children itself; and one that the kernel ends for want of memory takes nothing else with it.
 package struct SystemdUnit: Sendable {
     package static let name = "sophon-bridge.service"
 
@@ -49,6 +51,8 @@ package struct SystemdUnit: Sendable {
         "RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK",
     ]
 
+    private static let ofAgents = ["KillMode=process", "OOMPolicy=continue"]
+
     package var text: String {
         let command = ([program] + arguments).map { Self.quoted($0, isCommand: true) }.joined(separator: " ")
         var lines = [
@@ -66,7 +70,7 @@ package struct SystemdUnit: Sendable {
             "TimeoutStopSec=75", "UMask=0077", "LimitCORE=0", "NoNewPrivileges=yes", "LockPersonality=yes",
             "RestrictRealtime=yes", "RestrictSUIDSGID=yes", "SystemCallArchitectures=native",
         ]
-        if !startsAgents { lines += Self.strict }
+        lines += startsAgents ? Self.ofAgents : Self.strict
         lines += ["", "[Install]", "WantedBy=default.target", ""]
         return lines.joined(separator: "\n")
     }

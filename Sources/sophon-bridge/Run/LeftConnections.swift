@@ -1,5 +1,7 @@
+import AgentKit
 import BridgeModel
 import BridgeService
+import Hosting
 import Journal
 
 /// Connections that the journal has open turns of and the configuration does not have any more: removed, or renamed.
@@ -7,6 +9,19 @@ struct LeftConnections {
     private let configuration: Configuration
 
     init(_ configuration: Configuration) { self.configuration = configuration }
+
+    /// Agents that no connection of this configuration would look for: they were to outlive the bridge that started them.
+    func endAgents(_ log: Log) {
+        let kinds = Dictionary(
+            configuration.connections.map { ($0.name, $0.agent.kind) }, uniquingKeysWith: { first, _ in first })
+        let left = LivingChildren(in: configuration.stateDirectory).all.filter {
+            kinds[$0.connection] != $0.process.agent
+        }
+        for child in left.isEmpty ? [] : LivingChildren.end(left) {
+            log.warning(
+                "an agent of a connection that is not configured any more was ended", [("agent", .text(child.words))])
+        }
+    }
 
     func tell(_ output: Output, _ log: Log) {
         // A journal that cannot be looked into was opened a moment ago: nothing here is worth an end for.

@@ -52,6 +52,7 @@ struct RunCommand: Command {
         let edges = try RunEdges(loaded, output: output, log: log, scale: try scale())
         board.tell(journalRemedy: edges.journalRemedy)
         LeftConnections(configuration).tell(output, log)
+        LeftConnections(configuration).endAgents(log)
         let connections = try edges.connections { event in
             board.tell(event)
             report.tell(event)

@@ -7,16 +7,17 @@ import Files
 import FoundationEssentials
 import Glibc
 
-/// `service install|uninstall|status|restart|logs`: the bridge as a systemd unit of this user.
+/// `service install|uninstall|status|restart|stop|logs`: the bridge as a systemd unit of this user.
 struct ServiceCommand: Command {
     static let declaration = CommandDeclaration(
         name: "service", summary: "keep the bridge running as a systemd unit of this user",
-        operands: "install|uninstall|status|restart|logs",
-        actions: ["install", "uninstall", "status", "restart", "logs"],
+        operands: "install|uninstall|status|restart|stop|logs",
+        actions: ["install", "uninstall", "status", "restart", "stop", "logs"],
         options: [
             .init("dry-run", nil, "say what would be done; install prints the unit"),
             .init("follow", nil, "with logs: go on as new lines come"),
             .config,
+            .stateDirectory,
         ],
         examples: ["sophon-bridge service install", "sophon-bridge service logs --follow"])
 
@@ -35,6 +36,7 @@ struct ServiceCommand: Command {
         case "uninstall": try uninstall()
         case "status": try status()
         case "restart": try restart()
+        case "stop": try stop()
         default: try logs()
         }
     }
@@ -72,18 +74,56 @@ struct ServiceCommand: Command {
     private func uninstall() throws {
         let path = try unitPath()
         if command.switches.contains("dry-run") {
-            return output.line("would stop and disable \(SystemdUnit.name), and delete \(path)")
+            output.line("would stop and disable \(SystemdUnit.name), and delete \(path)")
+            return try endChildren()
         }
         try requireSystemd()
         guard access(path, F_OK) == 0 else {
             output.event("service_uninstalled", [("path", .string(path)), ("deleted", .flag(false))])
-            return output.line("nothing to do: there is no \(path)")
+            output.line("nothing to do: there is no \(path)")
+            return try endChildren()
         }
         try systemctl("disable", "--now", SystemdUnit.name)
         try PrivateFile.remove(path)
         try systemctl("daemon-reload")
         output.event("service_uninstalled", [("path", .string(path)), ("deleted", .flag(true))])
         output.line("stopped, and deleted \(path); the token and the state are kept")
+        try endChildren()
+    }
+
+    /// The bridge, and then the agents that live on without it.
+    private func stop() throws {
+        if command.switches.contains("dry-run") {
+            output.line("would stop \(SystemdUnit.name)")
+            return try endChildren()
+        }
+        if hasSystemd, access(try unitPath(), F_OK) == 0 {
+            try systemctl("stop", SystemdUnit.name)
+            output.event("service_stopped", [("unit", .string(SystemdUnit.name))])
+            output.line("stopped; it begins again with your next login, or with: sophon-bridge service restart")
+        } else {
+            output.line("no service is installed here")
+        }
+        try endChildren()
+    }
+
+    private func endChildren() throws {
+        let directory = try CommandConfiguration.load(command, output).configuration.stateDirectory
+        let children = LivingChildren(in: directory).all
+        if command.switches.contains("dry-run") {
+            for child in children { output.line("would end \(child.words)") }
+            return
+        }
+        guard !children.isEmpty else { return }
+        guard try InstanceLock.holder(directory: directory) == .nobody else {
+            return output.say("a bridge that is no service runs here, and its agents with it: end it, then try again")
+        }
+        let ended = LivingChildren.end(children)
+        for child in children {
+            let isEnded = ended.contains { $0.process == child.process }
+            output.event("agent_ended", [("process", child.json), ("ended", .flag(isEnded))])
+            if isEnded { output.line("ended \(child.words)") } else { output.say("cannot end \(child.words)") }
+        }
     }
 
     private func status() throws {
@@ -189,9 +229,11 @@ struct ServiceCommand: Command {
         return "\(directory)/systemd/user/\(SystemdUnit.name)"
     }
 
+    /// As sd_booted(3) documents it.
+    private var hasSystemd: Bool { access("/run/systemd/system", F_OK) == 0 }
+
     private func requireSystemd() throws {
-        // As sd_booted(3) documents it.
-        guard access("/run/systemd/system", F_OK) != 0 else { return }
+        guard !hasSystemd else { return }
         throw CommandFailure(
             code: .unexpected,
             message: "this machine was not started by systemd; let what starts your programs keep `sophon-bridge run` "

@@ -32,21 +32,28 @@ struct StatusCommand: Command {
         let health = Health(
             status: status, isLocked: isRunning, isStateWritable: access(directory, W_OK | X_OK) == 0,
             wallMilliseconds: wall)
-        tell(status, health, isRunning: isRunning)
+        let children = LivingChildren(in: directory).outliving
+        tell(status, health, children, isRunning: isRunning)
         if command.switches.contains("healthy") {
             for finding in health.findings { output.say(finding.message) }
             if let code = health.exitCode { output.leave(code) }
             return output.line("healthy")
         }
-        guard let status else {
+        if let status {
+            for line in StatusText.lines(status, isRunning: isRunning, wallMilliseconds: wall) { output.line(line) }
+        } else {
             output.line(
                 isRunning ? "running; it has not said yet how it is" : "not running, and no bridge has run here")
-            return
         }
-        for line in StatusText.lines(status, isRunning: isRunning, wallMilliseconds: wall) { output.line(line) }
+        guard !children.isEmpty else { return }
+        output.line("")
+        output.line("agents that live on when the bridge ends; sophon-bridge service stop ends both")
+        for child in children { output.line("  \(child.words)") }
     }
 
-    private func tell(_ status: BridgeStatus?, _ health: Health, isRunning: Bool) {
+    private func tell(
+        _ status: BridgeStatus?, _ health: Health, _ children: [LivingChildren.Child], isRunning: Bool
+    ) {
         let faults = health.findings.map {
             #"{"fault":"\#($0.fault.rawValue)","message":\#(JSONText.string($0.message).text)}"#
         }
@@ -55,6 +62,7 @@ struct StatusCommand: Command {
             ("ready", .flag(isRunning && status?.ready == true)),
             ("faults", JSONText(unchecked: "[\(faults.joined(separator: ","))]")),
         ]
+        members.append(("processes", .list(children.map(\.json))))
         if let status {
             members.append(
                 ("status", JSONText(unchecked: String(decoding: StatusFile.bytes(of: status), as: UTF8.self))))

@@ -1,0 +1,62 @@
+import AgentKit
+import BridgeModel
+import BridgeService
+import Children
+import Hosting
+import Journal
+import Locking
+
+/// Children of a bridge that the journal names and that still run: by process and start time, so that the next process of the same
+/// number is never meant.
+struct LivingChildren {
+    struct Child {
+        var connection: ConnectionName
+        var process: KeptProcess
+
+        /// What `status` and the log say of it.
+        var words: String {
+            let program = process.program.isEmpty ? process.agent.rawValue : process.program
+            return "\(program), process \(process.name.id) of connection \(connection)"
+        }
+
+        var json: JSONText {
+            JSONText.object([
+                ("connection", .string(connection.text)), ("agent", .string(process.agent.rawValue)),
+                ("pid", .number(Int(process.name.id))), ("program", .string(process.program)),
+                ("life", .string(process.life?.rawValue ?? "")),
+            ])
+        }
+    }
+
+    /// From SIGTERM to SIGKILL.
+    private static let grace = Duration.seconds(5)
+
+    private(set) var all: [Child] = []
+
+    /// None where there is no journal.
+    init(in directory: String) {
+        guard let settings = try? JournalReader(directory: directory).settings() else { return }
+        let known = settings.compactMap { setting in
+            KeptProcess(setting: setting.name, value: setting.value).map {
+                Child(connection: setting.connection, process: $0)
+            }
+        }
+        let living = Set(ProcessTable.living(known.map(\.process.name)))
+        all = known.filter { living.contains($0.process.name) }
+    }
+
+    /// Those that do not end with the bridge.
+    var outliving: [Child] { all.filter { $0.process.life == .outlives || $0.process.life == .byItself } }
+
+    /// Returns when they are gone, with all that descends from them, or cannot be ended. What was ended.
+    static func end(_ children: [Child]) -> [Child] {
+        let left = Locked(children.count)
+        for child in children {
+            let isBegun = ProcessTable.end(child.process.name, grace: grace) { left.withLock { $0 -= 1 } }
+            if !isBegun { left.withLock { $0 -= 1 } }
+        }
+        _ = Pace.wait(atMost: grace + grace + .seconds(1)) { left.withLock { $0 == 0 } }
+        let living = Set(ProcessTable.living(children.map(\.process.name)))
+        return children.filter { !living.contains($0.process.name) }
+    }
+}
