@@ -9,7 +9,7 @@ SEEDS ?= 200
 # Tests on real sockets go first and by themselves: beside tests that only compute they would starve.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
-.PHONY: help setup setup-build build test check format-check static size-check container-check expectations graph graph-check fmt demo run sim tsan bench clean
+.PHONY: help setup setup-build build test check format-check static size-check container-check expectations graph graph-check fmt demo run sim tsan real-agents bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -80,6 +80,9 @@ tsan: setup ## what has threads, and conversations of the program, under the thr
 	swift build --build-tests --sanitize=thread --scratch-path $(TSAN)
 	TSAN_OPTIONS=halt_on_error=1 swift test --skip-build --sanitize=thread --scratch-path $(TSAN) --filter '$(TSAN_SUITES)'
 	TSAN_OPTIONS=halt_on_error=1 SOPHON_BRIDGE=$(TSAN)/debug/sophon-bridge ACCEPTANCE_PARALLEL=2 Tests/Acceptance/run test_conversations
+
+real-agents: setup static ## real agents in a cell, with a scripted model: make real-agents KILLS=20
+	KILLS=$(KILLS) SOPHON_BRIDGE=$(STATIC)/release/sophon-bridge Tests/RealAgents/run
 
 bench: setup static ## figures, each a ratio to something measured in the same run
 	scripts/bench

@@ -1,6 +1,7 @@
 """Runs the acceptance files, several at once, and says one line for each test. `run` beside it is the way to call it.
 
-`run` alone runs all; `run test_kills` one file; `run approval` every test whose name contains the word."""
+`run` alone runs all; `run test_kills` one file; `run approval` every test whose name contains the word. `--in FOLDER` runs
+the files of another folder, which may use what lies beside this one."""
 
 import asyncio
 import json
@@ -55,10 +56,10 @@ def all_tests(suite):
         yield from all_tests(entry) if isinstance(entry, unittest.TestSuite) else [entry]
 
 
-def child(name, word):
+def child(folder, name, word):
     # Sockets that die under a writer are what these tests are about.
     logging.getLogger("asyncio").setLevel(logging.ERROR)
-    sys.path.insert(0, str(HERE))
+    sys.path[:0] = [folder, str(HERE)]
     loader = unittest.TestLoader()
     if word:
         loader.testNamePatterns = [f"*{word}*"]
@@ -68,8 +69,8 @@ def child(name, word):
 # The parent
 
 class Runner:
-    def __init__(self, word):
-        self.word = word
+    def __init__(self, folder, word):
+        self.folder, self.word = folder, word
         self.counts = {"passed": 0, "failed": 0, "skipped": 0}
         self.failures = []
         self.free = asyncio.Semaphore(PROCESSES)
@@ -80,7 +81,7 @@ class Runner:
     async def run_file(self, name):
         async with self.free:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, str(HERE / "runner.py"), "--child", name, self.word, cwd=HERE, limit=1 << 24,
+                sys.executable, str(HERE / "runner.py"), "--child", str(self.folder), name, self.word, cwd=HERE, limit=1 << 24,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
             errors = asyncio.create_task(process.stderr.read())
             try:
@@ -114,24 +115,28 @@ class Runner:
             self.failures.append((f"{name}.{words['test']}", words["detail"]))
 
 
-def limits(name):
+def limits(path):
     """The longest time that one of its scenarios may take, then all of them."""
-    seconds = [int(limit) for limit in LIMIT.findall((HERE / f"{name}.py").read_text())]
+    seconds = [int(limit) for limit in LIMIT.findall(path.read_text())]
     return max(seconds, default=0), sum(seconds)
 
 
 def main(arguments):
+    folder, title = HERE, "acceptance"
+    if arguments[:1] == ["--in"]:
+        folder, arguments = Path(arguments[1]), arguments[2:]
+        title = folder.name
     # The longest begin first, so that the whole ends early.
-    files = sorted((path.stem for path in HERE.glob("test_*.py")), key=limits, reverse=True)
+    files = [path.stem for path in sorted(folder.glob("test_*.py"), key=limits, reverse=True)]
     chosen = [name for name in files if name in arguments or name.removeprefix("test_") in arguments]
     word = next((word for word in arguments if word not in chosen and f"test_{word}" not in chosen), "")
     begun = time.monotonic()
-    runner = Runner(word)
+    runner = Runner(folder, word)
     asyncio.run(runner.run(chosen or files))
-    for title, detail in runner.failures:
-        print(f"\n=== {title}\n{detail.rstrip()}")
+    for heading, detail in runner.failures:
+        print(f"\n=== {heading}\n{detail.rstrip()}")
     counts = runner.counts
-    print(f"acceptance: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped "
+    print(f"{title}: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped "
           f"in {time.monotonic() - begun:.0f} s")
     return 1 if counts["failed"] or not counts["passed"] else 0
 

@@ -7,59 +7,29 @@ import json
 import ssl
 
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
+
+from .frame_client import FrameClient
 
 
-class OppiClient:
+class OppiClient(FrameClient):
     """`async with OppiClient(server) as client`; `client.frames` holds all that came, in order."""
 
     def __init__(self, server, token=None, path="/stream", **options):
         self.server, self.token, self.path, self.options = server, token or server.token, path, options
-        self.frames = []
+        super().__init__()
         self.requests = itertools.count(1)
-        self._came = asyncio.Condition()
 
     async def __aenter__(self):
         address = self.server.url.replace("http", "ws", 1) + self.path
         if address.startswith("wss"):
             self.options["ssl"] = trusting(self.server)
-        self.socket = await connect(address, additional_headers={"Authorization": f"Bearer {self.token}"}, max_size=None,
-                                    open_timeout=30, **self.options)
-        self._reader = asyncio.create_task(self._read())
+        await self.begin_reading(await connect(address, additional_headers={"Authorization": f"Bearer {self.token}"}, max_size=None,
+                                    open_timeout=30, **self.options))
         await self.until(lambda frame: frame["type"] == "stream_connected")
         return self
 
-    async def __aexit__(self, *_):
-        self._reader.cancel()
-        await self.socket.close()
-
-    async def _read(self):
-        try:
-            async for text in self.socket:
-                async with self._came:
-                    self.frames.append(json.loads(text))
-                    self._came.notify_all()
-        except ConnectionClosed:
-            pass  # `closed` has the code.
-        finally:
-            async with self._came:
-                self._came.notify_all()
-
-    async def closed(self):
-        await asyncio.wait_for(self.socket.wait_closed(), 30)
-        return self.socket.close_code
-
     async def send(self, kind, **fields):
         await self.socket.send(json.dumps({"type": kind, **fields}))
-
-    async def until(self, wanted, since=0):
-        """The first frame from `since` on that is wanted."""
-        def first():
-            return next((frame for frame in self.frames[since:] if wanted(frame)), None)
-        async with asyncio.timeout(30):
-            async with self._came:
-                await self._came.wait_for(first)
-        return first()
 
     async def type(self, kind, since=0):
         return await self.until(lambda frame: frame["type"] == kind, since)

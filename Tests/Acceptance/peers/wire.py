@@ -206,7 +206,11 @@ class Server:
         self._writers = set()
         self._tasks = set()
 
-    async def listen(self):
+    async def listen(self, path=None):
+        """On loopback, or on a Unix socket."""
+        if path:
+            self._listener = await asyncio.start_unix_server(self._serve, path, limit=1 << 20, backlog=512)
+            return
         self.port = self.port or next_port()
         self._listener = await asyncio.start_server(
             self._serve, "127.0.0.1", self.port, limit=1 << 20, backlog=512, ssl=self.tls)
@@ -232,7 +236,8 @@ class Server:
         self._writers.add(writer)
         self._tasks.add(asyncio.current_task())
         raw = writer.get_extra_info("socket")
-        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if raw.family != socket.AF_UNIX:
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             while True:
                 request = await self._read_request(reader, writer)

@@ -1,0 +1,220 @@
+"""The calls of tools in a turn of the scripted Codex: items, requests to the clients, and what their answers do
+(codex.md#items, #server-requests)."""
+
+import asyncio
+import copy
+import shlex
+
+from . import codex_steps as words
+from .codex_thread import Thread
+
+ALLOWED = ("accept", "acceptForSession")
+
+
+class Interrupt(Exception):
+    """The answer ends the turn too."""
+
+
+class Calls:
+    def __init__(self, turn):
+        self.turn, self.thread, self.server = turn, turn.thread, turn.server
+        self.running = []
+        """Commands that run: they go on when the turn is interrupted."""
+
+    async def play(self, step):
+        try:
+            await getattr(self, type(step).__name__.lower())(step)
+        except Interrupt:
+            raise asyncio.CancelledError from None
+
+    async def parallel(self, step):
+        tasks = [asyncio.create_task(getattr(self, type(call).__name__.lower())(call)) for call in step.calls]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    # Commands
+
+    def command_item(self, step):
+        actions = [{"type": "unknown", "command": step.command}]
+        return {"type": "commandExecution", "id": self.server.identity("call"), "pluginId": None, "scriptPath": None,
+                "command": f"/bin/bash -lc {shlex.quote(step.command)}", "cwd": self.thread.record["cwd"], "processId": None,
+                "source": "agent", "status": "inProgress", "commandActions": actions, "aggregatedOutput": None, "exitCode": None,
+                "durationMs": None}
+
+    async def command(self, step):
+        if step.silent:
+            return
+        item = self.command_item(step)
+        if step.asks and step.command not in self.thread.grants:
+            if not await self.may_run(item, step):
+                return
+        else:
+            item |= {"source": "unifiedExecStartup", "processId": self.server.process_number()}
+            self.turn.item_started(item)
+        item |= {"source": "unifiedExecStartup", "processId": item["processId"] or self.server.process_number()}
+        self.server.disk.note("ran", {"command": step.command, "turn": self.turn.id})
+        for part in step.parts:
+            await asyncio.sleep(0.01)
+            self.turn.notify("item/commandExecution/outputDelta", itemId=item["id"], delta=part)
+        run = asyncio.create_task(self.finish_command(item, step))
+        self.thread.terminals[item["processId"]] = (item, run)
+        if not step.outlives:
+            self.running.append(run)
+            await asyncio.shield(run)
+
+    async def finish_command(self, item, step):
+        try:
+            while step.gate and not self.server.disk.gate_is_open(step.gate):
+                await asyncio.sleep(0.01)
+            item |= {"status": "failed" if step.code else "completed", "aggregatedOutput": step.output, "exitCode": step.code}
+        except asyncio.CancelledError:
+            # `terminate` or `clean`.
+            item |= {"status": "failed", "exitCode": -1}
+        self.thread.terminals.pop(item["processId"], None)
+        self.turn.item_completed(item | {"durationMs": 5})
+
+    def abandon(self):
+        """The turn is interrupted. Its commands run on; nothing else of it does."""
+        self.running = []
+
+    async def may_run(self, item, step):
+        # The order of the traces: the status, then the item, then the request.
+        amendment = shlex.split(step.command)
+        asked = asyncio.create_task(self.thread.ask(
+            "item/commandExecution/requestApproval", kind="command", turnId=self.turn.id, itemId=item["id"],
+            startedAtMs=0, environmentId="local", reason=step.asks, command=item["command"], cwd=item["cwd"],
+            commandActions=item["commandActions"], proposedExecpolicyAmendment=amendment,
+            availableDecisions=["accept", {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": amendment}}, "cancel"],
+            _first=lambda: self.turn.item_started(item)))
+        decision = await self.decision(asked)
+        if decision in ALLOWED:
+            if decision == "acceptForSession":
+                self.thread.grants.add(step.command)
+            return True
+        if isinstance(decision, dict):
+            self.server.disk.note("violations", f"a rule for ever: {decision}")
+            return True
+        self.turn.item_completed(item | {"status": "failed" if decision is None else "declined"}, is_kept=False)
+        if decision == "cancel":
+            raise Interrupt
+        return False
+
+    @staticmethod
+    async def decision(asked):
+        """None for what does not fit."""
+        try:
+            result = await asked
+        except asyncio.CancelledError:
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
+            raise
+        decision = result.get("decision") if isinstance(result, dict) else None
+        known = decision in (*ALLOWED, "decline", "cancel") or isinstance(decision, dict)
+        return decision if known else None
+
+    def ask_late(self, step):
+        item = self.command_item(step)
+        self.thread.late_task = asyncio.create_task(self.thread.ask(
+            "item/commandExecution/requestApproval", kind="command", turnId=self.turn.id, itemId=item["id"], startedAtMs=0,
+            environmentId="local", reason="Late?", command=item["command"], cwd=item["cwd"], commandActions=item["commandActions"],
+            availableDecisions=["accept", "cancel"], _keeps_status=True))
+
+    # Changes of files
+
+    async def change(self, step):
+        kind = {"type": step.kind} | ({"move_path": None} if step.kind == "update" else {})
+        item = {"type": "fileChange", "id": self.server.identity("call"), "status": "inProgress",
+                "changes": [{"path": f"{self.thread.record['cwd']}/{step.path}", "kind": kind, "diff": step.diff}]}
+        self.turn.item_started(item)
+        decision = "accept"
+        if step.asks and step.path not in self.thread.grants:
+            decision = await self.decision(asyncio.create_task(self.thread.ask(
+                "item/fileChange/requestApproval", turnId=self.turn.id, itemId=item["id"], startedAtMs=0, reason=None, grantRoot=None)))
+        if decision == "cancel":
+            # The one call that gets no end of its own.
+            raise Interrupt
+        if decision == "acceptForSession":
+            self.thread.grants.add(step.path)
+        if decision in ALLOWED:
+            self.server.disk.note("ran", {"change": step.path, "turn": self.turn.id})
+        self.turn.item_completed(item | {"status": "completed" if decision in ALLOWED else "declined"}, is_kept=decision in ALLOWED)
+        if decision in ALLOWED:
+            self.turn.notify("turn/diff/updated", diff=step.diff)
+
+    # MCP
+
+    async def tool(self, step):
+        item = {"type": "mcpToolCall", "id": self.server.identity("call"), "server": step.server, "tool": step.tool,
+                "status": "inProgress", "arguments": copy.deepcopy(step.arguments), "appContext": None, "mcpAppUi": None,
+                "pluginId": None, "readOnlyHint": None, "result": None, "error": None, "durationMs": None}
+        self.turn.item_started(item)
+        action, grant = "accept", f"{step.server}/{step.tool}"
+        if step.asks and grant not in self.thread.grants:
+            shown = [{"name": name, "value": value, "display_name": name} for name, value in step.arguments.items()]
+            result = await self.thread.ask(
+                "mcpServer/elicitation/request", turnId=self.turn.id, serverName=step.server, mode="form",
+                _meta={"codex_approval_kind": "mcp_tool_call", "persist": ["session", "always"], "tool_description": "A tool",
+                       "tool_params": step.arguments, "tool_params_display": shown},
+                message=f'Allow the {step.server} MCP server to run tool "{step.tool}"?',
+                requestedSchema={"type": "object", "properties": {}})
+            action = result.get("action") if isinstance(result, dict) else None
+            persist = (result.get("_meta") or {}).get("persist") if isinstance(result, dict) else None
+            if persist == "session":
+                self.thread.grants.add(grant)
+            elif persist:
+                self.server.disk.note("violations", f"kept for ever: {persist}")
+        if action == "accept":
+            self.server.disk.note("ran", {"tool": grant, "turn": self.turn.id})
+            content = [{"type": "text", "text": step.result}]
+            item |= {"status": "completed", "result": {"content": content, "structuredContent": None, "_meta": None}}
+        else:
+            word = "cancelled" if action == "cancel" else "rejected"
+            item |= {"status": "failed", "error": {"message": f"user {word} MCP tool call"}}
+        self.turn.item_completed(item | {"durationMs": 1})
+
+    async def form(self, step):
+        more = {"requestedSchema": step.schema} if step.mode == "form" else {"url": step.url}
+        result = await self.thread.ask("mcpServer/elicitation/request", turnId=self.turn.id, serverName="garden", mode=step.mode,
+                                       _meta=None, message=step.message, **more)
+        result = result if isinstance(result, dict) else {}
+        words_of = ", ".join(f"{name}={value}" for name, value in (result.get("content") or {}).items())
+        await self.say(f"{result.get('action')}: {words_of}")
+
+    async def question(self, step):
+        result = await self.thread.ask("item/tool/requestUserInput", turnId=self.turn.id, itemId=self.server.identity("call"),
+                                       questions=step.questions, isBlocking=True, autoResolutionMs=None)
+        answers = (result.get("answers") or {}) if isinstance(result, dict) else {}
+        given = [text for question in step.questions for text in (answers.get(question["id"]) or {}).get("answers", [])]
+        await self.say("got " + (", ".join(given) or "nothing"))
+
+    async def say(self, text):
+        """What the model makes of an answer: another request of it."""
+        self.thread.add_usage()
+        self.thread.report_usage(self.turn.id)
+        await self.turn.do_say(words.Say([text]))
+
+    # Other agents
+
+    async def subagent(self, step):
+        from .codex_turn import Turn
+        child = Thread(self.server, cwd=self.thread.record["cwd"], is_stored=False)
+        child.record["parent"] = self.thread.id
+        child.subscribers = self.thread.subscribers
+        child.status = {"type": "notLoaded"}
+        self.server.threads[child.id] = child
+        child.set_status("idle")
+        path = {"agentThreadId": child.id, "agentPath": f"/root/{step.name}"}
+        activity = {"type": "subAgentActivity", "model": "gpt-5.5", "reasoningEffort": "low"} | path
+        self.turn.whole_item(activity | {"id": self.server.identity("call"), "kind": "started"})
+        waiting = {"type": "collabAgentToolCall", "id": self.server.identity("call"), "tool": "wait", "status": "inProgress",
+                   "senderThreadId": self.thread.id, "receiverThreadIds": [], "prompt": None, "model": None, "reasoningEffort": None,
+                   "agentsStates": {}}
+        self.turn.item_started(waiting)
+        turn = child.turn = Turn(child, "", steps=step.steps)
+        await turn.run()
+        self.turn.whole_item(activity | {"model": None, "reasoningEffort": None, "id": f"subagent-completed-{turn.id}", "kind": "completed"})
+        self.turn.item_completed(waiting | {"status": "completed"})

@@ -1,0 +1,179 @@
+"""The words in which a test scripts a turn of the scripted Codex (codex.md). They pass to its process as JSON."""
+
+from dataclasses import dataclass, field
+
+from .steps import Hold, Wait
+
+
+@dataclass
+class Say:
+    """One agent message. `cut` leaves it without its end, as a stream that breaks does."""
+    chunks: list
+    phase: str = "final_answer"
+    every: float = 0.01
+    cut: bool = False
+    delivery: str | None = None
+    """"async": a message that is not the turn's answer; `questions` with it."""
+    questions: list | None = None
+
+
+@dataclass
+class Think:
+    chunks: list
+
+
+@dataclass
+class Command:
+    """`asks`: the question with which the model wants to leave the sandbox; the call waits for an approval."""
+    command: str = "ls packets"
+    output: str | None = "a\nb\nc\n"
+    parts: list = field(default_factory=list)
+    """Output that is streamed, which is never all of it."""
+    code: int = 0
+    asks: str | None = None
+    gate: str | None = None
+    """It runs until this gate is open."""
+    outlives: bool = False
+    """The turn goes on without it; it ends at its gate, perhaps after the turn."""
+    silent: bool = False
+    """A call that makes no item at all."""
+
+
+@dataclass
+class Change:
+    """A patch. It asks outside of the workspace, or where all of it is read-only."""
+    path: str = "labels.txt"
+    diff: str = "beans\npeas\n"
+    kind: str = "add"
+    asks: bool = True
+
+
+@dataclass
+class Tool:
+    """A call of an MCP server, which asks by an elicitation."""
+    server: str = "garden"
+    tool: str = "water"
+    arguments: dict = field(default_factory=lambda: {"bed": "north"})
+    result: str = "watered north"
+    asks: bool = True
+
+
+@dataclass
+class Parallel:
+    """Several calls of one model response: all begin, all ask at once."""
+    calls: list
+
+
+@dataclass
+class Question:
+    """The tool for questions. What is said next is what was answered."""
+    questions: list = field(default_factory=lambda: [{
+        "id": "colour", "header": "Colour", "question": "Which colour?", "isOther": True, "isSecret": False,
+        "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}]}])
+
+
+@dataclass
+class Form:
+    """An MCP server asks for words of its own."""
+    message: str = "Which bed?"
+    schema: dict = field(default_factory=lambda: {"type": "object", "properties": {"bed": {"type": "string"}}, "required": ["bed"]})
+    mode: str = "form"
+    url: str | None = None
+
+
+@dataclass
+class SubAgent:
+    """A thread of its own, whose frames come under its own id; the parent waits for it."""
+    name: str
+    steps: list
+
+
+@dataclass
+class Retry:
+    """A model request fails and is made again by Codex itself."""
+    message: str = "Reconnecting... 1/2"
+    after: float = 0.05
+
+
+@dataclass
+class Fail:
+    message: str = "We're currently experiencing high demand, which may cause temporary errors."
+    info: object = "internalServerError"
+
+
+@dataclass
+class Flood:
+    """So many deltas of one message, as fast as they can be sent."""
+    count: int = 20_000
+    size: int = 8
+
+    def chunks(self):
+        return [f"{number} ".rjust(self.size, ".") for number in range(self.count)]
+
+
+@dataclass
+class Emit:
+    """Any frame, to the thread's subscribers."""
+    frame: dict
+
+
+@dataclass
+class Garbage:
+    """A text message that is no JSON, then a batch and a frame of an unknown method."""
+
+
+@dataclass
+class LoseEnd:
+    """No `turn/completed` comes for this turn; the thread goes idle."""
+
+
+@dataclass
+class AskLate:
+    """An approval that is asked for when the turn is already over."""
+    command: str = "rm -r labels"
+
+
+@dataclass
+class Compact:
+    """The item that says that the context was compacted, and its warning."""
+
+
+@dataclass
+class Die:
+    """The process ends here, without a word."""
+
+
+_KINDS = {kind.__name__: kind for kind in (
+    Say, Think, Command, Change, Tool, Parallel, Question, Form, SubAgent, Retry, Fail, Hold, Wait, Flood, Emit, Garbage, LoseEnd,
+    AskLate, Compact, Die)}
+CALLS = (Command, Change, Tool, Parallel, Question, Form, SubAgent)
+
+
+def to_json(step):
+    if isinstance(step, list):
+        return [to_json(entry) for entry in step]
+    if type(step).__name__ in _KINDS:
+        return {"step": type(step).__name__} | {name: to_json(value) for name, value in vars(step).items()}
+    return step
+
+
+def from_json(value):
+    if isinstance(value, list):
+        return [from_json(entry) for entry in value]
+    if isinstance(value, dict) and "step" in value:
+        return _KINDS[value["step"]](**{name: from_json(entry) for name, entry in value.items() if name != "step"})
+    return value
+
+
+def messages(steps):
+    """The whole messages of a turn that goes well."""
+    texts = []
+    for step in steps:
+        if isinstance(step, (Say, Flood)) and not getattr(step, "cut", False):
+            texts.append("".join(step.chunks() if isinstance(step, Flood) else step.chunks))
+    return texts
+
+
+def answer(steps):
+    """What the bubble ends with: all whole messages of the turn, in order."""
+    return "\n\n".join(text.strip() for text in messages(steps) if text.strip())

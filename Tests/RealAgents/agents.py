@@ -1,0 +1,126 @@
+"""Real agents for the tests: pinned packages of PyPI, unpacked into a cache that outlives the clone.
+
+`path()` answers the folder, `missing()` the sentence that says why there is none. `CODEX_VERSION` tries another version than the pinned one."""
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DOWNLOAD_SECONDS = 300
+
+
+class Missing(Exception):
+    """The sentence that says why there is no agent."""
+
+
+@dataclass
+class Agent:
+    name: str
+    package: str
+    version: str
+    folder: str
+    """In the package."""
+    programs: tuple
+    """Under the folder: what has to be executable."""
+    digests: dict
+    """SHA-256 of the wheel of the pinned version, by machine."""
+    megabytes: tuple
+    """Downloaded, unpacked."""
+
+    @property
+    def place(self):
+        return f"{self.name}-{self.version}"
+
+
+PINNED = "0.163.0"
+CODEX = Agent(
+    "codex", "openai-codex-cli-bin", os.environ.get("CODEX_VERSION", PINNED), "codex_cli_bin",
+    ("bin/codex", "bin/codex-code-mode-host", "codex-path/rg", "codex-resources/bwrap"),
+    {"x86_64": "76db41fb07fdf9ddacbe892b48d21dfde270031ec0f5666b5e558114355f006d",
+     "aarch64": "bb2b0d117eeb02608738cf2bcdf51f6a036343d0028272e11a94e72b0d23b141"}, (142, 377))
+
+
+def caches():
+    """Where agents may lie, the preferred place first."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return [Path(home) / "sophon-bridge" / "agents", ROOT / ".build" / "agents"]
+
+
+def installed(agent):
+    """Its folder, if it is whole: it gets its name only when it is."""
+    return next((place / agent.place for place in caches() if (place / agent.place / agent.programs[0]).exists()), None)
+
+
+def install(agent, say=lambda line: print(line, flush=True)):
+    """Answers the folder of the agent, which is downloaded at the first call."""
+    if found := installed(agent):
+        return found
+    if platform.machine() not in agent.digests or sys.platform != "linux":
+        raise Missing(f"there is no {agent.name} for {sys.platform} on {platform.machine()}")
+    place = writable()
+    say(f"real agents: downloading {agent.package} {agent.version} from PyPI into {place}: "
+        f"{agent.megabytes[0]} MB, unpacked {agent.megabytes[1]} MB")
+    with tempfile.TemporaryDirectory(dir=place, prefix="download-") as scratch:
+        wheel = download(agent, Path(scratch))
+        check(agent, wheel, say)
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(scratch, [name for name in archive.namelist() if name.startswith(agent.folder + "/")])
+        wheel.unlink()
+        unpacked = Path(scratch) / agent.folder
+        for program in agent.programs:
+            if (unpacked / program).exists():
+                (unpacked / program).chmod(0o755)
+        try:
+            unpacked.rename(place / agent.place)
+        except OSError:
+            # Another run was faster, or a part of an older attempt lies there.
+            if not installed(agent):
+                shutil.rmtree(place / agent.place, ignore_errors=True)
+                unpacked.rename(place / agent.place)
+    return place / agent.place
+
+
+def writable():
+    for place in caches():
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=place):
+                return place
+        except OSError:
+            continue
+    raise Missing(f"neither of {', '.join(map(str, caches()))} can be written")
+
+
+def download(agent, scratch):
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-input",
+               "--only-binary=:all:", "--retries", "1", "--timeout", "15", "--dest", str(scratch), f"{agent.package}=={agent.version}"]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise Missing(f"{agent.package} {agent.version} had not come from PyPI after {DOWNLOAD_SECONDS} s") from None
+    if ended.returncode != 0:
+        lines = [line for line in ended.stderr.splitlines() if line.strip()] or ["pip gave no reason"]
+        raise Missing(f"{agent.package} {agent.version} cannot be had from PyPI: {lines[-1].strip()}")
+    return next(scratch.glob("*.whl"))
+
+
+def check(agent, wheel, say):
+    if agent.version != PINNED:
+        return say(f"real agents: {agent.version} is not the pinned version, its checksum is not known here")
+    with wheel.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if digest != agent.digests[platform.machine()]:
+        # No reason to skip: what came is not what was reviewed.
+        sys.exit(f"real agents: {wheel.name} has another checksum than the pinned one: {digest}")
+
+
+if __name__ == "__main__":
+    print(install(CODEX))

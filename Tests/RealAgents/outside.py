@@ -1,0 +1,58 @@
+"""Installs the agents, makes the cell, and runs the tests of this folder inside it with the runner of the acceptance tests."""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import agents
+import cell
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PASSED_ON = ("KILLS", "KILL_SEED", "ACCEPTANCE_PROCESSES", "ACCEPTANCE_PARALLEL", "RECORD_INTO")
+
+
+def program():
+    named = shlex.split(os.environ.get("SOPHON_BRIDGE", str(ROOT / ".build" / "debug" / "sophon-bridge")))
+    if not Path(named[0]).exists():
+        sys.exit("real agents: there is no program: run swift build --product sophon-bridge, or set SOPHON_BRIDGE")
+    return [str(Path(named[0]).resolve()), *named[1:]]
+
+
+def libraries(binary):
+    """Folders of its shared libraries that are none of the system's: of the Swift runtime, in a debug build."""
+    listed = subprocess.run(["ldd", binary], capture_output=True, text=True).stdout
+    paths = [line.partition("=> ")[2].split(" ")[0] for line in listed.splitlines() if "=> /" in line]
+    return {str(Path(path).parent) for path in paths if path.split("/")[1] not in cell.SYSTEM}
+
+
+def skip(sentence):
+    print(f"skipped real agents  ({sentence})\nreal agents: 0 passed, 0 failed, 1 skipped", flush=True)
+    sys.exit(0)
+
+
+def main(arguments):
+    bridge = program()
+    if refusal := cell.refusal():
+        skip(refusal)
+    try:
+        codex = agents.install(agents.CODEX)
+    except agents.Missing as missing:
+        skip(missing)
+    pythons = [folder for folder in (sys.prefix, sys.base_prefix) if folder != "/usr"]
+    keep = [HERE, ROOT / "Tests" / "Acceptance", codex, bridge[0], *pythons, *libraries(bridge[0])]
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {
+        "SOPHON_BRIDGE": shlex.join(bridge), "REAL_CODEX": str(codex), "PYTHONDONTWRITEBYTECODE": "1"}
+    if folder := os.environ.get("RECORD_INTO"):
+        keep.append(Path(folder).resolve())
+    with tempfile.TemporaryDirectory(prefix="real-agents-") as home:
+        ended = cell.run([sys.executable, str(ROOT / "Tests" / "Acceptance" / "runner.py"), "--in", str(HERE), *arguments],
+                         keep=keep, home=home, environment=environment)
+    return ended.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
