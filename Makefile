@@ -9,7 +9,7 @@ SEEDS ?= 200
 # Tests on real sockets go first and by themselves: beside tests that only compute they would starve.
 WIRE_TESTS := TransportTests|LocalServerTests|SimulatorTests|PipelineTests
 
-.PHONY: help setup setup-build build test check format-check static size-check container-check expectations graph graph-check fmt demo run sim tsan real-agents bench clean
+.PHONY: help setup setup-build build test check format-check static size-check container-check expectations graph graph-check fmt demo run sim tsan real-agents record-agents bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 14
@@ -83,6 +83,9 @@ tsan: setup ## what has threads, and conversations of the program, under the thr
 
 real-agents: setup static ## real agents in a cell, with a scripted model: make real-agents KILLS=20
 	KILLS=$(KILLS) SOPHON_BRIDGE=$(STATIC)/release/sophon-bridge Tests/RealAgents/run
+
+record-agents: setup static ## one conversation with the real Codex as a fixture: make record-agents CODEX_VERSION=0.164.0
+	$(if $(CODEX_VERSION),CODEX_VERSION=$(CODEX_VERSION)) SOPHON_BRIDGE=$(STATIC)/release/sophon-bridge Tests/RealAgents/run --record
 
 bench: setup static ## figures, each a ratio to something measured in the same run
 	scripts/bench

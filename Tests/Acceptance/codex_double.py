@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -58,6 +59,15 @@ class CodexDouble:
 
     def ran(self):
         return [entry.get("command") or entry.get("change") or entry.get("tool") for entry in self.log("ran")]
+
+    def end(self):
+        """Ends the servers of this directory that still run. A process that has another's number by now is let be."""
+        for pid in self.servers():
+            try:
+                if str(self.directory).encode() in Path(f"/proc/{pid}/environ").read_bytes():
+                    os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
 
     def problems(self):
         texts = self.texts() + [steer["text"] for steer in self.log("steers")]

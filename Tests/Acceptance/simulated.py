@@ -71,20 +71,38 @@ class Simulator:
         _children.discard(self.process.pid)
 
 
-class SimulatedStage:
-    def __init__(self, *options, era="E3", environment=None):
+class PhoneStage:
+    """The simulator and the bridge; the agent is what `agent_environment` says."""
+
+    def __init__(self, *options, environment=None, prefix="bridge-simulated-", parent=None):
         """`environment`: more variables of the bridge; None takes one away."""
-        self.simulator, self.gateway, self._more = Simulator(*options), Gateway(era), environment or {}
+        self.simulator, self._more = Simulator(*options), environment or {}
+        self._place = {"prefix": prefix, "dir": parent}
+
+    configuration = None
+    """What the bridge reads at its start, if anything."""
+
+    async def enter_agent(self):
+        pass
+
+    async def leave_agent(self):
+        pass
+
+    def agent_environment(self):
+        return {}
 
     async def __aenter__(self):
-        self.directory = Path(tempfile.mkdtemp(prefix="bridge-simulated-"))
-        await self.gateway.__aenter__()
+        self.directory = Path(tempfile.mkdtemp(**self._place))
+        if self.configuration is not None:
+            file = self.directory / "config" / "bridge.json"
+            file.parent.mkdir(mode=0o700)
+            file.write_text(json.dumps(self.configuration))
+        await self.enter_agent()
         await self.simulator.start()
         environment = {
             "SOPHON_BASE_URL": self.simulator.url, "SOPHON_BOT_TOKEN": self.simulator.token,
             "SOPHON_CONFIG_DIR": str(self.directory / "config"), "SOPHON_STATE_DIR": str(self.directory / "state"),
-            "SOPHON_AGENT": "openclaw", "OPENCLAW_URL": self.gateway.url, "OPENCLAW_TOKEN": self.gateway.token,
-            "OPENCLAW_STATE_DIR": str(self.directory / "openclaw"), "NO_COLOR": "1"} | self._more
+            "NO_COLOR": "1"} | self.agent_environment() | self._more
         self.bridge = Bridge(self.directory, {name: value for name, value in environment.items() if value is not None})
         try:
             await self.bridge.start(ready_seconds=60)
@@ -95,15 +113,16 @@ class SimulatedStage:
 
     async def __aexit__(self, kind, error, trace):
         if error is not None and not isinstance(error, asyncio.CancelledError):
-            error.add_note(self.bridge.story())
+            error.add_note(self.story())
         await self.bridge.close()
         await self.simulator.close()
-        await self.gateway.__aexit__()
+        await self.leave_agent()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    async def ask(self, text, *steps, session=None):
-        if steps:
-            self.gateway.plan(text, *steps)
+    def story(self):
+        return self.bridge.story()
+
+    async def send(self, text, session=None):
         body = {"text": text} | ({"session_id": session} if session else {})
         return await self.simulator.call("POST", "/v1/simulator/sessions", body)
 
@@ -130,3 +149,26 @@ class SimulatedStage:
                 if asyncio.get_running_loop().time() > end:
                     raise AssertionError(f"after {seconds} s the bubble is {await self.answers(turn)}")
                 await asyncio.sleep(0.1)
+
+
+class SimulatedStage(PhoneStage):
+    """With the scripted gateway of OpenClaw."""
+
+    def __init__(self, *options, era="E3", environment=None):
+        super().__init__(*options, environment=environment)
+        self.gateway = Gateway(era)
+
+    async def enter_agent(self):
+        await self.gateway.__aenter__()
+
+    async def leave_agent(self):
+        await self.gateway.__aexit__()
+
+    def agent_environment(self):
+        return {"SOPHON_AGENT": "openclaw", "OPENCLAW_URL": self.gateway.url, "OPENCLAW_TOKEN": self.gateway.token,
+                "OPENCLAW_STATE_DIR": str(self.directory / "openclaw")}
+
+    async def ask(self, text, *steps, session=None):
+        if steps:
+            self.gateway.plan(text, *steps)
+        return await self.send(text, session)

@@ -25,9 +25,9 @@ stream_idle_timeout_ms = 60000
 class CodexHome:
     """`directory` is the home, `project` the workspace, with a few files of a garden."""
 
-    def __init__(self, model_url, model="gpt-5.5"):
+    def __init__(self, model_url, model="gpt-5.5", directory=None):
         # Not in the system's temporary folder, where Codex refuses to make links to its helpers.
-        self.directory = Path(tempfile.mkdtemp(prefix="home-", dir=HOME))
+        self.directory = directory or Path(tempfile.mkdtemp(prefix="home-", dir=HOME))
         self.project = self.directory / "project"
         (self.project / "packets").mkdir(parents=True)
         for name in "abc":

@@ -1,4 +1,6 @@
-"""Installs the agents, makes the cell, and runs the tests of this folder inside it with the runner of the acceptance tests."""
+"""Installs the agents, makes the cell, and runs the tests of this folder inside it with the runner of the acceptance tests.
+
+`--record` plays one conversation instead, and makes of its recording the fixture that the tests replay."""
 
 import os
 import shlex
@@ -9,10 +11,12 @@ from pathlib import Path
 
 import agents
 import cell
+from trim import trim
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PASSED_ON = ("KILLS", "KILL_SEED", "ACCEPTANCE_PROCESSES", "ACCEPTANCE_PARALLEL", "RECORD_INTO")
+FIXTURES = ROOT / "Tests" / "Fixtures" / "recordings"
+PASSED_ON = ("KILLS", "KILL_SEED", "ACCEPTANCE_PROCESSES", "ACCEPTANCE_PARALLEL")
 
 
 def program():
@@ -34,6 +38,26 @@ def skip(sentence):
     sys.exit(0)
 
 
+def run(bridge, codex, home, *command):
+    """In a cell with this home, to its end; answers the exit code."""
+    pythons = [folder for folder in (sys.prefix, sys.base_prefix) if folder != "/usr"]
+    keep = [HERE, ROOT / "Tests" / "Acceptance", codex, bridge[0], *pythons, *libraries(bridge[0])]
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {
+        "SOPHON_BRIDGE": shlex.join(bridge), "REAL_CODEX": str(codex), "PYTHONDONTWRITEBYTECODE": "1"}
+    return cell.run([sys.executable, *map(str, command)], keep=keep, home=home, environment=environment).returncode
+
+
+def record(bridge, codex, home):
+    if code := run(bridge, codex, home, HERE / "record_codex.py", f"{cell.HOME}/recording.jsonl"):
+        return code
+    FIXTURES.mkdir(exist_ok=True)
+    fixture = FIXTURES / "codex.jsonl"
+    fixture.write_text(trim((Path(home) / "recording.jsonl").read_text()))
+    replayed = subprocess.run([*bridge, "replay", str(fixture), "--expect", str(fixture.with_suffix(".golden")), "--rewrite"])
+    print(f"real agents: recorded {agents.CODEX.version}; read the difference: git diff {FIXTURES.relative_to(ROOT)}")
+    return replayed.returncode
+
+
 def main(arguments):
     bridge = program()
     if refusal := cell.refusal():
@@ -42,16 +66,10 @@ def main(arguments):
         codex = agents.install(agents.CODEX)
     except agents.Missing as missing:
         skip(missing)
-    pythons = [folder for folder in (sys.prefix, sys.base_prefix) if folder != "/usr"]
-    keep = [HERE, ROOT / "Tests" / "Acceptance", codex, bridge[0], *pythons, *libraries(bridge[0])]
-    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {
-        "SOPHON_BRIDGE": shlex.join(bridge), "REAL_CODEX": str(codex), "PYTHONDONTWRITEBYTECODE": "1"}
-    if folder := os.environ.get("RECORD_INTO"):
-        keep.append(Path(folder).resolve())
     with tempfile.TemporaryDirectory(prefix="real-agents-") as home:
-        ended = cell.run([sys.executable, str(ROOT / "Tests" / "Acceptance" / "runner.py"), "--in", str(HERE), *arguments],
-                         keep=keep, home=home, environment=environment)
-    return ended.returncode
+        if arguments == ["--record"]:
+            return record(bridge, codex, home)
+        return run(bridge, codex, home, ROOT / "Tests" / "Acceptance" / "runner.py", "--in", HERE, *arguments)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """The calls of tools in a turn of the scripted Codex: items, requests to the clients, and what their answers do
-(codex.md#items, #server-requests)."""
+(codex.md#items, codex.md#server-requests)."""
 
 import asyncio
 import copy

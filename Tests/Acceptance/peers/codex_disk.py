@@ -6,6 +6,8 @@ locks/ID           held while a process has the thread loaded: one writer
 starts.log         each start of the program: process id, arguments, names of its variables
 turns.log          each message that reached the model: one that ran twice is there twice
 steers.log         each message that was merged into a running turn
+ended.log          each turn that ended, and how
+threads.log        what each thread was started with; resumes.log, started.log: each resume, each start of a turn; interrupts.log; terminated.log
 answers.log        each answer to a request of the server that was acted on
 violations.log     what no client should send
 gates/NAME         a `Hold` waits until this file is there

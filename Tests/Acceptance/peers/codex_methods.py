@@ -305,6 +305,7 @@ def terminals(connection, params):
 @method("thread/backgroundTerminals/clean", experimental=True)
 def clean(connection, params):
     thread = loaded(connection, params)
+    connection.server.disk.note("terminated", {"thread": thread.id, "processes": list(thread.terminals)})
     return Reply({}, lambda: [task.cancel() for _, task in list(thread.terminals.values())])
 
 
@@ -313,6 +314,7 @@ def terminate(connection, params):
     thread = loaded(connection, params)
     if params.get("processId") not in thread.terminals:
         raise Refusal(f"no such process: {params.get('processId')}")
+    connection.server.disk.note("terminated", {"thread": thread.id, "processes": [params["processId"]]})
     return Reply({}, lambda: thread.terminals[params["processId"]][1].cancel())
 
 

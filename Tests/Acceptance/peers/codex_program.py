@@ -6,12 +6,15 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from peers.codex_disk import Disk  # noqa: E402
 from peers.codex_server import VERSION, CodexServer  # noqa: E402
+
+LONGEST_SECONDS = 900
 
 
 async def serve(options, disk):
@@ -37,9 +40,19 @@ async def serve(options, disk):
     # SIGINT ends it at once, by the signal.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     print(server.address, flush=True)
+    orphaned = asyncio.ensure_future(leave_with(disk.home, ended))
     await ended.wait()
+    orphaned.cancel()
     if server.path:
         server.path.unlink(missing_ok=True)
+
+
+async def leave_with(home, ended):
+    """It outlives its bridge, but not the test whose directory is gone."""
+    begun = time.monotonic()
+    while home.exists() and time.monotonic() - begun < LONGEST_SECONDS:
+        await asyncio.sleep(1)
+    ended.set()
 
 
 def main():

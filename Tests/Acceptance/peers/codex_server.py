@@ -1,4 +1,4 @@
-"""The scripted Codex app-server: sockets, JSON-RPC, and what is common to all threads (codex.md#framing, #handshake)."""
+"""The scripted Codex app-server: sockets, JSON-RPC, and what is common to all threads (codex.md#framing, codex.md#handshake)."""
 
 import asyncio
 import hmac

@@ -103,12 +103,11 @@ class Fail:
 
 @dataclass
 class Flood:
-    """So many deltas of one message, as fast as they can be sent."""
+    """So many deltas of one message, as fast as they can be sent; each differs from its neighbours."""
     count: int = 20_000
-    size: int = 8
 
     def chunks(self):
-        return [f"{number} ".rjust(self.size, ".") for number in range(self.count)]
+        return [f"{number % 97} " for number in range(self.count)]
 
 
 @dataclass

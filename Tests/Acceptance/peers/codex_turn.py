@@ -1,4 +1,4 @@
-"""One turn of the scripted Codex: what is sent, in which order, and what is written when (codex.md#a-turn, #ends-and-errors)."""
+"""One turn of the scripted Codex: what is sent, in which order, and what is written when (codex.md#a-turn, codex.md#ends-and-errors)."""
 
 import asyncio
 import os
@@ -224,6 +224,7 @@ class Turn:
         thread.turn, thread.last_end = None, status
         self.record |= {"status": status, "completedAt": int(time.time()), "durationMs": int((time.monotonic() - self.begun) * 1000)}
         thread.save()
+        self.server.disk.note("ended", {"turn": self.id, "status": status})
         # A server that drains closes its sockets just before.
         if not self.loses_end and not self.server.is_draining:
             thread.notify("turn/completed", turn=self.shown(items, "summary" if items else "notLoaded"))
