@@ -100,7 +100,8 @@ let package = Package(
             ["AgentKit", "BridgeModel", "Configuring", "Crypto", "Files", "JSONReading", "Links", "Locking"]),
         room("Oppi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Links", "Locking"]),
         room("Pi", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Locking"]),
-        room("Agents", ["AgentKit", "OpenClaw", "Oppi", "Pi"]),
+        room("Codex", ["AgentKit", "BridgeModel", "Configuring", "JSONReading", "Links", "Locking"]),
+        room("Agents", ["AgentKit", "Codex", "OpenClaw", "Oppi", "Pi"]),
         room("ToySocket", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
         room("ToyChildren", ["AgentKit", "BridgeModel", "Configuring", "JSONReading"]),
 
@@ -177,8 +178,8 @@ let package = Package(
         tests(
             "AgentsTests",
             [
-                "AgentKit", "Agents", "BridgeModel", "BridgeTesting", "JSONReading", "Links", "OpenClaw", "Oppi",
-                "Pi", "Recording",
+                "AgentKit", "Agents", "BridgeModel", "BridgeTesting", "Codex", "JSONReading", "Links", "OpenClaw",
+                "Oppi", "Pi", "Recording",
             ],
             exclude: ["Golden"]),
         tests("AgentWorkTests", ["AgentKit", "AgentWork", "BridgeModel", "Children", "WireTesting"]),
@@ -187,7 +188,8 @@ let package = Package(
             "ContractTests",
             [
                 "AgentKit", "AgentWork", "Agents", "BridgeCore", "BridgeModel", "BridgeService", "BridgeTesting",
-                "Children", "Configuring", "Hosting", "Locking", "OpenClaw", "Oppi", "Pi", "Recording", "RelayRules",
+                "Children", "Codex", "Configuring", "Hosting", "Locking", "OpenClaw", "Oppi", "Pi", "Recording",
+                "RelayRules",
                 "Transport",
                 "WireTesting",
                 "ToySocket",

@@ -9,7 +9,7 @@ package protocol AgentPlugin: Sendable {
     // Recordings.
 
     /// Whether a frame is one of this agent's, by its outermost level alone: the names of its frames are also words of what
-    /// other agents carry, and an agent that is not known must not be read as one that is.
+    /// other agents carry, and an agent that is not known must not be read as one that is. `type` is empty where a frame has none.
     func recognises(_ type: String, _ root: FrameNode) -> Bool
     func decoder() -> any AgentDecoder
     /// For the frames of one socket or child, where they name no session of their own; nil: one decoder follows all of them.

@@ -6,18 +6,21 @@ package struct AgentContext: Sendable {
     package var environment: [String: String]
     /// Where secrets of this connection's agent are kept; nil: there is no place.
     package var configDirectory: String?
+    /// Where a server of the agent's may have its socket and its log; nil: there is no place.
+    package var stateDirectory: String?
     /// What the agent calls this machine.
     package var displayName: String
     package var version: String
     package var clock: any Clock
 
     package init(
-        connection: ConnectionName, environment: [String: String], configDirectory: String?, displayName: String,
-        version: String, clock: any Clock
+        connection: ConnectionName, environment: [String: String], configDirectory: String?,
+        stateDirectory: String? = nil, displayName: String, version: String, clock: any Clock
     ) {
         self.connection = connection
         self.environment = environment
         self.configDirectory = configDirectory
+        self.stateDirectory = stateDirectory
         self.displayName = displayName
         self.version = version
         self.clock = clock

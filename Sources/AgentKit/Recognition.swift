@@ -9,9 +9,8 @@ package struct AgentRecognition {
 
     /// Nil: this frame does not decide it. `capacity` says how many bytes from its beginning may be read.
     package func agent(of frame: UnsafeRawBufferPointer, capacity: Int) -> (any AgentPlugin)? {
-        guard let root = parser.parse(frame, capacity: capacity), root.isObject, let type = root["type"]?.string else {
-            return nil
-        }
+        guard let root = parser.parse(frame, capacity: capacity), root.isObject else { return nil }
+        let type = root["type"]?.string ?? ""
         return agents.plugins.first { $0.recognises(type, root) }
     }
 }

@@ -1,4 +1,5 @@
 package import AgentKit
+import Codex
 import OpenClaw
 import Oppi
 import Pi
@@ -9,5 +10,6 @@ extension AgentRegistry {
         OpenClawPlugin(),
         OppiPlugin(),
         PiPlugin(),
+        CodexPlugin(),
     ])
 }

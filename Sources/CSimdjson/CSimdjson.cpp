@@ -89,6 +89,17 @@ bool sb_node_member(sb_node value, const char *name, size_t count, sb_node *memb
     return true;
 }
 
+bool sb_node_name(sb_node value, size_t index, sb_bytes *name) {
+    simdjson::dom::object object;
+    if (element(value).get(object)) return false;
+    for (const auto member : object) {
+        if (index-- > 0) continue;
+        *name = {member.key.data(), member.key.size()};
+        return true;
+    }
+    return false;
+}
+
 bool sb_node_string(sb_node value, sb_bytes *bytes) {
     std::string_view text;
     if (element(value).get(text)) return false;

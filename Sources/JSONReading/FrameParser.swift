@@ -42,6 +42,26 @@ package struct FrameNode {
         return found ? FrameNode(node: member, json: json) : nil
     }
 
+    /// A member whose name came from the far side.
+    package func member(_ name: String) -> FrameNode? {
+        var member = sb_node()
+        var name = name
+        let found = name.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { sb_node_member(node, $0.baseAddress, $0.count, &member) }
+        }
+        return found ? FrameNode(node: member, json: json) : nil
+    }
+
+    /// The names of the first members of an object, in its order.
+    package func names(atMost limit: Int) -> [String] {
+        var names: [String] = []
+        var name = sb_bytes()
+        while names.count < limit, sb_node_name(node, names.count, &name) {
+            names.append(String(decoding: UnsafeRawBufferPointer(start: name.start, count: name.count), as: UTF8.self))
+        }
+        return names
+    }
+
     @inlinable package var isObject: Bool { sb_node_kind(node) == sb_object }
     @inlinable package var isArray: Bool { sb_node_kind(node) == sb_array }
     @inlinable package var isNumber: Bool { sb_node_kind(node) == sb_number }

@@ -16,7 +16,8 @@ extension AgentRegistry {
     ) -> (any LiveAgent)? {
         let context = AgentContext(
             connection: connection.name, environment: ProcessInfo.processInfo.environment,
-            configDirectory: configuration.configDirectory, displayName: configuration.hostLabel ?? "Sophon bridge",
+            configDirectory: configuration.configDirectory, stateDirectory: configuration.stateDirectory,
+            displayName: configuration.hostLabel ?? "Sophon bridge",
             version: HelpText.version, clock: clock)
         return self[kind: connection.agent.kind]?.live(connection.agent, in: context)
     }

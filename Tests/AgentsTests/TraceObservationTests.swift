@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Recorded frames, decoded")
 struct TraceObservationTests {
-    @Test("there are twenty traces")
-    func complete() { #expect(Trace.names.count == 20) }
+    @Test("there are thirty-four traces")
+    func complete() { #expect(Trace.names.count == 34) }
 
     /// `REWRITE_GOLDENS=1 swift test --filter goldens` rewrites them; read the difference before committing it.
     @Test("the observations of a trace are those of its golden file", arguments: Trace.names)

@@ -8,6 +8,7 @@ enum ContractTable {
         ContractEntry(PiContract()),
         ContractEntry(OppiContract(dialect: .seed)),
         ContractEntry(OppiContract(dialect: .head)),
+        ContractEntry(CodexContract()),
         ContractEntry(ToySocketContract()),
         ContractEntry(ToyChildrenContract()),
     ]

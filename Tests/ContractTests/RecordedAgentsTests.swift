@@ -8,7 +8,7 @@ import Testing
 struct RecordedAgentsTests {
     private static let folder = RealOutside.root + "/Tests/Fixtures/traces"
 
-    static let kinds = [AgentKind(rawValue: "oppi"), AgentKind(rawValue: "pi")]
+    static let kinds = [AgentKind(rawValue: "oppi"), AgentKind(rawValue: "pi"), AgentKind(rawValue: "codex")]
 
     @Test("their frames are known as theirs, and say what was asked and answered", arguments: kinds)
     func recorded(_ kind: AgentKind) throws {

@@ -17,10 +17,10 @@ struct RecognitionTests {
         {"at_ms":2,"dir":"in","frame":{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"type":"event"}}}}
         {"at_ms":3,"dir":"in","frame":{"_proc":"exit","code":0}}
         """#,
-        // Codex: requests and notifications without a type.
+        // JSON-RPC of some other program: requests and notifications without a type.
         #"""
-        {"at_ms":0,"dir":"out","frame":{"id":1,"method":"turn/start","params":{"type":"prompt"}}}
-        {"at_ms":1,"dir":"in","frame":{"method":"item/started","params":{"item":{"type":"response","id":"1"}}}}
+        {"at_ms":0,"dir":"out","frame":{"id":1,"method":"textDocument/open","params":{"type":"prompt"}}}
+        {"at_ms":1,"dir":"in","frame":{"method":"window/logMessage","params":{"item":{"type":"response","id":"1"}}}}
         """#,
         // Claude Code: types of its own.
         #"""
@@ -79,7 +79,7 @@ struct RecognitionTests {
     @Test("a header that names another agent asks which one to take")
     func header() throws {
         let text = #"""
-            {"sophon_recording":1,"agent":"codex","date":"2026-01-01T00:00:00Z"}
+            {"sophon_recording":1,"agent":"claude","date":"2026-01-01T00:00:00Z"}
             {"at_ms":0,"dir":"in","frame":{"type":"event","event":"tick"}}
             """#
         try Self.file(text) { file in

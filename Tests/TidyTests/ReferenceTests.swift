@@ -5,7 +5,8 @@ enum References {
     /// The documents whose headings may be named by the document's name alone.
     static let pages = [
         "relay": "docs/protocol/relay.md", "openclaw": "docs/protocol/openclaw.md", "oppi": "docs/protocol/oppi.md",
-        "pi": "docs/protocol/pi.md", "DESIGN": "docs/DESIGN.md", "ARCHITECTURE": "docs/ARCHITECTURE.md",
+        "pi": "docs/protocol/pi.md", "codex": "docs/protocol/codex.md", "DESIGN": "docs/DESIGN.md",
+        "ARCHITECTURE": "docs/ARCHITECTURE.md",
     ]
 
     /// The anchors that a renderer makes of the headings.

@@ -147,8 +147,99 @@ def pi(path):
     return ends
 
 
+def codex_question(asked):
+    """A question as the bubble shows it (DESIGN.md#questions); Codex takes own words where it says so."""
+    options = "\n".join(f"{number}. {option['label']}: {option['description']}"
+                        for number, option in enumerate(asked["options"], 1))
+    ways = "Reply with the number of one option" + (", or in your own words" if asked["isOther"] else "")
+    return joined([asked["header"], asked["question"], options, f"{ways}. /skip declines."])
+
+
+def codex(path):
+    """item/completed is a message's text, turn/completed its end (codex.md#a-turn); a broken or steered message leaves no trace; what was
+    streamed of an interrupted one is all there is; a turn in progress goes on without its client, not without its server."""
+    runs, prompts, turns, asked, questions, threads = [], {}, {}, {}, {}, set()
+
+    def prompt(text):
+        run = dict(prompt=text, kind="lost", why="the recording ends before the turn does", said=[], open="")
+        runs.append(run)
+        return run
+
+    for direction, frame in frames(path):
+        method, params, number = frame.get("method"), frame.get("params", {}), frame.get("id")
+        turn = turns.get((params.get("threadId"), params.get("turnId")))
+        if direction == "out" and frame.get("_ws") == "open":
+            prompts = {}
+        elif direction == "out" and method == "turn/start":
+            prompts[number] = prompt(params["input"][0]["text"]), params["threadId"]
+            threads.add(params["threadId"])
+        elif direction == "out" and method == "thread/turns/list":
+            asked[number] = params["threadId"]
+        elif direction == "out" and number in questions and "result" in frame:
+            run, names = questions.pop(number)
+            for name in names:
+                answer = frame["result"]["answers"][name]["answers"][0]
+                line = f"Answered: {answer}"
+                runs.append(dict(prompt=answer, kind="answered", why="the chat's next message answers", said=[line], open=""))
+                run["said"].append(line)
+        elif direction == "in" and "result" in frame and number in prompts:
+            run, thread = prompts.pop(number)
+            turns[(thread, frame["result"]["turn"]["id"])] = run
+        elif direction == "in" and "result" in frame and number in asked:
+            thread = asked.pop(number)
+            for listed in frame["result"]["data"]:
+                run = turns.get((thread, listed["id"]))
+                if run and run["kind"] == "lost" and listed["status"] != "inProgress":
+                    known = [item["text"] for item in listed["items"] if item["type"] == "agentMessage"]
+                    if listed["status"] == "completed":
+                        run["said"] += [text for text in known if text not in run["said"]]
+                        run.update(kind="answered", open="", why="it had ended when its client was back")
+                    elif listed["completedAt"] is None and "killed" in run:
+                        run["why"] = "its server was killed"
+        elif direction == "in" and frame.get("_proc") == "exit":
+            for run in turns.values():
+                run["killed"] = True
+        elif direction == "in" and number is not None and method == "item/tool/requestUserInput":
+            names = [one["id"] for one in params["questions"]]
+            questions[number] = turn, names
+            turn["said"] += [codex_question(one) for one in params["questions"]]
+        elif direction == "in" and method == "turn/started" and params["threadId"] in threads:
+            # One that goes on with a goal: a turn that no message of ours began.
+            key = params["threadId"], params["turn"]["id"]
+            turns[key] = turns.get(key) or prompt(None)
+        elif turn is None or direction == "out":
+            continue
+        elif method == "item/agentMessage/delta":
+            turn["open"] += params["delta"]
+        elif method == "item/started" and params["item"]["type"] == "agentMessage":
+            turn["open"] = ""
+        elif method == "item/completed" and params["item"]["type"] == "agentMessage":
+            turn["said"].append(params["item"]["text"])
+            turn["open"] = ""
+        elif method == "error" and params["willRetry"]:
+            turn["open"] = ""
+        # A turn that has ended does not change any more.
+    return codex_ends(path, runs, turns)
+
+
+def codex_ends(path, runs, turns):
+    for direction, frame in frames(path):
+        if frame.get("method") != "turn/completed":
+            continue
+        ended = frame["params"]["turn"]
+        run = turns.get((frame["params"]["threadId"], ended["id"]))
+        kind = {"completed": "answered", "interrupted": "aborted", "failed": "failed"}[ended["status"]]
+        if run:
+            run.update(kind=kind, why=f"turn/completed {ended['status']}")
+    ends = []
+    for run in runs:
+        streamed = [] if run["kind"] == "answered" else [run["open"]]
+        ends.append(dict(prompt=run["prompt"], kind=run["kind"], text=joined(run["said"] + streamed), why=run["why"]))
+    return ends
+
+
 def main():
-    readers = {"openclaw": openclaw, "oppi": oppi, "pi": pi}
+    readers = {"openclaw": openclaw, "oppi": oppi, "pi": pi, "codex": codex}
     ends = {p.name: readers[p.name.split("-")[0]](p) for p in sorted(TRACES.glob("*.jsonl"))}
     text = json.dumps(ends, indent=1, ensure_ascii=False) + "\n"
     target = HERE / "ends.json"

@@ -14,7 +14,7 @@ package struct CallComparison {
     /// `expected`: lines of a golden file, `time method body`. `found`: lines of a `CallLog`, `method body`.
     package init(expected: [String], found: [String]) {
         let expected = Self.turns(expected.map { line in String(line.drop { $0 != " " }.dropFirst()) })
-        let found = Self.turns(found)
+        let found = Self.paired(Self.turns(found), with: expected)
         differences = (0..<max(expected.count, found.count)).flatMap { turn -> [String] in
             Self.differences(
                 turn < expected.count ? expected[turn] : [], turn < found.count ? found[turn] : []
@@ -31,6 +31,14 @@ package struct CallComparison {
             case .insert(let offset, let line, _): (offset, 1, "\(offset + 1): + \(line)")
             }
         }.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
+    }
+
+    /// Turns that are as expected stand where they are expected: two that begin at once may be seen in either order.
+    private static func paired(_ found: [[String]], with expected: [[String]]) -> [[String]] {
+        var left = found
+        var paired = expected.map { turn in left.firstIndex(of: turn).map { left.remove(at: $0) } }
+        for place in paired.indices where paired[place] == nil && !left.isEmpty { paired[place] = left.removeFirst() }
+        return paired.map { $0 ?? [] } + left
     }
 
     // MARK: Calls, by turn

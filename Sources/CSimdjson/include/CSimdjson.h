@@ -40,6 +40,8 @@ bool sb_json_was_too_deep(const sb_json *json);
 sb_kind sb_node_kind(sb_node node);
 /// The first member of this name. False: no object, or no such member.
 bool sb_node_member(sb_node node, const char *name, size_t count, sb_node *member);
+/// The name of a member, by its place, found by counting from the first one. False: no object, or it has fewer.
+bool sb_node_name(sb_node node, size_t index, sb_bytes *name);
 bool sb_node_string(sb_node node, sb_bytes *bytes);
 bool sb_node_integer(sb_node node, int64_t *value);
 bool sb_node_double(sb_node node, double *value);

@@ -29,7 +29,7 @@ struct PiCheck {
         case .spawned: [.send(Self.channel, PiFrames.state("sb-check"))]
         case .failed(let message, _): conclude(failed: message, .agentNotInstalled, isOpen: false)
         case .exited(let end, let lastWords):
-            conclude(failed: PiLine.words(of: end, lastWords), .agentNotInitialised, isOpen: false)
+            conclude(failed: end.words(lastWords), .agentNotInitialised, isOpen: false)
         case .opened, .heard, .skipped, .readingPaused, .readingResumed, .refused, .closed, .waits,
             .wanted:
             []

@@ -19,15 +19,4 @@ enum PiLine {
             line[start] == mark[0] && line[start..<(start + mark.count)].elementsEqual(mark)
         }
     }
-
-    /// How a process ended, for a sentence: with the last it wrote to standard error.
-    static func words(of end: ProcessEnd, _ lastWords: String) -> String {
-        let how =
-            switch end {
-            case .exited(let code): "its process ended with code \(code)"
-            case .signalled(let signal): "its process was ended by signal \(signal)"
-            }
-        let lines = lastWords.split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }.suffix(3)
-        return lines.isEmpty ? how : "\(how): \(lines.map { $0.prefix(200) }.joined(separator: " / "))"
-    }
 }

@@ -21,13 +21,15 @@ struct DemoCommand: Command {
             .init("plain", nil, "nothing is sealed, as with a phone of long ago"),
             .init(
                 "agent", liveAgents.joined(separator: "|"),
-                "instead of recorded runs, a real agent, as its variables name it (OPENCLAW_URL, PI_COMMAND)"),
+                "instead of recorded runs, a real agent, as its variables name it (OPENCLAW_URL, PI_COMMAND, CODEX_COMMAND)"
+            ),
             .init("listen", "ADDRESS:PORT", "where to listen (127.0.0.1, any port)"),
         ],
         examples: [
             "sophon-bridge demo", "sophon-bridge demo --once --speed max --json",
             "OPENCLAW_URL=ws://127.0.0.1:18789 sophon-bridge demo --agent openclaw",
             "PI_COMMAND=\"pi --mode rpc\" sophon-bridge demo --agent pi",
+            "sophon-bridge demo --agent codex",
         ])
     private static let liveAgents = AgentRegistry.all.plugins.filter(\.isLive).map(\.kind.rawValue)
     static let conduct = Output.Conduct.show

@@ -1,0 +1,14 @@
+package import BridgeModel
+
+extension ProcessEnd {
+    /// How a process ended, for a sentence: with the last it wrote to standard error.
+    package func words(_ lastWords: String) -> String {
+        let how =
+            switch self {
+            case .exited(let code): "its process ended with code \(code)"
+            case .signalled(let signal): "its process was ended by signal \(signal)"
+            }
+        let lines = lastWords.split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }.suffix(3)
+        return lines.isEmpty ? how : "\(how): \(lines.map { $0.prefix(200) }.joined(separator: " / "))"
+    }
+}

@@ -1,0 +1,235 @@
+package import AgentKit
+package import BridgeModel
+import JSONReading
+
+/// Frames of a recorded app-server to observations (codex.md): of one connection after another, over a socket or of a child.
+///
+/// - A run is named by the label of our request to begin it (`clientUserMessageId`), and any other turn by Codex's own id.
+/// - Answers are known by the number of their request on this connection; the server's own requests are numbered apart.
+package struct CodexDecoder: AgentDecoder {
+    private enum Asked {
+        case start
+        case resume(thread: String)
+        case turn(RunID, thread: String)
+        case turns(thread: String)
+        case other
+    }
+
+    private struct Open {
+        var ask: CodexAsk
+        var answered = false
+    }
+
+    private static let limit = 10_000
+
+    private let parser = FrameParser()
+    private var asked: [JSONText: Asked] = [:]
+    private var open: [JSONText: Open] = [:]
+    private var threads: [String: CodexThread] = [:]
+    /// Which thread a sub-agent's works for.
+    private var parents: [String: String] = [:]
+    /// By the thread and by the turn.
+    private var runs: [String: RunID] = [:]
+    private var labels: [String: Int] = [:]
+    /// How often an ask of each name was closed.
+    private var closed: [String: Int] = [:]
+    private var isLost = false
+    package private(set) var unknown = UnknownTally()
+
+    package init() {}
+
+    package var nextDeadline: Instant? { nil }
+    package mutating func deadlineHit(at now: Instant) -> [Observation] { [] }
+
+    // MARK: From the server
+
+    package mutating func received(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
+        guard let root = parser.parse(frame, capacity: capacity), root.isObject else {
+            unknown.countMalformed()
+            return []
+        }
+        if root["_ws"] != nil || root["_proc"] != nil { return lost() }
+        switch CodexMessage(root) {
+        case .notification(let method, let params):
+            if !CodexNames.notifications.contains(method) { unknown.count("notification", method) }
+            return notified(method, params)
+        case .request(let id, let method, let params): return requested(id, method, params)
+        case .result(let id, let result): return answered(id, result)
+        case .failure(let id, _, let message): return refused(id, message)
+        case nil:
+            unknown.countMalformed()
+            return []
+        }
+    }
+
+    private mutating func lost() -> [Observation] {
+        guard !isLost else { return [] }
+        isLost = true
+        asked = [:]
+        open = [:]
+        for thread in threads.keys { threads[thread]?.linkLost() }
+        return [.linkLost]
+    }
+
+    private mutating func notified(_ method: String, _ params: FrameNode) -> [Observation] {
+        if method == "serverRequest/resolved" {
+            guard let id = params["requestId"]?.compact, let known = open.removeValue(forKey: id) else { return [] }
+            if closed.count < Self.limit { closed[known.ask.name, default: 0] += 1 }
+            return settled(known)
+        }
+        guard let id = params["threadId"]?.string else { return [] }
+        let owner = parents[id] ?? id
+        if method == "turn/started", owner == id, let turn = params["turn"]?["id"]?.string {
+            return begins(turn, in: id)
+        }
+        let turn = threads[owner]?.turn?.id
+        let events = threads[owner]?.read(method, params, thread: id) ?? []
+        for child in threads[owner]?.children.keys.map(\.self) ?? [] where parents.count < Self.limit {
+            parents[child] = owner
+        }
+        return signals(events, turn, in: owner)
+    }
+
+    private mutating func begins(_ turn: String, in thread: String) -> [Observation] {
+        if threads[thread] == nil, threads.count < Self.limit { threads[thread] = CodexThread() }
+        guard threads[thread]?.turn?.id != turn else { return [] }
+        threads[thread]?.begins(turn: turn)
+        return signals([.started], turn, in: thread)
+    }
+
+    private func signals(_ events: [RunEvent], _ turn: String?, in thread: String) -> [Observation] {
+        guard let turn else { return [] }
+        let run = run(turn, thread)
+        return events.map { .signal(RunSignal(run: run, session: AgentSession(thread), event: $0)) }
+    }
+
+    private func run(_ turn: String, _ thread: String) -> RunID { runs["\(thread)/\(turn)"] ?? RunID(turn) }
+
+    private mutating func requested(_ id: JSONText, _ method: String, _ params: FrameNode) -> [Observation] {
+        let thread = params["threadId"]?.string ?? ""
+        let owner = parents[thread] ?? thread
+        let agent = threads[owner]?.children[thread]?.name
+        let change = params["itemId"]?.string.flatMap { threads[owner]?.turn?.calls.diff(of: $0) }
+        guard let ask = CodexAsk(method, params, agent: agent, change: change, times: { closed[$0] ?? 0 }) else {
+            unknown.count("request", method)
+            return []
+        }
+        if open.count < Self.limit { open[id] = Open(ask: ask) }
+        guard let turn = threads[owner]?.turn?.id ?? ask.turn else { return [] }
+        switch ask.content {
+        case .approval(let request, _): return signals([.approvalRequested(request)], turn, in: owner)
+        case .questions(let questions, _):
+            return signals(questions.map { .asked($0.question) }, turn, in: owner)
+        case .refused: return []
+        }
+    }
+
+    /// Nothing says what was decided elsewhere; the item does (codex.md#server-requests).
+    private func settled(_ known: Open) -> [Observation] {
+        guard !known.answered, case .approval(let request, _) = known.ask.content else { return [] }
+        let settlement = ApprovalSettlement(id: request.id, outcome: .cancelled)
+        return [
+            .signal(RunSignal(run: nil, session: AgentSession(known.ask.thread), event: .approvalSettled(settlement)))
+        ]
+    }
+
+    private mutating func answered(_ id: JSONText, _ result: FrameNode) -> [Observation] {
+        guard let purpose = asked.removeValue(forKey: id) else {
+            unknown.count("answer", "to nothing")
+            return []
+        }
+        switch purpose {
+        case .start, .resume:
+            guard let thread = result["thread"]?["id"]?.string, threads.count < Self.limit else { return [] }
+            let isNew = if case .start = purpose { true } else { false }
+            if threads[thread] == nil { threads[thread] = CodexThread() }
+            threads[thread]?.opened(result, isNew: isNew)
+        case .turn(let run, let thread):
+            guard let turn = result["turn"]?["id"]?.string else { return [] }
+            runs["\(thread)/\(turn)"] = run
+            return [.sendAnswered(asked: run, .accepted(run: run))]
+        case .turns(let thread): return listed(result, in: thread)
+        case .other: break
+        }
+        return []
+    }
+
+    private mutating func listed(_ result: FrameNode, in thread: String) -> [Observation] {
+        guard let turn = threads[thread]?.turn?.id,
+            let node = result["data"]?.elements.first(where: { $0["id"]?.equals(turn) == true })
+        else { return [] }
+        let found: Observation = .lookedUp(run(turn, thread), .running(text: nil))
+        return [found] + signals(threads[thread]?.caughtUp(node) ?? [], turn, in: thread)
+    }
+
+    private mutating func refused(_ id: JSONText, _ message: String) -> [Observation] {
+        guard case .turn(let run, _)? = asked.removeValue(forKey: id) else { return [] }
+        return [.sendAnswered(asked: run, .refused(message: message))]
+    }
+
+    // MARK: From the bridge
+
+    package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
+        guard let root = parser.parse(frame, capacity: capacity), root.isObject else { return [] }
+        if root["_ws"] != nil || root["_proc"] != nil { return isBack() }
+        switch CodexMessage(root) {
+        case .request(let id, let method, let params): return asks(id, method, params)
+        case .result(let id, let result): return decides(id, result)
+        case .notification, .failure, nil: return []
+        }
+    }
+
+    private mutating func isBack() -> [Observation] {
+        defer { isLost = false }
+        return isLost ? [.linkBack] : []
+    }
+
+    private mutating func asks(_ id: JSONText, _ method: String, _ params: FrameNode) -> [Observation] {
+        // A connection begins: nothing of another one is answered on it.
+        if method == "initialize" {
+            asked = [:]
+            open = [:]
+        }
+        let thread = params["threadId"]?.string ?? ""
+        var purpose = Asked.other
+        var observations: [Observation] = []
+        switch method {
+        case "thread/start": purpose = .start
+        case "thread/resume": purpose = .resume(thread: thread)
+        case "thread/turns/list": purpose = .turns(thread: thread)
+        case "turn/start":
+            let run = name(params["clientUserMessageId"]?.string ?? "prompt")
+            purpose = .turn(run, thread: thread)
+            let texts = (params["input"]?.elements ?? []).compactMap { $0["text"]?.string }
+            observations = [
+                .prompt(AgentPrompt(session: AgentSession(thread), run: run, text: texts.joined(separator: "\n")))
+            ]
+        case "turn/interrupt":
+            let turn = params["turnId"]?.string ?? ""
+            observations = [.stopSent(session: AgentSession(thread), run: run(turn, thread))]
+        default: break
+        }
+        if asked.count < Self.limit { asked[id] = purpose }
+        return observations
+    }
+
+    /// A label is no key: the same one may begin another turn.
+    private mutating func name(_ label: String) -> RunID {
+        guard labels.count < Self.limit else { return RunID(label) }
+        labels[label, default: 0] += 1
+        let count = labels[label] ?? 1
+        return RunID(count == 1 ? label : "\(label)-\(count)")
+    }
+
+    private mutating func decides(_ id: JSONText, _ result: FrameNode) -> [Observation] {
+        guard let known = open[id], !known.answered else { return [] }
+        open[id]?.answered = true
+        switch known.ask.content {
+        case .approval(let request, _): return [.decisionSent(request.id, CodexAsk.decision(result))]
+        case .questions(let questions, let form):
+            let session = AgentSession(parents[known.ask.thread] ?? known.ask.thread)
+            return questions.map { .answerSent($0.question.id, session, form.answer($0, in: result)) }
+        case .refused: return []
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import BridgeModel
+import JSONReading
+
+/// Why a turn failed (codex.md#ends-and-errors): Codex's own words, and a kind that the bridge knows.
+enum CodexFailure {
+    static let loginRemedy = "run `codex login` on the computer where Codex runs"
+
+    static func read(_ error: FrameNode?, usage: Usage?) -> RunFailure {
+        let message = error?["message"]?.string ?? "Codex did not say why"
+        let kind = kind(of: error?["codexErrorInfo"], message)
+        let needsLogin = error?["codexErrorInfo"].map { status(of: $0) == 401 || $0.holds("unauthorized") } ?? false
+        return RunFailure(
+            kind: kind, message: needsLogin ? "\(message) (\(loginRemedy))" : message, usage: usage)
+    }
+
+    /// The text was cut at the model's limit: it has been said as a message that ended.
+    static func isLength(_ error: FrameNode?) -> Bool {
+        error?["message"]?.string?.contains("reason: max_output_tokens") == true
+    }
+
+    private static func kind(of info: FrameNode?, _ message: String) -> RunFailure.Kind {
+        guard let info else { return .other }
+        switch info.string {
+        case "usageLimitExceeded", "rateLimitExceeded": return .rateLimit
+        case "contextWindowExceeded": return .contextLength
+        case "cyberPolicy", "misalignmentPolicyViolation": return .refusal
+        default: return status(of: info) == 429 ? .rateLimit : .other
+        }
+    }
+
+    /// An object with one key, whose value may name the provider's status.
+    private static func status(of info: FrameNode) -> Int? {
+        let keys: [StaticString] = [
+            "responseTooManyFailedAttempts", "httpConnectionFailed", "responseStreamConnectionFailed",
+            "responseStreamDisconnected",
+        ]
+        for key in keys {
+            if let status = info[key]?["httpStatusCode"]?.integer(in: 100...999) { return status }
+        }
+        return nil
+    }
+}
+
+/// Tokens of a thread since it began (codex.md#notifications).
+struct CodexTotals: Hashable {
+    var input: Int
+    var output: Int
+
+    static let zero = Self(input: 0, output: 0)
+
+    init(input: Int, output: Int) {
+        self.input = input
+        self.output = output
+    }
+
+    init?(_ params: FrameNode) {
+        guard let total = params["tokenUsage"]?["total"], let input = total["inputTokens"]?.integer(in: .counts),
+            let output = total["outputTokens"]?.integer(in: .counts)
+        else { return nil }
+        self.init(input: input, output: output)
+    }
+
+    func usage(since before: Self?, model: String?, provider: String?) -> Usage? {
+        // Equal sums were said again where a request was broken off: what it used is not known.
+        guard let before, self != before, input >= before.input, output >= before.output else { return nil }
+        return Usage(
+            inputTokens: input - before.input, outputTokens: output - before.output, model: model, provider: provider)
+    }
+}

@@ -1,0 +1,244 @@
+import BridgeModel
+import JSONReading
+
+/// What the frames of one thread, and of its sub-agents' threads, say about the turn that is going on in it (codex.md#a-turn).
+///
+/// - One message of the agent is one segment: its deltas are a preview, and the text of its end is canonical.
+/// - A message that another one follows, or a model request that is tried again, without an end of its own leaves no trace.
+/// - Deltas of a message whose beginning was not seen are not shown: they have a hole.
+/// - Frames of a turn that is over change nothing, but for the sum of tokens.
+struct CodexThread {
+    struct Turn {
+        let id: String
+        /// Its frames until now are unknown: an earlier process of the bridge may have seen them.
+        var isAdopted: Bool
+        var calls = CodexCalls()
+        /// The message that is being streamed.
+        var openMessage: String?
+        var endedMessages: Set<String> = []
+        /// What the thread had used before it.
+        var before: CodexTotals?
+        /// The newest sum may be older than what the turn has used.
+        var isUsageOld = false
+    }
+
+    struct Child {
+        var name: String
+        /// Its own turn, while it goes on.
+        var turn: String?
+    }
+
+    private(set) var turn: Turn?
+    /// Sub-agents, by their threads.
+    private(set) var children: [String: Child] = [:]
+    private var totals: CodexTotals?
+    private var model: String?
+    private var provider: String?
+
+    private static let childLimit = 256
+
+    // MARK: The course
+
+    /// The answer to `thread/start` or `thread/resume`.
+    mutating func opened(_ result: FrameNode, isNew: Bool) {
+        model = result["model"]?.string ?? model
+        provider = result["modelProvider"]?.string ?? provider
+        if isNew { totals = .zero }
+    }
+
+    mutating func uses(model: String) { self.model = model }
+
+    mutating func begins(turn id: String, isAdopted: Bool = false) {
+        guard turn?.id != id else { return }
+        turn = Turn(id: id, isAdopted: isAdopted, before: isAdopted ? nil : totals)
+        children = [:]
+    }
+
+    /// What is being streamed may have a hole from now on.
+    mutating func linkLost() {
+        turn?.openMessage = nil
+        turn?.isUsageOld = true
+    }
+
+    mutating func abandonTurn() { turn = nil }
+
+    // MARK: Frames
+
+    /// A notification of this thread, or of a child's.
+    mutating func read(_ method: String, _ params: FrameNode, thread: String) -> [RunEvent] {
+        if children[thread] != nil { return readChild(method, params, thread: thread) }
+        if method == "thread/tokenUsage/updated" {
+            totals = CodexTotals(params) ?? totals
+            turn?.isUsageOld = false
+            return []
+        }
+        guard let id = turn?.id else { return [] }
+        if method == "turn/completed" {
+            guard let ended = params["turn"], ended["id"]?.equals(id) == true else { return [] }
+            return end(ended)
+        }
+        guard params["turnId"]?.equals(id) == true else { return [] }
+        switch method {
+        case "item/started": return params["item"].map { started($0) } ?? []
+        case "item/completed": return params["item"].map { completed($0) } ?? []
+        case "item/agentMessage/delta": return delta(params)
+        case "item/commandExecution/outputDelta": return progress(params, "delta")
+        case "item/mcpToolCall/progress": return progress(params, "message")
+        case "error" where params["willRetry"]?.flag == true: return abandonMessage()
+        default: return []
+        }
+    }
+
+    private mutating func readChild(_ method: String, _ params: FrameNode, thread: String) -> [RunEvent] {
+        let name = children[thread]?.name
+        switch method {
+        case "turn/started": children[thread]?.turn = params["turn"]?["id"]?.string
+        case "turn/completed": children[thread]?.turn = nil
+        case "item/started":
+            guard let item = params["item"] else { return [] }
+            return child(item) + tools { $0.began(item, of: name) }
+        case "item/completed":
+            guard let item = params["item"] else { return [] }
+            return child(item) + tools { $0.ended(item, of: name) }
+        case "item/commandExecution/outputDelta": return progress(params, "delta")
+        default: break
+        }
+        return []
+    }
+
+    private mutating func started(_ item: FrameNode) -> [RunEvent] {
+        guard item["type"]?.holds("agentMessage") == true else {
+            return child(item) + tools { $0.began(item, of: nil) }
+        }
+        let abandoned = abandonMessage()
+        turn?.openMessage = item["id"]?.string
+        return abandoned
+    }
+
+    private mutating func completed(_ item: FrameNode) -> [RunEvent] {
+        guard item["type"]?.holds("agentMessage") == true else {
+            return child(item) + tools { $0.ended(item, of: nil) }
+        }
+        guard let id = item["id"]?.string, turn?.endedMessages.insert(id).inserted == true else { return [] }
+        let abandoned = turn?.openMessage == id ? [] : abandonMessage()
+        turn?.openMessage = nil
+        return abandoned + [.text(.segmentEnded(item["text"]?.string ?? ""))]
+    }
+
+    private func delta(_ params: FrameNode) -> [RunEvent] {
+        guard let open = turn?.openMessage, params["itemId"]?.equals(open) == true,
+            let text = params["delta"]?.string, !text.isEmpty
+        else { return [] }
+        return [.text(.append(text))]
+    }
+
+    private func progress(_ params: FrameNode, _ member: StaticString) -> [RunEvent] {
+        let events = turn?.calls.progressed(params["itemId"]?.string, params[member]?.string ?? "") ?? []
+        return events.map { .tool($0) }
+    }
+
+    private mutating func abandonMessage() -> [RunEvent] {
+        guard turn?.openMessage != nil else { return [] }
+        turn?.openMessage = nil
+        return [.text(.segmentEnded(""))]
+    }
+
+    private mutating func child(_ item: FrameNode) -> [RunEvent] {
+        guard item["type"]?.holds("subAgentActivity") == true, let thread = item["agentThreadId"]?.string else {
+            return []
+        }
+        if children[thread] == nil, children.count < Self.childLimit {
+            children[thread] = Child(name: CodexWords.agent(item))
+        }
+        return tools { $0.agent(thread, item) }
+    }
+
+    private mutating func tools(_ change: (inout CodexCalls) -> [ToolEvent]) -> [RunEvent] {
+        guard turn != nil else { return [] }
+        return turn?.calls.change(change).map { .tool($0) } ?? []
+    }
+
+    // MARK: The end
+
+    private mutating func end(_ ended: FrameNode) -> [RunEvent] {
+        var events = unseen(ended)
+        let usage = turn.flatMap { turn in
+            turn.isUsageOld ? nil : totals?.usage(since: turn.before, model: model, provider: provider)
+        }
+        let isInterrupted = ended["status"]?.holds("interrupted") == true
+        if ended["status"]?.holds("completed") == true { events += abandonMessage() }
+        events += tools { $0.finishAll(isInterrupted: isInterrupted) }
+        events.append(Self.end(ended, usage))
+        turn = nil
+        return events
+    }
+
+    /// Messages of a list of the turn's items that did not come by themselves.
+    private mutating func unseen(_ turn: FrameNode) -> [RunEvent] {
+        (turn["items"]?.elements ?? []).flatMap { item -> [RunEvent] in
+            item["type"]?.holds("agentMessage") == true ? completed(item) : []
+        }
+    }
+
+    private static func end(_ turn: FrameNode, _ usage: Usage?) -> RunEvent {
+        switch turn["status"]?.string {
+        case "failed":
+            CodexFailure.isLength(turn["error"])
+                ? .finished(RunEnd(usage: usage, reason: .length))
+                : .failed(CodexFailure.read(turn["error"], usage: usage))
+        // It ended with its process, which could not write when (codex.md#what-survives).
+        case "interrupted"
+        where turn["completedAt"]?.isNumber != true && turn["items"] != nil && turn["startedAt"] != nil:
+            .failed(RunFailure(kind: .agentGone, message: "Codex's server ended", usage: usage))
+        case "interrupted": .finished(RunEnd(usage: usage, reason: .aborted))
+        default: .finished(RunEnd(usage: usage))
+        }
+    }
+
+    // MARK: Rejoining
+
+    /// The turn as the list of the thread's turns has it, with all of its items: what was missed. An end follows where it has ended.
+    mutating func caughtUp(_ listed: FrameNode) -> [RunEvent] {
+        guard let turn, listed["id"]?.equals(turn.id) == true else { return [] }
+        var events: [RunEvent] = []
+        if turn.isAdopted {
+            let messages = (listed["items"]?.elements ?? []).filter { $0["type"]?.holds("agentMessage") == true }
+            self.turn?.isAdopted = false
+            self.turn?.endedMessages.formUnion(messages.compactMap { $0["id"]?.string })
+            if !messages.isEmpty {
+                events += [.text(.snapshot(Self.text(of: listed))), .text(.segmentEnded(nil))]
+            }
+        } else {
+            events += unseen(listed)
+        }
+        for item in listed["items"]?.elements ?? [] where item["type"]?.holds("agentMessage") != true {
+            let isOpen = item["status"]?.holds("inProgress") == true
+            events += child(item) + tools { isOpen ? $0.began(item, of: nil) : $0.ended(item, of: nil) }
+        }
+        return listed["status"]?.holds("inProgress") == true ? events : events + end(listed)
+    }
+
+    /// What became of a turn that is not followed any more.
+    static func found(_ listed: FrameNode) -> RunLookup {
+        let text = text(of: listed)
+        switch end(listed, nil) {
+        case _ where listed["status"]?.holds("inProgress") == true: return .running(text: nil)
+        case .finished(var end):
+            end.text = end.reason == .aborted ? nil : text
+            return .ended(end)
+        case .failed(var failure):
+            failure.text = text.isEmpty ? nil : text
+            return .failed(failure)
+        default: return .unknown
+        }
+    }
+
+    private static func text(of turn: FrameNode) -> String {
+        (turn["items"]?.elements ?? []).filter { $0["type"]?.holds("agentMessage") == true }
+            .compactMap { $0["text"]?.string }.filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+}
+
+extension CodexCalls {
+    mutating func change(_ body: (inout Self) -> [ToolEvent]) -> [ToolEvent] { body(&self) }
+}

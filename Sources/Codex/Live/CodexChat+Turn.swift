@@ -1,0 +1,309 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// The turn: from its prompt to its end.
+extension CodexChat {
+    /// What may be said to a thread that is followed.
+    mutating func work(at now: Instant) -> [Order] {
+        guard let place else { return [] }
+        if errands.contains(where: { if case .prompt = $0 { false } else { true } }) {
+            way = .listing
+            return list()
+        }
+        if case .due(let until) = turn?.stop, let id = turn?.id, turn?.state == .going {
+            self.turn?.stop = .asked(until: max(until, now + CodexTurn.stopPatience))
+            return interrupts(of: id, in: place.thread)
+        }
+        guard turn == nil, thread.turn == nil, case .prompt(let prompt)? = errands.first else { return [] }
+        errands.removeFirst()
+        turn = CodexTurn(prompt, .written, at: now)
+        if let model = prompt.model { thread.uses(model: model) }
+        return [.request(.turn(prompt.run), "turn/start", CodexFrames.turn(place.thread, prompt))]
+    }
+
+    /// Its sub-agents have turns of their own.
+    private func interrupts(of id: String, in thread: String) -> [Order] {
+        guard let run = turn?.run else { return [] }
+        let children = self.thread.children.sorted { $0.key < $1.key }.compactMap { child -> Order? in
+            child.value.turn.map { .request(.aside, "turn/interrupt", CodexFrames.interrupt(child.key, $0)) }
+        }
+        return [.request(.interrupt(run), "turn/interrupt", CodexFrames.interrupt(thread, id))] + children
+    }
+
+    // MARK: The prompt's answer
+
+    mutating func turnAnswered(_ run: RunID, _ result: FrameNode, at now: Instant) -> [Order] {
+        guard turn?.run == run, let id = result["turn"]?["id"]?.string else { return [] }
+        link.tries = 0
+        link.silences = 0
+        turn?.id = id
+        turn?.heard(at: now)
+        turn?.wasAccepted = true
+        // Its beginning may have come first; the turn of another client may have taken it in.
+        turn?.state = thread.turn?.id == id ? .going : .accepted
+        return [.observed([.sendAnswered(asked: run, .accepted(run: run))])] + advance(at: now)
+    }
+
+    mutating func turnRefused(_ run: RunID, _ code: Int, _ message: String, at now: Instant) -> [Order] {
+        guard let turn, turn.run == run else { return [] }
+        let isLater = code == CodexRefusal.overloaded || CodexRefusal.isNotLoaded(message)
+        self.turn = nil
+        guard isLater, link.tries < 3, !turn.isStopping else {
+            let answer = Order.observed([.sendAnswered(asked: run, .refused(message: message))])
+            return [answer] + (turn.isStopping ? [.observed([.abortAnswered(run)])] : []) + advance(at: now)
+        }
+        // Nothing of it was taken.
+        link.tries += 1
+        errands.insert(.prompt(turn.prompt), at: 0)
+        guard code == CodexRefusal.overloaded else {
+            way = .absent
+            return advance(at: now)
+        }
+        var random = SeededGenerator(seed: link.random)
+        way = .waiting(until: now + link.backOff.next(using: &random))
+        return []
+    }
+
+    // MARK: The list of turns
+
+    mutating func listed(_ result: FrameNode, at now: Instant) -> [Order] {
+        guard way == .listing || way == .open else { return [] }
+        way = .open
+        let turns = result["data"]?.elements ?? []
+        var orders = find(in: turns, at: now)
+        for errand in errands {
+            let listed = turns.first { Self.label(of: $0) == errand.run }
+            switch errand {
+            case .prompt: break
+            case .lookUp(let run): orders.append(.observed([.lookedUp(run, found(run, listed))]))
+            case .abort(let run):
+                guard let id = listed?["id"]?.string, listed?["status"]?.holds("inProgress") == true, turn == nil else {
+                    orders.append(.observed([.abortAnswered(run)]))
+                    continue
+                }
+                var turn = CodexTurn(CodexPrompt(run: run, text: ""), .going, at: now)
+                turn.id = id
+                turn.stop = .due(until: now + CodexTurn.startPatience)
+                self.turn = turn
+                thread.begins(turn: id, isAdopted: true)
+            }
+        }
+        errands.removeAll { if case .prompt = $0 { false } else { true } }
+        if thread.turn == nil, let going = turns.first(where: { $0["status"]?.holds("inProgress") == true }) {
+            thread.begins(turn: going["id"]?.string ?? "", isAdopted: true)
+        } else if turn == nil, let foreign = thread.turn {
+            // The turn of another client may have ended meanwhile.
+            let listed = turns.first { $0["id"]?.equals(foreign.id) == true }
+            if listed?["status"]?.holds("inProgress") != true { thread.abandonTurn() }
+        }
+        return orders
+    }
+
+    private func found(_ run: RunID, _ listed: FrameNode?) -> RunLookup {
+        if turn?.run == run { return turn?.state == .doubtful ? .unknown : .running(text: nil) }
+        if errands.contains(where: { if case .prompt(let prompt) = $0 { prompt.run == run } else { false } }) {
+            return .running(text: nil)
+        }
+        return listed.map { CodexThread.found($0) } ?? .unknown
+    }
+
+    private mutating func find(in turns: [FrameNode], at now: Instant) -> [Order] {
+        guard let turn else { return [] }
+        let listed = turns.first { node in
+            if let id = turn.id { node["id"]?.equals(id) == true } else { Self.label(of: node) == turn.run }
+        }
+        guard let listed, let id = listed["id"]?.string else { return notFound(turn, at: now) }
+        self.turn?.id = id
+        self.turn?.watch.emptyLooks = 0
+        link.idleSince = nil
+        self.turn?.heard(at: now)
+        if listed["status"]?.holds("inProgress") == true { self.turn?.state = .going }
+        var orders: [Order] = []
+        if !turn.wasAccepted { orders.append(.observed([.sendAnswered(asked: turn.run, .accepted(run: turn.run))])) }
+        self.turn?.wasAccepted = true
+        thread.begins(turn: id, isAdopted: turn.isAdopted)
+        return orders + heard(thread.caughtUp(listed), of: turn.run) + followChildren()
+    }
+
+    private mutating func notFound(_ turn: CodexTurn, at now: Instant) -> [Order] {
+        // What had left may still be on its way, and the list may be a moment behind.
+        guard turn.watch.emptyLooks >= 2 else {
+            self.turn?.watch.emptyLooks += 1
+            self.turn?.watch.lookDue = now + CodexTurn.lookAgain
+            return []
+        }
+        guard turn.mayBeRepeated, turn.watch.isOfSameServer else {
+            let words =
+                turn.wasAccepted
+                ? "Codex does not have this turn any more"
+                : "Codex's server was started again, and whether the message had reached it cannot be known"
+            return failTurn(words)
+        }
+        errands.insert(.prompt(turn.prompt), at: 0)
+        self.turn = nil
+        return []
+    }
+
+    mutating func listRefused(_ message: String, at now: Instant) -> [Order] {
+        if way == .listing { way = .open }
+        if CodexRefusal.isNotLoaded(message) { way = .absent }
+        return failTurn("Codex cannot list this thread: \(message)") + listed(at: now)
+    }
+
+    private mutating func listed(at now: Instant) -> [Order] {
+        let looks = errands.compactMap { errand -> Order? in
+            switch errand {
+            case .prompt: nil
+            case .lookUp(let run): .observed([.lookedUp(run, .unknown)])
+            case .abort(let run): .observed([.abortAnswered(run)])
+            }
+        }
+        errands.removeAll { if case .prompt = $0 { false } else { true } }
+        return looks + advance(at: now)
+    }
+
+    /// Sub-agents ask in threads of their own, which have to be resumed too.
+    private func followChildren() -> [Order] {
+        guard let place else { return [] }
+        return thread.children.keys.sorted().map {
+            .request(.aside, "thread/resume", CodexFrames.resume($0, settings, folder: place.folder))
+        }
+    }
+
+    private static func label(of turn: FrameNode) -> RunID? {
+        let message = turn["items"]?.elements.first { $0["type"]?.holds("userMessage") == true }
+        return message?["clientId"]?.string.map { RunID($0) }
+    }
+
+    // MARK: Frames
+
+    mutating func notified(_ method: String, _ params: FrameNode, at now: Instant) -> [Order] {
+        let id = params["threadId"]?.string ?? ""
+        let run = owner
+        turn?.heard(at: now)
+        switch method {
+        case "thread/status/changed" where place?.thread == id: statusChanged(params["status"], at: now)
+        case "thread/closed" where place?.thread == id:
+            way = .absent
+            return advance(at: now)
+        case "turn/started" where place?.thread == id: return begins(params["turn"]?["id"]?.string ?? "", at: now)
+        case "turn/completed" where place?.thread == id:
+            let isStopping = turn?.isStopping == true && turn?.id == thread.turn?.id
+            let calls = isStopping ? Set(thread.turn?.calls.openCalls.map(\.text) ?? []) : []
+            return heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls) + advance(at: now)
+        default: break
+        }
+        return heard(thread.read(method, params, thread: id), of: run)
+    }
+
+    private mutating func statusChanged(_ status: FrameNode?, at now: Instant) {
+        let isIdle = status?["type"]?.holds("idle") == true || status?["type"]?.holds("systemError") == true
+        link.idleSince = isIdle && thread.turn != nil ? now : nil
+    }
+
+    private mutating func begins(_ id: String, at now: Instant) -> [Order] {
+        link.idleSince = nil
+        guard thread.turn?.id != id else { return [] }
+        thread.begins(turn: id)
+        // Written and unanswered: what begins now on an idle thread is ours. Its answer says so once more.
+        if turn?.state == .written, turn?.id == nil { turn?.id = id }
+        if turn?.id == id { turn?.state = .going }
+        return [observed(.started, of: owner)] + advance(at: now)
+    }
+
+    /// Passes on what the thread's frames said, and follows the turn by it.
+    private mutating func heard(_ events: [RunEvent], of run: RunID?) -> [Order] {
+        var orders: [Order] = []
+        for event in events {
+            switch event {
+            case .finished, .failed:
+                link.idleSince = nil
+                // What has no one to answer to, before the end that closes the bubble.
+                orders += say(asks.closeAll(), of: run)
+                orders.append(observed(event, of: run))
+                if run == turn?.run { orders += closeTurn() }
+            default: orders.append(observed(event, of: run))
+            }
+        }
+        return orders
+    }
+
+    /// A request that a person answers. `change`: the diff of the file change that it is about.
+    mutating func requested(_ id: JSONText, _ method: String, _ params: FrameNode, at now: Instant) -> [Order] {
+        turn?.heard(at: now)
+        let child = params["threadId"]?.string.flatMap { thread.children[$0]?.name }
+        let change = params["itemId"]?.string.flatMap { thread.turn?.calls.diff(of: $0) }
+        let ask = CodexAsk(method, params, agent: child, change: change) { asks.timesClosed($0) }
+        guard let ask else { return [] }
+        return say(asks.asked(ask, as: id, isStopping: turn?.isStopping == true))
+    }
+
+    mutating func resolved(_ id: JSONText) -> [Order] { say(asks.resolved(id, isOver: thread.turn == nil)) }
+
+    // MARK: Stop
+
+    private func cleanUp(_ calls: Set<String>) -> [Order] {
+        guard let place, !calls.isEmpty else { return [] }
+        return [
+            .request(
+                .terminals(calls: calls), "thread/backgroundTerminals/list", CodexFrames.thread(place.thread))
+        ]
+    }
+
+    func terminals(_ result: FrameNode, _ calls: Set<String>) -> [Order] {
+        guard let place else { return [] }
+        return (result["data"]?.elements ?? []).compactMap { node in
+            guard let call = node["itemId"]?.string, calls.contains(call), let process = node["processId"]?.string
+            else {
+                return nil
+            }
+            let params = CodexFrames.terminate(place.thread, process)
+            return .request(.aside, "thread/backgroundTerminals/terminate", params)
+        }
+    }
+
+    // MARK: Time
+
+    mutating func watch(at now: Instant) -> [Order] {
+        if way == .open, let idle = link.idleSince, idle + CodexTurn.idlePatience <= now {
+            link.idleSince = nil
+            return list()
+        }
+        guard let turn else { return rest(at: now) }
+        if let due = turn.watch.lookDue, due <= now {
+            self.turn?.watch.lookDue = nil
+            if way == .open { return list() }
+        }
+        if case .asked(let until) = turn.stop, until <= now { return ignoredStop() }
+        guard way == .open else { return [] }
+        if case .due(let until) = turn.stop, until <= now, turn.state != .going {
+            self.turn?.stop = .due(until: now + CodexTurn.startPatience)
+            return list()
+        }
+        if asks.isEmpty, turn.watch.lastHeard + CodexTurn.silence <= now, let place {
+            self.turn?.heard(at: now)
+            return [.request(.probe, "thread/read", CodexFrames.thread(place.thread))]
+        }
+        return []
+    }
+
+    /// A thread that is loaded belongs to this server alone: a person's own programs cannot open it (codex.md#one-writer-several-clients).
+    private mutating func rest(at now: Instant) -> [Order] {
+        guard way == .open, !isBusy, errands.isEmpty, asks.isEmpty, case .kept(let place) = home else { return [] }
+        guard let due = link.restDue, due <= now else { return [] }
+        link.restDue = nil
+        way = .absent
+        return [.request(.aside, "thread/unsubscribe", CodexFrames.thread(place.thread))]
+    }
+
+    /// The bubble has ended long ago; the thread stays busy until Codex says otherwise.
+    private mutating func ignoredStop() -> [Order] {
+        guard let turn else { return [] }
+        self.turn = nil
+        return [
+            observed(.finished(RunEnd(reason: .aborted)), of: turn.run), .observed([.abortAnswered(turn.run)]),
+            .note("Codex ignored a stop; the chat's next message waits for the end of its turn"),
+        ]
+    }
+}

@@ -1,0 +1,224 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+// What is next, and the way to the thread.
+extension CodexChat {
+    // MARK: What is next
+
+    mutating func advance(at now: Instant) -> [Order] {
+        guard link.isUp else { return [] }
+        switch (home, way) {
+        case (.unknown, _): return begin(at: now)
+        case (.making, _), (.keeping, _): return []
+        case (.kept, .absent):
+            guard turn != nil || !errands.isEmpty || asks.hasEarlier || thread.turn != nil else { return [] }
+            return join()
+        case (.kept, .open):
+            link.restDue = isBusy || !errands.isEmpty ? nil : link.restDue ?? now + Self.restAfter
+            return work(at: now)
+        case (.kept, .joining), (.kept, .listing), (.kept, .waiting): return []
+        }
+    }
+
+    private mutating func begin(at now: Instant) -> [Order] {
+        var orders: [Order] = []
+        if let turn, !turn.mayBeRepeated {
+            orders = failTurn("the bridge does not know its thread")
+        } else if let turn {
+            // Its thread would have been written down before it left.
+            self.turn = nil
+            errands.insert(.prompt(turn.prompt), at: 0)
+        }
+        orders += takeLooks().map { .observed([$0]) }
+        guard errands.contains(where: { if case .prompt = $0 { true } else { false } }) else { return orders }
+        home = .making
+        return orders + [.request(.start, "thread/start", CodexFrames.start(settings, folder: link.folder))]
+    }
+
+    /// Looks for runs of a thread that is not known.
+    private mutating func takeLooks() -> [Observation] {
+        let looks = errands.compactMap { errand -> Observation? in
+            switch errand {
+            case .prompt: nil
+            case .lookUp(let run): .lookedUp(run, .unknown)
+            case .abort(let run): .abortAnswered(run)
+            }
+        }
+        errands.removeAll { if case .prompt = $0 { false } else { true } }
+        return looks
+    }
+
+    // MARK: Joining
+
+    private mutating func join() -> [Order] {
+        guard let place else { return [] }
+        way = .joining
+        // Whether the process that a prompt was sent to still lives is seen before the thread is loaded by us.
+        if turn?.state == .doubtful, turn?.wasAccepted == false {
+            return [.request(.peek, "thread/read", CodexFrames.thread(place.thread))]
+        }
+        return resume()
+    }
+
+    private func resume() -> [Order] {
+        guard let place else { return [] }
+        let params = CodexFrames.resume(place.thread, settings, folder: place.folder)
+        let resume = Order.request(.resume, "thread/resume", params)
+        // A goal of a server that is not ours would begin a turn at once (codex.md#what-moves-without-us).
+        guard settings.own == nil else { return [resume] }
+        return [.request(.pauseGoal, "thread/goal/set", CodexFrames.pauseGoal(place.thread)), resume]
+    }
+
+    private mutating func resumed(_ result: FrameNode, at now: Instant) -> [Order] {
+        thread.opened(result, isNew: false)
+        link.refusals = 0
+        link.backOff = BackOff()
+        let isIdle = result["thread"]?["status"]?["type"]?.holds("active") != true
+        link.asksDue = asks.isEmpty && !asks.hasEarlier ? nil : now + CodexTurn.lookAgain
+        let isLooking = errands.contains { if case .prompt = $0 { false } else { true } }
+        guard turn != nil || isLooking || !isIdle || thread.turn != nil else {
+            way = .open
+            return advance(at: now)
+        }
+        way = .listing
+        return list()
+    }
+
+    func list() -> [Order] {
+        guard let place else { return [] }
+        return [.request(.list, "thread/turns/list", CodexFrames.turns(of: place.thread, limit: Self.listLimit))]
+    }
+
+    private mutating func refusedToJoin(_ message: String, at now: Instant) -> [Order] {
+        if CodexRefusal.hasNoThread(message) { return loseHome() + advance(at: now) }
+        guard let place else { return [] }
+        if CodexRefusal.isArchived(message), link.refusals == 0 {
+            link.refusals += 1
+            return [.request(.unarchive, "thread/unarchive", CodexFrames.thread(place.thread))]
+        }
+        link.refusals += 1
+        var random = SeededGenerator(seed: link.random)
+        way = .waiting(until: now + link.backOff.next(using: &random))
+        guard link.refusals >= 5 else { return [] }
+        link.refusals = 0
+        let why =
+            CodexRefusal.isOwnedElsewhere(message)
+            ? "Another program has this chat's thread open (the Codex app, an editor or a terminal); close it there, "
+                + "or begin a new chat."
+            : "Codex cannot open this chat's thread: \(message)"
+        return refusePrompts(why) + failTurn(why)
+    }
+
+    /// The thread is not stored, so that no turn of it ever was.
+    private mutating func loseHome() -> [Order] {
+        home = .unknown
+        way = .absent
+        thread = CodexThread()
+        guard let turn, turn.state == .doubtful, turn.mayBeRepeated, turn.watch.isOfSameServer else {
+            return [.note("the thread of a chat is gone; its next message begins a new one")]
+        }
+        errands.insert(.prompt(turn.prompt), at: 0)
+        self.turn = nil
+        return []
+    }
+
+    mutating func failTurn(_ why: String) -> [Order] {
+        guard let turn else { return [] }
+        let end: RunEvent =
+            turn.isStopping
+            ? .finished(RunEnd(reason: .aborted)) : .failed(RunFailure(kind: .agentGone, message: why))
+        thread.abandonTurn()
+        return say(asks.closeAll()) + [observed(end, of: turn.run)] + closeTurn()
+    }
+
+    mutating func closeTurn() -> [Order] {
+        guard let turn else { return [] }
+        self.turn = nil
+        return turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []
+    }
+
+    // MARK: Answers
+
+    mutating func answered(_ request: Request, _ result: FrameNode, at now: Instant) -> [Order] {
+        switch request {
+        case .start:
+            link.silences = 0
+            guard home == .making, let id = result["thread"]?["id"]?.string else { return [] }
+            thread = CodexThread()
+            thread.opened(result, isNew: true)
+            way = .open
+            let place = CodexPlace(thread: id, folder: link.folder)
+            home = .keeping(place)
+            return [.keep(place)]
+        case .peek:
+            guard way == .joining else { return [] }
+            let status = result["thread"]?["status"]?["type"]
+            turn?.watch.isOfSameServer = status != nil && status?.holds("notLoaded") == false
+            return resume()
+        case .unarchive: return way == .joining ? resume() : []
+        case .resume: return way == .joining ? resumed(result, at: now) : []
+        case .list: return listed(result, at: now) + advance(at: now)
+        case .turn(let run): return turnAnswered(run, result, at: now)
+        case .terminals(let calls): return terminals(result, calls)
+        case .probe:
+            turn?.heard(at: now)
+            let status = result["thread"]?["status"]?["type"]
+            return status?.holds("active") == true ? [] : list()
+        case .interrupt, .pauseGoal, .aside: return []
+        }
+    }
+
+    mutating func refused(_ request: Request, _ code: Int, _ message: String, at now: Instant) -> [Order] {
+        switch request {
+        case .start:
+            home = .unknown
+            return refusePrompts("Codex cannot begin a thread: \(message)")
+        case .peek: return way == .joining ? resume() : []
+        case .unarchive, .resume: return way == .joining ? refusedToJoin(message, at: now) : []
+        case .list: return listRefused(message, at: now)
+        case .turn(let run): return turnRefused(run, code, message, at: now)
+        // It has ended, or another turn goes on: the list says which.
+        case .interrupt: return list()
+        case .probe: return list()
+        case .pauseGoal, .terminals, .aside: return []
+        }
+    }
+
+    /// Its time is over.
+    mutating func overdue(_ request: Request) -> [Order] {
+        switch request {
+        case .interrupt, .aside, .terminals, .pauseGoal: []
+        case .peek, .unarchive, .resume, .list, .probe: [.redial(Self.silence)]
+        case .start, .turn: unanswered()
+        }
+    }
+
+    private static let silence = "Codex's server does not answer any more"
+
+    /// A server that takes the handshake and no work.
+    private mutating func unanswered() -> [Order] {
+        link.silences += 1
+        guard link.silences >= Self.silenceLimit else { return [.redial(Self.silence)] }
+        link.silences = 0
+        home = home == .making ? .unknown : home
+        return refusePrompts("Codex's server does not answer. Try again, or restart it.") + failTurn(Self.silence)
+            + [.redial(Self.silence)]
+    }
+
+    // MARK: Time
+
+    mutating func timePassed(at now: Instant, random: UInt64) -> [Order] {
+        link.random = random
+        var orders: [Order] = []
+        if case .waiting(let until) = way, until <= now { way = .absent }
+        if let due = link.asksDue, due <= now, way == .open {
+            link.asksDue = nil
+            orders += say(asks.closeUnasked())
+        }
+        return orders + watch(at: now) + advance(at: now)
+    }
+
+    /// The computer slept: that nothing was said meanwhile proves nothing.
+    mutating func slept(at now: Instant) { turn?.heard(at: now) }
+}

@@ -1,0 +1,302 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+
+/// One chat's thread: followed while a turn of ours goes on in it, found again where the way to it was lost.
+///
+/// States of its home (which thread it is):
+/// - `unknown`: Can transition to `making` (there is a prompt).
+/// - `making`: `thread/start` is asked. Can transition to `keeping`, `unknown` (refused, or the link is lost).
+/// - `keeping`: the fact is being written. Can transition to `kept`.
+/// - `kept`: Can transition to `unknown` (the server has no such thread any more).
+///
+/// States of the way:
+/// - `absent`: Can transition to `joining` (there is something to do).
+/// - `joining`: it is resumed, step by step. Can transition to `listing` (resumed, and a turn is to be found), `open`, `waiting` (another
+///   process writes the thread), `absent` (refused).
+/// - `listing`: the list of turns is asked for; frames of the thread wait for its answer. Can transition to `open`.
+/// - `open`: every frame of the thread comes.
+/// - `waiting`: Can transition to `absent`.
+/// From each of them to `absent`, when the link is lost.
+///
+/// Invariants:
+/// - A prompt is written to a thread in which no turn goes on, as far as anything said: Codex would steer the turn in silence.
+/// - It is written again only where the process that it was sent to is alive and has no turn of its label.
+/// - Each turn ends: by its own end, by the list of turns where that is lost, or by a sentence.
+struct CodexChat {
+    enum Order: Hashable {
+        case request(Request, String, [UInt8])
+        case answer(JSONText, String)
+        /// Answered by `kept`.
+        case keep(CodexPlace)
+        case observed([Observation])
+        case note(String)
+        /// The server does not answer.
+        case redial(String)
+    }
+
+    enum Request: Hashable {
+        case start, peek, pauseGoal, unarchive, resume
+        case list
+        case turn(RunID)
+        case interrupt(RunID)
+        case probe
+        /// Left-over commands of a turn that was stopped.
+        case terminals(calls: Set<String>)
+        /// Whatever the answer.
+        case aside
+    }
+
+    enum Home: Hashable {
+        case unknown, making
+        case keeping(CodexPlace)
+        case kept(CodexPlace)
+    }
+
+    enum Way: Hashable {
+        case absent, joining, listing, open
+        case waiting(until: Instant)
+    }
+
+    enum Errand: Hashable {
+        case prompt(CodexPrompt)
+        case lookUp(RunID)
+        /// Of a run that nothing is known of: it is looked for, and stopped if it goes on.
+        case abort(RunID)
+
+        var run: RunID {
+            switch self {
+            case .prompt(let prompt): prompt.run
+            case .lookUp(let run), .abort(let run): run
+            }
+        }
+    }
+
+    static let answerLimit = Duration.seconds(30)
+    static let interruptLimit = Duration.seconds(3)
+    static let probeLimit = Duration.seconds(10)
+    /// As many of the newest turns as a look takes: each may hold a megabyte for each command.
+    static let listLimit = 5
+    static let silenceLimit = 2
+    static let restAfter = Duration.seconds(300)
+
+    let session: AgentSession
+    let settings: CodexSettings
+    var home = Home.unknown
+    var way = Way.absent
+    var turn: CodexTurn?
+    var errands: [Errand] = []
+    var thread = CodexThread()
+    var asks = CodexOpenAsks()
+    var frames = CodexHeldFrames()
+    var link = Link()
+
+    /// What the chat knows of the way to the server.
+    struct Link {
+        /// The connection is live, and nothing is wrong with the server.
+        var isUp = false
+        /// The thread's folder, where it is not made yet.
+        var folder = ""
+        /// Refusals in a row because another process writes the thread.
+        var refusals = 0
+        /// Requests in a row to begin something that had no answer.
+        var silences = 0
+        /// Tries in a row to write the prompt that were refused as not possible now.
+        var tries = 0
+        var backOff = BackOff()
+        var random: UInt64 = 0
+        /// The thread was called idle, and the end of its turn has not come.
+        var idleSince: Instant?
+        /// When a thread without anything to do is left.
+        var restDue: Instant?
+        /// When asks count as withdrawn that were not asked again.
+        var asksDue: Instant?
+    }
+
+    init(_ session: AgentSession, _ place: CodexPlace?, _ settings: CodexSettings) {
+        self.session = session
+        self.settings = settings
+        if let place { home = .kept(place) }
+        link.folder = settings.folder
+    }
+
+    var place: CodexPlace? {
+        switch home {
+        case .kept(let place), .keeping(let place): place
+        case .unknown, .making: nil
+        }
+    }
+
+    /// A thread and its sub-agents'.
+    func has(_ id: String) -> Bool { place?.thread == id || thread.children[id] != nil }
+
+    var isBusy: Bool { turn != nil || thread.turn != nil }
+    /// Its place is all that is to be known of it.
+    var isAtRest: Bool {
+        !isBusy && errands.isEmpty && asks.isEmpty && !asks.hasEarlier && way == .absent
+            && { if case .keeping = home { false } else { home != .making } }()
+    }
+    var heldBytes: Int {
+        let waiting = errands.reduce(0) { sum, errand in
+            if case .prompt(let prompt) = errand { sum + prompt.heldBytes } else { sum }
+        }
+        return waiting + (turn?.prompt.heldBytes ?? 0) + frames.heldBytes
+    }
+
+    var nextDeadline: Instant? {
+        var moments = [turn?.nextDeadline(isOpen: way == .open, isAsking: !asks.isEmpty), link.asksDue]
+        if way == .open {
+            moments.append(link.idleSince.map { $0 + CodexTurn.idlePatience })
+            if !isBusy { moments.append(link.restDue) }
+        }
+        if case .waiting(let until) = way { moments.append(until) }
+        return moments.compactMap(\.self).min()
+    }
+
+    // MARK: The past
+
+    mutating func adopt(_ run: EarlierTurn.Run, of earlier: EarlierTurn, at now: Instant) {
+        guard turn == nil else { return }
+        var prompt = CodexPrompt(run: run.id, text: run.text ?? "")
+        prompt.isWhole = run.text != nil && !run.hadFiles
+        var turn = CodexTurn(prompt, .doubtful, at: now)
+        turn.isAdopted = true
+        turn.wasAccepted = earlier.isAccepted
+        if earlier.isStopping { turn.stop = .due(until: now + CodexTurn.stopPatience) }
+        self.turn = turn
+    }
+
+    mutating func adopt(_ questions: [QuestionID]) { asks.adopt(questions) }
+
+    // MARK: Commands
+
+    mutating func send(_ prompt: CodexPrompt, folder: String?, at now: Instant) -> [Order] {
+        guard turn?.run != prompt.run, !errands.contains(.prompt(prompt)) else { return [] }
+        if let folder, place == nil { link.folder = folder }
+        errands.append(.prompt(prompt))
+        return advance(at: now)
+    }
+
+    mutating func abort(_ run: RunID, at now: Instant) -> [Order] {
+        if errands.contains(where: { if case .prompt(let prompt) = $0 { prompt.run == run } else { false } }) {
+            errands.removeAll { $0.run == run }
+            return [.observed([.abortAnswered(run)])]
+        }
+        guard let turn, turn.run == run else {
+            guard place != nil else { return [.observed([.abortAnswered(run)])] }
+            if !errands.contains(.abort(run)) { errands.append(.abort(run)) }
+            return advance(at: now)
+        }
+        guard !turn.isStopping else { return [] }
+        self.turn?.stop = .due(until: now + CodexTurn.startPatience)
+        return advance(at: now)
+    }
+
+    mutating func lookUp(_ run: RunID, at now: Instant) -> [Order] {
+        let isWaiting = errands.contains { if case .prompt(let prompt) = $0 { prompt.run == run } else { false } }
+        if isWaiting || (turn?.run == run && way == .open && turn?.state != .doubtful) {
+            return [.observed([.lookedUp(run, .running(text: nil))])]
+        }
+        guard link.isUp, place != nil else { return [.observed([.lookedUp(run, .unknown)])] }
+        if !errands.contains(.lookUp(run)) { errands.append(.lookUp(run)) }
+        return advance(at: now)
+    }
+
+    mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) -> [Order] {
+        say(asks.decide(approval, decision, isStopping: turn?.isStopping == true)) + advance(at: now)
+    }
+
+    mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, at now: Instant) -> [Order] {
+        say(asks.answer(question, answer)) + advance(at: now)
+    }
+
+    mutating func kept(_ isKept: Bool, at now: Instant) -> [Order] {
+        guard case .keeping(let place) = home else { return [] }
+        guard isKept else {
+            home = .unknown
+            way = .absent
+            let sentence =
+                "The bridge could not write down Codex's thread, so the message was not sent. Is the disk full?"
+            return refusePrompts(sentence)
+        }
+        home = .kept(place)
+        return advance(at: now)
+    }
+
+    /// The messages that wait cannot be sent now.
+    mutating func refusePrompts(_ sentence: String) -> [Order] {
+        let refused = errands.compactMap { if case .prompt(let prompt) = $0 { prompt.run } else { nil } }
+        errands.removeAll { if case .prompt = $0 { true } else { false } }
+        return refused.map { .observed([.sendAnswered(asked: $0, .notSent(sentence: sentence))]) }
+    }
+
+    // MARK: The link as a whole
+
+    mutating func linkUp(at now: Instant) -> [Order] {
+        link.isUp = true
+        link.tries = 0
+        return advance(at: now)
+    }
+
+    mutating func linkDown() -> [Order] {
+        link.isUp = false
+        link.asksDue = nil
+        way = .absent
+        if home == .making { home = .unknown }
+        thread.linkLost()
+        asks.linkLost()
+        frames = CodexHeldFrames()
+        if turn?.state == .written { turn?.state = .doubtful }
+        if case .asked = turn?.stop, let lastHeard = turn?.watch.lastHeard {
+            turn?.stop = .due(until: lastHeard + CodexTurn.stopPatience)
+        }
+        turn?.watch.lookDue = nil
+        link.idleSince = nil
+        let looks = errands.filter { if case .lookUp = $0 { true } else { false } }
+        errands.removeAll { if case .lookUp = $0 { true } else { false } }
+        return looks.map { .observed([.lookedUp($0.run, .unknown)]) }
+    }
+
+    // MARK: Observations
+
+    func observed(_ event: RunEvent, of run: RunID?) -> Order {
+        .observed([.signal(RunSignal(run: run, session: session, event: event))])
+    }
+
+    mutating func say(_ said: [CodexOpenAsks.Said]) -> [Order] { say(said, of: owner) }
+
+    mutating func say(_ said: [CodexOpenAsks.Said], of run: RunID?) -> [Order] {
+        said.map { said in
+            switch said {
+            case .answer(let id, let result): .answer(id, result)
+            case .note(let words): .note(words)
+            case .event(let event): observed(event, of: run)
+            }
+        }
+    }
+
+    /// Who the turn in the thread belongs to; nil: none of ours.
+    var owner: RunID? {
+        if let turn, turn.id != nil, turn.id == thread.turn?.id { return turn.run }
+        return thread.turn.map { RunID("codex-\($0.id)") } ?? turn?.run
+    }
+}
+
+/// Frames of a thread that is resumed and whose turn is not found yet.
+struct CodexHeldFrames {
+    /// Frames of one turn, which a list holds in full.
+    static let limit = 16 << 20
+
+    private(set) var frames: [[UInt8]] = []
+    private(set) var heldBytes = 0
+
+    /// False: it is too much.
+    mutating func hold(_ frame: UnsafeRawBufferPointer) -> Bool {
+        guard heldBytes + frame.count <= Self.limit else { return false }
+        var bytes = Array(frame)
+        bytes.reserveCapacity(bytes.count + 64)
+        frames.append(bytes)
+        heldBytes += bytes.count + HeldBytes.entryCost
+        return true
+    }
+}

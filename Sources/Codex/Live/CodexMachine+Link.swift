@@ -1,0 +1,340 @@
+import AgentKit
+import BridgeModel
+import JSONReading
+import Links
+
+// The way to the server: its process, its socket, the handshake, the loss of it.
+extension CodexMachine {
+    // MARK: Up
+
+    mutating func dial(_ now: Occasion) {
+        life.saw(now.now, wallMilliseconds: now.wallMilliseconds)
+        life.dial(at: now.now)
+        guard let own = settings.own else { return openSocket() }
+        guard own.socket != nil else { return troubled(.noPlaceForSocket, now) }
+        if server.isStarting { return openSocket() }
+        guard !works.has(.version) else { return }
+        work(.version, .run(own.versionPlan, input: [], outputLimit: 4_096, deadline: .seconds(20)))
+    }
+
+    private mutating func openSocket() {
+        guard case .dialling = life.state else { return }
+        orders.append(.open(Self.mainChannel, .socket(settings.socketPlan)))
+    }
+
+    mutating func versionIs(_ result: WorkResult, _ now: Occasion) {
+        guard case .dialling = life.state else { return }
+        switch result {
+        case .ran(.exited(0), let output, _):
+            let text = String(decoding: output, as: UTF8.self)
+            guard let version = CodexTrouble.version(in: text) else {
+                return troubled(.notInstalled("\(settings.name) --version says “\(text.prefix(80))”"), now)
+            }
+            guard !CodexTrouble.isTooOld(version) else { return troubled(.tooOld(version), now) }
+            server.version = version
+            openSocket()
+        case .ran(let end, _, let errors):
+            troubled(.notInstalled("of `\(settings.name) --version`: \(end.words(errors))"), now)
+        case .failed(let failure): troubled(.notInstalled(failure.message), now)
+        default: break
+        }
+    }
+
+    mutating func happenedToMain(_ event: ChannelEvent, _ now: Occasion) {
+        switch event {
+        case .opened:
+            guard life.opened(awaiting: .initialize, at: now.now) else { return }
+            requests = CodexRequests()
+            let params = CodexFrames.initialize(version: settings.version)
+            ask(.initialize, "initialize", params, for: LinkLife<Awaited, Void>.handshakeLimit, now)
+        case .heard: _ = life.heard(at: now.now)
+        case .refused(let status, _):
+            let isToken = status == 401
+            let remedy = isToken ? LinkRemedy("check CODEX_TOKEN", exitCode: .agentTokenMissing) : nil
+            lose("the server refused the connection with \(status)", isToken ? .byLongBackOff : .byBackOff, remedy, now)
+        case .failed(let message, _): notOpened(message, now)
+        case .closed(let code, _): lose("the server closed the connection (\(code))", .byBackOff, nil, now)
+        case .readingPaused: life.readingPaused(at: now.now)
+        case .readingResumed: _ = life.readingResumed(at: now.now)
+        case .spawned, .skipped, .exited, .waits, .wanted: break
+        }
+    }
+
+    mutating func initialized(_ result: FrameNode, _ now: Occasion) {
+        guard case .greeting(.initialize, _) = life.state else { return }
+        mind.version = result["userAgent"]?.string.flatMap { CodexTrouble.version(in: $0) } ?? "unknown"
+        orders.append(.send(Self.mainChannel, CodexFrames.initialized))
+        life.awaits(.account, at: now.now)
+        // Warnings of its configuration come before the answer to this.
+        if case .configuration = mind.trouble { mind.trouble = nil }
+        ask(.account, "account/read", CodexFrames.none, for: LinkLife<Awaited, Void>.handshakeLimit, now)
+    }
+
+    mutating func accountIs(_ result: FrameNode, _ now: Occasion) {
+        guard case .greeting(.account, _) = life.state else { return }
+        server.unanswered = 0
+        if settings.own != nil { server.process = .running }
+        life.greeted((), silence: Self.silence, at: now.now)
+        orders.append(.mayPause(Self.mainChannel, true))
+        mind.decisions.waitAgain(at: now.now)
+        let isLoggedOut =
+            result["requiresOpenaiAuth"]?.flag == true && result["account"]?.isObject != true
+        if isLoggedOut {
+            troubled(.loggedOut, now)
+        } else if case .configuration = mind.trouble {
+            refuseWaiting()
+            announce(now)
+        } else {
+            mended(now)
+        }
+        for session in chats.sorted { change(session, now) { $0.linkUp(at: now.now) } }
+        restartIfOutdated(now)
+    }
+
+    /// The bridge hands messages over from now on.
+    private mutating func announce(_ now: Occasion) {
+        if let trouble = mind.trouble {
+            orders.append(.note(.remedy("\(trouble.reason); \(trouble.remedy)")))
+            mind.nextLook = now.now + Self.lookAgain
+        }
+        guard !mind.isAnnounced else { return }
+        mind.isAnnounced = true
+        orders += [.state(.up(version: mind.version, scopes: nil)), .observed([.linkBack])]
+    }
+
+    // MARK: Trouble
+
+    /// A turn that goes on is followed to its end; what waits is refused.
+    mutating func troubled(_ trouble: CodexTrouble, _ now: Occasion) {
+        if !life.isLive, !life.hasGreeting { _ = life.leave(at: now.now) }
+        let isNews = mind.trouble != trouble
+        mind.trouble = trouble
+        if !life.isLive, life.hasGreeting { return }
+        if isNews { orders.append(.note(.words(trouble.reason))) }
+        refuseWaiting()
+        for session in chats.sorted { change(session, now) { $0.refusePrompts(trouble.sentence) } }
+        announce(now)
+    }
+
+    private mutating func mended(_ now: Occasion) {
+        mind.trouble = nil
+        mind.nextLook = nil
+        mind.lookUntil = nil
+        let waiting = mind.waiting
+        mind.waiting = []
+        announce(now)
+        for one in waiting { change(one.session, now) { $0.send(one.prompt, folder: one.folder, at: now.now) } }
+    }
+
+    private mutating func refuseWaiting() {
+        guard let trouble = mind.trouble else { return }
+        mind.lookUntil = nil
+        for one in mind.waiting {
+            let answer = SendAnswer.notSent(sentence: trouble.sentence)
+            orders.append(.observed([.sendAnswered(asked: one.prompt.run, answer)]))
+        }
+        mind.waiting = []
+    }
+
+    /// Whether a person has mended it meanwhile.
+    mutating func look(_ now: Occasion) {
+        mind.nextLook = nil
+        guard mind.trouble != nil, mind.lookUntil == nil else { return }
+        mind.lookUntil = now.now + Self.lookLimit
+        guard life.isLive else {
+            if !life.hasSocket { dial(now) }
+            return
+        }
+        // A server that runs has read its files once.
+        if settings.own != nil, chats.areIdle, server.name != nil { return restart(now) }
+        drop("Codex is looked at again", .atOnce, now)
+    }
+
+    mutating func concludeLook(_ now: Occasion) {
+        refuseWaiting()
+        mind.lookUntil = nil
+        if mind.trouble != nil { mind.nextLook = now.now + Self.lookAgain }
+    }
+
+    // MARK: The server's process
+
+    private mutating func notOpened(_ message: String, _ now: Occasion) {
+        guard let own = settings.own else { return lose(message, .byBackOff, nil, now) }
+        switch server.process {
+        case .starting(let until) where until <= now.now:
+            server.process = .unknown
+            orders.append(.close(Self.serverChannel, .child(atOnce: true)))
+            troubled(.cannotStart("it does not listen on its socket; its log is \(own.log)"), now)
+        case .starting: tryAgain(now)
+        case .unknown, .running:
+            server.process = .starting(until: now.now + CodexServer.startLimit)
+            let mark = server.mark(own)
+            server.startedWith = mark
+            tryAgain(now)
+            work(.keepServer, .keep([Fact(Self.serverFact, Array(mark.utf8))]))
+        case .ending: tryAgain(now)
+        }
+    }
+
+    private mutating func tryAgain(_ now: Occasion) {
+        leaveLive(now)
+        _ = life.lose("Codex's server is starting", .after(CodexServer.tryAgain), at: now.now)
+        var random = SeededGenerator(seed: now.random)
+        _ = life.settle(at: now.now, using: &random)
+    }
+
+    mutating func openServer() {
+        guard server.isStarting, let own = settings.own else { return }
+        orders.append(.open(Self.serverChannel, .child(own.serverPlan)))
+    }
+
+    mutating func happenedToServer(_ event: ChannelEvent, _ now: Occasion) {
+        switch event {
+        case .spawned(let name): server.name = name
+        case .failed(let message, _): serverEnded(message, now)
+        case .exited(let end, _):
+            server.end = end
+            // Its words are in its log alone.
+            if let own = settings.own, server.isStarting {
+                work(.logSize, .read(path: own.log, from: 0, limit: 0))
+            } else {
+                serverEnded("", now)
+            }
+        case .opened, .heard, .skipped, .readingPaused, .readingResumed, .refused, .closed, .waits, .wanted: break
+        }
+    }
+
+    mutating func logSizeIs(_ result: WorkResult, _ now: Occasion) {
+        guard let own = settings.own, case .read(_, let size) = result else { return endedWhileStarting("", now) }
+        work(.logEnd, .read(path: own.log, from: max(0, size - 2_048), limit: 2_048))
+    }
+
+    mutating func logEndIs(_ result: WorkResult, _ now: Occasion) {
+        guard case .read(let bytes, _) = result else { return endedWhileStarting("", now) }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        endedWhileStarting(lines.suffix(2).joined(separator: "\n"), now)
+    }
+
+    private mutating func endedWhileStarting(_ lastWords: String, _ now: Occasion) {
+        let log = settings.own.map { "; its log is \($0.log)" } ?? ""
+        serverEnded((server.end?.words(lastWords) ?? "its process ended") + log, now)
+    }
+
+    private mutating func serverEnded(_ words: String, _ now: Occasion) {
+        let wasStarting = server.isStarting
+        server.name = nil
+        if server.process != .ending { server.process = .unknown }
+        guard wasStarting else { return }
+        if life.hasSocket { orders.append(.close(Self.mainChannel, .socket(code: 1000, reason: "no server"))) }
+        _ = life.leave(at: now.now)
+        troubled(.cannotStart(words), now)
+    }
+
+    /// Another program, version, command or environment: as soon as nothing goes on.
+    mutating func restartIfOutdated(_ now: Occasion) {
+        guard let own = settings.own, life.isLive, server.isOutdated(own), server.name != nil, chats.areIdle else {
+            return
+        }
+        orders.append(.note(.words("Codex or its environment has changed: its server is started again")))
+        restart(now)
+    }
+
+    private mutating func restart(_ now: Occasion) {
+        guard let name = server.name, server.process != .ending else { return }
+        server.process = .ending
+        if life.hasSocket { orders.append(.close(Self.mainChannel, .socket(code: 1000, reason: "starting again"))) }
+        leaveLive(now)
+        _ = life.leave(at: now.now)
+        work(.ended, .end(name, grace: CodexServer.grace))
+    }
+
+    mutating func serverHasEnded(_ now: Occasion) {
+        guard server.process == .ending else { return }
+        server.process = .unknown
+        server.name = nil
+        dial(now)
+    }
+
+    // MARK: Down
+
+    mutating func drop(_ reason: String, _ redial: Redial, _ now: Occasion) {
+        guard server.process != .ending else { return }
+        if life.hasSocket { orders.append(.close(Self.mainChannel, .socket(code: 1000, reason: "reconnecting"))) }
+        lose(reason, redial, nil, now)
+    }
+
+    private mutating func lose(_ reason: String, _ redial: Redial, _ remedy: LinkRemedy?, _ now: Occasion) {
+        if server.isStarting { return tryAgain(now) }
+        let wasGreeted = life.isLive
+        leaveLive(now)
+        // A process that takes connections and answers none is of no use to its turns.
+        if !wasGreeted, life.hasGreeting || life.hasSocket { server.unanswered += 1 }
+        // The own server is started again where it is gone: to wait would help nothing.
+        let soon: Redial = wasGreeted ? .atOnce : .after(.seconds(1))
+        _ = life.lose(reason, settings.own == nil ? redial : soon, at: now.now)
+        if server.unanswered >= 3, server.name != nil {
+            server.unanswered = 0
+            orders.append(.note(.words("Codex's server does not answer and is ended")))
+            return restart(now)
+        }
+        var random = SeededGenerator(seed: now.random)
+        switch life.settle(at: now.now, using: &random) {
+        case .dial: dial(now)
+        case .wait(let reason, let until):
+            if mind.trouble == nil || mind.isAnnounced {
+                withdraw()
+                orders.append(.state(.waiting(reason: reason, retryAt: until, remedy: remedy)))
+            }
+        case nil: break
+        }
+    }
+
+    /// What is true on one connection alone.
+    private mutating func leaveLive(_ now: Occasion) {
+        for purpose in requests.takeAll() {
+            if case .models(let query) = purpose {
+                orders.append(.replied(query, .refused(message: "the connection to Codex is lost")))
+            }
+        }
+        guard life.isLive else { return }
+        for session in chats.sorted { change(session, now) { $0.linkDown() } }
+        withdraw()
+    }
+
+    private mutating func withdraw() {
+        guard mind.isAnnounced else { return }
+        mind.isAnnounced = false
+        orders.append(.observed([.linkLost]))
+    }
+
+    // MARK: Time
+
+    mutating func watch(_ now: Occasion) {
+        switch life.due(at: now.now) {
+        case .unopened: drop("the server did not take the connection", .byBackOff, now)
+        case .ungreeted: drop("the server did not greet", .byBackOff, now)
+        case .silent: drop("the server fell silent", .byBackOff, now)
+        case .redial: dial(now)
+        case nil: break
+        }
+    }
+
+    mutating func wakeUp(_ now: Occasion) {
+        for session in chats.sorted {
+            change(session, now) {
+                $0.slept(at: now.now)
+                return []
+            }
+        }
+        guard life.wokeUp() else {
+            if case .lost = life.state { dial(now) }
+            return
+        }
+        drop(LinkLife<Awaited, Void>.sleepReason, .atOnce, now)
+    }
+}
+
+extension LinkLife {
+    /// A handshake is under way.
+    var hasGreeting: Bool { if case .greeting = state { true } else { false } }
+}

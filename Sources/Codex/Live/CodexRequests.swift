@@ -1,0 +1,31 @@
+import BridgeModel
+import JSONReading
+
+/// Requests of one connection that are not answered, each with its deadline: some never are (codex.md#framing).
+struct CodexRequests<Purpose: Hashable> {
+    private var open: [Int: (purpose: Purpose, deadline: Instant)] = [:]
+    private var count = 0
+
+    var nextDeadline: Instant? { open.values.map(\.deadline).min() }
+
+    mutating func add(_ purpose: Purpose, for limit: Duration, at now: Instant) -> Int {
+        count += 1
+        open[count] = (purpose, now + limit)
+        return count
+    }
+
+    mutating func answered(_ id: JSONText) -> Purpose? {
+        Int(id.text).flatMap { open.removeValue(forKey: $0) }?.purpose
+    }
+
+    mutating func takeExpired(at now: Instant) -> [Purpose] {
+        let expired = open.filter { $0.value.deadline <= now }.keys.sorted()
+        return expired.compactMap { open.removeValue(forKey: $0)?.purpose }
+    }
+
+    /// The connection is gone.
+    mutating func takeAll() -> [Purpose] {
+        defer { open = [:] }
+        return open.keys.sorted().compactMap { open[$0]?.purpose }
+    }
+}

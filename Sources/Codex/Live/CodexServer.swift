@@ -1,0 +1,40 @@
+import BridgeModel
+
+/// The server of the bridge's own, as a process: which program would be started, and which one runs.
+///
+/// States of the process:
+/// - `unknown`: an earlier bridge may have started it. Can transition to `starting` (its socket does not answer).
+/// - `starting`: written down and ordered; its socket is tried until it answers. Can transition to `running`, `unknown` (it ended).
+/// - `running`: its socket answered. Can transition to `ending` (it is to be started again), `unknown` (it ended).
+/// - `ending`: Can transition to `unknown`.
+///
+/// One is started and awaited at a time: several first starts with one CODEX_HOME end all but one (codex.md#starting-it).
+struct CodexServer {
+    enum Process: Hashable { case unknown, starting(until: Instant), running, ending }
+
+    static let startLimit = Duration.seconds(20)
+    static let tryAgain = Duration.milliseconds(250)
+    static let grace = Duration.seconds(10)
+
+    var process = Process.unknown
+    /// Of the program; nil: not asked yet.
+    var version: String?
+    /// The process, where it is known.
+    var name: ProcessName?
+    /// What the running one was started with.
+    var startedWith: String?
+    /// How the last one ended.
+    var end: ProcessEnd?
+    /// Handshakes in a row that it did not answer.
+    var unanswered = 0
+
+    var isStarting: Bool { if case .starting = process { true } else { false } }
+
+    /// Differs where a server that runs is to be started again: other program, version, command or environment.
+    func mark(_ own: CodexSettings.Own) -> String { "\(version ?? "?") \(own.fingerprint)" }
+
+    func isOutdated(_ own: CodexSettings.Own) -> Bool {
+        guard let startedWith, version != nil else { return false }
+        return startedWith != mark(own)
+    }
+}

@@ -1,0 +1,79 @@
+import AgentKit
+import BridgeModel
+
+/// What the configuration says of Codex, and the sockets, children and settings that follow from it.
+package struct CodexSettings: Hashable, Sendable {
+    /// A server that the bridge starts and rejoins.
+    struct Own: Hashable, Sendable {
+        var command: [String]
+        var environment: ChildEnvironment
+        /// Where it is started.
+        var folder: String
+        /// Nil: no place has a path that is short enough.
+        var socket: String?
+        var log: String
+        /// Changes with the command and the environment, in which a server would act otherwise.
+        var fingerprint: String
+    }
+
+    enum Server: Hashable, Sendable {
+        case own(Own)
+        case named(CodexAddress, Secret?)
+    }
+
+    var server: Server
+    /// The project's folder, where a message names none.
+    var folder: String
+    var sandbox: String
+    var approvalPolicy: String
+    /// Of the bridge, for the handshake.
+    var version: String
+
+    /// A path of a socket has to be shorter than this (`UnixSocket` in Transport).
+    static let socketPathLimit = 100
+    private static let grace = Duration.seconds(2)
+
+    var own: Own? { if case .own(let own) = server { own } else { nil } }
+
+    /// It may open the files that a message brought.
+    var readsFiles: Bool { if case .named(.web, _) = server { false } else { true } }
+
+    var name: String {
+        switch server {
+        case .own(let own): own.command.joined(separator: " ")
+        case .named(let address, _): address.description
+        }
+    }
+
+    var socketPlan: SocketPlan {
+        var plan = SocketPlan(url: "ws://localhost/")
+        switch server {
+        case .own(let own): plan.unixPath = own.socket
+        case .named(.socket(let path), _): plan.unixPath = path
+        case .named(.web(let address), let token):
+            plan.url = address.description
+            if let token { plan.headers = [HTTPHeader("Authorization", "Bearer \(token.text)")] }
+        }
+        return plan
+    }
+}
+
+extension CodexSettings.Own {
+    /// Without goals: with them the server would begin turns by itself (codex.md#what-moves-without-us).
+    private static let features = ["--disable", "goals"]
+
+    var serverPlan: ChildPlan {
+        let address = "unix://\(socket ?? "")"
+        return plan(["app-server", "--listen", address] + Self.features, .outlives, .none(log: log))
+    }
+    /// For `doctor`, where no server runs.
+    var checkPlan: ChildPlan {
+        plan(["app-server"] + Self.features, .withBridge(grace: .seconds(6)), .lines(limit: 1 << 20))
+    }
+    var versionPlan: ChildPlan { plan(["--version"], .withBridge(grace: .seconds(1)), .lines(limit: 1 << 16)) }
+
+    private func plan(_ arguments: [String], _ life: ChildPlan.Life, _ pipes: ChildPlan.Pipes) -> ChildPlan {
+        ChildPlan(
+            arguments: command + arguments, environment: environment, folder: folder, life: life, pipes: pipes)
+    }
+}

@@ -1,0 +1,87 @@
+import BridgeModel
+
+/// A message for Codex. Its run is also its label there (codex.md#what-survives).
+struct CodexPrompt: Hashable {
+    var run: RunID
+    var text: String
+    /// Paths that Codex reads.
+    var images: [String] = []
+    /// All of it is known: of an earlier process's message the files are not.
+    var isWhole = true
+    var model: String?
+    var effort: String?
+
+    var heldBytes: Int { text.utf8.count + images.reduce(0) { $0 + $1.utf8.count } + HeldBytes.entryCost }
+}
+
+/// The turn of ours that one thread is at.
+///
+/// States:
+/// - `written`: on this connection, unanswered. Can transition to `accepted` (the answer, or the turn itself), `doubtful` (the
+///   connection is gone), and to an end (refused).
+/// - `doubtful`: it may have arrived. The list of turns decides: to `accepted` (it is there), or to an end; where the process that would have
+///   it still lives and does not, the prompt is written again.
+/// - `accepted`: Codex has named it. Can transition to `going` (`turn/started`), and to an end.
+/// - `going`: Can transition to an end.
+struct CodexTurn {
+    enum State: Hashable { case written, doubtful, accepted, going }
+
+    enum Stop: Hashable {
+        case no
+        /// It is interrupted as soon as it has begun: earlier ones are refused, and the turn runs on (codex.md#stop-steer-busy).
+        case due(until: Instant)
+        case asked(until: Instant)
+    }
+
+    static let startPatience = Duration.seconds(5)
+    static let stopPatience = Duration.seconds(15)
+    /// From the idle status to a look, where the turn's end does not come (codex.md#known-bugs).
+    static let idlePatience = Duration.seconds(2)
+    static let silence = Duration.seconds(360)
+    /// Between two looks at a list that does not have the turn.
+    static let lookAgain = Duration.seconds(1)
+
+    let prompt: CodexPrompt
+    var state: State
+    /// Of an earlier process of the bridge.
+    var isAdopted = false
+    /// Codex has answered for it, in this process or in an earlier one.
+    var wasAccepted = false
+    /// Codex's name of it.
+    var id: String?
+    var stop = Stop.no
+    var watch: Watch
+
+    struct Watch {
+        var lastHeard: Instant
+        /// Looks at the list in a row that did not have it.
+        var emptyLooks = 0
+        var lookDue: Instant?
+        /// The process in which it would be is the one that it was sent to.
+        var isOfSameServer = false
+    }
+
+    init(_ prompt: CodexPrompt, _ state: State, at now: Instant) {
+        self.prompt = prompt
+        self.state = state
+        watch = Watch(lastHeard: now)
+    }
+
+    var run: RunID { prompt.run }
+    var isStopping: Bool { stop != .no }
+    /// Where it is known that it did not arrive.
+    var mayBeRepeated: Bool { !wasAccepted && !isStopping && prompt.isWhole }
+
+    mutating func heard(at now: Instant) { watch.lastHeard = now }
+
+    /// `isAsking`: silence says nothing while a person is asked.
+    func nextDeadline(isOpen: Bool, isAsking: Bool) -> Instant? {
+        var moments = [watch.lookDue]
+        if isOpen, !isAsking { moments.append(watch.lastHeard + Self.silence) }
+        switch stop {
+        case .due(let until), .asked(let until): moments.append(until)
+        case .no: break
+        }
+        return moments.compactMap(\.self).min()
+    }
+}
