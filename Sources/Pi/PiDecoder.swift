@@ -31,7 +31,10 @@ package struct PiDecoder: AgentDecoder {
     private var asksMessages: Set<String> = []
     private var lastStop = ""
     private var lastError: String?
+    /// What the messages of the run said that did not fail: they stay in its answer when it is tried again.
     private var said = ""
+    /// As much as the text of a run may have.
+    private static let saidLimit = 4_000_000
     /// The newest message of the assistant has its final text: a delta behind it belongs to nothing.
     private var messageIsOver = false
     private var lostRun = false
@@ -213,17 +216,17 @@ package struct PiDecoder: AgentDecoder {
         switch state {
         case .retrying: break
         case .idle, .settling, .running:
+            said = ""
             if prompted == nil { countRun() }
             // An answer to a prompt may be taken back until its run begins, not later (pi.md#responses-stdout).
             prompts = prompts.filter { $0.value != run }
-            said = ""
         }
         prompted = nil
         lastStop = ""
         lastError = nil
         messageIsOver = false
         state = .running
-        return [signal(.started)]
+        return [signal(.started)] + (said.isEmpty ? [] : [signal(.text(.segmentEnded(said)))])
     }
 
     /// Deltas alone: the snapshots beside them are of one protocol line only (pi.md#later-lines-l-what-changes).
@@ -249,7 +252,11 @@ package struct PiDecoder: AgentDecoder {
     private mutating func note(_ message: FrameNode) {
         lastStop = message["stopReason"]?.string ?? ""
         lastError = message["errorMessage"]?.string
-        said += message["content"]?.contentText ?? ""
+        let text = message["content"]?.contentText ?? ""
+        guard !["error", "aborted"].contains(lastStop), !text.isEmpty,
+            said.utf8.count + text.utf8.count < Self.saidLimit
+        else { return }
+        said += said.isEmpty ? text : "\n\n" + text
     }
 
     private func tool(_ root: FrameNode, _ make: (ToolCallID) -> ToolEvent) -> [Observation] {

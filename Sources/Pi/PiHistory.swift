@@ -19,10 +19,8 @@ struct PiHistory {
         if question != nil, asked == nil { return Self.gone }
         let answer = messages[(asked.map { $0 + 1 } ?? messages.startIndex)...]
             .prefix { $0["role"]?.holds("user") != true }
-        // The file keeps an attempt that failed, and the next one begins behind it (pi.md#errors-and-retries).
-        let failed = answer.lastIndex { $0["stopReason"]?.holds("error") == true }
-        let texts = answer[(failed.map { $0 + 1 } ?? answer.startIndex)...]
-            .filter { $0["role"]?.holds("assistant") == true }
+        // The file keeps a message that failed, and the next attempt goes on behind it (pi.md#errors-and-retries).
+        let texts = answer.filter { $0["role"]?.holds("assistant") == true && $0["stopReason"]?.holds("error") != true }
             .compactMap { $0["content"]?.contentText }.filter { !$0.isEmpty }
         let last = answer.last?["stopReason"]?.string
         guard !texts.isEmpty, last == "stop" || last == "length" else { return Self.gone }

@@ -133,6 +133,17 @@ struct PiDecoderTests {
                 == [#"pi-run-1 pi failed other "Retry cancelled""#])
     }
 
+    @Test("what was said before the message that failed stays in the answer of the run that is tried again")
+    mutating func retryKeepsText() {
+        begins()
+        _ = pi.receives(Self.end("I look.", "toolUse"))
+        _ = pi.receives(Self.end("Half", "error", error: "529"))
+        _ = pi.receives(Self.ends())
+        _ = pi.receives(#"{"type":"auto_retry_start","errorMessage":"529"}"#)
+        #expect(
+            pi.receives(#"{"type":"agent_start"}"#) == ["pi-run-1 pi started", #"pi-run-1 pi segment ended "I look.""#])
+    }
+
     @Test(
         "an overflow is compacted and tried again, under either name",
         arguments: [("auto_compaction_start", "auto_compaction_end"), ("compaction_start", "compaction_end")])
