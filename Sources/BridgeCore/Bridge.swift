@@ -151,6 +151,7 @@ package struct Bridge: ~Copyable {
         }
         // The youngest first, so that stopping the active one does not hand a waiting one over.
         for entry in known.sorted(by: { $0.turn.opening.receivedAt > $1.turn.opening.receivedAt }) {
+            if entry.turn.agent.questions.isOnPhone { chats.questionEnded(in: entry.turn.opening.session, at: now) }
             change(entry.turn.opening.id, at: now) { $0.stopRequested(at: now) }
         }
         if known.isEmpty, let interaction {

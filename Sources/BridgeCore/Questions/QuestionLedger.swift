@@ -127,6 +127,14 @@ struct QuestionLedger: Sendable, Hashable {
         for index in all.indices where all[index].isOver && all[index].ending == .none { all[index].ending = sight }
     }
 
+    /// The person knows that they are over: what is written from now on is none of their answers.
+    mutating func stopped() {
+        for index in all.indices where all[index].isOver { all[index].ending = .seen }
+    }
+
+    /// One may be on the phone whose end is not.
+    var isOnPhone: Bool { all.contains { $0.asking != .none && $0.ending != .seen } }
+
     // MARK: Answers
 
     /// False: it is not open.

@@ -137,10 +137,12 @@ extension Turn {
         case .awaitingKey, .fetching, .waiting: return orders + conclude(.aborted, at: now)
         case .holding:
             orders += approvals.denyOpen(at: now).map(resolve) + declineQuestions()
+            agent.questions.stopped()
             return orders + conclude(.aborted, at: now)
         case .handedOver, .running, .asking, .searching:
             orders += abortRuns()
             orders += approvals.denyOpen(at: now).map(resolve) + declineQuestions()
+            agent.questions.stopped()
             deadlines.stop = now + settings.stopPatience
             return orders
         case .answering, .over, .closed: return []

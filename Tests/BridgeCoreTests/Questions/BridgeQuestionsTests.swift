@@ -180,6 +180,18 @@ struct BridgeQuestionsTests {
         #expect(bridge.turn(TurnID("int_3"))?.phase == .waiting)
     }
 
+    @Test("after a stop the chat's next message is one to the agent, but not one that was written before")
+    mutating func afterStop() {
+        var bridge = questioning()
+        bridge.stopped(session: Self.chat, interaction: InteractionID("int_1"), at: .at(3))
+        bridge.turnBegins(Self.opening(4, "something else"), at: .at(4))
+        #expect(bridge.turn(TurnID("int_4"))?.phase == .waiting)
+        var overtaken = Self.opening(2, "2")
+        overtaken.receivedAt = .at(4)
+        bridge.turnBegins(overtaken, at: .at(4))
+        #expect(outcome(2, bridge) == (.neverSent, Sentences.answerTooLate))
+    }
+
     @Test("a stop withdraws an answer that waits for the disk, and none leaves after it")
     mutating func stopped() {
         var bridge = questioning()
