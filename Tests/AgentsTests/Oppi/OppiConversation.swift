@@ -5,12 +5,12 @@ import Links
 import Oppi
 
 /// Oppi's machine and the events that it meets: its orders as lines.
-struct OppiConversation {
+struct OppiConversation: MachineConversation {
     static let chat = AgentSession("oppi:ses_1")
     static let wall: Int64 = 1_770_000_000_000
 
-    private var machine: OppiMachine
-    private(set) var now = Instant.zero + .seconds(1_000)
+    var machine: OppiMachine
+    var now = Instant.zero + .seconds(1_000)
     private var random: UInt64 = 0
     /// Calls and files that are not answered, oldest first.
     private var works: [(id: WorkID, name: String)] = []
@@ -61,7 +61,41 @@ struct OppiConversation {
         return conversation
     }
 
-    private mutating func occasion() -> Occasion {
+    /// That run is over, its stream is live.
+    static func idle() -> Self {
+        var conversation = running()
+        _ = conversation.answers(text: "Hello")
+        _ = conversation.says("agent_end")
+        _ = conversation.state("ready")
+        return conversation
+    }
+
+    /// Another client's run is going, and the prompt `r2` "Ours" is queued behind it.
+    static func queuedBehindAnother() -> Self {
+        var conversation = idle()
+        conversation.queuesBehindAnother()
+        return conversation
+    }
+
+    mutating func queuesBehindAnother() {
+        _ = says("agent_start")
+        _ = says("message_end", #""role":"user","content":"Theirs""#)
+        _ = state("busy")
+        _ = sends("r2", "Ours")
+        _ = keeps()
+        _ = accepts("r2")
+    }
+
+    /// The stream of the chat is lost in mid-run, and the server was asked what was missed.
+    mutating func loses(_ channel: Int = 2, current: Int? = nil, isWhole: Bool = true, status: String = "busy") {
+        _ = happens(.closed(code: 1006, reason: ""), channel)
+        _ = waits(300)
+        _ = answers(
+            OppiRecoveryTests.events, 200,
+            OppiRecoveryTests.missed(current ?? sequence, isWhole: isWhole, status: status))
+    }
+
+    mutating func occasion() -> Occasion {
         random += 1
         let passed = (now - (Instant.zero + .seconds(1_000))).nanoseconds / 1_000_000
         return Occasion(now: now, wallMilliseconds: Self.wall + passed, random: random)
@@ -224,8 +258,10 @@ struct OppiConversation {
     /// The answer to the newest request of this command.
     mutating func replies(_ command: String, error: String? = nil, on channel: Int = 2) -> [String] {
         let outcome = error.map { #""success":false,"error":"\#($0)""# } ?? #""success":true"#
+        let session = command == "unsubscribe" ? "none" : "s1"
         return hears(
-            #"{"type":"\#(result)","command":"\#(command)","requestId":"\#(requests[command] ?? "?")",\#(outcome)}"#,
+            #"{"type":"\#(result)","command":"\#(command)","requestId":"\#(requests[command] ?? "?")",\#(outcome),"#
+                + #""sessionId":"\#(session)"}"#,
             on: channel)
     }
 
@@ -247,26 +283,9 @@ struct OppiConversation {
     /// The id of the newest request of this command.
     func request(_ command: String) -> String { requests[command] ?? "?" }
 
-    // MARK: Time
-
-    /// Time passes, and deadlines on its way are met.
-    mutating func waits(_ milliseconds: Int64) -> [String] {
-        let end = now + .milliseconds(milliseconds)
-        var lines: [String] = []
-        var alarms = 0
-        while let deadline = machine.nextDeadline, deadline <= end {
-            alarms += 1
-            guard alarms < 1_000 else { return lines + ["its alarm rings for ever"] }
-            now = max(now, deadline)
-            lines += self.lines(machine.timePassed(occasion()))
-        }
-        now = end
-        return lines
-    }
-
     // MARK: Lines
 
-    private mutating func lines(_ orders: [AgentOrder]) -> [String] { orders.flatMap { line($0) } }
+    mutating func lines(_ orders: [AgentOrder]) -> [String] { orders.flatMap { line($0) } }
 
     private mutating func line(_ order: AgentOrder) -> [String] {
         switch order {

@@ -3,9 +3,9 @@ import BridgeModel
 import Pi
 
 /// pi's machine and the events that it meets, a line an event: its orders as lines.
-struct PiConversation {
-    private var machine: PiMachine
-    private(set) var now = Instant.zero
+struct PiConversation: MachineConversation {
+    var machine: PiMachine
+    var now = Instant.zero
     private var random: UInt64 = 0
     private var keeps: [WorkID] = []
     /// Whether orders about idle processes are among the lines.
@@ -53,7 +53,7 @@ struct PiConversation {
         return Self(facts: [Fact("session:\(chat)", Array("/s/1".utf8))], turns: [turn])
     }
 
-    private mutating func occasion() -> Occasion {
+    mutating func occasion() -> Occasion {
         random += 1
         return Occasion(now: now, wallMilliseconds: 0, random: random)
     }
@@ -142,22 +142,7 @@ struct PiConversation {
         return lines(orders)
     }
 
-    /// Time passes, and deadlines on its way are met.
-    mutating func waits(_ milliseconds: Int64) -> [String] {
-        let end = now + .milliseconds(milliseconds)
-        var lines: [String] = []
-        var alarms = 0
-        while let deadline = machine.nextDeadline, deadline <= end {
-            alarms += 1
-            guard alarms < 1_000 else { return lines + ["its alarm rings for ever"] }
-            now = max(now, deadline)
-            lines += self.lines(machine.timePassed(occasion()))
-        }
-        now = end
-        return lines
-    }
-
-    private mutating func lines(_ orders: [AgentOrder]) -> [String] { orders.flatMap { line($0) } }
+    mutating func lines(_ orders: [AgentOrder]) -> [String] { orders.flatMap { line($0) } }
 
     private mutating func line(_ order: AgentOrder) -> [String] {
         switch order {
