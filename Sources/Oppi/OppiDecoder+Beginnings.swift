@@ -32,7 +32,7 @@ extension OppiDecoder {
     }
 
     /// The first frame of a loop: a user's message, whose words say whose it is. A retry has none.
-    mutating func opened(_ type: String, _ root: FrameNode, _ id: AgentSession) -> [Observation] {
+    mutating func opened(_ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant) -> [Observation] {
         guard let session = sessions[id], !Self.typesAside.contains(type), type != "error" || root["seq"] != nil else {
             return []
         }
@@ -41,7 +41,7 @@ extension OppiDecoder {
             // Nothing of a loop is to be heard after the end of its session.
             if type == "session_ended" { return settle(id) }
             guard session.held != nil else { return begun(id, .other) }
-            return retries(id, session.lastError ?? "") + begun(id, .retry)
+            return retries(id, session.lastError ?? "", after: .zero, at: now) + begun(id, .retry)
         }
         let prompted = session.prompted.flatMap { $0.isSaid(by: root["content"]?.string ?? "") ? $0 : nil }
         return settle(id) + begun(id, prompted.map { .prompted($0) } ?? .other)

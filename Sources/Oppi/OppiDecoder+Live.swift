@@ -23,6 +23,8 @@ extension OppiDecoder {
     var runningRun: RunID? { state.flatMap { $0.isRunning ? $0.run : nil } }
     /// Its loop has ended, and a retry may follow.
     var isHolding: Bool { state?.held != nil }
+    /// Its loop has failed, and begins again by then.
+    var retryUntil: Instant? { state.flatMap { $0.isRetrying ? $0.retryUntil : nil } }
     var hasOpenTool: Bool { state?.calls.isEmpty == false }
 
     /// A prompt of ours is about to be written, under this request id.
@@ -64,6 +66,14 @@ extension OppiDecoder {
     }
 
     mutating func stops() { change { $0.stopping = true } }
+
+    /// Nothing was read for so long.
+    mutating func postpone(by pause: Duration) {
+        change { session in
+            if let until = session.held?.until { session.held?.until = until + pause }
+            if let until = session.retryUntil { session.retryUntil = until + pause }
+        }
+    }
 
     mutating func socketLost() {
         change { session in

@@ -21,6 +21,8 @@ struct OppiHeld {
     /// What says that it is tried again is never replayed.
     var mayLackRetry: Bool
 
+    /// In milliseconds.
+    static let longestRetry = 3_600_000
     private static let limit = Duration.seconds(2)
     /// Retries wait for a while before they begin.
     private static let limitAfterLoss = Duration.seconds(15)
@@ -47,9 +49,14 @@ extension OppiDecoder {
     /// A compaction asks a model, and says when it has ended.
     private static let compactionLimit = Duration.seconds(600)
 
-    mutating func retries(_ id: AgentSession, _ reason: String) -> [Observation] {
+    /// It begins a while after the delay at the latest.
+    private static let retryPatience = Duration.seconds(60)
+
+    mutating func retries(_ id: AgentSession, _ reason: String, after delay: Duration, at now: Instant) -> [Observation]
+    {
         sessions[id]?.held = nil
         sessions[id]?.isRetrying = true
+        sessions[id]?.retryUntil = now + delay + Self.retryPatience
         return [signal(id, .retrying(reason: reason))]
     }
 
@@ -73,6 +80,6 @@ extension OppiDecoder {
             return []
         }
         guard root["willRetry"]?.flag == true else { return settle(id) }
-        return retries(id, "the context overflowed")
+        return retries(id, "the context overflowed", after: .zero, at: now)
     }
 }

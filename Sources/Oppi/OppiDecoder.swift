@@ -20,6 +20,8 @@ package struct OppiDecoder: AgentDecoder {
         var run: RunID?
         var isRunning = false
         var isRetrying = false
+        /// While it waits to begin again.
+        var retryUntil: Instant?
         /// A loop has begun, and its next frame says whose it is.
         var isOpening = false
         /// Frames were lost for good, so that a loop may be at work.
@@ -78,7 +80,7 @@ package struct OppiDecoder: AgentDecoder {
     var tracesAsked: [AgentSession] = []
     var isLost = false
     /// The head dialect, recognised by frames that only it sends.
-    private(set) var isHead = false
+    var isHead = false
     package internal(set) var unknown = UnknownTally()
 
     private static let typesWithoutSession: Set = [
@@ -141,7 +143,7 @@ package struct OppiDecoder: AgentDecoder {
         }
         var observations: [Observation] = []
         if sessions[id]?.isOpening == true {
-            observations += opened(type, root, id)
+            observations += opened(type, root, id, at: now)
         } else if let held = sessions[id]?.held, !Self.typesDuringHold.contains(type),
             !(held.mayLackRetry && type == "agent_start")
         {
@@ -189,7 +191,9 @@ package struct OppiDecoder: AgentDecoder {
         case "message_end": return messageEnded(root, id)
         case "tool_start", "tool_output", "tool_end": return tool(type, root, id)
         case "agent_end": return ended(id, at: now)
-        case "retry_start": return retries(id, root["errorMessage"]?.string ?? "")
+        case "retry_start":
+            let delay = root["delayMs"]?.integer(clampedTo: 0...Held.longestRetry) ?? 0
+            return retries(id, root["errorMessage"]?.string ?? "", after: .milliseconds(Int64(delay)), at: now)
         case "retry_end": return retriesEnded(root, id)
         case "compaction_start", "compaction_end": return compacted(type, root, id, at: now)
         case "error":

@@ -36,26 +36,38 @@ struct OppiTrace {
         answer(after: rows.lastIndex { $0["type"]?.holds("user") == true } ?? -1)
     }
 
-    /// To the newest question with this text that is not older. Nil: it was not asked.
+    /// Between two clocks, of which one may have been read a moment before the other.
+    private static let tolerance: Int64 = 5_000
+
+    /// To the question with this text that was written then: of several the first, or where the time is not known the newest. Nil: it was
+    /// not asked. `twins`: when questions with the same text were written before it, each of which has a place of its own.
     /// Without its text the question is known by its time alone.
-    func answer(to question: String, notBefore milliseconds: Int64?) -> Answer? {
+    func answer(to question: String, sentAt: Int64?, behind twins: [Int64?] = []) -> Answer? {
         let wanted = Self.trimmed(question)
-        if wanted.isEmpty {
-            guard let milliseconds else { return nil }
-            let place = rows.firstIndex { row in
-                guard row["type"]?.holds("user") == true else { return false }
-                return row["timestamp"]?.string.flatMap(Self.milliseconds).map { $0 >= milliseconds } ?? false
-            }
-            return place.map { answer(after: $0) }
+        if wanted.isEmpty { return sentAt.flatMap { answer(toAnyIn: $0...Int64.max) } }
+        var places = rows.indices.filter { index in
+            rows[index]["type"]?.holds("user") == true
+                && PromptText.isPrompt(Self.trimmed(rows[index]["text"]?.string ?? ""), wanted)
+        }[...]
+        for twin in twins {
+            if let at = places.firstIndex(where: { isAsked(at: $0, notBefore: twin) }) { places = places[(at + 1)...] }
         }
-        let place = rows.lastIndex { row in
+        let fitting = places.filter { isAsked(at: $0, notBefore: sentAt) }
+        return (sentAt == nil ? fitting.last : fitting.first).map { answer(after: $0) }
+    }
+
+    private func isAsked(at place: Int, notBefore sentAt: Int64?) -> Bool {
+        guard let sentAt, let asked = rows[place]["timestamp"]?.string.flatMap(Self.milliseconds) else { return true }
+        return asked >= sentAt - Self.tolerance
+    }
+
+    /// To the first question of that time, whatever its words.
+    func answer(toAnyIn time: ClosedRange<Int64>) -> Answer? {
+        let place = rows.firstIndex { row in
             guard row["type"]?.holds("user") == true,
-                PromptText.isPrompt(Self.trimmed(row["text"]?.string ?? ""), wanted)
-            else {
-                return false
-            }
-            guard let milliseconds, let asked = row["timestamp"]?.string.flatMap(Self.milliseconds) else { return true }
-            return asked >= milliseconds
+                let asked = row["timestamp"]?.string.flatMap(Self.milliseconds)
+            else { return false }
+            return time.contains(asked) || time.contains(asked + Self.tolerance)
         }
         return place.map { answer(after: $0) }
     }

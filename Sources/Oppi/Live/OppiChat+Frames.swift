@@ -11,9 +11,9 @@ extension OppiChat {
             guard case .greeting = way else { return [] }
             return subscribe(at: now)
         }
-        guard let place, root["sessionId"]?.string == nil || root["sessionId"]?.equals(place.native) == true else {
-            return []
-        }
+        // An answer has the session that was asked for, which may be none.
+        let isAnswer = type == "rpc_result" || type == "command_result"
+        guard let place, isAnswer || root["sessionId"].map({ $0.equals(place.native) }) ?? true else { return [] }
         var orders: [Order] = []
         switch type {
         case "connected":
@@ -21,6 +21,7 @@ extension OppiChat {
             noteState(root["session"], at: now)
             return []
         case "rpc_result", "command_result":
+            if type == "command_result" { speaksHead() }
             let (isOurs, answer) = answered(root, at: now)
             orders += answer
             if isOurs { return orders + advance(at: now) }
@@ -28,6 +29,8 @@ extension OppiChat {
         case "state": noteState(root["session"], at: now)
         case "error" where root["seq"] == nil: orders += complained(root["error"]?.string ?? "", at: now)
         case "extension_ui_request":
+            // One of another client's run is that client's to answer.
+            guard isAtOurRun else { return [] }
             switch dialogs.requested(root, at: now) {
             case .asked(let events): return aside(events) + answerEarly(at: now)
             case .known(let questions): return aside(questions.map { .asked($0) })
@@ -86,6 +89,7 @@ extension OppiChat {
             return (true, subscribe(at: now))
         case .steer(let run, let into):
             return (true, steered(run, into, isTaken: isDone, at: now))
+        case .dialog(let id, let answer): return (true, aside(dialogs.taken(id, answer)))
         case .stop(let run):
             if !isDone, turn?.run == run { turn?.stop = .asked(until: now + OppiTurn.lookAgain) }
             return (true, [])
@@ -128,7 +132,11 @@ extension OppiChat {
 
     /// About a frame of ours. The seed dialect says no more than this.
     private mutating func complained(_ error: String, at now: Instant) -> [Order] {
-        if error.hasPrefix("Session not found") { return sessionIsGone(at: now) }
+        if let place, ["Session not found", "Session not found: \(place.native)"].contains(error) {
+            return sessionIsGone(at: now)
+        }
+        let dialog = "UI request not found: "
+        if error.hasPrefix(dialog) { return aside(dialogs.refused(String(error.dropFirst(dialog.count)))) }
         // Its level was taken away in silence (oppi.md#level-rules).
         guard error.contains("not subscribed"), way == .live else { return [.note("the server complained: \(error)")] }
         if turn?.state == .written { turn?.state = .held }
@@ -147,7 +155,10 @@ extension OppiChat {
         }
         // The run should be going: either its frames are on their way, or its end was lost.
         let isEarly = turn.state == .accepted && turn.writtenAt.map { now - $0 < OppiTurn.startPatience } == true
-        if !isEarly, turn.look.due == nil { self.turn?.look.due = now + OppiTurn.lookAgain }
+        guard !isEarly, turn.look.due == nil else { return }
+        // Between two attempts a session is idle too.
+        let begins = turn.isStopping ? nil : decoder?.retryUntil
+        self.turn?.look.due = max(now + OppiTurn.lookAgain, begins ?? now)
     }
 
     private mutating func sessionEnded(at now: Instant) -> [Order] {
@@ -200,12 +211,16 @@ extension OppiChat {
         case .started:
             if !turn.isTaken { said.append(.sendAnswered(asked: turn.run, .accepted(run: turn.run))) }
             self.turn?.state = .going
+            asked.hasBegun(turn.run)
             said.append(observation)
+            orders += listLeft()
         case .finished(let end) where turn.look.isTorn && !turn.isStopping && end.reason != .aborted:
             self.turn?.look.end = end
             self.turn?.look.isOutdated = turn.look.isUnderWay
             orders += look(at: now)
         case .finished, .failed:
+            // They are over with their run.
+            said += dialogs.takeAll().map { self.signal($0, of: turn.run) }
             said.append(observation)
             orders += closeTurn()
         case .text(let change) where turn.look.isUnderWay && turn.look.isTorn:
@@ -213,6 +228,11 @@ extension OppiChat {
         case .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused, .retrying:
             said.append(observation)
         }
+    }
+
+    private mutating func speaksHead() {
+        link.isHead = true
+        decoder?.isHead = true
     }
 
     func signal(_ event: RunEvent, of run: RunID?) -> Observation {

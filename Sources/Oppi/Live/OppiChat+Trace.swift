@@ -25,7 +25,7 @@ extension OppiChat {
             // At the next advance the prompt's run is put into it, and it is kept.
             home = .kept(OppiPlace(workspace: workspace, native: native))
             link.failedHomes = 0
-            decoder = place.map { makeDecoder($0) }
+            if let place { makeDecoder(place) }
             return advance(at: now)
         case .refused(let status, let error):
             home = .unknown
@@ -49,12 +49,13 @@ extension OppiChat {
         way = .absent
         switch answer {
         case .body(let body):
+            self.turn?.look.failures = 0
             link.isActive = true
             let current = body["currentSeq"]?.integer(in: .counts) ?? 0
             let known = decoder?.lastSequence
             let isWhole = known.map { $0 <= current } == true && body["catchUpComplete"]?.flag == true
             if !isWhole {
-                if decoder == nil { decoder = makeDecoder(place) }
+                if decoder == nil { makeDecoder(place) }
                 decoder?.continues(after: current)
                 if turn.isTaken { self.turn?.look.isTorn = true }
             }
@@ -65,6 +66,7 @@ extension OppiChat {
         case .refused(404, let error) where error.hasPrefix("Session not active"):
             decoder?.continues(after: 0)
             self.turn?.look.isTorn = true
+            self.turn?.look.failures = 0
             link.isActive = false
             link.isBusy = false
             return look(at: now)
@@ -74,8 +76,16 @@ extension OppiChat {
     }
 
     private mutating func putOff(_ reason: String, at now: Instant) -> [Order] {
-        way = .waiting(until: now + .seconds(2))
-        return [.note("the server does not say what was missed: \(reason)")]
+        let (delay, isFirst) = lookFailed()
+        way = .waiting(until: now + delay)
+        return isFirst ? [.note("the server does not say what was missed: \(reason)")] : []
+    }
+
+    /// A long history is not fetched again and again.
+    private mutating func lookFailed() -> (delay: Duration, isFirst: Bool) {
+        let failures = turn?.look.failures ?? 0
+        self.turn?.look.failures += 1
+        return (.seconds(2 << min(failures, 4)), failures == 0)
     }
 
     mutating func traced(_ run: RunID, _ answer: OppiRest.Answer, at now: Instant) -> [Order] {
@@ -84,6 +94,7 @@ extension OppiChat {
         switch answer {
         case .body(let body):
             guard let trace = OppiTrace(body) else { return unseen("it sent no trace", at: now) }
+            turn?.look.failures = 0
             if turn?.look.isOutdated == true {
                 turn?.look.isOutdated = false
                 return look(at: now)
@@ -106,8 +117,12 @@ extension OppiChat {
 
     private func answer(to run: RunID, in trace: OppiTrace) -> OppiTrace.Answer? {
         guard let question = asked[run] else { return nil }
-        // Two clocks, of which one may have been read a moment before the other.
-        return trace.answer(to: question.text, notBefore: question.sentAt.map { $0 - 5_000 })
+        let twins = asked.earlierTwins(of: run)
+        if let found = trace.answer(to: question.text, sentAt: question.sentAt, behind: twins) { return found }
+        // A template is in the history in other words.
+        guard question.text.hasPrefix("/"), let sentAt = question.sentAt else { return nil }
+        if let turn, turn.run == run, turn.state != .going, !(turn.isAdopted && turn.isTaken) { return nil }
+        return trace.answer(toAnyIn: sentAt...(sentAt + 30_000))
     }
 
     private mutating func unseen(_ reason: String, at now: Instant) -> [Order] {
@@ -117,8 +132,9 @@ extension OppiChat {
             self.turn?.look.isInDoubt = false
             if way == .absent { return dial(at: now) }
         }
-        self.turn?.look.due = now + OppiTurn.lookAgain
-        return [.note("the history of a session could not be read: \(reason)")]
+        let (delay, isFirst) = lookFailed()
+        self.turn?.look.due = now + delay
+        return isFirst ? [.note("the history of a session could not be read: \(reason)")] : []
     }
 
     // MARK: What the trace says
@@ -169,7 +185,8 @@ extension OppiChat {
             decoder?.abandon(turn.run)
             return closeTurn()
         }
-        let age = turn.writtenAt.map { now - $0 }
+        let earlier = asked[turn.run]?.sentAt.map { Duration.milliseconds(serverMilliseconds(now) - $0) }
+        let age = turn.writtenAt.map { now - $0 } ?? earlier
         let isForgotten = trace.isBusy && (age.map { $0 > OppiTurn.idLife } ?? false)
         guard turn.mayBeRepeated, !isForgotten else {
             decoder?.abandon(turn.run)
@@ -186,10 +203,13 @@ extension OppiChat {
     /// The run is in flight: missed messages are taken from the trace, later ones from the stream.
     private mutating func goesOn(_ answer: OppiTrace.Answer?, _ trace: OppiTrace, at now: Instant) -> [Order] {
         guard let turn, let place else { return [] }
-        if decoder == nil { decoder = makeDecoder(place) }
+        if decoder == nil { makeDecoder(place) }
         var orders: [Order] = []
+        self.turn?.stuckSince = nil
         if let answer {
             self.turn?.state = .going
+            asked.hasBegun(turn.run)
+            orders += listLeft()
             decoder?.takeUp(turn.run)
             decoder?.knows(answer.texts)
             if !answer.texts.isEmpty {
@@ -213,6 +233,15 @@ extension OppiChat {
     private mutating func isOver(_ answer: OppiTrace.Answer?, at now: Instant) -> [Order] {
         guard let turn else { return [] }
         if let answer, answer.isComplete { return settle(.ended(RunEnd(text: answer.text)), at: now) }
+        if let until = decoder?.retryUntil, until > now, link.isActive, !turn.isStopping {
+            self.turn?.look.due = until
+            return way == .absent ? dial(at: now) : []
+        }
+        let mayRunNothing = turn.isCommand && turn.state == .accepted && answer == nil && !turn.look.isAwaited
+        if mayRunNothing, !turn.isStopping, way == .live || turn.look.tries > 0 {
+            decoder?.abandon(turn.run)
+            return [.observed([.sendAnswered(asked: turn.run, .noRun)])] + closeTurn()
+        }
         // A stopped run has no more to say; any other may be about to begin, or its end on its way to the file.
         guard turn.isStopping || turn.look.tries >= OppiTurn.lookTries else {
             self.turn?.look.tries += 1
@@ -270,14 +299,16 @@ extension OppiChat {
         }
     }
 
-    mutating func closeTurn() -> [Order] {
+    mutating func closeTurn(isStopAnswered: Bool = true) -> [Order] {
         guard let turn else { return [] }
         self.turn = nil
         requests.forget(.prompt(turn.run))
         requests.forget(.stop(turn.run))
         if link.earlier?.run == turn.run { link.earlier = nil }
         for index in waiting.indices { waiting[index].comesNext() }
-        return turn.isStopping ? [.observed([.abortAnswered(turn.run)])] : []
+        let ended = dialogs.takeAll().map { signal($0, of: turn.run) }
+        let all = ended + (turn.isStopping && isStopAnswered ? [.abortAnswered(turn.run)] : [])
+        return all.isEmpty ? [] : [.observed(all)]
     }
 
     /// The prompt that is to be sent goes nowhere.

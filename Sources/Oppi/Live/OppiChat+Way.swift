@@ -13,7 +13,7 @@ extension OppiChat {
             let next = waiting.removeFirst()
             turn = OppiTurn(next.run, next.prompt, next.mayHaveLeft ? .doubtful : .held, at: now)
         }
-        orders += answerWish() + answerDialogs()
+        orders += answerWish() + answerDialogs(at: now)
         guard let turn else { return orders + rest(at: now) }
         link.idleSince = nil
         if turn.isStopping, turn.state == .held {
@@ -53,7 +53,7 @@ extension OppiChat {
         }
     }
 
-    private mutating func answerDialogs() -> [Order] {
+    private mutating func answerDialogs(at now: Instant) -> [Order] {
         var orders: [Order] = []
         if way == .live || turn == nil {
             // What the subscription did not show again is over.
@@ -61,8 +61,13 @@ extension OppiChat {
         }
         guard way == .live, let place else { return orders }
         return orders
-            + dialogs.takeAnswers().flatMap { taken in
-                [.send(OppiFrames.dialog(taken.id, taken.answer, of: place.native))] + aside(taken.settled)
+            + dialogs.takeAnswers().flatMap { id, answer -> [Order] in
+                // What is not complained of before the second is answered was taken (oppi.md#opening-a-connection).
+                let barrier = requests.add(.dialog(id, answer), for: Self.commandLimit, at: now)
+                return [
+                    .send(OppiFrames.dialog(id, answer, of: place.native)),
+                    .send(OppiFrames.unsubscribe("none", barrier)),
+                ]
             }
     }
 
@@ -184,7 +189,7 @@ extension OppiChat {
         way = .subscribing(isAnswered: true)
         let current = root["currentSeq"]?.integer(in: .counts) ?? 0
         if decoder == nil {
-            decoder = makeDecoder(place)
+            makeDecoder(place)
             decoder?.continues(after: current)
         } else if current < decoder?.lastSequence ?? 0 {
             // The session was activated meanwhile, and its agent began again.
@@ -267,12 +272,7 @@ extension OppiChat {
             if turn?.run == run, case .asked = turn?.stop { turn?.stop = .due }
             return turn.map { $0.stopTries >= OppiTurn.stopTries } == true
                 ? dropSocket("a stop was not answered", at: now) : []
+        case .dialog: return dropSocket("the answer to a dialog was not taken", at: now)
         }
-    }
-
-    /// Reading was paused for so long, by the bridge itself.
-    mutating func readingResumed(after pause: Duration, at now: Instant) {
-        requests.postpone(by: pause)
-        turn?.heard(at: now)
     }
 }

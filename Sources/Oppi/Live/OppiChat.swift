@@ -38,6 +38,8 @@ struct OppiChat {
         case note(String)
         /// At the level of notifications, on the main stream.
         case follow
+        /// Permissions were left to others that may be of our run.
+        case list
     }
 
     /// Over REST.
@@ -70,6 +72,8 @@ struct OppiChat {
         case prompt(RunID)
         case steer(RunID, into: RunID)
         case stop(RunID)
+        /// Written behind the answer to a dialog.
+        case dialog(String, OppiFrames.DialogAnswer)
     }
 
     /// A message that waits for its turn, or goes into the run that is going.
@@ -133,6 +137,13 @@ struct OppiChat {
         var isBusy = false
         /// Since when there has been nothing to do.
         var idleSince: Instant?
+        /// Since when the bridge does not read the socket.
+        var pausedAt: Instant?
+        /// The newer dialect, as any answer says.
+        var isHead = false
+        /// A permission came while it was not known whose run is going.
+        var hasLeftPermissions = false
+        var decoders = 0
     }
 
     /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
@@ -161,13 +172,24 @@ struct OppiChat {
     /// What concerns the session comes on this chat's own socket.
     var hearsForItself: Bool { way == .live || way == .subscribing(isAnswered: true) }
 
-    func makeDecoder(_ place: OppiPlace) -> OppiDecoder {
-        var decoder = OppiDecoder(AgentSession(place.native), as: session, runPrefix: "\(session)-\(mark)-")
-        decoder.setServerEpoch(link.epoch)
-        return decoder
+    /// A run of ours is going, as far as is known.
+    var isAtOurRun: Bool {
+        guard let turn, turn.isTaken else { return false }
+        return decoder?.runningRun.map { $0 == turn.run } ?? true
+    }
+
+    /// Runs of others are counted: no two of them have one name.
+    mutating func makeDecoder(_ place: OppiPlace) {
+        link.decoders += 1
+        var made = OppiDecoder(
+            AgentSession(place.native), as: session, runPrefix: "\(session)-\(mark)-\(link.decoders)-")
+        made.setServerEpoch(link.epoch)
+        made.isHead = link.isHead
+        decoder = made
     }
 
     var nextDeadline: Instant? {
+        guard link.pausedAt == nil else { return dialogs.nextExpiry }
         var moments = [requests.nextDeadline, decoder?.nextDeadline, dialogs.nextExpiry]
         moments.append(turn?.nextDeadline(isLive: way == .live))
         if link.isUp, home == .unknown, turn != nil { moments.append(link.homeDue) }
@@ -307,6 +329,8 @@ struct OppiChat {
     /// What belongs to the socket is gone with it.
     mutating func leaveSocket() {
         requests.forgetAll()
+        dialogs.socketLost()
+        link.pausedAt = nil
         decoder?.socketLost()
         for index in waiting.indices where waiting[index].isSteering { waiting[index].restsAfterLoss() }
         if turn?.state == .written || turn?.state == .unanswered { turn?.state = .doubtful }
@@ -318,7 +342,8 @@ struct OppiChat {
     // MARK: Time
 
     mutating func timePassed(at now: Instant) -> [Order] {
-        var orders: [Order] = []
+        var orders = aside(dialogs.takeExpired(at: now))
+        guard link.pausedAt == nil else { return orders }
         switch way {
         case .waiting(let until) where until <= now: way = .absent
         case .dialling(let until) where until <= now: orders += dropSocket("its stream did not open in time", at: now)
@@ -333,38 +358,6 @@ struct OppiChat {
         }
         for request in requests.takeExpired(at: now) { orders += overdue(request, at: now) }
         if let due = decoder?.nextDeadline, due <= now { orders += heard(decoder?.deadlineHit(at: now) ?? [], at: now) }
-        orders += aside(dialogs.takeExpired(at: now))
         return orders + watch(at: now) + advance(at: now)
     }
-}
-
-/// What was asked under each run's name, for looks into the trace; of the newest runs.
-struct OppiAsked {
-    struct Question: Hashable {
-        var text: String
-        /// When it was written, on the server's clock.
-        var sentAt: Int64?
-    }
-
-    private static let limit = 32
-    private var questions: [RunID: Question] = [:]
-    private var order: [RunID] = []
-    /// Runs that the bridge asks for.
-    private var wanted: Set<RunID> = []
-
-    subscript(run: RunID) -> Question? { questions[run] }
-    func knows(_ text: String) -> Bool {
-        questions.values.contains { PromptText.isPrompt(OppiTrace.trimmed(text), OppiTrace.trimmed($0.text)) }
-    }
-
-    mutating func remember(_ run: RunID, _ text: String, sentAt: Int64?) {
-        if questions.updateValue(Question(text: text, sentAt: sentAt), forKey: run) == nil { order.append(run) }
-        if order.count > Self.limit { questions[order.removeFirst()] = nil }
-    }
-
-    mutating func wasWritten(_ run: RunID, at milliseconds: Int64) { questions[run]?.sentAt = milliseconds }
-
-    mutating func wants(_ run: RunID) { wanted.insert(run) }
-    func isWanted(_ run: RunID) -> Bool { wanted.contains(run) }
-    mutating func takeWish(_ run: RunID) -> Bool { wanted.remove(run) != nil }
 }

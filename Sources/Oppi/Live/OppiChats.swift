@@ -9,8 +9,6 @@ struct OppiChats {
     private var natives: [String: AgentSession] = [:]
     private var mark = ""
     private var lastChannel = OppiMachine.mainChannel.number
-    /// Nothing is read from them since then.
-    var pausedAt: [ChannelID: Instant] = [:]
 
     subscript(session: AgentSession) -> OppiChat? { all[session] }
     var sorted: [AgentSession] { all.keys.sorted() }
@@ -57,7 +55,6 @@ struct OppiChats {
     }
 
     mutating func ended(_ channel: ChannelID) {
-        pausedAt[channel] = nil
         guard let session = sessions.removeValue(forKey: channel), channels[session] == channel else { return }
         channels[session] = nil
     }

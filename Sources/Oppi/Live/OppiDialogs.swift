@@ -5,8 +5,10 @@ import JSONReading
 /// Dialogs of the agent's extensions (oppi.md#extension-dialogs): one that asks for yes or no is an approval, the others are
 /// questions, an `ask` as many as it has.
 ///
-/// - A dialog leaves when it was answered and the answer is sent, when its time is over (the agent ends it without a word), and with
-///   its session. An answer waits for a socket that follows the session.
+/// - A dialog leaves when the server has taken its answer, when its time is over (the agent ends it without a word), and with its
+///   run or session. An answer waits for a socket that follows the session, and goes again if that is lost before it is taken.
+/// - Of dialogs of an earlier process only an `ask` is shown again. Answers to others are sent all the same: the server knows them by
+///   their names, or complains.
 /// - One that cannot be shown is never held: it is cancelled at once, or it would block its run.
 struct OppiDialogs {
     private struct Dialog {
@@ -19,6 +21,8 @@ struct OppiDialogs {
         var kind: Kind
         var expiresAt: Instant?
         var answer: OppiFrames.DialogAnswer?
+        /// On this socket.
+        var isSent = false
     }
 
     enum Verdict {
@@ -32,8 +36,12 @@ struct OppiDialogs {
     private static let questionLimit = 10
     private static let longest = 86_400_000
     private var open: [String: Dialog] = [:]
+    /// That have ended, newest last.
+    private var over: [String] = []
     /// Answers to dialogs of before a restart of the bridge, which the server has not shown again yet.
     private var early: [QuestionID: QuestionAnswer] = [:]
+
+    var isEmpty: Bool { open.isEmpty && early.isEmpty }
 
     var nextExpiry: Instant? { open.values.compactMap(\.expiresAt).min() }
 
@@ -105,16 +113,40 @@ struct OppiDialogs {
 
     /// False: it is not open.
     mutating func decided(_ approval: ApprovalID, isYes: Bool) -> Bool {
-        guard holds(approval) else { return false }
+        guard holds(approval), let dialog = open[approval.text] else { return false }
+        // Nothing takes the place of a denial, and a denial that of an approval which is not answered.
+        guard dialog.answer == nil || dialog.answer == .confirmed(true) && !isYes else { return true }
         open[approval.text]?.answer = .confirmed(isYes)
+        open[approval.text]?.isSent = false
         return true
+    }
+
+    /// On a dialog of an earlier process. False: it has ended.
+    mutating func decidedEarlier(_ approval: ApprovalID, isYes: Bool, expiresAt: Instant?) -> Bool {
+        answeredEarlier(
+            approval.text, Dialog(kind: .confirm, expiresAt: expiresAt, answer: .confirmed(isYes)))
+    }
+
+    private mutating func answeredEarlier(_ id: String, _ dialog: Dialog) -> Bool {
+        guard open.count < Self.limit, open[id] == nil, !over.contains(id) else { return false }
+        open[id] = dialog
+        return true
+    }
+
+    /// The parts of an ask are known when it is shown again. False: it is one, or has ended.
+    mutating func answeredEarlier(_ question: QuestionID, _ answer: QuestionAnswer) -> Bool {
+        guard !question.text.contains("#") else { return false }
+        return answeredEarlier(question.text, Dialog(kind: .single, answer: Self.whole(answer)))
+    }
+
+    private static func whole(_ answer: QuestionAnswer) -> OppiFrames.DialogAnswer {
+        words(of: answer).map { .value($0.joined(separator: ", ")) } ?? .cancelled
     }
 
     /// False: it is not open.
     mutating func answered(_ question: QuestionID, _ answer: QuestionAnswer) -> Bool {
         if case .single? = open[question.text]?.kind {
-            open[question.text]?.answer =
-                Self.words(of: answer).map { .value($0.joined(separator: ", ")) } ?? .cancelled
+            open[question.text]?.answer = Self.whole(answer)
             return true
         }
         for (id, dialog) in open {
@@ -178,12 +210,34 @@ struct OppiDialogs {
         return members.isEmpty ? .cancelled : .value("{\(members.joined(separator: ","))}")
     }
 
-    /// What is to be sent, and what is settled by it.
-    mutating func takeAnswers() -> [(id: String, answer: OppiFrames.DialogAnswer, settled: [RunEvent])] {
+    /// What is to be sent.
+    mutating func takeAnswers() -> [(id: String, answer: OppiFrames.DialogAnswer)] {
         open.keys.sorted().compactMap { id in
-            guard let answer = open[id]?.answer, let dialog = open.removeValue(forKey: id) else { return nil }
-            return (id, answer, Self.settled(id, dialog, .answered))
+            guard let dialog = open[id], let answer = dialog.answer, !dialog.isSent else { return nil }
+            open[id]?.isSent = true
+            return (id, answer)
         }
+    }
+
+    /// The server has read this answer, and did not complain.
+    mutating func taken(_ id: String, _ answer: OppiFrames.DialogAnswer) -> [RunEvent] {
+        open[id]?.answer = answer
+        return end(id, .answered)
+    }
+
+    /// The agent does not wait for it any more.
+    mutating func refused(_ id: String) -> [RunEvent] { end(id, .unknown) }
+
+    /// What was not taken goes again.
+    mutating func socketLost() {
+        for id in open.keys { open[id]?.isSent = false }
+    }
+
+    private mutating func end(_ id: String, _ reason: QuestionSettlement.Reason) -> [RunEvent] {
+        guard let dialog = open.removeValue(forKey: id) else { return [] }
+        over.append(id)
+        if over.count > Self.limit { over.removeFirst() }
+        return Self.settled(id, dialog, reason)
     }
 
     // MARK: Ended
@@ -195,6 +249,7 @@ struct OppiDialogs {
                 switch (reason, dialog.answer) {
                 case (.answered, .confirmed(let isYes)): .decided(isYes ? .approve : .deny)
                 case (.expired, _): .expired
+                case (.unknown, _): .unknown
                 default: .cancelled
                 }
             return [.approvalSettled(ApprovalSettlement(id: ApprovalID(id), outcome: outcome))]
@@ -208,14 +263,15 @@ struct OppiDialogs {
         take(.expired) { $0.expiresAt.map { $0 <= now } ?? false }
     }
 
-    /// Its session is over.
-    mutating func takeAll() -> [RunEvent] { take(.cancelled) { _ in true } }
+    /// Their run or their session is over. Of one that was answered it is likely that the answer was taken.
+    mutating func takeAll() -> [RunEvent] { take(.answered, where: \.isSent) + take(.cancelled) { _ in true } }
 
-    private mutating func take(_ reason: QuestionSettlement.Reason, _ isOver: (Dialog) -> Bool) -> [RunEvent] {
+    private mutating func take(
+        _ reason: QuestionSettlement.Reason, where isOver: (Dialog) -> Bool
+    ) -> [RunEvent] {
         open.keys.sorted().flatMap { id -> [RunEvent] in
             guard let dialog = open[id], isOver(dialog) else { return [] }
-            open[id] = nil
-            return Self.settled(id, dialog, reason)
+            return end(id, reason)
         }
     }
 }

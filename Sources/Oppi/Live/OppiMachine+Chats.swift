@@ -8,11 +8,12 @@ extension OppiMachine {
         _ session: AgentSession, _ now: Occasion, _ body: (inout OppiChat) -> [OppiChat.Order]
     ) {
         let epoch = server.epoch ?? now.now - .milliseconds(now.wallMilliseconds)
-        let isUp = life.isLive
+        let (isUp, isHead) = (life.isLive, main.isHead)
         let chatOrders = chats.change(session) { chat in
             chat.link.epoch = epoch
             chat.link.isUp = isUp
-            return body(&chat)
+            if isHead { chat.link.isHead = true }
+            return body(&chat) + chat.keepLimit(at: now.now)
         }
         for order in chatOrders { carryOut(order, of: session, now) }
     }
@@ -35,6 +36,7 @@ extension OppiMachine {
         case .observed(let observations): orders.append(.observed(observations))
         case .note(let words): orders.append(.note(.words(words)))
         case .follow: follow(session)
+        case .list: list(now)
         }
     }
 
@@ -174,6 +176,15 @@ extension OppiMachine {
     private mutating func requested(
         _ id: ApprovalID, _ root: FrameNode, in session: AgentSession, _ now: Occasion
     ) {
+        var isOurs = false
+        change(session, now) {
+            isOurs = $0.takesPermission()
+            return []
+        }
+        guard isOurs else {
+            if chats[session]?.turn == nil { main.unknown.count("permission", "of another client") }
+            return
+        }
         var asked: [OppiChat.Order] = []
         change(session, now) {
             asked = $0.permission("permission_request", root, at: now.now)
@@ -189,8 +200,10 @@ extension OppiMachine {
         change(session, now) { _ in asked }
     }
 
-    mutating func permissionsEnd(on channel: ChannelID, _ now: Occasion) {
-        if let session = chats.session(on: channel) { carryOut(permissions.sessionEnded(session)) }
+    mutating func permissionsEnd(_ root: FrameNode, on channel: ChannelID) {
+        guard let session = chats.session(on: channel) else { return }
+        let named = root["sessionId"]?.string.flatMap { chats.session(of: $0) }
+        if root["sessionId"] == nil || named == session { carryOut(permissions.sessionEnded(session)) }
     }
 
     mutating func list(_ now: Occasion) {
@@ -221,7 +234,10 @@ extension OppiMachine {
     }
 
     mutating func resolveDialog(_ approval: ApprovalID, _ decision: ApprovalDecision, _ now: Occasion) {
-        guard let session = chats.sorted.first(where: { chats[$0]?.dialogs.holds(approval) == true }) else {
+        let holder = chats.sorted.first { chats[$0]?.dialogs.holds(approval) == true }
+        // One of an earlier process is known by its name alone: of several chats none can be told to be the one.
+        let heirs = chats.sorted.filter { chats[$0]?.turn.map { $0.isAdopted && $0.isOut } == true }
+        guard let session = holder ?? (heirs.count == 1 ? heirs.first : nil) else {
             return carryOut([.settled(approval, nil, .unknown)])
         }
         change(session, now) { $0.resolve(approval, decision, at: now.now) }
@@ -232,19 +248,46 @@ extension OppiChat {
     /// As one of its own frames has it.
     mutating func permission(_ type: String, _ root: FrameNode, at now: Instant) -> [Order] {
         guard let place else { return [] }
-        var reader = decoder ?? makeDecoder(place)
+        if decoder == nil { makeDecoder(place) }
+        guard var reader = decoder else { return [] }
         let said = reader.permission(type, root, AgentSession(place.native), at: now)
         return said.isEmpty ? [] : [.observed(said)]
     }
 
+    /// One of another client's run is that client's to answer. Whose it is may be known later: then the list has it.
+    mutating func takesPermission() -> Bool {
+        let isOurs = turn?.state == .going && isAtOurRun
+        if !isOurs, turn != nil { link.hasLeftPermissions = true }
+        return isOurs
+    }
+
+    mutating func listLeft() -> [Order] {
+        guard link.hasLeftPermissions else { return [] }
+        link.hasLeftPermissions = false
+        return [.list]
+    }
+
+    /// Of an earlier process.
+    mutating func adopt(_ decision: EarlierTurn.Decision) {
+        _ = dialogs.decidedEarlier(
+            decision.approval, isYes: decision.decision != .deny, expiresAt: decision.expiresAt)
+    }
+
     /// A dialog is answered on the socket that follows its session, as soon as there is one.
     mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) -> [Order] {
-        guard dialogs.decided(approval, isYes: decision != .deny) else { return [] }
+        let isYes = decision != .deny
+        guard
+            dialogs.decided(approval, isYes: isYes)
+                || dialogs.decidedEarlier(approval, isYes: isYes, expiresAt: nil)
+        else {
+            return aside([.approvalSettled(ApprovalSettlement(id: approval, outcome: .unknown))])
+        }
         return advance(at: now)
     }
 
     mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, at now: Instant) -> [Order] {
         guard dialogs.answered(question, answer) else {
+            if turn?.isOut == true, dialogs.answeredEarlier(question, answer) { return advance(at: now) }
             if way != .live, turn?.isOut == true {
                 dialogs.holdEarly(answer, to: question)
                 return []

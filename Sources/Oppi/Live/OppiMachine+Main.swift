@@ -51,6 +51,7 @@ extension OppiMachine {
             life.awaits(.server, at: now.now)
             for question in server.asks() { work(.ask(question), rest.get(OppiServer.path(question))) }
         case "rpc_result", "command_result":
+            if type == "command_result" { main.isHead = true }
             if check != nil { return concludeWell(isHead: type == "command_result", now) }
             carryOut(permissions.answered(root) ?? [])
         case "agent_end":
@@ -134,6 +135,7 @@ extension OppiMachine {
     mutating func unauthorised(isOver: Bool = false, _ now: Occasion) {
         access.refused()
         let remedy = LinkRemedy("pair again: \(OppiAccess.remedy)", exitCode: .agentTokenMissing)
+        for session in chats.sorted { change(session, now) { $0.tokenRefused(remedy.words) } }
         let reason = "Oppi refused the token"
         if isOver {
             lose(reason, OppiAccess.again, remedy, now)

@@ -72,6 +72,8 @@ package struct OppiMachine: AgentMachine {
         var wasLive = false
         var requests = 0
         var follows = 0
+        /// Its frames are of the newer dialect.
+        var isHead = false
     }
 
     package init(_ settings: OppiSettings) { self.settings = settings }
@@ -83,7 +85,9 @@ package struct OppiMachine: AgentMachine {
     }
 
     package var nextDeadline: Instant? {
-        var moments = [life.nextDeadline, permissions.nextDeadline, chats.nextDeadline, check?.deadline]
+        var moments = [
+            life.nextDeadline, permissions.nextDeadline(isPaused: life.isPaused), chats.nextDeadline, check?.deadline,
+        ]
         if life.isLive, !life.isPaused, !main.hasAsked { moments.append(main.lastHeard + Self.quiet) }
         return moments.compactMap(\.self).min()
     }
@@ -103,7 +107,16 @@ package struct OppiMachine: AgentMachine {
                 $0.adopt(run, isTaken: turn.isAccepted, isStopping: turn.isStopping, at: now.now)
             }
         }
-        for past in turn.decisions where past.subject == .permission {
+        for past in turn.decisions {
+            guard past.subject == .permission else {
+                if past.subject == .dialog {
+                    change(turn.session, now) {
+                        $0.adopt(past)
+                        return []
+                    }
+                }
+                continue
+            }
             let decision = OppiPermissions.Decision(past.decision, past.scope)
             permissions.adopt(past.approval, decision, expiresAt: past.expiresAt, at: now.now)
         }
@@ -186,7 +199,7 @@ package struct OppiMachine: AgentMachine {
             permission(type, root, on: channel, now)
         case _ where channel == Self.mainChannel: receivedOnMain(type, root, now)
         default:
-            if type == "session_ended" { permissionsEnd(on: channel, now) }
+            if type == "session_ended" { permissionsEnd(root, on: channel) }
             if let session = chats.session(on: channel) { change(session, now) { $0.received(root, at: now.now) } }
         }
         report(now)
@@ -225,7 +238,9 @@ package struct OppiMachine: AgentMachine {
             lose("the stream was closed (\(code)\(reason.isEmpty ? "" : " \(reason)"))", .byBackOff, nil, now)
         case .readingPaused: life.readingPaused(at: now.now)
         case .readingResumed:
-            if life.readingResumed(at: now.now) != nil { main.lastHeard = now.now }
+            guard let pause = life.readingResumed(at: now.now) else { return }
+            main.lastHeard = now.now
+            permissions.readingResumed(after: pause)
         case .spawned, .skipped, .exited, .waits, .wanted: break
         }
     }
@@ -257,11 +272,14 @@ package struct OppiMachine: AgentMachine {
         case .closed(let code, _):
             chats.ended(channel)
             change(session, now) { $0.lost("closed with \(code)", at: now.now) }
-        case .readingPaused: chats.pausedAt[channel] = now.now
-        case .readingResumed:
-            guard let since = chats.pausedAt.removeValue(forKey: channel) else { return }
+        case .readingPaused:
             change(session, now) {
-                $0.readingResumed(after: now.now - since, at: now.now)
+                $0.readingPaused(at: now.now)
+                return []
+            }
+        case .readingResumed:
+            change(session, now) {
+                $0.readingResumed(at: now.now)
                 return []
             }
         case .heard, .spawned, .skipped, .exited, .waits, .wanted: break
@@ -273,7 +291,7 @@ package struct OppiMachine: AgentMachine {
     package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
         if life.noticesSleep(at: now.now, wallMilliseconds: now.wallMilliseconds, due: nextDeadline) { wakeUp(now) }
         watch(now)
-        permissions.timePassed(at: now.now)
+        if !life.isPaused { permissions.timePassed(at: now.now) }
         lookAtList(now)
         for session in chats.due(at: now.now) { change(session, now) { $0.timePassed(at: now.now) } }
         if let deadline = check?.deadline, deadline <= now.now {

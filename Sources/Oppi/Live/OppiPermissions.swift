@@ -62,7 +62,10 @@ struct OppiPermissions {
     private var listDue: Instant?
     private var listAskedAt: Instant?
 
-    var nextDeadline: Instant? { [requests.nextDeadline, listDue].compactMap(\.self).min() }
+    /// `isPaused`: no answers are read.
+    func nextDeadline(isPaused: Bool) -> Instant? {
+        [isPaused ? nil : requests.nextDeadline, listDue].compactMap(\.self).min()
+    }
 
     func holds(_ id: ApprovalID) -> Bool { entries[id] != nil }
 
@@ -167,7 +170,8 @@ struct OppiPermissions {
             if pending.contains(id) {
                 if let decision = entry.decision, !entry.isSent { orders.append(send(id, decision, at: now)) }
             } else if let decision = entry.decision {
-                // While its answer is on its way, that is what counts.
+                // While its answer is on its way, that is what counts. Where the answer was lost, another device may have been first, but
+                // it is far likelier that ours was taken.
                 if !entry.isSent { orders.append(settle(id, entry.wasSent ? .decided(decision.said) : .unknown)) }
             } else {
                 let isExpired = entry.expiresAt.map { $0 <= now } ?? false
@@ -186,6 +190,9 @@ struct OppiPermissions {
         listDue = nil
         listAskedAt = nil
     }
+
+    /// For so long no answer was read.
+    mutating func readingResumed(after pause: Duration) { requests.postpone(by: pause) }
 
     mutating func timePassed(at now: Instant) {
         for sent in requests.takeExpired(at: now) where !requests.holds(where: { $0.id == sent.id }) {

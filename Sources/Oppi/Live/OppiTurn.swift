@@ -29,6 +29,8 @@ struct OppiTurn {
     /// Between two looks at a trace that does not have the end yet.
     static let lookAgain = Duration.seconds(2)
     static let lookTries = 4
+    /// With no way forward it is given up after this.
+    static let limit = Duration.seconds(120)
     /// The server knows a turn's id for 15 minutes (oppi.md#turn-delivery-clientturnid-and-turn_ack).
     static let idLife = Duration.seconds(14 * 60)
 
@@ -48,6 +50,8 @@ struct OppiTurn {
     var stopTries = 0
     var look = Look()
     var watch: Watch
+    /// Since when nothing is known that would bring it forward (`OppiChat+Limits.swift`).
+    var stuckSince: Instant?
 
     /// What is to be found out in the trace.
     struct Look {
@@ -59,6 +63,8 @@ struct OppiTurn {
         var isAwaited = false
         var found: RunLookup?
         var tries = 0
+        /// Looks in a row that showed nothing.
+        var failures = 0
         /// The next look.
         var due: Instant?
         /// The trace is being fetched.
@@ -94,7 +100,17 @@ struct OppiTurn {
 
     /// What is a command of the agent's may be in the trace in other words, so that its absence proves nothing.
     /// And what had files of an earlier process is not whole any more.
-    var mayBeRepeated: Bool { !prompt.text.hasPrefix("/") && !prompt.isIncomplete }
+    var mayBeRepeated: Bool { !isCommand && !prompt.isIncomplete }
+
+    /// A command of the agent's or of an extension's, or a template.
+    var isCommand: Bool { prompt.text.hasPrefix("/") }
+
+    /// Reading was paused for so long.
+    mutating func readingResumed(after pause: Duration, at now: Instant) {
+        heard(at: now)
+        if let due = look.due { look.due = due + pause }
+        if case .asked(let until) = stop { stop = .asked(until: until + pause) }
+    }
 
     mutating func heard(at now: Instant) { watch = Watch(lastHeard: now) }
 
@@ -103,6 +119,7 @@ struct OppiTurn {
         var moments = [look.due]
         if isTaken, isLive { moments.append(watch.lastHeard + (watch.hasProbed ? Self.redialAfter : probeDelay)) }
         if case .asked(let until) = stop { moments.append(until) }
+        moments.append(stuckSince.map { $0 + Self.limit })
         return moments.compactMap(\.self).min()
     }
 

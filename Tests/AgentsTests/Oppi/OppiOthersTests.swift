@@ -10,15 +10,6 @@ struct OppiOthersTests {
     private static let events = OppiRecoveryTests.events
     private static let historyCall = "GET /workspaces/w1/sessions/s1?view=full&traceView=full"
 
-    /// `r1` is over, its stream is live.
-    private func idle() -> OppiConversation {
-        var oppi = OppiConversation.running()
-        _ = oppi.answers(text: "Hello")
-        _ = oppi.says("agent_end")
-        _ = oppi.state("ready")
-        return oppi
-    }
-
     private func isOurs(_ lines: [String], _ run: String = "r2") -> Bool {
         lines.contains { $0.hasPrefix("\(run) ") && !$0.contains("accepted") }
     }
@@ -27,7 +18,7 @@ struct OppiOthersTests {
 
     @Test("the prompt of another client that was first has the run; ours has its own")
     func raced() {
-        var oppi = idle()
+        var oppi = OppiConversation.idle()
         _ = oppi.sends("r2", "Ours")
         _ = oppi.keeps()
         _ = oppi.accepts("r2")
@@ -62,13 +53,7 @@ struct OppiOthersTests {
 
     @Test("a retry of another's run does not begin the one that is queued behind it")
     func theirRetry() {
-        var oppi = idle()
-        _ = oppi.says("agent_start")
-        _ = oppi.says("message_end", #""role":"user","content":"Theirs""#)
-        _ = oppi.state("busy")
-        _ = oppi.sends("r2", "Ours")
-        _ = oppi.keeps()
-        _ = oppi.accepts("r2")
+        var oppi = OppiConversation.queuedBehindAnother()
         var lines = oppi.answers(text: "")
         lines += oppi.says("agent_end")
         lines += oppi.says("retry_start", #""attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"529""#)
@@ -91,13 +76,7 @@ struct OppiOthersTests {
 
     @Test("a stop of what is queued behind another's run waits for its beginning")
     func stopQueued() {
-        var oppi = idle()
-        _ = oppi.says("agent_start")
-        _ = oppi.says("message_end", #""role":"user","content":"Theirs""#)
-        _ = oppi.state("busy")
-        _ = oppi.sends("r2", "Ours")
-        _ = oppi.keeps()
-        _ = oppi.accepts("r2")
+        var oppi = OppiConversation.queuedBehindAnother()
         #expect(oppi.aborts("r2") == [])
         #expect(oppi.answers(text: "Theirs").allSatisfy { !$0.contains("> stop") })
         let begun = oppi.says("message_end", #""role":"user","content":"Ours""#)
@@ -107,13 +86,7 @@ struct OppiOthersTests {
 
     @Test("a queued message that was never taken up leaves no stop behind")
     func stopNeverBegun() {
-        var oppi = idle()
-        _ = oppi.says("agent_start")
-        _ = oppi.says("message_end", #""role":"user","content":"Theirs""#)
-        _ = oppi.state("busy")
-        _ = oppi.sends("r2", "Ours")
-        _ = oppi.keeps()
-        _ = oppi.accepts("r2")
+        var oppi = OppiConversation.queuedBehindAnother()
         _ = oppi.aborts("r2")
         _ = oppi.waits(11_000)
         _ = oppi.says("agent_end")
@@ -157,5 +130,26 @@ struct OppiOthersTests {
         _ = oppi.says("stop_requested", #""source":"user""#)
         lines = oppi.says("agent_end")
         #expect(lines.contains("stop of r1 answered") && lines.last?.contains("prompt s1 r2 Next") == true, "\(lines)")
+    }
+
+    // MARK: Names
+
+    @Test("runs of others have names of their own, also after a restart of the server")
+    func names() {
+        var oppi = OppiConversation.idle()
+        func name(_ lines: [String]) -> String? { lines.last { $0.hasSuffix("started") } }
+        let first = name(oppi.says("agent_start") + oppi.says("message_end", #""role":"user","content":"Theirs""#))
+        _ = oppi.answers(text: "x")
+        _ = oppi.says("agent_end")
+        _ = oppi.happens(.closed(code: 1001, reason: "Server shutting down"))
+        _ = oppi.waits(5_000)
+        _ = oppi.greets(uptime: 1)
+        _ = oppi.sends("r2", "Ours")
+        _ = oppi.keeps()
+        _ = oppi.follows(3, current: 0)
+        let second = name(
+            oppi.says("agent_start", on: 3)
+                + oppi.says("message_end", #""role":"user","content":"Theirs""#, on: 3))
+        #expect(first != nil && second != nil && first != second, "\(first ?? "-") \(second ?? "-")")
     }
 }

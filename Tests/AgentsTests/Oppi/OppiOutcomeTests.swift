@@ -100,9 +100,7 @@ struct OppiOutcomeTests {
     @Test("after a loss it is not written into the run again")
     func steerAfterLoss() {
         var oppi = steering()
-        _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
-        _ = oppi.waits(300)
-        _ = oppi.answers(Self.events, 200, OppiRecoveryTests.missed(oppi.sequence))
+        oppi.loses()
         _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([("user", "Hi")], status: "busy"))
         var lines = oppi.follows(3, status: "busy")
         #expect(!lines.contains { $0.contains("steer") || $0.contains("prompt") }, "\(lines)")
@@ -139,9 +137,7 @@ struct OppiOutcomeTests {
     @Test("a message and an end that come during a look are not lost to an older history")
     func endDuringLook() {
         var oppi = OppiConversation.running()
-        _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
-        _ = oppi.waits(300)
-        _ = oppi.answers(Self.events, 200, OppiRecoveryTests.missed(2))
+        oppi.loses(current: 2)
         _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([("user", "Hi")], status: "busy"))
         let followed = oppi.follows(3, current: 800, isWhole: false, status: "busy")
         #expect(followed.last == Self.historyCall, "\(followed)")
@@ -201,13 +197,69 @@ struct OppiOutcomeTests {
         var oppi = OppiConversation.running()
         _ = oppi.answers(text: "")
         _ = oppi.says("agent_end")
-        _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
-        _ = oppi.waits(300)
-        _ = oppi.answers(Self.events, 200, OppiRecoveryTests.missed(oppi.sequence, status: "ready"))
+        oppi.loses(status: "ready")
         _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([("user", "Hi")]))
         _ = oppi.follows(3)
         _ = oppi.says("agent_start", on: 3)
         let lines = oppi.says("message_end", #""role":"user","content":"Theirs""#, on: 3)
         #expect(lines.first == "r1 oppi:ses_1 finished stop run -" && lines.count == 2, "\(lines)")
+    }
+
+    // MARK: Whose words they are
+
+    @Test("a command that runs no agent ends without an answer, and soon")
+    func commandWithoutRun() {
+        var oppi = OppiConversation.prompted(text: "/deploy")
+        _ = oppi.accepts()
+        var lines = oppi.state("ready") + oppi.waits(11_000) + oppi.state("ready") + oppi.waits(2_500)
+        #expect(lines.contains(Self.historyCall), "\(lines)")
+        lines = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([]))
+        #expect(lines == ["send r1 runs nothing"])
+    }
+
+    @Test("a template is in the history in other words, and is known by its time")
+    func template() {
+        var oppi = OppiConversation.prompted(text: "/review x")
+        _ = oppi.accepts()
+        _ = oppi.says("agent_start")
+        _ = oppi.says("message_end", #""role":"user","content":"Review x, please.""#)
+        oppi.loses(current: 900, isWhole: false, status: "ready")
+        let trace = OppiRecoveryTests.trace([("user", "Review x, please."), ("assistant", "Fine")])
+        #expect(oppi.answers(Self.history, 200, trace) == [#"r1 oppi:ses_1 finished stop run "Fine""#])
+    }
+
+    @Test("of two prompts with the same words each has its own place in the history")
+    func sameWords() {
+        var oppi = OppiConversation.running()
+        _ = oppi.answers(text: "Hello")
+        _ = oppi.says("agent_end")
+        _ = oppi.sends("r2", "Hi")
+        _ = oppi.keeps()
+        oppi.loses(status: "ready")
+        var there = oppi
+        let first = OppiRecoveryTests.trace([("user", "Hi"), ("assistant", "Hello")])
+        #expect(oppi.answers(Self.history, 200, first) == ["open 3 ws://127.0.0.1:7749/stream"], "it did not arrive")
+        let both = OppiRecoveryTests.trace([
+            ("user", "Hi"), ("assistant", "Hello"), ("user", "Hi"), ("assistant", "Again"),
+        ])
+        #expect(
+            there.answers(Self.history, 200, both)
+                == ["send r2 accepted as r2", #"r2 oppi:ses_1 finished stop run "Again""#])
+    }
+
+    @Test("the newer dialect is known from any answer, so that no half of a call is shown after a restart")
+    func dialectAfterRestart() {
+        let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
+        var oppi = OppiConversation(
+            result: "command_result", facts: [fact], turns: [OppiRecoveryTests.earlier(isAccepted: true)])
+        _ = oppi.greets()
+        _ = oppi.answers(Self.events, 200, OppiRecoveryTests.missed(7))
+        _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([("user", "Hi")], status: "busy"))
+        _ = oppi.follows(2, current: 7, status: "busy")
+        _ = oppi.answers(Self.history, 200, OppiRecoveryTests.trace([("user", "Hi")], status: "busy"))
+        #expect(oppi.says("tool_start", #""tool":"bash","toolCallId":"c1","args":{"command":"r"}"#) == [])
+        #expect(oppi.says("tool_start", #""tool":"bash","toolCallId":"c1","args":{"command":"rm x"}"#) == [])
+        let lines = oppi.answers(text: "I do it")
+        #expect(lines.count == 2 && lines[1].contains("rm x"), "\(lines)")
     }
 }

@@ -147,86 +147,37 @@ struct OppiQuestionsTests {
         #expect(lines.contains("- oppi:ses_1 approval settled p1 cancelled"), "\(lines)")
     }
 
-    // MARK: Dialogs
-
-    @Test("a dialog for yes and no is an approval")
-    func confirm() {
+    @Test("the end of another session withdraws nothing")
+    func otherEnded() {
         var oppi = OppiConversation.running()
-        let lines = oppi.says(
-            "extension_ui_request", #""id":"d1","method":"confirm","title":"Sure?","message":"Really""#)
-        #expect(lines.first?.hasPrefix("r1 oppi:ses_1 approval requested d1 dialog") == true, "\(lines)")
-        #expect(
-            oppi.decides("d1", .approve, subject: .dialog)
-                == [
-                    "2 > extension_ui_response s1 d1 confirmed true",
-                    "r1 oppi:ses_1 approval settled d1 decided(BridgeModel.ApprovalDecision.approve)",
-                ])
+        _ = oppi.hears(Self.permission("p1"), on: 2)
+        #expect(oppi.hears(#"{"type":"session_ended","sessionId":"s9","seq":4,"reason":"stopped"}"#, on: 2) == [])
+        #expect(oppi.decides("p1", .deny) == ["1 > permission_response p1 deny once"])
+        let complaint = oppi.hears(#"{"type":"error","error":"Session not found: s9"}"#, on: 2)
+        #expect(complaint.count == 1 && complaint[0].hasPrefix("note"), "\(complaint)")
     }
 
-    @Test("options and texts are questions")
-    func questions() {
-        var oppi = OppiConversation.running()
-        let select = oppi.says(
-            "extension_ui_request", #""id":"d1","method":"select","title":"Which?","options":["a","b"]"#)
-        #expect(select.count == 1 && select[0].hasPrefix("r1 oppi:ses_1 asked d1"), "\(select)")
-        #expect(
-            oppi.answers(question: "d1", .choices(["b"])).first == "2 > extension_ui_response s1 d1 b")
-        _ = oppi.says("extension_ui_request", #""id":"d2","method":"input","title":"Name?","placeholder":"x""#)
-        #expect(oppi.answers(question: "d2", .text("Ada")).first == "2 > extension_ui_response s1 d2 Ada")
-        _ = oppi.says("extension_ui_request", #""id":"d3","method":"editor","title":"Text?","prefill":"x""#)
-        #expect(oppi.answers(question: "d3", .declined).first == "2 > extension_ui_response s1 d3 cancelled")
-        #expect(
-            oppi.says("extension_ui_request", #""id":"d4","method":"dance","title":"?""#).first
-                == "2 > extension_ui_response s1 d4 cancelled")
+    // MARK: Of another client's run
+
+    @Test("a permission that a run of another client waits for is left to that client")
+    func ofAnother() {
+        var oppi = OppiConversation.idle()
+        let count = [#"unknown ["permission of another client"]"#]
+        #expect(oppi.hears(Self.permission("p1"), on: 2) == count, "no message of the phone is there")
+        oppi.queuesBehindAnother()
+        #expect(!oppi.hears(Self.permission("p2"), on: 2).contains { $0.contains("approval") }, "ours waits behind it")
+        #expect(!oppi.aborts("r2").contains { $0.contains("permission") })
     }
 
-    @Test("an ask is answered when all of its questions are")
-    func ask() {
-        var oppi = OppiConversation.running(result: "command_result")
-        let questions =
-            #""questions":[{"id":"q1","question":"Which?","options":[{"value":"a","label":"A"},{"value":"b","label":"B"}],"multiSelect":true},{"id":"q2","question":"Why?","options":[]}]"#
-        let lines = oppi.says("extension_ui_request", #""id":"d1","method":"ask",\#(questions)"#)
-        #expect(lines.count == 2, "\(lines)")
-        // Its next question waits for that.
-        #expect(
-            oppi.answers(question: "d1#0", .choices(["a", "b"])) == ["r1 oppi:ses_1 question settled d1#0 answered"])
-        #expect(
-            oppi.answers(question: "d1#1", .text("so")).first
-                == #"2 > extension_ui_response s1 d1 {"q1":["a","b"],"q2":"so"}"#)
+    @Test("one that was shown before it was known whose it is is listed when our run is found")
+    func listedWhenFound() {
+        var oppi = OppiConversation.prompted()
+        _ = oppi.accepts()
+        _ = oppi.hears(Self.permission("p1"), on: 2)
+        _ = oppi.says("agent_start")
+        let begun = oppi.says("message_end", #""role":"user","content":"Hi""#)
+        #expect(begun == ["r1 oppi:ses_1 started", "GET /permissions/pending"])
+        let lines = oppi.answers("GET /permissions/pending", 200, oppi.pending("[\(Self.permission("p1"))]"))
+        #expect(lines.count == 1 && lines[0].hasPrefix(Self.asked), "\(lines)")
     }
-
-    /// A bridge that began again while an ask was open, up to the dialling of the chat's stream.
-    private static func restarted() -> OppiConversation {
-        let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
-        var oppi = OppiConversation(facts: [fact], turns: [OppiRecoveryTests.earlier(isAccepted: true)])
-        _ = oppi.greets()
-        _ = oppi.answers(OppiRecoveryTests.events, 200, OppiRecoveryTests.missed(7))
-        _ = oppi.answers(
-            OppiRecoveryTests.history, 200, OppiRecoveryTests.trace([("user", "Hi")], status: "busy"))
-        return oppi
-    }
-
-    @Test("an answer that comes before the server shows its question again waits for that")
-    func early() {
-        let ask =
-            #"{"type":"extension_ui_request","id":"d1","method":"ask","questions":[{"id":"q","question":"?","options":[{"value":"e"}]}],"sessionId":"s1"}"#
-        var oppi = Self.restarted()
-        #expect(oppi.answers(question: "d1#0", .choices(["e"])) == [])
-        let lines = oppi.follows(2, current: 7, status: "busy", replay: [ask])
-        #expect(lines.contains(#"2 > extension_ui_response s1 d1 {"q":"e"}"#), "\(lines)")
-
-        var other = Self.restarted()
-        _ = other.answers(question: "d1#0", .choices(["e"]))
-        let over = other.follows(2, current: 7, status: "busy")
-        #expect(over.contains { $0.hasSuffix("question settled d1#0 unknown") }, "\(over)")
-    }
-
-    @Test("a dialog's time is the agent's")
-    func expires() {
-        var oppi = OppiConversation.running()
-        _ = oppi.says("extension_ui_request", #""id":"d1","method":"input","title":"Name?","timeout":5000"#)
-        #expect(oppi.waits(5_100).contains { $0.contains("question") || $0.contains("expired") })
-        #expect(oppi.answers(question: "d1", .text("late")).first?.contains("unknown") == true)
-    }
-
 }
