@@ -40,6 +40,7 @@ struct OppiAsked {
     }
 
     mutating func wants(_ run: RunID) { wanted.insert(run) }
+    var hasWishes: Bool { !wanted.isEmpty }
     func isWanted(_ run: RunID) -> Bool { wanted.contains(run) }
     mutating func takeWish(_ run: RunID) -> Bool { wanted.remove(run) != nil }
 }

@@ -169,6 +169,15 @@ struct OppiChat {
         }
     }
 
+    /// Its place is all that is to be known of it.
+    var isAtRest: Bool {
+        switch home {
+        case .kept, .unknown:
+            way == .absent && turn == nil && waiting.isEmpty && dialogs.isEmpty && !asked.hasWishes
+        case .making, .keeping: false
+        }
+    }
+
     /// What concerns the session comes on this chat's own socket.
     var hearsForItself: Bool { way == .live || way == .subscribing(isAnswered: true) }
 

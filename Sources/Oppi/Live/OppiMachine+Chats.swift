@@ -40,18 +40,20 @@ extension OppiMachine {
         }
     }
 
-    /// Of many chats some: head takes 30 subscriptions in five seconds (oppi.md#level-rules).
-    private mutating func follow(_ session: AgentSession) {
-        guard life.isLive, main.follows < 20, let place = chats[session]?.place else { return }
+    /// By its notifications, while it is at rest.
+    mutating func follow(_ session: AgentSession) {
+        guard life.isLive, let place = chats.place(of: session) else { return }
         main.follows += 1
+        let request = "follow-\(main.follows)"
+        if let left = main.followed.add(place.native) {
+            orders.append(.send(Self.mainChannel, OppiFrames.unsubscribe(left, request)))
+        }
         orders.append(
-            .send(
-                Self.mainChannel,
-                OppiFrames.subscribe(place.native, isFull: false, since: nil, "follow-\(main.follows)")))
+            .send(Self.mainChannel, OppiFrames.subscribe(place.native, isFull: false, since: nil, request)))
     }
 
     private mutating func call(_ call: OppiChat.Call, of session: AgentSession, _ now: Occasion) {
-        let path = chats[session]?.place?.path ?? ""
+        let path = chats.place(of: session)?.path ?? ""
         switch call {
         case .makeSession:
             guard case .workspace(let id) = server.choice(settings.workspace) else {

@@ -92,11 +92,13 @@ extension OppiMachine {
         if case .none(let sentence) = server.choice(settings.workspace) { orders.append(.note(.remedy(sentence))) }
         let hasRestarted = main.wasLive && server.hasRestarted(since: main.heardBeforeLoss)
         main.wasLive = true
-        main.follows = 0
+        main.followed = OppiFollowed()
         list(now)
         for session in chats.sorted {
             change(session, now) { $0.linkUp(hasRestarted: hasRestarted, at: now.now) }
         }
+        // They are few enough for one moment: head takes 30 subscriptions in five seconds (oppi.md#level-rules).
+        for session in chats.newestAtRest(OppiFollowed.limit) { follow(session) }
     }
 
     // MARK: Down

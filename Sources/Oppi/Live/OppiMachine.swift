@@ -72,6 +72,7 @@ package struct OppiMachine: AgentMachine {
         var wasLive = false
         var requests = 0
         var follows = 0
+        var followed = OppiFollowed()
         /// Its frames are of the newer dialect.
         var isHead = false
     }

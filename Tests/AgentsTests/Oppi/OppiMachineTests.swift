@@ -108,7 +108,8 @@ struct OppiMachineTests {
         #expect(oppi.keeps() == ["open 3 ws://127.0.0.1:7749/stream"])
         _ = oppi.opens(3)
         #expect(
-            oppi.hears(#"{"type":"stream_connected","userName":"shed"}"#, on: 3) == ["3 > subscribe s1 full since 4"])
+            oppi.hears(#"{"type":"stream_connected","userName":"shed"}"#, on: 3)
+                == ["3 > subscribe s1 full since 1000000000"])
     }
 
     @Test("a place that could not be written down sends nothing")

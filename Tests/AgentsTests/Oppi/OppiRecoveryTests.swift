@@ -170,7 +170,7 @@ struct OppiRecoveryTests {
         _ = oppi.sends("r2", "More")
         #expect(oppi.keeps() == ["open 3 ws://127.0.0.1:7749/stream"])
         let again = oppi.follows(3, current: 0)
-        #expect(again == ["3 > subscribe s1 full since 0", "3 > prompt s1 r2 More"])
+        #expect(again == ["3 > subscribe s1 full since 1000000000", "3 > prompt s1 r2 More"])
     }
 
     @Test("a session that is gone makes room for another")
