@@ -28,6 +28,11 @@ package protocol AgentPlugin: Sendable {
     /// The bridge starts it, so that a service must let it do what the agent needs.
     var isChild: Bool { get }
 
+    /// Its sessions work in a folder of this machine: each message comes with the one of its chat (`UserMessage.folder`).
+    var usesWorkspaces: Bool { get }
+    /// The one folder that its own keys name for all of its sessions; nil: the workspaces of the configuration hold.
+    func folder(_ values: any AgentValues) -> String?
+
     /// This version runs it; else it plays its recordings alone.
     var isLive: Bool { get }
     /// The agent of one connection. Nil where it is not live.
@@ -52,4 +57,6 @@ extension AgentPlugin {
     package var variables: [String] { [] }
     package var serviceVariables: [String] { [] }
     package var isChild: Bool { false }
+    package var usesWorkspaces: Bool { isChild }
+    package func folder(_ values: any AgentValues) -> String? { nil }
 }

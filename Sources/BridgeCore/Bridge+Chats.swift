@@ -20,6 +20,7 @@ extension Bridge {
         for opening in known.sorted(by: { $0.receivedAt > $1.receivedAt }) {
             change(opening.id, at: now) { $0.chatEnded(isDeleted: isDeleted, at: now) }
         }
+        chats.homes.forget(session)
         deliver(at: now)
         keepChanged(.synced)
     }

@@ -49,8 +49,14 @@ extension Bridge {
     // MARK: The journal
 
     /// The record that the command waited for is written, or could not be and need not be.
-    package mutating func commandKept(_ number: CommandNumber, at now: Instant) {
-        guard let (command, id) = gate.leave(number) else { return }
+    /// `folder`: that of a message, as it was found.
+    package mutating func commandKept(_ number: CommandNumber, in folder: String? = nil, at now: Instant) {
+        guard let (kept, id) = gate.leave(number) else { return }
+        var command = kept
+        if let folder, case .send(let turn, let session, let run, var message) = command {
+            message.folder = folder
+            command = .send(turn: turn, session: session, run: run, message: message)
+        }
         #if PLANTED_FAULTS
             if PlantedFault.sendAfterStop.isPlanted { return orders.append(.command(command)) }
             if PlantedFault.answeredAfterStop.isPlanted, case .answer = command {

@@ -11,9 +11,15 @@ extension Bridge {
     }
 
     mutating func handOverNext(of session: AgentSession, at now: Instant) {
+        beginNew(of: session, at: now)
         while let id = nextToHandOver(of: session) {
-            let tellsModel = tellsModel(of: id)
-            change(id, at: now) { $0.handOver(at: now, tellsModel: tellsModel) }
+            switch place(of: id) {
+            case .folder(let folder):
+                let tellsModel = tellsModel(of: id)
+                change(id, at: now) { $0.handOver(in: folder, at: now, tellsModel: tellsModel) }
+            case .missing(let line): change(id, at: now) { $0.hasNoPlace(line, at: now) }
+            }
+            beginNew(of: session, at: now)
         }
     }
 
@@ -22,8 +28,12 @@ extension Bridge {
             agent.isRunLimitReached = true
             return nil
         }
-        // Messages are handed over in the order they came: one that is not complete yet is waited for.
-        if let first = agent.queues[session]?.firstWaiting, entries[first]?.turn.isIncomplete == true { return nil }
+        // Messages are handed over in the order they came: one that is not complete yet is waited for, and so is a word to the bridge.
+        if let first = agent.queues[session]?.firstWaiting, let turn = entries[first]?.turn,
+            turn.isIncomplete || turn.opening.ownWord != nil
+        {
+            return nil
+        }
         return agent.queues[session]?.next(agentPresent: agent.isPresent)
     }
 

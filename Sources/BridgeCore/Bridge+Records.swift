@@ -20,6 +20,7 @@ extension Bridge {
         var record = record
         let opening = record.opening
         guard entries[opening.id] == nil else { return }
+        if !record.turn.occupiesAgent { record.turn.opening = atHome(opening) }
         record.catchUp(with: deltas)
         record.lane.learn(keptAt)
         let streamed = Self.streamed(deltas, record.lane.waitingText)
@@ -33,7 +34,7 @@ extension Bridge {
         name(record)
         if !record.turn.agent.isFree, !record.turn.isClosed {
             let queue = SessionQueue(whenBusy: settings.whenBusy)
-            agent.queues[opening.agentSession, default: queue].resumed(
+            agent.queues[record.opening.agentSession, default: queue].resumed(
                 opening.id, isWithAgent: record.turn.occupiesAgent)
         }
         oweAgain(record.turn, at: now)
@@ -76,6 +77,7 @@ extension Bridge {
 
     mutating func keepChanged(_ durability: Durability = .written) {
         keepObligations()
+        keepHomes()
         guard !keeping.unkept.isEmpty else { return }
         for id in keeping.unkept.sorted() { keep(id, durability) }
     }

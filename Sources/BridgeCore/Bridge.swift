@@ -13,6 +13,8 @@ package enum BridgeOrder: Sendable, Hashable {
     /// An obligation to the agent, to be kept until `fulfilled`.
     case owe(Obligation, since: Instant)
     case fulfilled(Obligation)
+    /// What a chat has of its own, to be kept; nil: to be forgotten.
+    case keepHome(SessionID, ChatHome?)
     /// Answered by `fetched`, unless the files are dropped before.
     case fetch(TurnID, [Attachment])
     /// Nothing needs the turn's files any more, those that are being fetched included.
@@ -44,6 +46,7 @@ package struct BridgeSettings: Sendable, Hashable {
     package var turnLimit = 2_000
     /// Of those, turns of runs that no message began; above it such runs are not shown.
     package var mirroredLimit = 500
+    package var words = OwnWordSettings()
 
     package init() {}
 }
@@ -116,6 +119,7 @@ package struct Bridge: ~Copyable {
     /// `answering`: of a recording, which says what its message answered.
     package mutating func turnBegins(_ opening: TurnOpening, answering: QuestionID? = nil, at now: Instant) {
         guard entries[opening.id] == nil else { return }
+        let opening = atHome(opening)
         var turn = Turn(opening, settings: settings.turn)
         delivery.openLane(
             LaneAddress(
@@ -137,7 +141,7 @@ package struct Bridge: ~Copyable {
         case .chatDeleted: change(opening.id, at: now) { $0.chatEnded(isDeleted: true, at: now) }
         case nil: break
         }
-        routeAnswer(opening.id, to: answering, at: now)
+        if !obey(opening.id, at: now) { routeAnswer(opening.id, to: answering, at: now) }
         handOverNext(of: opening.agentSession, at: now)
         deliver(at: now)
         keepChanged()

@@ -33,6 +33,7 @@ struct BridgeWakes: Sendable {
 /// What is remembered of chats.
 struct BridgeChats: Sendable {
     var stops = RememberedStops()
+    var homes = ChatHomes()
     /// The chosen model of which a chat has had the line: it comes with every message, and the line about it comes once.
     private var toldModels: [SessionID: String] = [:]
 

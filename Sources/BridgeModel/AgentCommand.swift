@@ -23,6 +23,9 @@ package struct UserMessage: Hashable, Sendable {
     package var attachments: [Attachment]
     package var model: String?
     package var thoughtLevel: String?
+    /// The folder of its chat's workspace, for agents that work in one; a session of the agent's stays in its folder. Looked at just
+    /// before the message leaves, and not stored with it.
+    package var folder: String?
 
     package init(
         id: MessageID, session: SessionID, interaction: InteractionID?, text: String, attachments: [Attachment] = [],

@@ -22,6 +22,8 @@ package final class BridgeRunner: Sendable {
         package var sealer: TurnSealer?
         /// For one whole call to the relay; what takes longer has an unknown outcome.
         package var callLimit: Duration
+        /// Nil: folders are passed on as configured.
+        package var folders: (any FolderPort)?
 
         package init(
             http: any HTTPClient, clock: any Clock, alarm: any Alarm, random: any RandomSource,
@@ -66,12 +68,12 @@ package final class BridgeRunner: Sendable {
     }
 
     private let state: Locked<State>
-    private let edges: Edges
+    let edges: Edges
     private let relay: Locked<RelayAddress>
     private let callLimit: Locked<Duration>
     private let observe: @Sendable (BridgeOrder) -> Void
     private let answered: @Sendable (CallAttempt, RelayAnswer) -> Void
-    private let unwritable: @Sendable (JournalFailure) -> Void
+    let unwritable: @Sendable (JournalFailure) -> Void
 
     /// `observe` hears every order that is not a relay call, in order; `answered` every answer of the relay; `unwritable` every
     /// failure of the journal that is not about one call alone.
@@ -229,6 +231,7 @@ package final class BridgeRunner: Sendable {
                 [.closed(turn, outcome: outcome.rawValue, wall: edges.clock.wallMilliseconds)], .written, done: nil)
             observe(.turnClosed(turn, outcome))
         case .order(.keep(let kept, let durability)): keep(kept.record, durability)
+        case .order(.keepHome(let chat, let home)): keep(home, of: chat)
         case .order(let order): observe(order)
         case .whenKept(let done):
             guard let journal = edges.journal else { return done(nil) }
@@ -277,7 +280,7 @@ package final class BridgeRunner: Sendable {
         let kept: @Sendable () -> Void = { [self] in tell { bridge, now in bridge.commandKept(number, at: now) } }
         guard let journal = edges.journal else { return kept() }
         var entries = record.map { [entry(of: $0)] } ?? []
-        guard case .send(let turn, _, let run, _) = command else {
+        guard case .send(let turn, _, let run, let message) = command else {
             // What a person decided is worth more than the record of it.
             return journal.submit(entries, entries.isEmpty ? .written : .synced) { [self] failure in
                 if let record { self.kept(record.id, failure) }
@@ -287,19 +290,9 @@ package final class BridgeRunner: Sendable {
         entries.append(.event(turn, "handed over as run \(run)", wall: edges.clock.wallMilliseconds))
         journal.submit(entries, .synced) { [self] failure in
             if let record { self.kept(record.id, failure) }
-            guard let failure else { return kept() }
+            guard let failure else { return passOn(number, in: message.folder) }
             if record == nil { unwritable(failure) }
             tell { bridge, now in bridge.commandNotKept(number, sentence: Self.notSentSentence(failure), at: now) }
-        }
-    }
-
-    private func keep(_ obligation: Obligation, _ since: Instant) {
-        let age = (edges.clock.now - since).nanoseconds / 1_000_000
-        let entry = OwedRecord.entry(of: obligation, wall: edges.clock.wallMilliseconds - age)
-        edges.journal?.submit([entry], .synced) { [weak self] failure in
-            guard let self, let failure else { return }
-            unwritable(failure)
-            tell { bridge, _ in bridge.wasNotKept(obligation) }
         }
     }
 

@@ -40,6 +40,7 @@ package struct CodexPlugin: AgentPlugin {
     package var serviceVariables: [String] { ["CODEX_COMMAND", "CODEX_URL", "CODEX_HOME"] }
     package var isChild: Bool { true }
     package var isLive: Bool { true }
+    package func folder(_ values: any AgentValues) -> String? { (values as? CodexValues)?.folder }
     package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? {
         CodexAgent(settings, in: context)
     }
@@ -81,7 +82,7 @@ struct CodexValues: AgentValues {
     /// Nil: the bridge starts a server of its own.
     var address: CodexAddress?
     var token: Secret?
-    /// The project's folder; nil: the bridge's own.
+    /// The folder of all chats; nil: the workspace of each.
     var folder: String?
     /// Added to the environment of the server.
     var environment: [String: String] = [:]

@@ -16,10 +16,14 @@ package struct ConfigurationSources: Sendable {
     package var flags: [String: (name: String, text: String)]
     package var environment: [String: String]
     package var file: File?
+    /// Where the program was started; nil: it does not count.
+    package var currentDirectory: String?
 
     package init(
-        flags: [String: (name: String, text: String)] = [:], environment: [String: String] = [:], file: File? = nil
+        flags: [String: (name: String, text: String)] = [:], environment: [String: String] = [:], file: File? = nil,
+        currentDirectory: String? = nil
     ) {
+        self.currentDirectory = currentDirectory
         self.flags = flags
         self.environment = environment.filter { !$0.value.isEmpty }
         self.file = file

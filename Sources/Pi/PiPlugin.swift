@@ -41,6 +41,7 @@ package struct PiPlugin: AgentPlugin {
 
     package var serviceVariables: [String] { ["PI_COMMAND"] }
     package var isChild: Bool { true }
+    package func folder(_ values: any AgentValues) -> String? { (values as? PiValues)?.folder }
     package var isLive: Bool { true }
     package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? {
         PiAgent(settings, in: context)
@@ -50,7 +51,7 @@ package struct PiPlugin: AgentPlugin {
 /// What the configuration says of pi.
 package struct PiValues: AgentValues {
     package var command: [String]
-    /// The working directory of its processes; nil: the bridge's own.
+    /// The working directory of its processes; nil: the workspace of their chat.
     package var folder: String?
     /// Added to the environment of its processes.
     package var environment: [String: String]

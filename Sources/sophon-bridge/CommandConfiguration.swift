@@ -5,6 +5,7 @@ import BridgeService
 import Commands
 import Configuring
 import FoundationEssentials
+import Glibc
 
 /// The configuration for a command, from its options, the environment and the file.
 enum CommandConfiguration {
@@ -14,12 +15,20 @@ enum CommandConfiguration {
     ]
     private static let switches = ["json": "json", "manual": "manual_pair"]
 
+    /// Nil: it was deleted meanwhile, or may not be known.
+    static var currentDirectory: String? {
+        guard let path = getcwd(nil, 0) else { return nil }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
     /// Every fault is shown before it ends in a failure.
     static func load(_ command: ParsedCommand, _ output: Output) throws -> LoadedConfiguration {
         var flags: [String: (name: String, text: String)] = [:]
         for (name, path) in paths { if let text = command.values[name] { flags[path] = (name, text) } }
         for (name, path) in switches where command.switches.contains(name) { flags[path] = (name, "true") }
-        var sources = ConfigurationSources(flags: flags, environment: ProcessInfo.processInfo.environment)
+        var sources = ConfigurationSources(
+            flags: flags, environment: ProcessInfo.processInfo.environment, currentDirectory: currentDirectory)
         do throws(ConfigurationError) {
             try sources.readFile(named: command.values["config"])
             return try ConfigurationLoader.load(sources, agents: .all)

@@ -12,11 +12,22 @@ class PiHome:
     def __init__(self, directory, plans, line="B", **more):
         self.directory = Path(directory)
         (self.directory / "gates").mkdir(parents=True)
+        self.workspace.mkdir()
         self.write_plans({"plans": plans, "line": line} | more)
 
     @property
+    def workspace(self):
+        """Where pi is to work: the bridge itself runs in its home directory here."""
+        return self.directory / "work"
+
+    @property
     def environment(self):
+        """Of pi."""
         return {"PI_DOUBLE": str(self.directory)}
+
+    @property
+    def bridge_environment(self):
+        return {"SOPHON_AGENT": "pi", "PI_COMMAND": " ".join(COMMAND), "SOPHON_WORKSPACE": str(self.workspace)} | self.environment
 
     def write_plans(self, plans):
         (self.directory / "plans.json").write_text(json.dumps(plans))

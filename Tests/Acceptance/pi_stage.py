@@ -1,7 +1,7 @@
 """A relay, the bridge, and children of it that speak like pi (`peers/pi_program.py`)."""
 
 from harness import Stage
-from pi_home import COMMAND, PiHome
+from pi_home import PiHome
 
 LINES = ("B", "L")
 """Of the protocol (pi.md#versions)."""
@@ -12,20 +12,26 @@ class PiStage(Stage):
 
     def __init__(self, plans, line="B", **options):
         self._plans = {"plans": plans, "line": line} | options.pop("pi", {})
+        self._starts = options.pop("start", True)
         super().__init__(environment=options.pop("environment", {}), start=False, **options)
 
     async def __aenter__(self):
         await super().__aenter__()
         self.pi = PiHome(self.directory / "pi", **self._plans)
         self.bridge.environment = self.environment()
-        await self.bridge.start()
+        if self._starts:
+            await self.bridge.start()
         return self
+
+    @property
+    def workspace(self):
+        return self.pi.workspace
 
     def environment(self):
         base = super().environment()
         for name in ("OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR"):
             base.pop(name)
-        return base | {"SOPHON_AGENT": "pi", "PI_COMMAND": " ".join(COMMAND), "PI_DOUBLE": str(self.directory / "pi")} | self._extra
+        return base | (self.pi.bridge_environment if hasattr(self, "pi") else {}) | self._extra
 
     def open_gate(self, name):
         self.pi.open_gate(name)

@@ -13,7 +13,7 @@ from commands import once
 from harness import _die_with_the_parent, bridge_command, until
 from peers.gateway import Gateway
 from peers.oppi_server import OppiServer
-from pi_home import COMMAND, PiHome, said
+from pi_home import PiHome, said
 from scheduling import Scenarios, scenario
 from simulator import Simulator
 
@@ -71,8 +71,8 @@ class DemoWithPiTests(Scenarios):
     async def test_what_is_written_on_the_phone_reaches_pi_and_nothing_is_left_behind(self):
         with tempfile.TemporaryDirectory(prefix="demo-") as directory:
             home = PiHome(Path(directory, "pi"), {"disk": [said("I look."), {"tool": {}}, said("It is full.")]})
-            demo = Simulator(directory, "--agent", "pi", "--plain", command="demo", environment=home.environment | {
-                "PI_COMMAND": " ".join(COMMAND), "TMPDIR": directory, "NO_COLOR": "1"})
+            demo = Simulator(directory, "--agent", "pi", "--plain", command="demo", environment=home.bridge_environment | {
+                "TMPDIR": directory, "NO_COLOR": "1"})
             await demo.start()
             try:
                 await demo.connected()

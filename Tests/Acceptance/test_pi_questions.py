@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness import until
 from peers.sealed_phone import SealedPhone
-from pi_home import COMMAND, PiHome, said
+from pi_home import PiHome, said
 from pi_stage import LINES, PiStage
 from scheduling import Scenarios, scenario
 from simulated import SimulatedStage
@@ -209,7 +209,7 @@ class PiQuestionTests(Scenarios):
         with tempfile.TemporaryDirectory(prefix="pi-sealed-") as folder:
             home = PiHome(Path(folder) / "pi", asking(COLOURS))
             without = dict.fromkeys(("OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR"))
-            environment = without | {"SOPHON_AGENT": "pi", "PI_COMMAND": " ".join(COMMAND)} | home.environment
+            environment = without | home.bridge_environment
             async with SimulatedStage(environment=environment) as stage:
                 phone = SealedPhone(stage.simulator.url, stage.simulator.user_token)
                 try:

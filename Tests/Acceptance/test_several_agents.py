@@ -28,7 +28,7 @@ class Several:
         for number, (kind, side) in enumerate(zip(self.kinds, self.sides)):
             if kind == "pi":
                 side.pi = PiHome(side.directory / "pi", self._plans)
-                agent = {"kind": "pi", "command": COMMAND, "directory": str(side.directory), "env": side.pi.environment}
+                agent = {"kind": "pi", "command": COMMAND, "directory": str(side.pi.workspace), "env": side.pi.environment}
             elif kind == "oppi":
                 side.oppi = await OppiServer(side.directory / "oppi").__aenter__()
                 agent = {"kind": "oppi", "url": side.oppi.url, "token": side.oppi.token}

@@ -12,7 +12,7 @@ from harness import NARROW, ROOT, BrowserTest, Keys, until
 sys.path.append(str(ROOT / "Tests" / "Acceptance"))
 from peers.gateway import Gateway  # noqa: E402
 from peers.steps import Approval, Hold, Say, Tool  # noqa: E402
-from pi_home import COMMAND, PiHome, said  # noqa: E402
+from pi_home import PiHome, said  # noqa: E402
 
 
 class GatewayThread:
@@ -119,8 +119,7 @@ class PiTest(BrowserTest):
                                                                             "yes": "It was 61% full.", "no": "As you like."}}]}
         with tempfile.TemporaryDirectory() as folder:
             home = PiHome(Path(folder) / "pi", plans)
-            program = self.program("demo", "--agent", "pi", environment=home.environment | {
-                "PI_COMMAND": " ".join(COMMAND), "TMPDIR": folder, "HOME": folder})
+            program = self.program("demo", "--agent", "pi", environment=home.bridge_environment | {"TMPDIR": folder, "HOME": folder})
             page.open(program.phone_url, NARROW)
             page.says("#bridge", "Bridge connected")
             page.click("#new-chat")

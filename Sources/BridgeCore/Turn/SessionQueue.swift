@@ -30,6 +30,9 @@ package struct SessionQueue: Sendable, Hashable {
     package var waitingCount: Int { waiting.count }
     package var runningCount: Int { running.count }
     package var firstWaiting: TurnID? { waiting.first }
+    var waitingTurns: [TurnID] { waiting }
+    /// The turn that would be next, where no run goes on.
+    var headOfIdle: TurnID? { running.isEmpty ? waiting.first : nil }
 
     package mutating func arrived(_ turn: TurnID) { waiting.append(turn) }
 

@@ -164,7 +164,8 @@ package struct Turn: Sendable {
             deadlines.key = now + settings.keyPatience
             return []
         }
-        guard let message = opening.message else { return [] }
+        // The bridge answers those itself, whatever files come along.
+        guard let message = opening.message, opening.ownWord == nil else { return [] }
         if !message.attachments.isEmpty { return fetch(at: now) }
         return message.text.allSatisfy(\.isWhitespace)
             ? conclude(.neverSent, line: Sentences.emptyMessage, at: now) : []
@@ -179,12 +180,14 @@ package struct Turn: Sendable {
         return []
     }
 
-    /// Its place in the session's queue has come, and the agent is there. `tellsModel`: the line about the chat's model is due.
-    package mutating func handOver(at now: Instant, tellsModel: Bool = true) -> [TurnOrder] {
+    /// Its place in the session's queue has come, and the agent is there. `folder`: of its chat's workspace. `tellsModel`: the line
+    /// about the chat's model is due.
+    package mutating func handOver(in folder: String? = nil, at now: Instant, tellsModel: Bool = true) -> [TurnOrder] {
         guard phase == .waiting else { return [] }
         deadlines.agent = nil
         phase = .handedOver
-        guard let message = opening.message else { return [] }
+        guard var message = opening.message else { return [] }
+        message.folder = folder
         bubble.add(notice: Sentences.missing(message.missing))
         bubble.add(notice: Sentences.leftBehind(model: tellsModel ? message.model : nil))
         return [
@@ -223,6 +226,8 @@ package struct Turn: Sendable {
         agent.isAway = true
         agent.questions.linkLost()
         switch phase {
+        // The bridge itself answers those, whether the agent is there or not.
+        case .waiting where opening.ownWord != nil: break
         case .waiting: deadlines.agent = now + settings.agentPatience
         case .handedOver, .running, .holding, .asking, .searching:
             // The link is down; it is asked again when it is back.

@@ -28,7 +28,7 @@ extension Turn {
             return orders + conclude(.neverSent, line: Sentences.notTaken(.unreadable), at: now)
         }
         phase = .waiting
-        if agent.isAway { deadlines.agent = now + settings.agentPatience }
+        if agent.isAway, opening.ownWord == nil { deadlines.agent = now + settings.agentPatience }
         return orders + nothingToHandOver(at: now)
     }
 

@@ -38,6 +38,8 @@ package struct Configuration: Hashable, Sendable {
         package var whenBusy = WhenBusy.wait
         package var mirror = Mirror.cron
         package var deletedChats = DeletedChats.new
+        /// Nil: its agent has no use for them, or none is known.
+        package var workspaces: Workspaces?
 
         package init(agent: AgentSettings) { self.agent = agent }
     }

@@ -52,7 +52,9 @@ package struct ConfigurationLoader {
         let top = reader.section(
             root, at: "",
             keys: [
-                "connections", "state_dir", "record_dir", "host_label", "log", "on_stop", "allow_plain", "limits",
+                "connections", "workspaces", "default_workspace", "state_dir", "record_dir", "host_label", "log",
+                "on_stop",
+                "allow_plain", "limits",
             ])
         var result = Configuration(stateDirectory: stateDirectory(top))
         result.configDirectory = configDirectory()
@@ -69,7 +71,29 @@ package struct ConfigurationLoader {
         ).map { $0.lowercased() }
         result.allowPlain = allowPlain
         result.connections = connections(top["connections"])
+        giveWorkspaces(to: &result, top)
         return result
+    }
+
+    private mutating func giveWorkspaces(to result: inout Configuration, _ top: ConfigurationSection) {
+        let reading = WorkspacesReading(sources, directory: directory, result)
+        let users = result.connections.indices.filter {
+            agents[kind: result.connections[$0].agent.kind]?.usesWorkspaces ?? false
+        }
+        var folders: [Int: String] = [:]
+        for index in users {
+            let agent = result.connections[index].agent
+            folders[index] = agents[kind: agent.kind]?.folder(agent.values)
+        }
+        let shared = reading.workspaces(top, isUsed: folders.count < users.count, &reader)
+        for index in users {
+            guard let folder = folders[index] else {
+                result.connections[index].workspaces = shared
+                continue
+            }
+            result.connections[index].workspaces = reading.own(
+                folder, at: "connections[\(index)].agent.directory", besides: top["workspaces"] != nil, &reader)
+        }
     }
 
     private mutating func stateDirectory(_ top: ConfigurationSection) -> String {

@@ -89,12 +89,17 @@ extension LiveConnection {
             let belonging = belonging(to: installation)
             if belonging == .left { return bridge.neverBegins(opening.id) }
             isBegun = true
-            bridge.turnBegins(opening, at: now)
+            begin(opening, on: &bridge, at: now)
             if belonging == .isLeft { bridge.leavesInstallation(opening.id, at: now) }
         }
         // Its key may have come while it was being written down.
         if opening.sealing == .sealed(nil) { openMessages(in: opening.session) }
         return isBegun
+    }
+
+    func begin(_ opening: TurnOpening, on bridge: inout Bridge, at now: Instant) {
+        if mirroring.withLock({ $0.agentSession(of: opening.session) }) != nil { bridge.isOfRuns(opening.session) }
+        bridge.turnBegins(opening, at: now)
     }
 
     /// The message will be taken when there is room: the relay sends it again, and this is said once for each chat.

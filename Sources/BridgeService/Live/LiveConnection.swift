@@ -206,14 +206,18 @@ package final class LiveConnection: Sendable {
             bridge.remember(tasks: restoring.cards)
             for owed in restoring.owed { bridge.restore(owed.obligation, since: owed.since) }
             if isElsewhere { return }
+            for (name, value) in contents.settings {
+                if let known = HomeRecord.home(name: name, value: value) { bridge.restore(known.home, of: known.chat) }
+            }
             for turn in restoring.turns {
                 bridge.restore(turn.record, deltas: turn.deltas, keptAt: turn.keptAt, at: now)
             }
             for turn in restoring.unreadable { bridge.end(turn, at: now) }
-            for opening in restoring.openings { bridge.turnBegins(opening, at: now) }
+            for opening in restoring.openings { begin(opening, on: &bridge, at: now) }
             for stop in contents.stops {
                 bridge.stopped(session: stop.session, interaction: stop.interaction, at: now)
             }
+            bridge.restored(at: now)
         } whenKept: { [weak self] _ in
             self?.keysAreRestored()
         }
@@ -367,7 +371,7 @@ package final class LiveConnection: Sendable {
         case .turnOpened(let opening): tell(.turnBegan(name, opening.id, opening.session))
         case .keyTaken(let turn, let session, let key): keys?.began(turn, under: key, in: session)
         case .keyLeft(_, let session, let key): keys?.ended(under: key, in: session)
-        case .attempt, .keep, .commandToKeep, .owe, .fulfilled: break
+        case .attempt, .keep, .keepHome, .commandToKeep, .owe, .fulfilled: break
         }
     }
 

@@ -13,6 +13,7 @@ struct SimulatedJournal {
 
     private var turns: [TurnID: Kept] = [:]
     private var owed: [Obligation: Instant] = [:]
+    private var homes: [SessionID: ChatHome] = [:]
     /// As long as a bridge remembers them, a closed turn's calls are known.
     private var order: [TurnID] = []
 
@@ -23,6 +24,7 @@ struct SimulatedJournal {
 
     mutating func owe(_ obligation: Obligation, since: Instant) { owed[obligation] = since }
     mutating func fulfilled(_ obligation: Obligation) { owed[obligation] = nil }
+    mutating func keep(_ home: ChatHome?, of chat: SessionID) { homes[chat] = home }
 
     mutating func store(_ attempt: CallAttempt, _ call: RelayCall) {
         guard let key = call.key else { return }
@@ -47,10 +49,12 @@ struct SimulatedJournal {
 
     func restore(_ bridge: inout Bridge, at now: Instant) throws {
         for (obligation, since) in owed { bridge.restore(obligation, since: since) }
+        for (chat, home) in homes { bridge.restore(home, of: chat) }
         for turn in order {
             guard let kept = turns[turn], let bytes = kept.record else { continue }
             let record = try JSONDecoder().decode(StoredTurn.self, from: bytes).value
             bridge.restore(record, deltas: kept.deltas, at: now)
         }
+        bridge.restored(at: now)
     }
 }

@@ -162,7 +162,7 @@ package struct CodexMachine: AgentMachine {
         case .send(_, let session, let run, let message):
             let (prompt, leftOut) = CodexPrompt.of(message, as: run, readsFiles: settings.readsFiles)
             if !leftOut.isEmpty { orders.append(.observed([.filesLeftOut(run, leftOut)])) }
-            send(session, prompt, folder: nil, now)
+            send(session, prompt, folder: message.folder, now)
         case .abort(let session, let run):
             if let index = mind.waiting.firstIndex(where: { $0.prompt.run == run }) {
                 mind.waiting.remove(at: index)

@@ -33,7 +33,7 @@ extension PiChat {
 
     private mutating func becameReady(_ state: FrameNode?) -> [Order] {
         failures.forget()
-        guard let path = state?["sessionFile"]?.string, path != file else {
+        guard let path = state?["sessionFile"]?.string, !home.isKept(path) else {
             process = .ready
             return []
         }

@@ -60,8 +60,7 @@ struct PiChat {
     static let leaveLimit = Duration.seconds(3)
 
     let session: AgentSession
-    /// The session file that the next process is started with.
-    private(set) var file: String?
+    private(set) var home: PiHome
     var process = Process.absent
     var errands: [Errand] = []
     var turn: PiTurn?
@@ -71,14 +70,14 @@ struct PiChat {
     var requests = PiRequests()
     var dialogs = PiDialogs()
     var failures = PiFailures()
-    var place = PiPlace()
+    var seat = PiSeat()
     /// The texts of prompts that may be looked up, until their run has ended.
     var asked: [RunID: String] = [:]
 
     /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
-    init(_ session: AgentSession, file: String?, mark: String) {
+    init(_ session: AgentSession, place: PiChats.Place, mark: String) {
         self.session = session
-        self.file = file
+        home = PiHome(place)
         decoder = PiDecoder(session, runPrefix: "\(session)-\(mark)-")
     }
 
@@ -87,6 +86,7 @@ struct PiChat {
     var isAtRest: Bool { process == .absent && !isWanted && asked.isEmpty && decoder.isIdle }
     /// It could end without anything being lost.
     var mayLeave: Bool { process == .ready && idleSince != nil && file != nil }
+    var file: String? { home.file }
     func holds(_ approval: ApprovalID) -> Bool { dialogs.holds(approval) }
     /// Of prompts that wait or may be looked up.
     var heldBytes: Int { asked.values.reduce(0) { $0 + $1.utf8.count + HeldBytes.entryCost } }
@@ -115,10 +115,11 @@ struct PiChat {
 
     // MARK: Commands
 
-    mutating func send(_ run: RunID, _ prompt: PicturePrompt, at now: Instant) -> [Order] {
+    mutating func send(_ run: RunID, _ prompt: PicturePrompt, in folder: String? = nil, at now: Instant) -> [Order] {
         asked[run] = prompt.text
+        home.moves(to: folder)
         errands.append(.prompt(run, prompt))
-        return advance(at: now) + cards(place.show(waitingPrompts))
+        return advance(at: now) + cards(seat.show(waitingPrompts))
     }
 
     mutating func lookUp(_ run: RunID, at now: Instant) -> [Order] {
@@ -136,7 +137,7 @@ struct PiChat {
         let isQueued = isToWrite(run)
         errands.removeAll { $0.isPrompt(of: run) }
         if isQueued { asked[run] = nil }
-        if errands.isEmpty, place.isAwaited { return giveUpPlace() + [.observed([.abortAnswered(run)])] }
+        if errands.isEmpty, seat.isAwaited { return giveUpPlace() + [.observed([.abortAnswered(run)])] }
         guard !isQueued, turn?.run == run, turn?.isStopping == false else {
             return turn?.run == run ? [] : [.observed([.abortAnswered(run)])]
         }
@@ -160,13 +161,13 @@ struct PiChat {
     /// All places for processes are taken: it is started when one is free.
     mutating func awaitsPlace(running: Int) -> [Order] {
         guard process == .starting else { return [] }
-        place.awaits(running: running)
-        return cards(place.show(waitingPrompts)) + [.note("\(PiPlace.words(running)); a message waits")]
+        seat.awaits(running: running)
+        return cards(seat.show(waitingPrompts)) + [.note("\(PiSeat.words(running)); a message waits")]
     }
 
     /// Nothing is left that its process was to be started for.
     private mutating func giveUpPlace() -> [Order] {
-        _ = place.isFree([])
+        _ = seat.isFree([])
         process = .absent
         return [.kill]
     }
@@ -191,7 +192,7 @@ struct PiChat {
 
     mutating func spawned(at now: Instant) -> [Order] {
         guard process == .starting else { return [] }
-        return cards(place.isFree(waitingPrompts))
+        return cards(seat.isFree(waitingPrompts))
             + [.write(PiFrames.state(requests.add(.barrier, for: Self.startLimit, at: now)))]
     }
 
@@ -226,7 +227,7 @@ struct PiChat {
                 "The bridge could not write down pi's session, so the message was not sent. Is the disk full?"
             return refuseErrands(sentence, prompts: true) + advance(at: now)
         }
-        file = path
+        home.wasKept(path)
         return advance(at: now)
     }
 
@@ -234,7 +235,7 @@ struct PiChat {
     mutating func ended(_ reason: String, hasRun: Bool, at now: Instant) -> [Order] {
         let failed = process == .starting || { if case .keeping = process { true } else { false } }()
         failures.doom = nil
-        var orders = cards(place.isFree(waitingPrompts)) + heard(decoder.settle(), at: now)
+        var orders = cards(seat.isFree(waitingPrompts)) + heard(decoder.settle(), at: now)
         #if PLANTED_FAULTS
             if PlantedFault.promptResent.isPlanted, let turn, !turn.isStopping {
                 errands.insert(.prompt(turn.run, PicturePrompt(asked[turn.run] ?? "")), at: 0)
@@ -295,6 +296,7 @@ extension PiChat {
         case .absent:
             guard !errands.isEmpty else { return [] }
             process = .starting
+            home.isStarted()
             return [.start(file: file)]
         case .ready: return nextErrand(at: now)
         case .starting, .keeping, .leaving, .waiting: return []
@@ -308,6 +310,8 @@ extension PiChat {
             case .prompt(let run, let prompt):
                 // A prompt into a loop that is going would be queued there, and its answer be another run's.
                 guard turn == nil, decoder.isIdle else { return orders }
+                // The next process works where it is to be carried out.
+                if home.isElsewhere { return orders + leave(at: now) }
                 guard prompt.isReady else { return orders + [.load(run, prompt.pictures)] }
                 let id = requests.add(.prompt(run), for: Self.answerLimit, at: now)
                 decoder.willBegin(run, request: id)

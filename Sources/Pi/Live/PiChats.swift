@@ -1,9 +1,16 @@
 import BridgeModel
 
-/// The chats that have something to do, and the session files of all others: a chat that rests costs a path, and no look at each event.
+/// The chats that have something to do, and where the sessions of all others are: a chat that rests costs two paths, and no look at each
+/// event.
 struct PiChats {
+    /// Of a session of pi's: its file, which the next process is started with, and the folder that it works in.
+    struct Place: Hashable, Sendable {
+        var file: String?
+        var folder: String?
+    }
+
     private(set) var awake: [AgentSession: PiChat] = [:]
-    private var files: [AgentSession: String] = [:]
+    private var places: [AgentSession: Place] = [:]
     /// In the names of runs that no prompt began: another process of the bridge must not give the same ones, nor another life of a chat.
     private let mark: String
     private var wakings = 0
@@ -14,7 +21,7 @@ struct PiChats {
 
     var nextDeadline: Instant? { awake.values.compactMap(\.nextDeadline).min() }
 
-    mutating func remember(_ file: String, of session: AgentSession) { files[session] = file }
+    mutating func remember(_ place: Place, of session: AgentSession) { places[session] = place }
 
     mutating func change<Answer>(_ session: AgentSession, _ change: (inout PiChat) -> Answer) -> Answer {
         var chat = awake.removeValue(forKey: session) ?? wake(session)
@@ -22,7 +29,7 @@ struct PiChats {
         defer {
             heldBytes += chat.heldBytes
             if chat.isAtRest {
-                files[session] = chat.file
+                if chat.file != nil { places[session] = chat.home.kept }
             } else {
                 awake[session] = chat
             }
@@ -32,6 +39,7 @@ struct PiChats {
 
     private mutating func wake(_ session: AgentSession) -> PiChat {
         wakings += 1
-        return PiChat(session, file: files.removeValue(forKey: session), mark: "\(mark)-\(wakings)")
+        let place = places.removeValue(forKey: session) ?? Place()
+        return PiChat(session, place: place, mark: "\(mark)-\(wakings)")
     }
 }

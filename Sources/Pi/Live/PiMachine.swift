@@ -7,12 +7,13 @@ import Links
 ///
 /// - A chat is found by its agent session, a child by its channel; a channel number is used once.
 /// - An idle child whose session can be loaded again gives its place up where the host wants it.
-/// - Facts: `session:<agent session>` is the path of its session file.
+/// - Facts: `session:<agent session>` is the path of its session file, `folder:<agent session>` where it works.
 /// - The link counts as up from the beginning: each chat has a process of its own, and what is wrong with one is said in that chat.
 package struct PiMachine: AgentMachine {
     package typealias Settings = PiSettings
 
     private static let factPrefix = "session:"
+    private static let folderPrefix = "folder:"
 
     private var settings: PiSettings
     private let parser = FrameParser()
@@ -41,7 +42,13 @@ package struct PiMachine: AgentMachine {
         chats = PiChats(mark: String(now.wallMilliseconds, radix: 36))
         for fact in past.facts where fact.name.hasPrefix(Self.factPrefix) {
             let session = AgentSession(String(fact.name.dropFirst(Self.factPrefix.count)))
-            if let file = fact.value { chats.remember(String(decoding: file, as: UTF8.self), of: session) }
+            let folder = past.facts.first { $0.name == Self.folderPrefix + session.text }?.value
+            if let file = fact.value {
+                let place = PiChats.Place(
+                    file: String(decoding: file, as: UTF8.self),
+                    folder: folder.map { String(decoding: $0, as: UTF8.self) })
+                chats.remember(place, of: session)
+            }
         }
         var gone: [Observation] = []
         for turn in past.turns {
@@ -73,7 +80,7 @@ package struct PiMachine: AgentMachine {
         case .send(_, let session, let run, let message):
             let (prompt, leftOut) = PicturePrompt.of(message, for: "pi", room: PiSettings.pictureRoom)
             let said: [AgentOrder] = leftOut.isEmpty ? [] : [.observed([.filesLeftOut(run, leftOut)])]
-            return said + change(session, now) { $0.send(run, prompt, at: now.now) }
+            return said + change(session, now) { $0.send(run, prompt, in: message.folder, at: now.now) }
         case .abort(let session, let run): return change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, at: now.now) }
         case .resolve(let approval, _, let decision, _):
@@ -196,7 +203,9 @@ package struct PiMachine: AgentMachine {
 
     private mutating func translate(_ order: PiChat.Order, of session: AgentSession) -> [AgentOrder] {
         switch order {
-        case .start(let file): return [.open(children.begin(session), .child(settings.plan(file: file)))]
+        case .start(let file):
+            let plan = settings.plan(file: file, in: chats.awake[session]?.home.folder)
+            return [.open(children.begin(session), .child(plan))]
         case .write(let frame): return children.channel(of: session).map { [.send($0, frame)] } ?? []
         case .closeInput: return children.channel(of: session).map { [.close($0, .input)] } ?? []
         case .kill:
@@ -206,7 +215,9 @@ package struct PiMachine: AgentMachine {
         case .keep(let file):
             let work = children.nextWork()
             keeping[work] = session
-            return [.work(work, .keep([Fact(Self.factPrefix + session.text, Array(file.utf8))]))]
+            let folder = chats.awake[session]?.home.folder
+            let place = folder.map { [Fact(Self.folderPrefix + session.text, Array($0.utf8))] } ?? []
+            return [.work(work, .keep([Fact(Self.factPrefix + session.text, Array(file.utf8))] + place))]
         case .load(let run, let files): return loads.begin(run, files)
         case .observed(let observations): return [.observed(observations)]
         case .replied(let query, let reply): return [.replied(query, reply)]

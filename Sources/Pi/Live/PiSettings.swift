@@ -3,6 +3,7 @@ package import BridgeModel
 /// What the configuration says of pi, and the children that follow from it.
 package struct PiSettings: Hashable, Sendable {
     package var command: [String]
+    /// Of a session of which no other is known.
     package var folder: String
     package var environment: ChildEnvironment
 
@@ -21,12 +22,14 @@ package struct PiSettings: Hashable, Sendable {
     /// What pi's own client grants (pi.md#process-end).
     private static let grace = Duration.seconds(1)
 
-    func plan(file: String?) -> ChildPlan { plan(command + (file.map { ["--session", $0] } ?? [])) }
-    var checkPlan: ChildPlan { plan(command + ["--no-session"]) }
+    func plan(file: String?, in folder: String?) -> ChildPlan {
+        plan(command + (file.map { ["--session", $0] } ?? []), in: folder)
+    }
+    var checkPlan: ChildPlan { plan(command + ["--no-session"], in: nil) }
 
-    private func plan(_ arguments: [String]) -> ChildPlan {
+    private func plan(_ arguments: [String], in own: String?) -> ChildPlan {
         ChildPlan(
-            arguments: arguments, environment: environment, folder: folder, life: .withBridge(grace: Self.grace),
+            arguments: arguments, environment: environment, folder: own ?? folder, life: .withBridge(grace: Self.grace),
             pipes: .lines(limit: Self.lineLimit))
     }
 }

@@ -73,7 +73,9 @@ struct DemoAgent {
         variables["SOPHON_STATE_DIR"] = directory + "/state"
         variables["SOPHON_CONFIG_DIR"] = directory + "/config"
         do throws(ConfigurationError) {
-            var loaded = try ConfigurationLoader.load(ConfigurationSources(environment: variables), agents: .all)
+            var loaded = try ConfigurationLoader.load(
+                ConfigurationSources(environment: variables, currentDirectory: CommandConfiguration.currentDirectory),
+                agents: .all)
             guard command.switches.contains("plain") else { return loaded }
             for index in loaded.configuration.connections.indices {
                 loaded.configuration.connections[index].encryption = .off

@@ -40,6 +40,8 @@ struct DoctorCommand: Command {
             let status = running?.connections.first { $0.name == connection.name.text }
             DoctorRelay(connection, loaded.configuration, running: status).check(cover, tell)
             checkKeys(connection, loaded.configuration, tell)
+            let folders = WorkspaceFolders(of: loaded.configuration)
+            for finding in DoctorFinding.workspaces(of: connection, folders) { tell(finding) }
             DoctorAgent(connection, loaded.configuration).check(cover, tell)
         }
         try end(report.withLock { $0 })

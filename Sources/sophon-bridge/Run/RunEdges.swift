@@ -97,6 +97,9 @@ final class RunEdges {
         let agent = try agent(of: connection)
         settings.turn.abilities = agent.abilities
         settings.whenBusy = connection.whenBusy
+        settings.words.agent = AgentRegistry.all[kind: connection.agent.kind]?.name ?? settings.words.agent
+        settings.words.version = HelpText.version
+        settings.words.workspaces = connection.workspaces
         let limits = loaded.configuration.limits
         settings.delivery.connections = limits.relayConnections
         // Of what this connection may hold, cards get a quarter: the rest is for what is never cut.
@@ -120,6 +123,7 @@ final class RunEdges {
             agentSession: { agent.session(of: $0) }, agent: try link(to: agent, of: connection, journal, recorder, tell)
         )
         parts.files = fetcher(of: connection)
+        parts.runner.folders = SystemFolders(WorkspaceFolders(of: loaded.configuration))
         parts.mirror = connection.mirror
         parts.memoryLimit = limits.memory(of: connections)
         if case .failure(let error) = known { parts.missingToken = "\(error)" }

@@ -1,5 +1,6 @@
 import AgentKit
 import Agents
+import BridgeCore
 import BridgeModel
 import BridgeService
 import Commands
@@ -197,15 +198,27 @@ struct ServiceCommand: Command {
                 "PATH", "SOPHON_BASE_URL", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR", "SOPHON_HOST_LABEL", "SOPHON_AGENT",
                 "XDG_STATE_HOME",
             ] + AgentRegistry.all.plugins.flatMap(\.serviceVariables)
-        let variables = kept.compactMap { name in
+        var variables = kept.compactMap { name in
             environment[name].flatMap { $0.isEmpty ? nil : (name: name, value: $0) }
         }
+        if let folder = try workspace(of: configuration) { variables.append((name: "SOPHON_WORKSPACE", value: folder)) }
         return SystemdUnit(
             program: program, arguments: arguments, environment: variables,
             environmentFile: configuration.configDirectory.map { $0 + "/bridge.env" },
             startsAgents: configuration.connections.contains {
                 AgentRegistry.all[kind: $0.agent.kind]?.isChild ?? false
             })
+    }
+
+    /// A service is started in the home directory: agents work where it was installed from, if the configuration says no other place.
+    private func workspace(of configuration: Configuration) throws -> String? {
+        let unnamed = configuration.connections.compactMap { connection in
+            AgentRegistry.all[kind: connection.agent.kind]?.folder(connection.agent.values) == nil
+                ? connection.workspaces?.standard : nil
+        }.first { $0.name == nil }
+        guard let folder = unnamed?.folder else { return nil }
+        guard case .unusable(let sentence) = WorkspaceFolders(of: configuration).look(at: folder) else { return folder }
+        throw CommandFailure(code: .usage, message: sentence)
     }
 
     private static var ownPath: String? {

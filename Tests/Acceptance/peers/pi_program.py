@@ -316,7 +316,8 @@ def main():
     if "start_error" in PLANS:
         sys.exit(PLANS["start_error"])
     with (HOME / "starts.log").open("a") as log:
-        log.write(json.dumps({"pid": os.getpid(), "arguments": arguments, "environment": sorted(os.environ)}) + "\n")
+        log.write(json.dumps({"pid": os.getpid(), "arguments": arguments, "environment": sorted(os.environ),
+                              "folder": os.getcwd()}) + "\n")
     path = arguments[arguments.index("--session") + 1] if "--session" in arguments else None
     Pi(Session(path)).serve()
 

@@ -10,7 +10,9 @@ struct PiChatsTests {
 
     private func thousands() -> PiChats {
         var chats = PiChats(mark: "m")
-        for number in 0..<2_000 { chats.remember("/s/\(number)", of: AgentSession("pi-ses_\(number)")) }
+        for number in 0..<2_000 {
+            chats.remember(PiChats.Place(file: "/s/\(number)"), of: AgentSession("pi-ses_\(number)"))
+        }
         return chats
     }
 

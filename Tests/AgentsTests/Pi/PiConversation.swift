@@ -61,9 +61,11 @@ struct PiConversation: MachineConversation {
     // MARK: The bridge
 
     mutating func sends(
-        _ run: String, _ text: String, files: [MessageFile] = [], in session: AgentSession = chat
+        _ run: String, _ text: String, files: [MessageFile] = [], in session: AgentSession = chat,
+        folder: String? = nil
     ) -> [String] {
         var message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+        message.folder = folder
         message.attachments = files.map { file in
             var attachment = Attachment(name: file.name)
             attachment.outcome = .file(file)
@@ -147,7 +149,8 @@ struct PiConversation: MachineConversation {
     private mutating func line(_ order: AgentOrder) -> [String] {
         switch order {
         case .open(let channel, .child(let plan)):
-            return ["start \(channel.number) \(plan.arguments.dropFirst(3).joined(separator: " "))"]
+            let folder = plan.folder == "/work" ? "" : " in \(plan.folder)"
+            return ["start \(channel.number) \(plan.arguments.dropFirst(3).joined(separator: " "))\(folder)"]
         case .open: return ["open"]
         case .send(let channel, let frame, _): return ["\(channel.number) > \(String(decoding: frame, as: UTF8.self))"]
         case .close(let channel, .child(let atOnce)): return ["\(atOnce ? "kill" : "leave") \(channel.number)"]

@@ -6,7 +6,7 @@ import Testing
 @Suite("The example of a configuration")
 struct ConfigurationExampleTests {
     /// What only flags and the environment can set: how the file is found, or what belongs to the one who types the command.
-    private static let keysOutsideTheFile = ["config_dir", "json", "no_color", "manual_pair"]
+    private static let keysOutsideTheFile = ["config_dir", "workspace", "json", "no_color", "manual_pair"]
 
     private func text(of file: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -31,6 +31,7 @@ struct ConfigurationExampleTests {
             "SOPHON_BASE_URL", "SOPHON_BOT_TOKEN", "SOPHON_TOKEN", "SOPHON_CONFIG_DIR", "SOPHON_STATE_DIR",
             "SOPHON_HOST_LABEL", "SOPHON_AGENT", "SOPHON_MANUAL_PAIR", "SOPHON_JSON", "NO_COLOR",
             "OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR", "OPPI_URL", "OPPI_TOKEN", "OPPI_WORKSPACE",
+            "SOPHON_WORKSPACE",
             "PI_COMMAND",
         ] {
             #expect(readme.contains("`\(name)`"))

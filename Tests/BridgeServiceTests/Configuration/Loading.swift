@@ -6,12 +6,14 @@ import Testing
 
 /// A configuration from a file's text and the environment; `HOME` is there as everywhere.
 func load(
-    _ text: String? = nil, environment: [String: String] = [:], flags: [String: (name: String, text: String)] = [:]
+    _ text: String? = nil, environment: [String: String] = [:], flags: [String: (name: String, text: String)] = [:],
+    startedIn currentDirectory: String? = nil
 ) throws(ConfigurationError) -> LoadedConfiguration {
     try ConfigurationLoader.load(
         ConfigurationSources(
             flags: flags, environment: ["HOME": "/home/ada"].merging(environment) { $1 },
-            file: text.map { .init(name: "bridge.json", bytes: Array($0.utf8)) }), agents: .all)
+            file: text.map { .init(name: "bridge.json", bytes: Array($0.utf8)) }, currentDirectory: currentDirectory),
+        agents: .all)
 }
 
 func faults(_ text: String?, environment: [String: String] = [:]) -> [ConfigurationFault] {

@@ -1,7 +1,7 @@
 import BridgeModel
 
 /// The wait for a place for the process (`limits.agents`): a card in the bubble of each prompt that waits, until the process runs.
-struct PiPlace {
+struct PiSeat {
     /// How many agents were running when it began to wait; nil: it does not wait.
     private var running: Int?
     private var shown: Set<RunID> = []

@@ -1,0 +1,171 @@
+package import BridgeModel
+
+// The words that are the bridge's own, and what they change: which session of the agent's answers in a chat, and in which workspace
+// (DESIGN.md#the-bridges-own-words). They pass no agent, and answer no question.
+extension Bridge {
+    /// From an earlier process.
+    package mutating func restore(_ home: ChatHome, of chat: SessionID) { chats.homes.restore(home, of: chat) }
+
+    /// A change that could not be written holds, and is written with the next chance.
+    package mutating func homeWasNotKept(of chat: SessionID) { chats.homes.wasNotWritten(chat) }
+
+    /// It was made for runs that no message began.
+    package mutating func isOfRuns(_ chat: SessionID) { chats.homes.isOfRuns(chat) }
+
+    /// All that an earlier process left is restored: what needs no agent goes on.
+    package mutating func restored(at now: Instant) {
+        for session in agent.queues.keys.sorted() { beginNew(of: session, at: now) }
+        deliver(at: now)
+        keepChanged()
+    }
+
+    mutating func keepHomes() {
+        guard keeping.isJournaled, chats.homes.hasUnwritten else { return }
+        for (chat, home) in chats.homes.takeUnwritten() { orders.append(.keepHome(chat, home)) }
+    }
+
+    /// The session that answers in its chat now. A turn that waits is not with the agent yet, also after a restart.
+    func atHome(_ opening: TurnOpening) -> TurnOpening {
+        guard opening.message != nil, !chats.homes.ofRuns.contains(opening.session),
+            let home = chats.homes[opening.session], home.isNamed(opening.agentSession)
+        else { return opening }
+        var opening = opening
+        opening.agentSession = home.session
+        return opening
+    }
+
+    // MARK: Words
+
+    /// True: the message of this turn is a word to the bridge itself.
+    mutating func obey(_ id: TurnID, at now: Instant) -> Bool {
+        guard let turn = entries[id]?.turn, turn.phase == .waiting, let word = turn.opening.ownWord else {
+            return false
+        }
+        let situation = situation(of: turn.opening)
+        switch word {
+        case .help(let unknown): answer(id, OwnWordAnswers.help(unknown: unknown), at: now)
+        case .workspaces: answer(id, OwnWordAnswers.workspaces(settings.words, situation), at: now)
+        case .status: answer(id, OwnWordAnswers.status(settings.words, situation), at: now)
+        case .new(let workspace):
+            // Else it waits for its place in the queue of its chat.
+            if let line = refusal(ofNew: workspace, in: turn.opening.session) { answer(id, line, at: now) }
+        }
+        return true
+    }
+
+    private mutating func answer(_ id: TurnID, _ line: String, at now: Instant) {
+        change(id, at: now) { $0.isAnswered(by: line, at: now) }
+    }
+
+    private func situation(of opening: TurnOpening) -> OwnWordSituation {
+        let queue = agent.queues[opening.agentSession]
+        let waiting = (queue?.turns ?? []).filter { $0 != opening.id && entries[$0]?.turn.phase == .waiting }
+        return OwnWordSituation(
+            isPresent: agent.isPresent, remedy: agent.remedy, isBusy: queue?.active != nil, waiting: waiting.count,
+            workspace: chats.homes[opening.session]?.workspace, openTurns: entries.count - 1)
+    }
+
+    private func refusal(ofNew workspace: String?, in chat: SessionID) -> String? {
+        if chats.homes.ofRuns.contains(chat) { return OwnWordAnswers.ofRuns }
+        guard let workspace else { return nil }
+        guard let known = settings.words.workspaces else { return OwnWordAnswers.noWorkspaces(settings.words) }
+        return known.named(workspace) == nil ? OwnWordAnswers.unknown(workspace, known) : nil
+    }
+
+    // MARK: A new conversation
+
+    /// Carries out each `/bridge new` that has come to the head of its queue, with no run before it. The agent need not be there.
+    mutating func beginNew(of session: AgentSession, at now: Instant) {
+        while let opening = headOfNew(of: session) {
+            agent.queues[session]?.left(opening.id)
+            guard case .new(let workspace) = opening.ownWord else { return }
+            if let line = refusal(ofNew: workspace, in: opening.session) {
+                // The configuration is another one since it was taken.
+                answer(opening.id, line, at: now)
+            } else {
+                beginNew(opening, workspace, at: now)
+            }
+        }
+    }
+
+    private func headOfNew(of session: AgentSession) -> TurnOpening? {
+        guard let id = agent.queues[session]?.headOfIdle, let turn = entries[id]?.turn, turn.phase == .waiting else {
+            return nil
+        }
+        return turn.opening.ownWord?.waits == true ? turn.opening : nil
+    }
+
+    private mutating func beginNew(_ opening: TurnOpening, _ written: String?, at now: Instant) {
+        let workspace = written.flatMap { settings.words.workspaces?.named($0) } ?? settings.words.workspaces?.standard
+        let home = home(of: opening).renewed(by: opening.id, in: workspace?.name)
+        chats.homes.set(home, of: opening.session)
+        keepHomes()
+        move(chat: opening.session, from: opening.agentSession, to: home.session)
+        answer(opening.id, OwnWordAnswers.new(settings.words, workspace), at: now)
+        if home.session != opening.agentSession { handOverNext(of: home.session, at: now) }
+    }
+
+    private func home(of opening: TurnOpening) -> ChatHome {
+        if let home = chats.homes[opening.session], home.isNamed(opening.agentSession) { return home }
+        return ChatHome(base: opening.agentSession, session: opening.agentSession)
+    }
+
+    /// What was written behind it is for the new session.
+    private mutating func move(chat: SessionID, from old: AgentSession, to new: AgentSession) {
+        let queue = SessionQueue(whenBusy: settings.whenBusy)
+        for id in agent.queues[old]?.waitingTurns ?? [] {
+            guard let opening = entries[id]?.turn.opening, opening.session == chat, opening.message != nil else {
+                continue
+            }
+            agent.queues[old]?.left(id)
+            entries[id]?.turn.opening.agentSession = new
+            agent.queues[new, default: queue].arrived(id)
+            keeping.changed(id)
+        }
+    }
+
+    // MARK: Workspaces
+
+    /// Where the message of this turn is to be carried out, before it leaves; bound to it from now on.
+    enum Place {
+        /// Nil: the agent has no use for a folder.
+        case folder(String?)
+        case missing(String)
+    }
+
+    mutating func place(of id: TurnID) -> Place {
+        guard let workspaces = settings.words.workspaces, let opening = entries[id]?.turn.opening,
+            opening.message != nil
+        else { return .folder(nil) }
+        var home = home(of: opening)
+        guard let workspace = workspaces[home.workspace] else {
+            return .missing(OwnWordAnswers.missing(home.workspace ?? ""))
+        }
+        // A chat stays in its workspace, whatever becomes the default one later.
+        if let name = workspace.name, home.workspace == nil {
+            home.workspace = name
+            chats.homes.set(home, of: opening.session)
+            keepHomes()
+        }
+        return .folder(workspace.folder)
+    }
+}
+
+extension TurnOpening {
+    /// Nil: a message to the agent, or one that cannot be read yet.
+    var ownWord: OwnWord? { message.flatMap { OwnWord($0.text) } }
+}
+
+extension Turn {
+    /// Its message was to the bridge itself.
+    mutating func isAnswered(by line: String, at now: Instant) -> [TurnOrder] {
+        guard phase == .waiting else { return [] }
+        return conclude(.answered, line: line, at: now)
+    }
+
+    /// The folder in which it was to be carried out is not to be had.
+    mutating func hasNoPlace(_ line: String, at now: Instant) -> [TurnOrder] {
+        guard phase == .waiting else { return [] }
+        return conclude(.neverSent, line: line, at: now)
+    }
+}

@@ -1,0 +1,111 @@
+import BridgeModel
+
+/// What the words of the bridge's own are answered with.
+package struct OwnWordSettings: Hashable, Sendable {
+    /// The agent's name in sentences.
+    package var agent = "the agent"
+    package var version = ""
+    /// Nil: the agent has no use for them.
+    package var workspaces: Workspaces?
+
+    package init() {}
+}
+
+/// What is known when a word is answered.
+struct OwnWordSituation: Hashable, Sendable {
+    var isPresent = true
+    /// What a person can do, so that the agent can be reached.
+    var remedy: String?
+    /// Of the chat: the run that goes on, and messages behind it.
+    var isBusy = false
+    var waiting = 0
+    /// Its workspace; nil: the default one.
+    var workspace: String?
+    /// Turns of all chats.
+    var openTurns = 0
+}
+
+/// The sentences: pure, so that a word that is answered twice is answered alike.
+enum OwnWordAnswers {
+    static let help = """
+        /bridge new [WORKSPACE] begins a new conversation with the agent in this chat, once its run has ended.
+        /bridge workspaces lists the folders that agents work in.
+        /bridge status says how the bridge and the agent are.
+        /bridge help shows this.
+        Everything else goes to the agent.
+        """
+
+    static func help(unknown: String?) -> String {
+        guard let unknown else { return help }
+        let shown = TextCut.marked(unknown, atMost: 80)
+        return "The bridge does not know \u{201C}\(shown)\u{201D}.\n\n\(help)"
+    }
+
+    static func workspaces(_ settings: OwnWordSettings, _ situation: OwnWordSituation) -> String {
+        guard let workspaces = settings.workspaces else { return noWorkspaces(settings) }
+        let own = workspaces[situation.workspace]
+        let lines = workspaces.all.map { workspace in
+            var marks: [String] = []
+            if workspace == own { marks.append("this chat") }
+            if workspace == workspaces.standard, workspaces.all.count > 1 { marks.append("default") }
+            return "- \(workspace.words)\(marks.isEmpty ? "" : ": \(marks.joined(separator: ", "))")"
+        }
+        let gone = own == nil ? ["", missing(situation.workspace ?? "")] : []
+        return (lines + gone).joined(separator: "\n")
+    }
+
+    static func status(_ settings: OwnWordSettings, _ situation: OwnWordSituation) -> String {
+        var lines: [String] = []
+        if situation.isPresent {
+            lines.append("Connected to \(settings.agent).")
+        } else {
+            let remedy = situation.remedy.map { " \($0)" } ?? ""
+            lines.append("There is no connection to \(settings.agent).\(remedy)")
+        }
+        let others = situation.waiting == 1 ? "1 message waits" : "\(situation.waiting) messages wait"
+        switch (situation.isBusy, situation.waiting) {
+        case (true, 0): lines.append("A run goes on in this chat.")
+        case (true, _): lines.append("A run goes on in this chat, and \(others).")
+        case (false, 0): lines.append("Nothing runs in this chat.")
+        case (false, _): lines.append("In this chat \(others).")
+        }
+        if let workspaces = settings.workspaces {
+            let own = workspaces[situation.workspace]
+            lines.append(own.map { "Workspace: \($0.words)." } ?? missing(situation.workspace ?? ""))
+        }
+        lines.append("Turns that are open in all chats: \(situation.openTurns).")
+        if !settings.version.isEmpty { lines.append("sophon-bridge \(settings.version)") }
+        return lines.joined(separator: "\n")
+    }
+
+    /// A new conversation was begun.
+    static func new(_ settings: OwnWordSettings, _ workspace: Workspace?) -> String {
+        guard let workspace else { return "The next message begins a new conversation with \(settings.agent)." }
+        return "The next message begins a new conversation with \(settings.agent) in the workspace \(workspace.words)."
+    }
+
+    static let ofRuns =
+        "This chat shows runs that the agent begins by itself, so no new conversation can be begun in it. Begin another chat instead."
+
+    static func noWorkspaces(_ settings: OwnWordSettings) -> String {
+        "\(settings.agent.capitalisedFirst) works where it was set up to work: the bridge has no workspaces for it."
+    }
+
+    static func unknown(_ workspace: String, _ workspaces: Workspaces) -> String {
+        let names = workspaces.all.compactMap(\.name)
+        let shown = TextCut.marked(workspace, atMost: 80)
+        let known =
+            names.isEmpty
+            ? "the configuration names none" : "there is \(names.joined(separator: ", "))"
+        return "There is no workspace \u{201C}\(shown)\u{201D}; \(known). Nothing has changed."
+    }
+
+    /// The one that a chat is bound to is not configured any more.
+    static func missing(_ workspace: String) -> String {
+        "The workspace \(TextCut.marked(workspace, atMost: 80)) of this chat is not configured any more. \u{201C}/bridge new\u{201D} begins a new conversation in another one."
+    }
+}
+
+extension String {
+    fileprivate var capitalisedFirst: String { prefix(1).uppercased() + dropFirst() }
+}
