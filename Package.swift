@@ -121,8 +121,7 @@ let package = Package(
             "BridgeTesting",
             [
                 "AgentKit", "BridgeModel", "BridgeCore", "BridgeService", "Crypto", "Hosting", "Links", "OpenClaw",
-                "Pi",
-                "RelayRules", "RelayProtocol", "Recording", "Locking", "Sealing",
+                "Oppi", "Pi", "RelayRules", "RelayProtocol", "Recording", "Locking", "Sealing",
             ]),
         // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.
         room("WireTesting", ["Locking"]),

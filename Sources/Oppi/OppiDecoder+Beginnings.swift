@@ -11,13 +11,15 @@ extension OppiDecoder {
         case other
     }
 
-    /// They say nothing of the loop.
-    private static let typesAside: Set = [
-        "state", "git_status", "turn_ack", "turn_start", "turn_end", "rpc_result", "command_result", "queue_state",
-        "queue_item_started", "connected", "compaction_start", "compaction_end", "retry_start", "retry_end",
-        "permission_request", "permission_expired", "permission_cancelled", "extension_ui_request",
-        "extension_ui_notification", "session_deleted", "stop_requested", "stop_failed",
+    private static let typesOfLoop: Set = [
+        "agent_start", "agent_end", "message_end", "text_delta", "thinking_delta", "tool_start", "tool_output",
+        "tool_end", "stop_confirmed", "session_ended",
     ]
+
+    /// All others say nothing of the loop, known ones and unknown ones.
+    static func isOfLoop(_ type: String, _ root: FrameNode) -> Bool {
+        typesOfLoop.contains(type) || type == "error" && root["seq"] != nil
+    }
 
     mutating func loopBegan(_ id: AgentSession) -> [Observation] {
         guard let session = sessions[id] else { return [] }
@@ -33,9 +35,7 @@ extension OppiDecoder {
 
     /// The first frame of a loop: a user's message, whose words say whose it is. A retry has none.
     mutating func opened(_ type: String, _ root: FrameNode, _ id: AgentSession, at now: Instant) -> [Observation] {
-        guard let session = sessions[id], !Self.typesAside.contains(type), type != "error" || root["seq"] != nil else {
-            return []
-        }
+        guard let session = sessions[id], Self.isOfLoop(type, root) else { return [] }
         sessions[id]?.isOpening = false
         guard type == "message_end", root["role"]?.holds("user") == true else {
             // Nothing of a loop is to be heard after the end of its session.
@@ -53,10 +53,12 @@ extension OppiDecoder {
         case .prompted(let prompted):
             sessions[id]?.run = prompted.run
             sessions[id]?.prompted = nil
+            sessions[id]?.ours = prompted.isCommand ? nil : [prompted]
         case .retry: said = sessions[id]?.said ?? ""
         case .other:
             let next = nextRun(of: id)
             sessions[id]?.run = next
+            sessions[id]?.ours = nil
         }
         sessions[id]?.isOpening = false
         sessions[id]?.mayBeWithin = false

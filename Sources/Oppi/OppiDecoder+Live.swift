@@ -36,7 +36,7 @@ extension OppiDecoder {
 
     /// The server has this prompt, and its run may yet begin.
     mutating func mayBegin(_ run: RunID, _ text: String) {
-        guard !text.isEmpty else { return }
+        guard !text.isEmpty, runningRun != run else { return }
         change { $0.prompted = Prompted(run: run, text: text, waits: true) }
     }
 
@@ -53,8 +53,10 @@ extension OppiDecoder {
     }
 
     /// This run is going, as a trace says.
-    mutating func takeUp(_ run: RunID) {
+    mutating func takeUp(_ run: RunID, _ text: String) {
+        let prompted = Prompted(run: run, text: text)
         change { session in
+            session.ours = text.isEmpty || prompted.isCommand ? nil : [prompted]
             if session.prompted?.run == run { session.prompted = nil }
             session.run = run
             session.isRunning = true
@@ -64,6 +66,9 @@ extension OppiDecoder {
             session.lacksBeginning = true
         }
     }
+
+    /// A message of ours goes into the run.
+    mutating func steers(_ run: RunID, _ text: String) { change { $0.ours?.append(Prompted(run: run, text: text)) } }
 
     mutating func stops() { change { $0.stopping = true } }
 

@@ -37,6 +37,8 @@ package struct OppiDecoder: AgentDecoder {
         /// What the messages of the run said that ended well.
         var said = ""
         var calls = OppiCalls()
+        /// What we said in the run: its prompt, and what steered it. Nil: the run is another's, or the agent may say it in other words.
+        var ours: [Prompted]?
     }
 
     /// A prompt of ours whose run has not begun.
@@ -85,11 +87,6 @@ package struct OppiDecoder: AgentDecoder {
 
     private static let typesWithoutSession: Set = [
         "stream_connected", "rpc_result", "command_result", "turn_ack", "error", "git_status",
-    ]
-
-    /// They decide what the held verdict becomes, or nothing.
-    private static let typesDuringHold: Set = [
-        "state", "git_status", "retry_start", "retry_end", "compaction_start", "compaction_end",
     ]
 
     package init() {}
@@ -144,7 +141,7 @@ package struct OppiDecoder: AgentDecoder {
         var observations: [Observation] = []
         if sessions[id]?.isOpening == true {
             observations += opened(type, root, id, at: now)
-        } else if let held = sessions[id]?.held, !Self.typesDuringHold.contains(type),
+        } else if let held = sessions[id]?.held, Self.isOfLoop(type, root),
             !(held.mayLackRetry && type == "agent_start")
         {
             observations += settle(id)
@@ -182,11 +179,7 @@ package struct OppiDecoder: AgentDecoder {
         switch type {
         case "agent_start": return loopBegan(id)
         case "text_delta":
-            guard sessions[id]?.lacksBeginning == false, live?.isReplay != true, let delta = root["delta"]?.string,
-                !delta.isEmpty
-            else {
-                return []
-            }
+            guard mayAppend(id), let delta = root["delta"]?.string, !delta.isEmpty else { return [] }
             return [signal(id, .text(.append(delta)))]
         case "message_end": return messageEnded(root, id)
         case "tool_start", "tool_output", "tool_end": return tool(type, root, id)
@@ -249,6 +242,13 @@ package struct OppiDecoder: AgentDecoder {
         }
     }
 
+    private func mayAppend(_ id: AgentSession) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.holeAppended.isPlanted { return true }
+        #endif
+        return sessions[id]?.lacksBeginning == false && live?.isReplay != true
+    }
+
     private mutating func messageEnded(_ root: FrameNode, _ id: AgentSession) -> [Observation] {
         guard root["role"]?.holds("assistant") == true else { return userSaid(root["content"]?.string ?? "", id) }
         let text = root["content"]?.string ?? ""
@@ -270,7 +270,17 @@ package struct OppiDecoder: AgentDecoder {
 
     /// Our prompt, taken up within the loop of a run that another client began: its answer begins here.
     private mutating func userSaid(_ text: String, _ id: AgentSession) -> [Observation] {
-        guard let session = sessions[id], let prompted = session.prompted, prompted.isSaid(by: text) else { return [] }
+        guard let session = sessions[id] else { return [] }
+        guard let prompted = session.prompted, prompted.isSaid(by: text) else {
+            #if PLANTED_FAULTS
+                if PlantedFault.othersWordsTaken.isPlanted { return [] }
+            #endif
+            // Another client's, taken up within the loop of ours: what follows is the answer to that.
+            guard session.isRunning, let ours = session.ours, !ours.contains(where: { $0.isSaid(by: text) }) else {
+                return []
+            }
+            return [signal(id, .finished(RunEnd()))] + begun(id, .other)
+        }
         return (session.isRunning ? [signal(id, .finished(RunEnd()))] : []) + begun(id, .prompted(prompted))
     }
 

@@ -48,7 +48,7 @@ struct WorldTests {
 
     @Test(
         "a seed with another agent than OpenClaw breaks no promise",
-        arguments: (UInt64(1)...160).filter { WorldPlan.random(seed: $0).agents.contains { $0 != .openClaw } })
+        arguments: (UInt64(1)...110).filter { WorldPlan.random(seed: $0).agents.contains { $0 != .openClaw } })
     func otherAgents(seed: UInt64) {
         let result = WorldRun.run(.random(seed: seed))
         #expect(result.violations.isEmpty, "seed \(seed): \(result.violations.joined(separator: "; "))")
@@ -57,6 +57,18 @@ struct WorldTests {
     @Test("faults with pi are caught", arguments: [PlantedFault.promptResent, .deltaAfterEnd])
     func plantedInPi(fault: PlantedFault) {
         let seen = (UInt64(1)...200).filter { WorldPlan.random(seed: $0).agents.contains(.pi) }.first { seed in
+            PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
+        }
+        #expect(seen != nil, "no seed caught \(fault)")
+    }
+
+    @Test(
+        "faults with Oppi are caught",
+        arguments: [
+            PlantedFault.overflowTakenWhole, .strangersPermission, .othersWordsTaken, .holeAppended,
+        ])
+    func plantedInOppi(fault: PlantedFault) {
+        let seen = (UInt64(1)...300).filter { WorldPlan.random(seed: $0).agents.contains(.oppi) }.first { seed in
             PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
         }
         #expect(seen != nil, "no seed caught \(fault)")

@@ -25,10 +25,11 @@ struct Preview: Sendable, Hashable {
         state = streamed.isEmpty ? .inStep : .ahead
     }
 
-    /// After a restart: it is compared before anything is added to it.
-    mutating func resume(after streamed: String) {
+    /// After a restart: it is compared before anything is added to it. `isWhole`: the text is what was streamed; were that forgotten, a
+    /// second restart before the next word of the agent would lose it.
+    mutating func resume(after streamed: String, isWhole: Bool = false) {
         self.streamed = streamed
-        if state == .inStep, !streamed.isEmpty { state = .ahead }
+        if state == .inStep, !streamed.isEmpty, !isWhole { state = .ahead }
     }
 
     /// As `HeldBytes` counts.

@@ -71,7 +71,12 @@ package struct Turn: Sendable {
         self.settings = settings
         let inStep = streamed != nil && preview.state == .inStep
         if occupiesAgent { text.resume(after: bubble.notes.removed(from: streamed ?? ""), inStep: inStep) }
-        if let streamed { preview.resume(after: streamed) } else { preview.stop() }
+        if let streamed {
+            let isWhole = occupiesAgent && inStep && bubble.notes.composed(text.whole) == streamed
+            preview.resume(after: streamed, isWhole: isWhole)
+        } else {
+            preview.stop()
+        }
         agent.questions.linkLost()
         forgetFiles()
     }

@@ -58,8 +58,9 @@ extension ScriptedPi {
         questions.insert(id)
         say(
             [
-                "type": "extension_ui_request", "id": "\(id)", "method": "select", "title": "Run it for \(id)?",
-                "options": ["\(Self.yes(id))", "Later", "\(Self.no(id))"],
+                "type": "extension_ui_request", "id": "\(id)", "method": "select",
+                "title": "\(ScriptedChoice.title(id))",
+                "options": ["\(ScriptedChoice.yes(id))", "Later", "\(ScriptedChoice.no(id))"],
             ], on: number)
     }
 

@@ -142,7 +142,7 @@ package final class ScriptedPi: ScriptedAgent {
     /// A late or unknown answer is ignored (pi.md#extension-ui).
     private func decide(_ command: GatewayValue, on number: Int) {
         guard let dialog = command["id"]?.string else { return breaches.append("an answer without an id") }
-        let isYes = command["confirmed"] == .flag(true) || command["value"]?.string == Self.yes(dialog)
+        let isYes = command["confirmed"] == .flag(true) || command["value"]?.string == ScriptedChoice.yes(dialog)
         if command["cancelled"] == nil, !answered.insert(dialog).inserted {
             breaches.append("\(dialog) was answered twice")
         }
@@ -150,9 +150,6 @@ package final class ScriptedPi: ScriptedAgent {
         guard processes[number]?.run?.dialog == dialog else { return }
         goOn(afterYes: isYes, on: number)
     }
-
-    package static func yes(_ dialog: String) -> String { "Run \(dialog)" }
-    package static func no(_ dialog: String) -> String { "Drop \(dialog)" }
 
     // MARK: Frames
 

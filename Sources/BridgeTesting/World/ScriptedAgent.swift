@@ -20,6 +20,15 @@ package protocol ScriptedAgent: AgentDouble {
     func endedAt(_ prompt: String) -> Instant?
     /// An HTTP request beside its sockets; not called while it is away or deaf.
     func answer(_ request: HTTPRequest) -> WorkResult
+    /// This prompt, or its answer, was lost at the agent, for a reason that is not the bridge's.
+    func isLost(_ prompt: String) -> Bool
+    /// The run of this prompt goes on after a stop.
+    func ignoresStop(_ prompt: String) -> Bool
+    /// The run of this prompt began, and no history had it yet.
+    func isUnwritten(_ prompt: String) -> Bool
+    /// Pieces of streamed text are left out.
+    var hasHoles: Bool { get }
+    func happens(_ trouble: OppiTrouble)
 }
 
 package struct AgentAsked: Hashable, Sendable {
@@ -44,12 +53,28 @@ package struct AgentDecided: Hashable, Sendable {
     }
 }
 
+extension DoubleNetwork {
+    /// What comes of an HTTP request to the double.
+    package func answer(_ request: HTTPRequest, from agent: any ScriptedAgent) -> WorkResult {
+        guard isReached else { return .failed(WorkFailure(.unreachable, "connection refused")) }
+        guard !refuses else {
+            return .answered(HTTPResponse(status: 401, body: Array(#"{"error":"Unauthorized"}"#.utf8)))
+        }
+        return agent.answer(request)
+    }
+}
+
 extension ScriptedAgent {
     package func answer(_ request: HTTPRequest) -> WorkResult {
         .failed(WorkFailure(.unreachable, "connection refused"))
     }
 
     package var questions: Set<String> { [] }
+    package func isLost(_ prompt: String) -> Bool { false }
+    package func ignoresStop(_ prompt: String) -> Bool { false }
+    package func isUnwritten(_ prompt: String) -> Bool { false }
+    package var hasHoles: Bool { false }
+    package func happens(_ trouble: OppiTrouble) {}
 
     /// How often each prompt was begun.
     package var begun: [String: Int] {

@@ -1,5 +1,6 @@
 import AgentKit
 import BridgeModel
+import Oppi
 import Pi
 
 /// Which agent a side of a world has. Another one: a case, its double in `double`, its plug-in in `agent`, and what makes its text
@@ -7,9 +8,10 @@ import Pi
 package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
     case openClaw = "OpenClaw"
     case pi
+    case oppi = "Oppi"
 
     /// One world in four has the first of them, one in four the second, and so on; the rest have OpenClaw.
-    static let others: [WorldAgentKind] = [.pi]
+    static let others: [WorldAgentKind] = [.pi, .oppi]
 
     /// Nil: the side's own gateway.
     /// `isReadable`: the person can read a question off the relay's bubble, and answer it.
@@ -21,14 +23,22 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
             var habits = ScriptedPi.Habits.drawn(using: &random)
             if !isReadable { habits.choices = 0 }
             return ScriptedPi(time, habits, seed: random.next())
+        case .oppi:
+            var habits = ScriptedOppi.Habits.drawn(using: &random)
+            if !isReadable { habits.choices = 0 }
+            return ScriptedOppi(time, habits, seed: random.next())
         }
     }
 
     /// As its plug-in makes it from a configuration.
     func agent(_ network: DoubleNetwork, _ context: AgentContext) -> WorldAgent? {
         switch self {
-        case .openClaw: nil
-        case .pi: WorldAgent(PiPlugin(), PiValues(command: ["pi", "--mode", "rpc"]), network, context)
+        case .openClaw: return nil
+        case .pi: return WorldAgent(PiPlugin(), PiValues(command: ["pi", "--mode", "rpc"]), network, context)
+        case .oppi:
+            var values = OppiValues()
+            values.token = Secret(ScriptedOppi.token)
+            return WorldAgent(OppiPlugin(), values, network, context)
         }
     }
 
@@ -39,6 +49,10 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
         case .pi:
             frame.contains("\"extension_ui_response\"")
                 && (frame.contains("\"confirmed\":true") || frame.contains("\"value\":\"Run "))
+        case .oppi:
+            frame.contains("\"permission_response\"") && frame.contains("\"allow\"")
+                || frame.contains("\"extension_ui_response\"")
+                    && (frame.contains("\"confirmed\":true") || frame.contains("\"Run "))
         }
     }
 }
@@ -66,11 +80,13 @@ extension WorldSide {
         network.onFrame = { [weak self] isIncoming, frame in
             self?.note("bridge \(isIncoming ? "<-" : "->") agent ", frame)
         }
-        files.http = { [weak double, weak network] request in
-            guard let double, let network, network.isReached else {
-                return .failed(WorkFailure(.unreachable, "connection refused"))
+        files.http = { [weak self, weak double, weak network] request in
+            guard let double, let network else { return .failed(WorkFailure(.unreachable, "there is no agent")) }
+            let answer = network.answer(request, from: double)
+            if case .answered(let response) = answer {
+                self?.note("\(request.method) \(request.url) answered \(response.status) ", response.body)
             }
-            return double.answer(request)
+            return answer
         }
         let context = AgentContext(
             connection: name, environment: [:], configDirectory: nil, displayName: "Test bridge", version: "1.0.0",
@@ -138,6 +154,11 @@ extension WorldSide {
     func agentIsDeaf(for duration: Duration) {
         agent?.network?.deafUntil = now + duration
         network.gatewayDeafUntil = now + duration
+    }
+
+    func happens(_ trouble: OppiTrouble) {
+        scripted?.happens(trouble)
+        if case .restarts(let down) = trouble { agent?.network?.cut(away: down) }
     }
 
     func agentRestarts(down: Duration) {

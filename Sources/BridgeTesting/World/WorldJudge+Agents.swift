@@ -1,4 +1,5 @@
 import BridgeModel
+import BridgeService
 import RelayRules
 
 // What becomes of a run where its agent loses it with its process.
@@ -10,11 +11,81 @@ extension WorldPlan {
 
 extension WorldJudge {
     /// A run that its process takes with it is explained, and never begun again.
-    func mayLoseRuns(_ side: Int) -> Bool { plan.agents[side] == .pi && losesAgent(side) }
+    func mayLoseRuns(_ side: Int) -> Bool {
+        switch plan.agents[side] {
+        case .openClaw: false
+        case .pi: losesAgent(side)
+        case .oppi:
+            plan.troubles.contains { trouble in
+                guard trouble.side == side, case .oppi(let trouble) = trouble.misfortune else { return false }
+                return trouble.losesRuns
+            }
+        }
+    }
+
+    /// It was written while a question of its chat was open, and is none of that question's options.
+    func isTakenForReply(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
+        guard answer.text.hasPrefix("That is none of the options."), side.begun(message.text) == 0 else { return false }
+        return plan.messages.contains { other in
+            other.side == message.side && other.chat == message.chat
+                && side.scripted?.questions.contains(other.script.approval) == true
+        }
+    }
+
+    /// A new process of the bridge that owes a stop looks for its run in the history.
+    func mayMissStop(_ message: WorldPlan.Message, _ side: WorldSide) -> Bool {
+        guard let scripted = side.scripted else { return false }
+        let hasNewProcess = plan.troubles.contains { trouble in
+            switch trouble.misfortune {
+            case .kill, .shutDown: true
+            default: false
+            }
+        }
+        return scripted.ignoresStop(message.text) || hasNewProcess && scripted.isUnwritten(message.text)
+    }
+
+    /// What is in front of Oppi's server answered every try to make a session.
+    func isUnmade(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
+        let hasPages = plan.troubles.contains { trouble in
+            if trouble.side == message.side, case .oppi(.pages) = trouble.misfortune { true } else { false }
+        }
+        return hasPages && side.begun(message.text) == 0
+            && answer.text.hasPrefix("No session could be made at the agent: something before Oppi answered")
+    }
+
+    /// A permission of Oppi's may expire or be answered on another device, and a dialog grants nothing for later.
+    func isRemarked(_ message: WorldPlan.Message, _ said: String, _ text: String) -> Bool {
+        guard plan.agents[message.side] == .oppi, [.approval, .detached].contains(message.script.kind) else {
+            return false
+        }
+        var remarks = ["The approval was not answered in time.", "The agent no longer waited for this approval."]
+        if message.decision?.tap == "approve_always" { remarks.append("“Always” could not be granted") }
+        return remarks.contains { said.hasPrefix("\(text)\n\n\($0)") }
+    }
+
+    /// What the owner does on another device stays there; where such runs are shown, they are beside our bubbles.
+    mutating func judgeOthers(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
+        let mark = "private\(plan.seed)"
+        for sent in side.sent {
+            for answer in side.answers(to: sent) where (answer.text + answer.streamed).contains(mark) {
+                violation("another client's words are in the answer to \(sent.text): \(answer.text)", run)
+            }
+        }
+        guard plan.mirrors[index] != .all, let decided = side.scripted?.decided else { return }
+        for decision in decided where decision.approval.hasPrefix(mark) {
+            violation("\(decision.approval) of another client's run was answered", run)
+        }
+    }
 
     /// An answer that is whole in the session file is found there by the next process of the bridge. What ended with the agent's own
     /// process is explained.
     func isFound(_ message: WorldPlan.Message, _ run: WorldRun) -> Bool {
+        let side = run.world.sides[message.side]
+        guard plan.agents[message.side] != .oppi else {
+            // Of a prompt whose session is gone it may not be known whether it arrived.
+            let isUnheard = mayLoseRuns(message.side) && side.begun(message.text) == 0
+            return side.scripted?.isLost(message.text) == false && !isUnheard
+        }
         guard mayLoseRuns(message.side) else { return true }
         let losesProcess = plan.troubles.contains { trouble in
             switch trouble.misfortune {
@@ -22,7 +93,7 @@ extension WorldJudge {
             default: false
             }
         }
-        return !losesProcess && run.world.sides[message.side].isFinished(message.text)
+        return !losesProcess && side.isFinished(message.text)
     }
 
     /// Its answer is complete as soon as its run is. The lost end of a run is noticed by silence alone.

@@ -169,6 +169,7 @@ struct WorldJudge {
                 if mode == .none, text.contains("job\(plan.seed)") { violation("a job was shown: \(text)", run) }
             }
         }
+        judgeOthers(index, side, run)
         for heard in side.gateway.heard where heard.method == "chat.abort" {
             if heard.name.hasPrefix("private") || heard.name.hasPrefix("job") {
                 violation("the run \(heard.name), which the bridge did not start, was aborted", run)
@@ -180,7 +181,7 @@ struct WorldJudge {
     private mutating func judgeSecond(_ message: WorldPlan.Message, _ side: WorldSide, _ run: WorldRun) {
         let lenient: Set<WorldPlan.Theme> = [.refusals, .disk, .sleep, .numbers, .stops]
         guard let second = message.second, plan.themes.isDisjoint(with: lenient), !plan.mayBeRefused,
-            !mayLoseRuns(message.side)
+            !mayLoseRuns(message.side), side.scripted?.isLost(WorldRun.question(second)) != true
         else { return }
         guard let sent = side.sent.first(where: { $0.text == message.text }),
             run.deleted["\(message.side) \(sent.session)"] == nil
@@ -288,6 +289,7 @@ struct WorldJudge {
         if answer.text.isEmpty, endsUnspoken(message, chat) { return }
         if answer.text.isEmpty { violation("\(name) ended empty", run) }
         if mayBeUnreadable(message), answer.text.hasPrefix(Self.unread) { return }
+        if isTakenForReply(message, answer, side) || isUnmade(message, answer, side) { return }
         judgeText(name, message, answer, expected, said, side, run)
     }
 
@@ -299,7 +301,7 @@ struct WorldJudge {
         let streamed = WorldScript.words(of: message.script.name, in: answer.streamed)
         // Of what an early gateway said before the last tool, a new link learns nothing until the end.
         let isRight =
-            plan.isEarly(message.side)
+            plan.isEarly(message.side) || side.scripted?.hasHoles == true
             ? Self.isSubsequence(streamed, of: expected) : expected.starts(with: streamed)
         if message.script.kind != .retry, !isRight, !wasStopped, !plan.themes.contains(.numbers) {
             violation("\(name) streamed \(streamed) of \(expected)", run)
@@ -317,7 +319,7 @@ struct WorldJudge {
         // What was narrowed is said once in the chat.
         let wasNarrowed =
             message.decision?.isNarrow == true && answer.text.hasPrefix(text + "\n\n“Always” could not be granted")
-        if answer.text != text, !wasNarrowed {
+        if answer.text != text, !wasNarrowed, !isRemarked(message, answer.text, text) {
             violation("\(name) ended with \(answer.text.debugDescription) instead of \(text.debugDescription)", run)
         }
     }
@@ -375,7 +377,7 @@ struct WorldJudge {
             case .cutGateway, .cutGatewayBehind, .deafGateway, .gatewayRestarts, .pairing: trouble.side == side
             case .cutRelay, .cutRelayBehind, .relayAway, .call, .socket, .lossyCalls, .fullDisk, .slowDisk,
                 .deletesChat, .foreignRun, .job, .revokes, .distortsNumbers, .privateRun, .jobStarts, .jobFinishes,
-                .leavesJobChat, .anotherToken:
+                .leavesJobChat, .anotherToken, .oppi:
                 false
             }
         }
@@ -390,7 +392,7 @@ struct WorldJudge {
         if let abort = asked.firstIndex(of: .abort), let send = asked.firstIndex(of: .prompt), abort < send {
             violation("the agent heard \(name) after its abort", run)
         }
-        guard let stopAt, let endedAt = side.runEnded(sent) else { return }
+        guard let stopAt, let endedAt = side.runEnded(sent), !mayMissStop(message, side) else { return }
         let patience = plan.troubles.isEmpty ? Duration.seconds(3) : .seconds(8)
         let latest = max(stopAt, plan.troubles.isEmpty ? stopAt : min(.zero + plan.quietAt, endedAt)) + patience
         if endedAt > latest { violation("\(name) went on until its end, though it was stopped at \(stopAt)", run) }

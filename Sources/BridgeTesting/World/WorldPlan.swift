@@ -86,6 +86,8 @@ package struct WorldPlan: Sendable {
         case anotherToken
         /// The agent refuses the bridge until its owner has approved it.
         case pairing(Duration)
+        /// At the Oppi server of this side.
+        case oppi(OppiTrouble)
         /// Numbers in frames are replaced by those at the ends of what a number can be.
         case distortsNumbers(Duration)
     }

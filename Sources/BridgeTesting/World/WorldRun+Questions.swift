@@ -19,7 +19,7 @@ extension WorldRun {
         else { return }
         replied.insert(id)
         let tap = message.decision?.tap ?? "deny"
-        let text = tap == "deny" ? ScriptedPi.no(id) : ScriptedPi.yes(id)
+        let text = tap == "deny" ? ScriptedChoice.no(id) : ScriptedChoice.yes(id)
         // A reply after the question has expired starts an ordinary run.
         side.gives(GatewayScript((20, .says("It is late.")), (30, .finishes)), to: text)
         let after = message.decision?.after ?? .seconds(1)
@@ -31,7 +31,7 @@ extension WorldRun {
     private static func asks(_ id: String, _ message: PhoneMessage) -> Bool {
         // One that stands alone is complete as it comes.
         let text = message.isFinal || message.interaction == nil ? message.text : message.streamed
-        return text.contains("Run it for \(id)?") && text.hasSuffix("/skip declines.")
+        return text.contains(ScriptedChoice.title(id)) && text.hasSuffix("/skip declines.")
     }
 
     private func write(_ text: String, in session: String, _ side: WorldSide, after: Duration) {

@@ -223,6 +223,7 @@ package final class WorldRun {
             side.relay.forgetSocketFaults()
             bringToken(trouble.side, after: .zero)
         case .pairing(let time): side.agentRefuses(for: time)
+        case .oppi(let trouble): side.happens(trouble)
         case .distortsNumbers(let time): side.distortsAgent(for: time, Self.distort)
         }
     }

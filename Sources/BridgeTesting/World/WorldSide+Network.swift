@@ -87,6 +87,11 @@ extension WorldSide {
         time.after(.milliseconds(1)) { [self] in if lives(peer.life) { peer.handler(event) } }
     }
 
+    func heardFromAgent(_ event: AgentLinkEvent) {
+        trace?("\(now - Instant.zero) \(name) link: \(event)")
+        if case .observed(let said) = event { observations += said }
+    }
+
     func note(_ words: String, _ bytes: [UInt8]) {
         trace?("\(now - Instant.zero) \(name) \(words)\(String(decoding: bytes.prefix(1_500), as: UTF8.self))")
     }

@@ -93,7 +93,7 @@ package final class WorldSide: @unchecked Sendable {
     var lastPhoneEvent: UInt64?
     private(set) var approvalsInTheOpen: Set<String> = []
     /// All observations of the agent's link.
-    package private(set) var observations: [Observation] = []
+    package internal(set) var observations: [Observation] = []
     /// Traces everything that passes, for debugging one seed.
     package var trace: ((String) -> Void)?
     /// Hears every frame that leaves the bridge for the agent.
@@ -307,7 +307,7 @@ package final class WorldSide: @unchecked Sendable {
             relayLink: relayEdges, journal: journal, agentSession: { agent.session($0) }
         ) { [weak self] tell in
             let listening: @Sendable (AgentLinkEvent) -> Void = { [weak self] event in
-                if case .observed(let said) = event { self?.observations += said }
+                self?.heardFromAgent(event)
                 tell(event)
             }
             self?.tellAsAgent = listening

@@ -50,11 +50,11 @@ extension OppiChat {
         return orders + advance(at: now)
     }
 
-    /// Nil: this frame is the next one, or has no number. What is missing is asked for, and comes before this frame again.
+    /// Nil: this frame is the next one, or has no number. What is missing is asked for, and comes before this frame again; so does a
+    /// frame whose number is none.
     private mutating func gap(before root: FrameNode, at now: Instant) -> [Order]? {
-        guard let sequence = root["seq"]?.integer(in: .counts), let decoder, sequence > decoder.lastSequence + 1 else {
-            return nil
-        }
+        guard let number = root["seq"], let decoder else { return nil }
+        if let sequence = number.integer(in: .counts), sequence <= decoder.lastSequence + 1 { return nil }
         switch way {
         case .live: return [.note("frames of a session are missing; they are asked for")] + subscribe(at: now)
         case .subscribing(isAnswered: false): return []

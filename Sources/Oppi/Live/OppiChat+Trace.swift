@@ -53,11 +53,15 @@ extension OppiChat {
             link.isActive = true
             let current = body["currentSeq"]?.integer(in: .counts) ?? 0
             let known = decoder?.lastSequence
-            let isWhole = known.map { $0 <= current } == true && body["catchUpComplete"]?.flag == true
+            var isWhole = known.map { $0 <= current } == true && body["catchUpComplete"]?.flag == true
+            #if PLANTED_FAULTS
+                if PlantedFault.overflowTakenWhole.isPlanted { isWhole = true }
+            #endif
             if !isWhole {
                 if decoder == nil { makeDecoder(place) }
                 decoder?.continues(after: current)
                 if turn.isTaken { self.turn?.look.isTorn = true }
+                self.turn?.look.hasNewAgent = known.map { $0 > current } ?? false
             }
             self.turn?.look.isInDoubt = isWhole && turn.isTaken
             return look(at: now)
@@ -159,7 +163,9 @@ extension OppiChat {
             return self.turn?.isTaken == true ? orders + lookedBack(trace, at: now) : orders
         }
         // The run in flight is another client's. Without our prompt's text the start of ours cannot be recognised behind it.
-        if turn.isStopping, answer == nil, asked[turn.run]?.text.isEmpty != false { return isOver(nil, at: now) }
+        if turn.isStopping, answer == nil, !trace.isEmpty, asked[turn.run]?.text.isEmpty != false {
+            return isOver(nil, at: now)
+        }
         let isOfOthers = answer?.next.map { !asked.knows($0) } == true
         if turn.look.isInDoubt {
             self.turn?.look.isInDoubt = false
@@ -210,7 +216,7 @@ extension OppiChat {
             self.turn?.state = .going
             asked.hasBegun(turn.run)
             orders += listLeft()
-            decoder?.takeUp(turn.run)
+            decoder?.takeUp(turn.run, turn.prompt.frameText)
             decoder?.knows(answer.texts)
             if !answer.texts.isEmpty {
                 orders.append(
@@ -249,6 +255,10 @@ extension OppiChat {
             return []
         }
         if turn.isStopping { return settle(.ended(RunEnd(text: answer?.text, reason: .aborted)), at: now) }
+        // Its agent is there and has nothing to do: the run has ended, without words at its end.
+        if let answer, link.isActive, !turn.look.hasNewAgent {
+            return settle(.ended(RunEnd(text: answer.text)), at: now)
+        }
         var failure = gone(answer == nil ? "it never began to work on this" : "its work was cut off")
         if let text = answer?.text, !text.isEmpty { failure.text = text }
         return settle(.failed(failure), at: now)

@@ -102,6 +102,7 @@ extension OppiChat {
         waiting[index].isSteering = true
         waiting[index].mayHaveLeft = true
         let message = waiting[index]
+        decoder?.steers(steer, message.prompt.frameText)
         asked.wasWritten(steer, at: asked[steer]?.sentAt ?? serverMilliseconds(now))
         let id = requests.add(.steer(steer, into: turn.run), for: Self.commandLimit, at: now)
         return [
@@ -195,6 +196,7 @@ extension OppiChat {
             // The session was activated meanwhile, and its agent began again.
             decoder?.continues(after: current)
             if let turn, turn.isTaken { self.turn?.look.isTorn = true }
+            self.turn?.look.hasNewAgent = true
         }
         decoder?.setServerEpoch(link.epoch)
         decoder?.replays(true, at: now)
@@ -212,7 +214,13 @@ extension OppiChat {
         if turn?.state == .unanswered { turn?.state = .held }
         decoder?.replays(false, at: now)
         let current = data?["currentSeq"]?.integer(in: .counts) ?? 0
-        let isWhole = data?["catchUpComplete"]?.flag != false && current <= decoder?.lastSequence ?? 0
+        var isWhole = data?["catchUpComplete"]?.flag != false && current <= decoder?.lastSequence ?? 0
+        #if PLANTED_FAULTS
+            if PlantedFault.overflowTakenWhole.isPlanted, !isWhole {
+                decoder?.continues(after: current)
+                isWhole = true
+            }
+        #endif
         if !isWhole {
             decoder?.continues(after: current)
             if turn?.isTaken == true { turn?.look.isTorn = true }

@@ -57,6 +57,8 @@ struct OppiTurn {
     struct Look {
         /// Frames of this run were missed for good: its end is read from the trace.
         var isTorn = false
+        /// The session was activated again behind the run, which ended with the agent before.
+        var hasNewAgent = false
         /// The numbers say that all that was missed can be had. The trace says whether they are still those of our run's activation.
         var isInDoubt = false
         /// The bridge asks for the run after a loss of the whole link, and is answered then.

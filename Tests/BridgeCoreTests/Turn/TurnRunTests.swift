@@ -162,6 +162,19 @@ struct TurnRunTests {
         #expect(turn.on(.finished(RunEnd(rows: rows))).contains(Make.end("One \n\nTwo", .stop)))
     }
 
+    @Test("a run that fails behind two restarts in a row ends with what was streamed")
+    func twoRestarts() {
+        var turn = Make.running()
+        _ = turn.on(.text(.snapshot("One two")))
+        turn.resume(after: "One two", settings: TurnSettings())
+        turn.resume(after: "One two", settings: TurnSettings())
+        let orders = turn.on(.failed(RunFailure(kind: .rateLimit, message: "too many")))
+        let said = orders.compactMap { order in
+            if case .post(.end(let end)) = order { end.text } else { nil }
+        }
+        #expect(said.count == 1 && said[0].hasPrefix("One two\n\n"))
+    }
+
     @Test("what comes after the end is counted and changes nothing")
     func afterEnd() {
         var turn = Make.speaking("Hi")

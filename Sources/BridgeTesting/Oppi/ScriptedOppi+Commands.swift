@@ -1,0 +1,193 @@
+import BridgeModel
+
+// Commands of a session that a socket follows at full, and how a prompt is handed over (oppi.md#turn-delivery-clientturnid-and-turn_ack).
+extension ScriptedOppi {
+    private static let turnLife = Duration.seconds(15 * 60)
+    private static let turnLimit = 256
+
+    func command(_ type: String, _ frame: GatewayValue, on number: Int) {
+        guard let id = frame["sessionId"]?.string, !id.isEmpty else {
+            return complain("sessionId is required for \(type) on /stream", on: number)
+        }
+        guard lines[number]?.levels[id] == true else {
+            let error = "Session \(id) is not subscribed at level=full"
+            if isSeed { return complain(error, of: id, on: number) }
+            complain(error, of: id, code: "stream_not_subscribed_full", on: number)
+            return result(frame, error: error, on: number)
+        }
+        guard let session = session(id) else { return complain("Session not found: \(id)", on: number) }
+        guard let activation = session.activation else {
+            if type != "get_state" { result(frame, error: "Session not active: \(id)", on: number) }
+            return
+        }
+        activation.touched = time.now
+        switch type {
+        case "prompt", "steer":
+            if let refusal = take(type, frame, session, activation) {
+                result(frame, error: refusal, on: number)
+            } else {
+                result(frame, on: number)
+            }
+        case "stop", "abort":
+            if let run = activation.run, run.hasBegun { asked.append(AgentAsked(.abort, run.prompt)) }
+            stop(session)
+            result(frame, on: number)
+        case "get_state": say(["type": "state", "session": session.value, "sessionId": "\(id)"], on: number)
+        default: answerDialog(frame, session, on: number)
+        }
+    }
+
+    // MARK: Turns
+
+    /// The reason of a refusal, else nil.
+    private func take(
+        _ type: String, _ frame: GatewayValue, _ session: OppiSession, _ activation: OppiActivation
+    ) -> String? {
+        let text = frame["message"]?.string ?? ""
+        if type == "steer", activation.run == nil { return "Steer requires an active streaming turn" }
+        guard let id = frame["clientTurnId"]?.string else {
+            breaches.append("\(text) has no turn")
+            return "no turn"
+        }
+        let payload = "\(type):\(text):\(frame["streamingBehavior"]?.string ?? "")"
+        activation.turns.removeAll { time.now - $0.touched > Self.turnLife }
+        if let index = activation.turns.firstIndex(where: { $0.id == id }) {
+            let turn = activation.turns.remove(at: index)
+            activation.turns.append(turn)
+            guard turn.payload == payload else { return "clientTurnId conflict: \(id)" }
+            turn.touched = time.now
+            acknowledge(turn, frame["requestId"], isDuplicate: true, session)
+            return nil
+        }
+        let turn = OppiActivation.Turn(id, payload, type, at: time.now)
+        activation.turns.append(turn)
+        if activation.turns.count > Self.turnLimit { activation.turns.removeFirst() }
+        acknowledge(turn, frame["requestId"], session)
+        turn.stage = "dispatched"
+        acknowledge(turn, frame["requestId"], session)
+        activation.starting.append(turn)
+        let behaviour = type == "steer" ? "steer" : frame["streamingBehavior"]?.string
+        handOver(text, behaviour, session, activation)
+        return nil
+    }
+
+    private func acknowledge(
+        _ turn: OppiActivation.Turn, _ request: GatewayValue? = nil, isDuplicate: Bool = false, _ session: OppiSession
+    ) {
+        let members: GatewayValue = [
+            "command": "\(turn.command)", "clientTurnId": "\(turn.id)", "stage": "\(turn.stage)",
+        ]
+        emit("turn_ack", members.with("requestId", request).with("duplicate", isDuplicate ? true : nil), session)
+    }
+
+    /// Whose prompt a loop is, the server guesses by the order.
+    func nextTurnStarts(_ session: OppiSession) {
+        guard let activation = session.activation, !activation.starting.isEmpty else { return }
+        let turn = activation.starting.removeFirst()
+        turn.stage = "started"
+        acknowledge(turn, nil, session)
+    }
+
+    func handOver(_ text: String, _ behaviour: String?, _ session: OppiSession, _ activation: OppiActivation) {
+        guard let script = scripts[text] else { return breaches.append("prompt \(text)") }
+        guard activation.run == nil else {
+            guard let behaviour else { return reject(text, session) }
+            activation.queue.append(.init(text: text, isSteering: behaviour == "steer"))
+            return tellQueue(session)
+        }
+        runCount += 1
+        // What an earlier stop or failure left in the queue runs in front.
+        activation.queue.append(.init(text: text, isSteering: false))
+        let run = OppiRun(runCount, "", [])
+        activation.run = run
+        time.after(script.speaksFirst ? .zero : script.answersAfter) { [self] in
+            guard !run.isOver, session.activation === activation else { return }
+            begin(run, session)
+            playNext(run, session)
+        }
+    }
+
+    /// The agent is at work, and was not told what to do then: only head says so.
+    private func reject(_ text: String, _ session: OppiSession) {
+        lost.insert(text)
+        guard !isSeed else { return }
+        emit("error", ["error": "Agent is already processing. Specify streamingBehavior."], session)
+    }
+
+    func tellQueue(_ session: OppiSession) {
+        guard !isSeed, let activation = session.activation else { return }
+        activation.queueVersion += 1
+        func items(_ isSteering: Bool) -> GatewayValue {
+            .array(
+                activation.queue.filter { $0.isSteering == isSteering }.map {
+                    ["id": "q1", "message": "\($0.text)", "createdAt": 1]
+                })
+        }
+        emit(
+            "queue_state",
+            [
+                "queue": [
+                    "version": .integer(activation.queueVersion), "steering": items(true), "followUp": items(false),
+                ]
+            ], session)
+    }
+
+    /// The next message of the queue: of those that steer, or of all.
+    func takeQueued(onlySteering: Bool, _ session: OppiSession) -> String? {
+        guard let activation = session.activation,
+            let index = activation.queue.firstIndex(where: { $0.isSteering })
+                ?? (onlySteering ? nil : activation.queue.indices.first)
+        else { return nil }
+        let item = activation.queue.remove(at: index)
+        if activation.run?.hasBegun == true, activation.run?.prompt != "" { tellTaken(item, session) }
+        return item.text
+    }
+
+    private func tellTaken(_ item: OppiActivation.Queued, _ session: OppiSession) {
+        tellQueue(session)
+        guard !isSeed, let activation = session.activation else { return }
+        emit(
+            "queue_item_started",
+            [
+                "kind": item.isSteering ? "steer" : "follow_up", "queueVersion": .integer(activation.queueVersion),
+                "item": ["id": "q1", "message": "\(item.text)", "createdAt": 1],
+            ], session)
+    }
+
+    // MARK: Stopping
+
+    /// By whichever client (oppi.md#stopping).
+    func stop(_ session: OppiSession) {
+        guard let activation = session.activation else { return }
+        guard let run = activation.run else {
+            return emit("stop_confirmed", ["source": "user", "reason": "Session already idle"], session)
+        }
+        let before = session.status
+        emit("stop_requested", ["source": "user"], session)
+        tellState(session, "stopping")
+        if !isSeed, !activation.queue.isEmpty {
+            for item in activation.queue where item.text != run.prompt { lost.insert(item.text) }
+            activation.queue = []
+            tellQueue(session)
+        }
+        guard run.stop == .no else { return }
+        let isIgnored = habits.ignoresStops > 0 && random.happens(habits.ignoresStops)
+        run.stop = isIgnored ? .ignored : .asked
+        guard isIgnored else {
+            return time.after(.milliseconds(Int64.random(in: 1...300, using: &random))) { [self] in
+                if !run.isOver { aborts(run, session) }
+            }
+        }
+        stubborn.insert(run.prompt)
+        time.after(.seconds(8)) { [self] in
+            guard !run.isOver else { return }
+            emit("stop_requested", ["source": "server"], session)
+            time.after(.seconds(5)) { [self] in
+                guard !run.isOver else { return }
+                run.stop = .no
+                tellState(session, before)
+                emit("stop_failed", ["source": "server", "reason": "The agent did not stop"], session)
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import BridgeModel
+
+/// What happens at an Oppi server without the bridge.
+package enum OppiTrouble: Sendable {
+    /// The owner's own device prompts in a session; `session`: which of those that exist, by its place.
+    case prompt(name: String, session: Int)
+    case stops(session: Int)
+    case ends(session: Int)
+    case deletes(session: Int)
+    /// The sockets that follow a session at full break, and no others.
+    case cuts(session: Int)
+    /// Something in front of the server answers its REST calls.
+    case pages(Duration)
+    /// The server's process ends, and comes back.
+    case restarts(down: Duration)
+
+    /// Runs, or their traces, may go with it.
+    var losesRuns: Bool {
+        switch self {
+        case .stops, .ends, .deletes, .restarts: true
+        case .prompt, .cuts, .pages: false
+        }
+    }
+}
+
+extension ScriptedOppi {
+    package func happens(_ trouble: OppiTrouble) {
+        switch trouble {
+        case .prompt(let name, let place): anotherPrompts(name, place)
+        case .stops(let place): if let session = picked(place), session.activation?.run != nil { stop(session) }
+        case .ends(let place): if let session = picked(place) { end(session, random.pick(["stopped", "terminated"])) }
+        case .deletes(let place):
+            guard let session = picked(place) else { return }
+            lost.formUnion(session.prompts)
+            end(session, "terminated")
+            sessions.removeAll { $0 === session }
+        case .cuts(let place): if let session = picked(place, busy: true) { cut(session) }
+        case .pages(let time): pagesUntil = self.time.now + time
+        case .restarts(let down): restart(down)
+        }
+    }
+
+    /// `busy`: one whose agent is at work, where there is one.
+    private func picked(_ place: Int, busy: Bool = false) -> OppiSession? {
+        let working = sessions.filter { busy && $0.activation?.run != nil }
+        let choice = working.isEmpty ? sessions : working
+        return choice.isEmpty ? nil : choice[place % choice.count]
+    }
+
+    private func cut(_ session: OppiSession) {
+        for number in lines.keys.sorted() where lines[number]?.levels[session.id] == true {
+            guard let line = lines.removeValue(forKey: number)?.line else { continue }
+            session.activation?.followers[number] = nil
+            line.end(isCut: true)
+        }
+    }
+
+    /// In a session of the bridge's, or in one of its own where there is none yet.
+    private func anotherPrompts(_ name: String, _ place: Int) {
+        let prompt = "Foreign \(name)?"
+        var script = GatewayScript((30, .says("\(name)w0 ")))
+        func add(_ milliseconds: Int64, _ step: GatewayScript.Step) {
+            script.steps.append(.init(after: .milliseconds(milliseconds), step: step))
+        }
+        add(200, .callsTool(id: "\(name)t", command: name))
+        if random.happens(0.5) { add(20, .asksApproval(id: "\(name)ap", command: name)) }
+        add(200, .toolReturns(id: "\(name)t", output: name))
+        add(random.pick([100, 2_000]), .says("\(name)w1"))
+        add(40, .finishes)
+        scripts[prompt] = script
+        let isBeside = random.happens(0.3)
+        let session = (isBeside ? nil : picked(place)) ?? makeSession()
+        activate(session)
+        if let activation = session.activation { handOver(prompt, "followUp", session, activation) }
+    }
+
+    /// Traces are on the disk, and a session's status stays as it was written last.
+    private func restart(_ down: Duration) {
+        for session in sessions { kill(session) }
+        permissions = [:]
+        pagesUntil = .zero
+        startedAt = time.now + down
+    }
+}
