@@ -42,7 +42,15 @@ extension CodexChat {
         turn?.wasAccepted = true
         // Its beginning may have come first; the turn of another client may have taken it in.
         turn?.state = thread.turn?.id == id ? .going : .accepted
-        return [.observed([.sendAnswered(asked: run, .accepted(run: run))])] + advance(at: now)
+        // Its pictures are read before its message is an item of the turn, and deleted once it is accepted.
+        let isRead = turn?.prompt.images.isEmpty == true
+        return (isRead ? accept() : []) + advance(at: now)
+    }
+
+    private mutating func accept() -> [Order] {
+        guard let turn, !turn.isReported else { return [] }
+        self.turn?.isReported = true
+        return [.observed([.sendAnswered(asked: turn.run, .accepted(run: turn.run))])]
     }
 
     mutating func turnRefused(_ run: RunID, _ code: Int, _ message: String, at now: Instant) -> [Order] {
@@ -120,7 +128,7 @@ extension CodexChat {
         self.turn?.heard(at: now)
         if listed["status"]?.holds("inProgress") == true { self.turn?.state = .going }
         var orders: [Order] = []
-        if !turn.wasAccepted { orders.append(.observed([.sendAnswered(asked: turn.run, .accepted(run: turn.run))])) }
+        if !turn.wasAccepted || !turn.prompt.images.isEmpty { orders += accept() }
         self.turn?.wasAccepted = true
         thread.begins(turn: id, isAdopted: turn.isAdopted)
         return orders + heard(thread.caughtUp(listed), of: turn.run) + followChildren()
@@ -194,7 +202,8 @@ extension CodexChat {
             return heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls) + advance(at: now)
         default: break
         }
-        return heard(thread.read(method, params, thread: id), of: run)
+        let isRead = params["item"]?["type"]?.holds("userMessage") == true && turn?.id == thread.turn?.id
+        return (isRead ? accept() : []) + heard(thread.read(method, params, thread: id), of: run)
     }
 
     private mutating func statusChanged(_ status: FrameNode?, at now: Instant) {
@@ -221,6 +230,7 @@ extension CodexChat {
                 link.idleSince = nil
                 // What has no one to answer to, before the end that closes the bubble.
                 orders += say(asks.closeAll(), of: run)
+                if run == turn?.run, turn?.id != nil { orders += accept() }
                 orders.append(observed(event, of: run))
                 if run == turn?.run { orders += closeTurn() }
             default: orders.append(observed(event, of: run))

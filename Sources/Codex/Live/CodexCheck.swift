@@ -117,16 +117,16 @@ struct CodexCheck {
     private mutating func conclude(_ account: FrameNode) -> [AgentOrder] {
         let found = settings.own == nil ? "Codex \(version) answers at" : "Codex \(version) is found:"
         var findings = [ok(.agent, "\(found) \(settings.name)")]
+        if let trouble {
+            findings.append(failed(.agent, trouble))
+        } else {
+            findings.append(ok(.agent, "Codex reads its configuration"))
+        }
         if account["requiresOpenaiAuth"]?.flag == true, account["account"]?.isObject != true {
             findings.append(failed(.agentToken, .loggedOut))
         } else {
             let who = account["account"]?["email"]?.string ?? account["account"]?["type"]?.string
             findings.append(ok(.agentToken, "Codex is logged in\(who.map { " (\($0))" } ?? "")"))
-        }
-        if let trouble {
-            findings.append(failed(.agent, trouble))
-        } else {
-            findings.append(ok(.agent, "Codex reads its configuration"))
         }
         let words = "sandbox \(settings.sandbox), approvals \(settings.approvalPolicy), folder \(settings.folder)"
         if settings.sandbox == "danger-full-access" {

@@ -79,11 +79,11 @@ extension CodexMachine {
         mind.decisions.waitAgain(at: now.now)
         let isLoggedOut =
             result["requiresOpenaiAuth"]?.flag == true && result["account"]?.isObject != true
-        if isLoggedOut {
+        // The defaults that a broken file leaves have an account of their own, or none.
+        if case .configuration(let details) = mind.trouble {
+            troubled(.configuration(details), now)
+        } else if isLoggedOut {
             troubled(.loggedOut, now)
-        } else if case .configuration = mind.trouble {
-            refuseWaiting()
-            announce(now)
         } else {
             mended(now)
         }

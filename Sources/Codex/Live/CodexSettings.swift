@@ -1,10 +1,10 @@
 import AgentKit
-import BridgeModel
+package import BridgeModel
 
 /// What the configuration says of Codex, and the sockets, children and settings that follow from it.
 package struct CodexSettings: Hashable, Sendable {
     /// A server that the bridge starts and rejoins.
-    struct Own: Hashable, Sendable {
+    package struct Own: Hashable, Sendable {
         var command: [String]
         var environment: ChildEnvironment
         /// Where it is started.
@@ -14,6 +14,18 @@ package struct CodexSettings: Hashable, Sendable {
         var log: String
         /// Changes with the command and the environment, in which a server would act otherwise.
         var fingerprint: String
+
+        package init(
+            command: [String], environment: ChildEnvironment = ChildEnvironment(), folder: String, socket: String?,
+            log: String, fingerprint: String
+        ) {
+            self.command = command
+            self.environment = environment
+            self.folder = folder
+            self.socket = socket
+            self.log = log
+            self.fingerprint = fingerprint
+        }
     }
 
     enum Server: Hashable, Sendable {
@@ -28,6 +40,20 @@ package struct CodexSettings: Hashable, Sendable {
     var approvalPolicy: String
     /// Of the bridge, for the handshake.
     var version: String
+
+    init(server: Server, folder: String, sandbox: String, approvalPolicy: String, version: String) {
+        self.server = server
+        self.folder = folder
+        self.sandbox = sandbox
+        self.approvalPolicy = approvalPolicy
+        self.version = version
+    }
+
+    package init(_ own: Own, folder: String) {
+        self.init(
+            server: .own(own), folder: folder, sandbox: "workspace-write", approvalPolicy: "on-request",
+            version: "1.0.0")
+    }
 
     /// A path of a socket has to be shorter than this (`UnixSocket` in Transport).
     static let socketPathLimit = 100

@@ -47,6 +47,8 @@ struct CodexTurn {
     var isAdopted = false
     /// Codex has answered for it, in this process or in an earlier one.
     var wasAccepted = false
+    /// The bridge knows that it was accepted.
+    var isReported = false
     /// Codex's name of it.
     var id: String?
     var stop = Stop.no

@@ -25,6 +25,8 @@ struct DemoAgent {
         let directory = try Self.makeDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let loaded = try configuration(simulator, directory)
+        // A server that was to outlive the bridge has no next one here.
+        defer { _ = LivingChildren.end(LivingChildren(in: loaded.configuration.stateDirectory).all) }
         let output = output
         let log = Log(
             Log.Settings(level: .warning, hasColor: loaded.configuration.terminal.color && isatty(STDERR_FILENO) == 1),

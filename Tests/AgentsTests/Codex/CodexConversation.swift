@@ -1,0 +1,151 @@
+import AgentKit
+import BridgeModel
+import Codex
+
+/// Codex's machine with a server of its own, and the events that it meets: its orders as lines.
+struct CodexConversation: MachineConversation {
+    static let chat = AgentSession("codex:ses_1")
+    private static let main = ChannelID(1)
+    private static let server = ChannelID(2)
+
+    var machine: CodexMachine
+    var now = Instant.zero
+    private var random: UInt64 = 0
+    private var works: [WorkID] = []
+    private(set) var beginning: [String] = []
+
+    init(facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = []) {
+        let own = CodexSettings.Own(
+            command: ["codex"], folder: "/work", socket: "/state/codex.sock", log: "/state/codex.log", fingerprint: "F")
+        machine = CodexMachine(CodexSettings(own, folder: "/work"))
+        var past = AgentPast()
+        (past.facts, past.processes, past.turns) = (facts, processes, turns)
+        beginning = lines(machine.begin(past, occasion()))
+    }
+
+    /// Its server runs and has greeted.
+    static func up(
+        facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = []
+    ) -> Self {
+        var conversation = Self(facts: facts, processes: processes, turns: turns)
+        _ = conversation.ran("codex-cli 0.163.0")
+        _ = conversation.greets()
+        return conversation
+    }
+
+    /// A turn of run `r1` goes on in thread `T` as turn `U`.
+    static func going() -> Self {
+        var conversation = up()
+        _ = conversation.sends("r1", "one")
+        _ = conversation.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}},"model":"m"}}"#)
+        _ = conversation.isDone()
+        _ = conversation.says(#"{"id":4,"result":{"turn":{"id":"U","status":"inProgress"}}}"#)
+        _ = conversation.begins("U")
+        return conversation
+    }
+
+    mutating func occasion() -> Occasion {
+        random += 1
+        return Occasion(now: now, wallMilliseconds: now.nanoseconds / 1_000_000, random: random)
+    }
+
+    // MARK: The bridge
+
+    mutating func sends(_ run: String, _ text: String) -> [String] {
+        let message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+        let command = AgentCommand.send(turn: TurnID("t"), session: Self.chat, run: RunID(run), message: message)
+        return lines(machine.command(command, occasion()))
+    }
+
+    mutating func aborts(_ run: String) -> [String] {
+        lines(machine.command(.abort(session: Self.chat, run: RunID(run)), occasion()))
+    }
+
+    mutating func decides(_ approval: String, _ decision: ApprovalDecision) -> [String] {
+        let command = AgentCommand.resolve(approval: ApprovalID(approval), subject: .exec, decision: decision)
+        return lines(machine.command(command, occasion()))
+    }
+
+    mutating func answers(_ question: String, _ answer: QuestionAnswer) -> [String] {
+        let command = AgentCommand.answer(question: QuestionID(question), session: Self.chat, answer: answer)
+        return lines(machine.command(command, occasion()))
+    }
+
+    // MARK: The outside
+
+    mutating func ran(_ output: String) -> [String] {
+        finished(.ran(.exited(0), output: Array(output.utf8), errors: ""))
+    }
+    mutating func isDone() -> [String] { finished(.done) }
+
+    mutating func finished(_ result: WorkResult) -> [String] {
+        guard !works.isEmpty else { return ["nothing was ordered"] }
+        return lines(machine.finished(works.removeFirst(), result, occasion()))
+    }
+
+    mutating func opens() -> [String] { lines(machine.happened(.opened, on: Self.main, occasion())) }
+    mutating func fails() -> [String] {
+        lines(machine.happened(.failed(message: "no such file"), on: Self.main, occasion()))
+    }
+    mutating func breaks() -> [String] {
+        lines(machine.happened(.closed(code: 1006, reason: ""), on: Self.main, occasion()))
+    }
+    mutating func spawns(_ id: Int32) -> [String] {
+        let name = ProcessName(id: id, startTicks: 1)
+        return lines(machine.happened(.spawned(name), on: Self.server, occasion()))
+    }
+    mutating func exits() -> [String] {
+        lines(machine.happened(.exited(.exited(1), lastWords: ""), on: Self.server, occasion()))
+    }
+
+    /// `account`: what is logged in.
+    mutating func greets(account: String = #"{"account":null,"requiresOpenaiAuth":false}"#) -> [String] {
+        _ = opens()
+        _ = says(#"{"id":1,"result":{"userAgent":"sophon_bridge/0.163.0 (Debian)"}}"#)
+        return says(#"{"id":2,"result":\#(account)}"#)
+    }
+
+    mutating func begins(_ turn: String) -> [String] {
+        says(#"{"method":"turn/started","params":{"threadId":"T","turn":{"id":"\#(turn)","status":"inProgress"}}}"#)
+    }
+
+    mutating func says(_ frame: String) -> [String] {
+        var bytes = Array(frame.utf8)
+        bytes.reserveCapacity(bytes.count + 64)
+        var orders: [AgentOrder] = []
+        let now = occasion()
+        bytes.withUnsafeBytes {
+            machine.received($0, capacity: bytes.capacity, on: Self.main, now, into: &orders)
+        }
+        return lines(orders)
+    }
+
+    // MARK: Lines
+
+    mutating func lines(_ orders: [AgentOrder]) -> [String] { orders.flatMap { line($0) } }
+
+    private mutating func line(_ order: AgentOrder) -> [String] {
+        switch order {
+        case .open(let channel, .socket(let plan)): return ["open \(channel.number) \(plan.unixPath ?? plan.url)"]
+        case .open(let channel, .child(let plan)):
+            return ["start \(channel.number) \(plan.life) \(plan.arguments.joined(separator: " "))"]
+        case .send(_, let bytes, _): return ["send \(String(decoding: bytes, as: UTF8.self))"]
+        case .close(let channel, _): return ["close \(channel.number)"]
+        case .work(let id, let work):
+            works.append(id)
+            switch work {
+            case .run(let plan, _, _, _): return ["run \(plan.arguments.joined(separator: " "))"]
+            case .keep(let facts):
+                return facts.map { "keep \($0.name) \(String(decoding: $0.value ?? [], as: UTF8.self))" }
+            case .end(let name, _): return ["end \(name.id)"]
+            case .read(let path, let from, let limit): return ["read \(path) \(from) \(limit)"]
+            default: return ["work"]
+            }
+        case .observed(let observations): return observations.map { ObservationText.line($0) }
+        case .state(.up(let version, _)): return ["up \(version)"]
+        case .state(.waiting(let reason, _, _)): return ["waiting \(reason)"]
+        case .note(.remedy(let words)): return ["remedy \(words)"]
+        case .note, .idle, .mayPause, .readSettings, .cover, .replied, .finding, .done: return []
+        }
+    }
+}
