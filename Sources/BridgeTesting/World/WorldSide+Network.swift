@@ -1,3 +1,4 @@
+import AgentKit
 package import BridgeModel
 import RelayRules
 
