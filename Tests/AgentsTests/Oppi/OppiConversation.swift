@@ -103,8 +103,15 @@ struct OppiConversation: MachineConversation {
 
     // MARK: The bridge
 
-    mutating func sends(_ run: String, _ text: String, in session: AgentSession = chat) -> [String] {
-        let message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+    mutating func sends(
+        _ run: String, _ text: String, files: [MessageFile] = [], in session: AgentSession = chat
+    ) -> [String] {
+        var message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+        message.attachments = files.map { file in
+            var attachment = Attachment(name: file.name)
+            attachment.outcome = .file(file)
+            return attachment
+        }
         return lines(
             machine.command(.send(turn: TurnID("t"), session: session, run: RunID(run), message: message), occasion()))
     }
@@ -167,6 +174,9 @@ struct OppiConversation: MachineConversation {
         let response = HTTPResponse(status: status, body: Array(body.utf8))
         return lines(machine.finished(works.remove(at: index).id, .answered(response), occasion()))
     }
+
+    /// The oldest file that is being read.
+    mutating func reads(_ bytes: [UInt8]) -> [String] { finishes("read", .read(bytes, size: Int64(bytes.count))) }
 
     mutating func fails(_ call: String) -> [String] {
         finishes(call, .failed(WorkFailure(.unreachable, "connection refused")))
@@ -319,6 +329,7 @@ struct OppiConversation: MachineConversation {
             "keep \(facts.map { "\($0.name)=\(String(decoding: $0.value ?? [], as: UTF8.self).replacing("\n", with: " "))" }.joined())"
         case .secret(let name): "secret \(name)"
         case .keepSecret(let name, let secret): "keep secret \(name) \(secret?.text ?? "-")"
+        case .read(let path, _, _): "read \(path)"
         default: "\(work)"
         }
     }
@@ -336,7 +347,10 @@ struct OppiConversation: MachineConversation {
                 root["scope"]?.string, root["value"]?.string, root["confirmed"]?.flag.map { "confirmed \($0)" },
                 root["cancelled"]?.flag.map { _ in "cancelled" },
             ]
-            return ([type] + texts.compactMap(\.self)).joined(separator: " ")
+            let pictures = (root["images"]?.elements ?? []).map { image -> String? in
+                "\(image["mimeType"]?.string ?? "?") \(image["data"]?.string ?? "?")"
+            }
+            return ([type] + (texts + pictures).compactMap(\.self)).joined(separator: " ")
         }
     }
 }
