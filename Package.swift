@@ -90,7 +90,7 @@ let package = Package(
         room("Attachments", ["BridgeModel", "CCurl", "Files", "Locking", "Threads"]),
         room("Children", ["BridgeModel", "CPosix", "Locking", "Threads"]),
         room("Crypto", ["BridgeModel", "COpenSSL"]),
-        room("Files", ["BridgeModel", "Sealing"]),
+        room("Files", ["BridgeModel", "Locking", "Sealing", "Threads"]),
         room("Journal", ["BridgeModel", "Locking", "CSQLite"]),
 
         // What any agent is to the bridge, each agent in a room of its own, and the list of them.
@@ -199,7 +199,7 @@ let package = Package(
             ["AgentKit", "BridgeModel", "BridgeTesting", "Hosting", "Locking", "Threads", "WireTesting"]),
         tests("RelayProtocolTests", ["BridgeModel", "BridgeTesting", "RelayProtocol"]),
         tests("RecordingTests", ["BridgeModel", "Recording"]),
-        tests("FilesTests", ["BridgeModel", "Files", "Locking", "OpenClaw", "Sealing"]),
+        tests("FilesTests", ["BridgeModel", "Files", "Locking", "OpenClaw", "Sealing", "Threads"]),
         tests("JournalTests", ["BridgeModel", "CSQLite", "Journal", "Locking", "WireTesting"]),
         // Journals of earlier versions, read by this one.
         tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Journal"]),

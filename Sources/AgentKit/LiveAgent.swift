@@ -31,6 +31,8 @@ package struct AgentContext: Sendable {
 package protocol LiveAgent: Sendable {
     /// What a decision may grant.
     var abilities: GrantAbilities { get }
+    /// The paths that its tools name are those of this machine, and the phone may ask for what is there.
+    var sharesFiles: Bool { get }
     /// The agent's session that answers in a chat of the phone's.
     func session(of chat: SessionID) -> AgentSession
 
@@ -41,6 +43,10 @@ package protocol LiveAgent: Sendable {
 
     /// For `doctor`: as `read`, but nothing is made; what is wrong is a finding.
     func examine() -> AgentReading
+}
+
+extension LiveAgent {
+    package var sharesFiles: Bool { true }
 }
 
 /// What the files said, and the machine that is made of it.

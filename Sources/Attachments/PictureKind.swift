@@ -1,23 +1,14 @@
 import BridgeModel
+import Files
 
 /// What a file is: by its first bytes where they say it, else as the phone or the server names it.
 enum PictureKind {
     static let prefixLength = 16
 
-    static func ofBytes(_ bytes: [UInt8]) -> String? {
-        if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) { return "image/png" }
-        if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
-        if bytes.starts(with: Array("GIF87a".utf8)) || bytes.starts(with: Array("GIF89a".utf8)) { return "image/gif" }
-        if bytes.starts(with: Array("RIFF".utf8)), bytes.dropFirst(8).starts(with: Array("WEBP".utf8)) {
-            return "image/webp"
-        }
-        return nil
-    }
-
     /// Nil: it is said to be a picture, and is none.
     static func mimeType(said: String?, served: String?, bytes: [UInt8]) -> String? {
         let named = plain(said) ?? plain(served) ?? "application/octet-stream"
-        let found = ofBytes(bytes)
+        let found = FileKind.picture(bytes)
         switch named {
         case "image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp": return found
         case "application/octet-stream", "binary/octet-stream": return found ?? "application/octet-stream"

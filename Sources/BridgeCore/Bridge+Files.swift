@@ -17,6 +17,18 @@ extension Bridge {
         keepChanged()
     }
 
+    mutating func dropFiles(of id: TurnID, _ turn: Turn) {
+        #if PLANTED_FAULTS
+            if PlantedFault.filesLeftBehind.isPlanted, turn.outcome == nil { return }
+        #endif
+        orders.append(.dropFiles(id))
+    }
+
+    mutating func touched(_ files: [ToolFile], by id: TurnID) {
+        guard !files.isEmpty, let opening = entries[id]?.turn.opening else { return }
+        orders.append(.filesTouched(opening.session, opening.sealing, files))
+    }
+
     /// The agent got the message without these.
     package mutating func filesLeftOut(_ files: [MissingFile], of run: RunID, at now: Instant) {
         guard let id = agent.turnOfRun[run] else { return }

@@ -19,6 +19,8 @@ package enum BridgeOrder: Sendable, Hashable {
     case fetch(TurnID, [Attachment])
     /// Nothing needs the turn's files any more, those that are being fetched included.
     case dropFiles(TurnID)
+    /// For the phone to see, where its chat is sealed under the key of its turn.
+    indirect case filesTouched(SessionID, TurnSealing, [ToolFile])
     indirect case turnOpened(TurnOpening)
     case turnClosed(TurnID, TurnOutcome)
     /// The relay will have nothing more from this connection.
@@ -213,6 +215,7 @@ package struct Bridge: ~Copyable {
         if agent.turnOfRun[run] == nil { agent.turnOfRun[run] = id }
         let form = entries[id]?.turn.textForm
         change(id, at: now, isText: signal.event.isTransient) { $0.runEvent(signal.event, of: run, at: now) }
+        if case .tool(let event) = signal.event { touched(agent.toolFiles.heard(event, of: id), by: id) }
         let newForm = entries[id]?.turn.textForm
         if newForm != form { keeping.changed(id) }
         deliver(at: now)
@@ -310,7 +313,7 @@ package struct Bridge: ~Copyable {
         let hadFiles = entries.values[index].turn.holdsFiles
         let turnOrders = body(&entries.values[index].turn)
         delivery.heldBeside += entries.values[index].turn.heldBytes - held
-        if hadFiles, !entries.values[index].turn.holdsFiles { orders.append(.dropFiles(id)) }
+        if hadFiles, !entries.values[index].turn.holdsFiles { dropFiles(of: id, entries.values[index].turn) }
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
         // Looked for again only if the orders may have closed the turn.
         guard let left = turnOrders.isEmpty ? index : entries.index(forKey: id) else { return }
@@ -360,6 +363,7 @@ package struct Bridge: ~Copyable {
         agent.queues[entry.turn.opening.agentSession]?.left(id)
         wakes.turns.forget(id)
         delivery.closeLane(id)
+        agent.toolFiles.closed(id)
         keeping.settled(id)
         if let key = entry.turn.opening.sealing.key {
             orders.append(.keyLeft(id, entry.turn.opening.session, key))

@@ -13,6 +13,7 @@ struct BridgeAgent: Sendable {
     var isRunLimitReached = false
     var queues: [AgentSession: SessionQueue] = [:]
     var turnOfRun: [RunID: TurnID] = [:]
+    var toolFiles = OpenToolFiles()
 
     mutating func forget(_ runs: Set<RunID>, of turn: TurnID) {
         for run in runs where turnOfRun[run] == turn { turnOfRun[run] = nil }

@@ -69,6 +69,11 @@
         /// A chat's key is wrapped for a device that no person has allowed.
         case unpinnedGranted
 
+        /// The files of a message stay on the disk when the agent has taken it.
+        case filesLeftBehind
+        /// A message with files that the agent may have is handed over by the next process, too.
+        case filesHandedOverAgain
+
         /// A prompt goes to the next process when the one that had it dies.
         case promptResent
         /// A piece of text behind the end of its message is taken.

@@ -12,6 +12,7 @@ package struct RelayCall: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         case post(Post)
         case newSession(source: String?)
+        case toolFile(ToolFile.Use, SeenFile)
     }
 
     package var address: Address
@@ -25,10 +26,14 @@ package struct RelayCall: Hashable, Sendable {
         self.key = key
     }
 
-    private init(source: String?) { (address, content, key) = (.relay, .newSession(source: source), nil) }
+    private init(_ content: Content, to address: Address) { (self.content, self.address) = (content, address) }
 
     /// A reply that is lost costs one empty chat.
-    package static func newSession(source: String?) -> RelayCall { RelayCall(source: source) }
+    package static func newSession(source: String?) -> RelayCall { RelayCall(.newSession(source: source), to: .relay) }
+    /// The relay knows it by its chat and path, and takes it again.
+    package static func toolFile(_ use: ToolFile.Use, _ file: SeenFile, in session: SessionID) -> RelayCall {
+        RelayCall(.toolFile(use, file), to: .chat(session, nil))
+    }
 
     package var post: Post? { if case .post(let post) = content { post } else { nil } }
     package var interaction: InteractionID? { if case .chat(_, let interaction) = address { interaction } else { nil } }

@@ -63,15 +63,19 @@ package struct ToolStart: Hashable, Sendable {
     package var title: String?
     /// The arguments as compact JSON.
     package var arguments: JSONText?
+    /// What it is about to touch: it has when the call ends well.
+    package var file: ToolFile?
 
     package init(
-        call: ToolCallID, channel: ToolChannel = .call, name: String, title: String? = nil, arguments: JSONText? = nil
+        call: ToolCallID, channel: ToolChannel = .call, name: String, title: String? = nil, arguments: JSONText? = nil,
+        file: ToolFile? = nil
     ) {
         self.call = call
         self.channel = channel
         self.name = name
         self.title = title
         self.arguments = arguments
+        self.file = file
     }
 }
 
@@ -83,6 +87,8 @@ package struct ToolProgress: Hashable, Sendable {
     package var output: String?
     package var append: Bool
     package var percent: Int?
+    /// What it has touched by now.
+    package var files: [ToolFile] = []
 
     package init(
         call: ToolCallID, channel: ToolChannel = .call, title: String? = nil, output: String? = nil,
@@ -110,6 +116,8 @@ package struct ToolResult: Hashable, Sendable {
     package var error: String?
     /// The bus sends the output before the end and never in it: what was sent belongs to the result (oppi.md#tool-calls).
     package var lacksOutput = false
+    /// What only the end says that it has touched.
+    package var files: [ToolFile] = []
 
     package init(
         call: ToolCallID, channel: ToolChannel = .call, name: String? = nil, status: Status, title: String? = nil,

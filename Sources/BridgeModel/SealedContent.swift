@@ -11,6 +11,9 @@ package struct SealedContent: Hashable, Sendable {
         case error = "error_ct"
         case result = "result_ct"
         case details = "details_ct"
+        case path = "path_ct"
+        case displayName = "display_name_ct"
+        case blindIndex = "path_blind_idx"
     }
 
     package struct Member: Hashable, Sendable {

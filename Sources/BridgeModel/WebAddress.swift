@@ -19,6 +19,8 @@ package struct WebAddress: Hashable, Sendable, CustomStringConvertible {
     /// Empty, or begins with a slash and does not end with one.
     package let path: String
 
+    package var isThisMachine: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
+
     /// An address of our own, known to be good.
     package init(_ scheme: Scheme, _ host: String, _ port: UInt16? = nil) {
         self.scheme = scheme

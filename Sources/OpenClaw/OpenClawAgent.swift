@@ -32,6 +32,7 @@ package final class OpenClawAgent: LiveAgent {
     private var values: OpenClawValues { settings.withLock { Self.values($0) } }
 
     package var abilities: GrantAbilities { OpenClawSession.abilities }
+    package var sharesFiles: Bool { discover(values).address.isThisMachine }
     package func session(of chat: SessionID) -> AgentSession { SessionNames.session(of: chat) }
 
     package func use(_ settings: AgentSettings) { self.settings.withLock { $0 = settings } }
@@ -73,7 +74,7 @@ package final class OpenClawAgent: LiveAgent {
         OpenClawSettings(
             url: found.address.description, token: found.token?.text, password: found.password?.text,
             client: OpenClawClient(displayName: context.displayName, version: context.version),
-            mayShowDeviceToken: ["127.0.0.1", "::1", "localhost"].contains(found.address.host))
+            mayShowDeviceToken: found.address.isThisMachine)
     }
 
     private func show(_ seed: [UInt8], to session: inout OpenClawSettings, _ files: OpenClawDeviceFiles) throws {

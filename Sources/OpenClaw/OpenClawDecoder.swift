@@ -311,7 +311,8 @@ package struct OpenClawDecoder: AgentDecoder {
             return OpenClawTools.call(data).map { signal(run, payload, $0) }
         case "item": return OpenClawTools.item(data).map { signal(run, payload, $0) }
         case "command_output": return OpenClawTools.output(data).map { signal(run, payload, $0) }
-        case "thinking", "approval", "patch", "plan", "compaction", "usage", "run_status", "error": return []
+        case "patch": return OpenClawTools.patch(data).map { signal(run, payload, $0) }
+        case "thinking", "approval", "plan", "compaction", "usage", "run_status", "error": return []
         case let other:
             unknown.count("stream", other)
             return []

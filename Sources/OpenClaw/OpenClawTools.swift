@@ -16,7 +16,7 @@ enum OpenClawTools {
                     .started(
                         ToolStart(
                             call: call, name: name, title: ToolLabel.make(name: name, arguments: arguments),
-                            arguments: arguments?.compact)))
+                            arguments: arguments?.compact, file: ToolFile.of(name, arguments))))
             ]
         case "update":
             let output = (data["partialResult"]?["content"] ?? data["partialResult"])?.contentText
@@ -80,6 +80,18 @@ enum OpenClawTools {
             let output = data["output"]?.string
         else { return [] }
         return [.tool(.progress(ToolProgress(call: ToolCallID(id), channel: .command, output: output)))]
+    }
+
+    /// What a patch has done, which its arguments say in a language of their own (openclaw.md#agent).
+    static func patch(_ data: FrameNode) -> [RunEvent] {
+        guard data["phase"]?.holds("end") == true, let id = data["toolCallId"]?.string else { return [] }
+        var progress = ToolProgress(call: ToolCallID(id), channel: .command)
+        progress.files = files(.write, data["added"]) + files(.edit, data["modified"])
+        return progress.files.isEmpty ? [] : [.tool(.progress(progress))]
+    }
+
+    private static func files(_ use: ToolFile.Use, _ paths: FrameNode?) -> [ToolFile] {
+        (paths?.elements ?? []).prefix(100).compactMap { $0.string.flatMap { ToolFile.named(use, $0) } }
     }
 
     private static func channel(_ kind: FrameNode?) -> ToolChannel? {

@@ -12,7 +12,7 @@ extension OppiDecoder {
         case "tool_start":
             let start = ToolStart(
                 call: call, name: name, title: ToolLabel.make(name: name, arguments: root["args"]),
-                arguments: root["args"]?.compact)
+                arguments: root["args"]?.compact, file: ToolFile.of(name, root["args"]))
             guard let start = sessions[id]?.calls.started(start, isStillWritten: isHead) else { return [] }
             return [signal(id, .tool(.started(start)))]
         case "tool_output":

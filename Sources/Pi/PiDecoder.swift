@@ -174,7 +174,7 @@ package struct PiDecoder: AgentDecoder {
                 .started(
                     ToolStart(
                         call: call, name: name, title: ToolLabel.make(name: name, arguments: root["args"]),
-                        arguments: root["args"]?.compact))
+                        arguments: root["args"]?.compact, file: ToolFile.of(name, root["args"])))
             }
         case "tool_execution_update":
             return tool(root) {

@@ -13,7 +13,7 @@ package enum RelayDecoder {
         switch call.content {
         case .post(.open), .post(.message): .message
         case .newSession: .session
-        case .post: .nothing
+        case .post, .toolFile: .nothing
         }
     }
 

@@ -52,6 +52,15 @@ extension SessionSealer {
         return SealedContent(members)
     }
 
+    /// Which file it is, for the phone alone; the relay knows it by its blind index (relay.md#notifytoolfile).
+    package func content(of file: SeenFile, random: some SecretRandom) -> SealedContent {
+        let index = blindIndex(ofFile: file.path)
+        return SealedContent([
+            .init(.path, seal(file.path, .agentFile(index), random: random)),
+            .init(.displayName, seal(file.name, .agentFile(index), random: random)), .init(.blindIndex, index.text),
+        ])
+    }
+
     /// relay.md#requestapproval.
     private static func details(of card: ApprovalCard) -> [UInt8] {
         var json = JSONObjectWriter()

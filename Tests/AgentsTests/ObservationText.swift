@@ -54,16 +54,20 @@ enum ObservationText {
         switch tool {
         case .started(let start):
             "tool started \(start.call) \(start.channel) \(start.name)" + member("title", start.title)
-                + (start.arguments.map { " arguments=\($0.text)" } ?? "")
+                + (start.arguments.map { " arguments=\($0.text)" } ?? "") + files(start.file.map { [$0] } ?? [])
         case .progress(let progress):
             "tool progress \(progress.call) \(progress.channel)" + (progress.append ? " append" : "")
                 + member("title", progress.title) + member("output", progress.output)
-                + (progress.percent.map { " percent=\($0)" } ?? "")
+                + (progress.percent.map { " percent=\($0)" } ?? "") + files(progress.files)
         case .finished(let result):
             "tool finished \(result.call) \(result.channel) \(result.name ?? "-") \(result.status)"
                 + member("title", result.title) + (result.result.map { " result=\($0.text)" } ?? "")
-                + member("error", result.error)
+                + member("error", result.error) + files(result.files)
         }
+    }
+
+    private static func files(_ files: [ToolFile]) -> String {
+        files.map { " \($0.use)s \($0.path)" }.joined()
     }
 
     private static func request(_ request: ApprovalRequest) -> String {

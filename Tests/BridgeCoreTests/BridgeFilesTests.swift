@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Files on their way through the bridge")
 struct BridgeFilesTests {
-    private static func opening(_ number: Int, files: Int = 1) -> TurnOpening {
+    static func opening(_ number: Int, files: Int = 1) -> TurnOpening {
         let interaction = InteractionID("int_\(number)")
         var message = UserMessage(
             id: MessageID("m\(number)"), session: SessionID("ses_1"), interaction: interaction,

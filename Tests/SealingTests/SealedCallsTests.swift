@@ -75,9 +75,32 @@ struct SealedCallsTests {
                 case .text, .delta: .messages
                 case .statusLabel, .arguments, .partialResult, .error, .result: .tasks
                 case .details: .approvals
+                case .path, .displayName, .blindIndex: throw SealingError.malformed
                 }
             #expect(try sealer.text(of: member.sealed, path).contains(Self.word))
         }
+    }
+
+    @Test("of a file that a tool has touched the relay learns its use, size and type")
+    func toolFile() throws {
+        let sealer = try bench.sealer("ses_1", 1)
+        let file = SeenFile(path: "/garden/treasure/map.png", size: 7, mimeType: "image/png")
+        let content = sealer.content(of: file, random: bench.random)
+        let call = RelayCall.toolFile(.write, file, in: SessionID("ses_1"))
+        let body = String(decoding: RelayEncoder.body(of: call, sealed: content), as: UTF8.self)
+        #expect(!body.contains("treasure") && !body.contains("map"), "\(body)")
+        #expect(
+            body.hasPrefix(#"{"session_id":"ses_1","tool":"write","size_bytes":7,"mime":"image/png","path_ct":""#))
+        let name = try #require(content[.blindIndex])
+        let index = try #require(BlindIndex(name))
+        #expect(index == sealer.blindIndex(ofFile: file.path))
+        #expect(try sealer.text(of: content[.path] ?? "", .agentFile(index)) == file.path)
+        #expect(try sealer.text(of: content[.displayName] ?? "", .agentFile(index)) == "map.png")
+        let open = String(decoding: RelayEncoder.body(of: call), as: UTF8.self)
+        #expect(
+            open
+                == #"{"session_id":"ses_1","tool":"write","size_bytes":7,"mime":"image/png","path":"/garden/treasure/map.png","display_name":"map.png"}"#
+        )
     }
 
     @Test("the same content is never sealed to the same bytes twice")

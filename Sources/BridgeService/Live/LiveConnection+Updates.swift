@@ -121,6 +121,7 @@ extension LiveConnection {
     private func chatEnded(_ update: RelayUpdate, isDeleted: Bool) {
         guard let session = update.session else { return acknowledge(update) }
         forgetChat(session)
+        files?.viewer?.forget(session)
         let names = stopsForMessagesBeingAccepted(in: session, nil)
         // Its keys go too, those of its open turns when these have ended; both are on the disk before it is acknowledged.
         let halves = Locked<[Bool]>([])

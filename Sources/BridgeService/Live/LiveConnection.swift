@@ -33,8 +33,7 @@ package final class LiveConnection: Sendable {
         package var memoryLimit = 64 << 20
         /// Nil: nothing is sealed here, and no sealed message is read.
         package var keys: LiveKeys.Parts?
-        /// Nil: there is no place for files, and messages go without theirs.
-        package var files: (any AttachmentPort)?
+        package var files = FileParts()
         package var journal: any TurnJournal
         /// The agent's session that answers in a chat of the phone's.
         package var agentSession: @Sendable (SessionID) -> AgentSession
@@ -112,7 +111,7 @@ package final class LiveConnection: Sendable {
         var relay: LinkRunner<RelayLink>?
         var agent: (any AgentLink)?
         var keys: LiveKeys?
-        var files: (any AttachmentPort)?
+        var files: LiveFiles?
     }
 
     package init(_ parts: Parts, tell: @escaping @Sendable (LiveEvent) -> Void) {
@@ -144,7 +143,8 @@ package final class LiveConnection: Sendable {
             unwritable: { [weak self] in self?.journalFails($0) })
         let relay = LinkRunner(RelayLink(parts.relay), edges: parts.relayLink) { [weak self] in self?.relaySays($0) }
         let agent = parts.agent { [weak self] in self?.agentSays($0) }
-        links.withLock { $0 = Links(runner: runner, relay: relay, agent: agent, keys: keys, files: parts.files) }
+        let files = LiveFiles(parts.files, loose, keys, journal: journal, clock: clock)
+        links.withLock { $0 = Links(runner: runner, relay: relay, agent: agent, keys: keys, files: files) }
         ringing.withLock { $0 = { [weak self] in self?.keysSay($0) } }
         heard.withLock { $0 = { [weak self] in self?.judge($0) } }
     }
@@ -152,7 +152,7 @@ package final class LiveConnection: Sendable {
     var runner: BridgeRunner? { links.withLock { $0.runner } }
     var relay: LinkRunner<RelayLink>? { links.withLock { $0.relay } }
     var agent: (any AgentLink)? { links.withLock { $0.agent } }
-    var files: (any AttachmentPort)? { links.withLock { $0.files } }
+    var files: LiveFiles? { links.withLock { $0.files } }
     package var keys: LiveKeys? { links.withLock { $0.keys } }
     package var state: Condition { condition.withLock { $0 } }
     package func ask<Answer: Sendable>(_ question: (borrowing Bridge) -> Answer) -> Answer? { runner?.ask(question) }
@@ -186,6 +186,7 @@ package final class LiveConnection: Sendable {
         agent?.stop()
         runner?.stop()
         keys?.stop()
+        files?.viewer?.stop()
     }
 
     /// What the agent's link must know of it.
@@ -197,6 +198,7 @@ package final class LiveConnection: Sendable {
         for fault in restoring.faults { tell(.note(name, fault)) }
         restoreChats(contents.settings)
         restoreReplays(contents.settings)
+        files?.viewer?.restore(contents.settings)
         defer { installationIsTakenUp() }
         let isElsewhere = takeUpInstallation(contents.settings)
         runner.remember(restoring.storedCalls)
@@ -360,7 +362,9 @@ package final class LiveConnection: Sendable {
         switch order {
         case .command(let command): agent?.command(command)
         case .fetch(let turn, let attachments): fetch(attachments, for: turn)
-        case .dropFiles(let turn): files?.drop(turn)
+        case .dropFiles(let turn): files?.fetcher?.drop(turn)
+        case .filesTouched(let session, let sealing, let touched):
+            files?.viewer?.touched(touched, in: session, sealing)
         case .turnClosed(let turn, let outcome):
             tell(.turnEnded(name, turn, outcome))
             endFarewell()

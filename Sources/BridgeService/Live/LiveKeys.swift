@@ -210,6 +210,20 @@ package final class LiveKeys: Sendable {
         return .sealed(content)
     }
 
+    /// What an announcement says; nil: the key is not there.
+    func content(of file: SeenFile, in session: SessionID, _ key: KeyName?) -> SealedContent? {
+        key.flatMap { sealer(session, $0) }?.content(of: file, random: secrets)
+    }
+
+    /// Of the key that the chat has now.
+    func sealer(of session: SessionID) -> SessionSealer? {
+        runner.ask { $0.keyName(for: session) }.flatMap { sealer(session, $0) }
+    }
+
+    func seal(_ bytes: [UInt8], _ index: BlindIndex, by sealer: SessionSealer) -> [UInt8] {
+        sealer.seal(bytes, .agentFile(index), random: secrets)
+    }
+
     /// False: a notice about a device is in flight already.
     func beginTelling() -> Bool {
         state.withLock { state in

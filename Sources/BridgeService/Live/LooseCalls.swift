@@ -55,6 +55,29 @@ struct LooseCalls: Sendable {
         }
     }
 
+    /// For the phone to ask for it.
+    func announce(
+        _ announcement: FileAnnouncement, done: @escaping @Sendable (FileAnnouncements.Outcome) -> Void
+    ) {
+        let session = announcement.session
+        var sealed: SealedContent?
+        if announcement.sealing != .open {
+            sealed = keys?.content(of: announcement.file, in: session, announcement.sealing.key)
+            // Its key is not there any more: no phone could read what it is.
+            if sealed == nil { return done(.done) }
+        }
+        post(.toolFile(announcement.use, announcement.file, in: session), sealed) { answer in
+            switch answer.outcome {
+            case .delivered: done(.done)
+            case .refused(let refusal) where refusal.code == .rateLimited:
+                done(.wait(refusal.retryAfter ?? .seconds(5)))
+            // The relay could not, for now.
+            case .refused(let refusal): done(refusal.status >= 500 ? .unknown : .done)
+            case .unknown: done(.unknown)
+            }
+        }
+    }
+
     private func post(
         _ call: RelayCall, _ sealed: SealedContent?, _ done: @escaping @Sendable (RelayAnswer) -> Void
     ) {

@@ -198,8 +198,8 @@ package final class ReplayLog: Sendable {
                         outcome: outcome.rawValue))
             }
         case .connectionStopped(let code): summary.withLock { $0.connectionStopped = "\(code)" }
-        case .attempt, .command, .fetch, .dropFiles, .commandToKeep, .owe, .fulfilled, .keepHome, .turnNote,
-            .deliveryNote, .keep, .keyTaken, .keyLeft:
+        case .attempt, .command, .fetch, .dropFiles, .filesTouched, .commandToKeep, .owe, .fulfilled, .keepHome,
+            .turnNote, .deliveryNote, .keep, .keyTaken, .keyLeft:
             break
         }
     }

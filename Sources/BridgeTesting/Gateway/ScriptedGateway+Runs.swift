@@ -98,8 +98,22 @@ extension ScriptedGateway {
         tellText(id, trimmed: era.isNew, at: now)
         endSegment(id, stopReason: "toolUse", at: now)
         tool(
-            id, ["phase": "start", "name": "exec", "toolCallId": "\(call)", "args": ["command": "\(command)"]])
+            id,
+            [
+                "phase": "start", "name": "\(Self.tool(of: command))", "toolCallId": "\(call)",
+                "args": Self.arguments(command),
+            ])
         items(id, call, phase: "start", status: "running", more: ["title": "\(command)"])
+    }
+
+    /// `write /a` is the tool for files instead of a command.
+    private static func tool(of command: String) -> String {
+        let word = command.prefix { $0 != " " }
+        return ["read", "write", "edit"].contains(word) ? String(word) : "exec"
+    }
+
+    private static func arguments(_ command: String) -> GatewayValue {
+        tool(of: command) == "exec" ? ["command": "\(command)"] : ["path": "\(command.drop { $0 != " " }.dropFirst())"]
     }
 
     mutating func toolReturns(_ id: String, _ call: String, _ output: String, failed: Bool) {

@@ -13,7 +13,8 @@ extension Simulation {
                     let wait = Int64.random(in: 1...40, using: &random)
                     schedule(.answerKept(number, life: life), after: .milliseconds(wait))
                 case .commandToKeep(let number, _): bridge.commandKept(number, at: now)
-                case .attempt, .command, .fetch, .dropFiles, .keepHome, .owe, .fulfilled, .turnOpened, .turnClosed,
+                case .attempt, .command, .fetch, .dropFiles, .filesTouched, .keepHome, .owe, .fulfilled, .turnOpened,
+                    .turnClosed,
                     .connectionStopped, .turnNote,
                     .deliveryNote, .keyTaken, .keyLeft:
                     perform(order)
@@ -53,7 +54,8 @@ extension Simulation {
         case .owe(let obligation, let since): journal.owe(obligation, since: since)
         case .fulfilled(let obligation): journal.fulfilled(obligation)
         case .keepHome(let chat, let home): journal.keep(home, of: chat)
-        case .fetch, .dropFiles, .turnOpened, .turnNote, .deliveryNote, .keep, .commandToKeep, .keyTaken, .keyLeft:
+        case .fetch, .dropFiles, .filesTouched, .turnOpened, .turnNote, .deliveryNote, .keep, .commandToKeep, .keyTaken,
+            .keyLeft:
             break
         }
     }

@@ -25,8 +25,9 @@ package final class WorldSide: @unchecked Sendable {
     package let journal: VirtualJournal
     /// What the agent's works find on the computer.
     package let files = VirtualFiles()
-    /// Files that come with messages.
+    /// Files that come with messages, and those that the agent's tools touch.
     package private(set) lazy var attachments = VirtualAttachments(files, time)
+    package private(set) lazy var agentFiles = VirtualAgentFiles(time)
     package var relay: Relay
     package var gateway: ScriptedGateway
     package var network = WorldNetwork()
@@ -314,7 +315,7 @@ package final class WorldSide: @unchecked Sendable {
             let host = ConnectionHost(edges, AgentOutlets(tell: listening))
             return agent.open(self?.throughHost?(host) ?? host)
         }
-        parts.files = attachments.port(isAlive)
+        parts.files = fileParts(isAlive)
         parts.mirror = mirror
         parts.memoryLimit = memoryLimit
         parts.deletedChats = deletedChats

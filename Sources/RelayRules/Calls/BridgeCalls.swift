@@ -46,7 +46,7 @@ extension Relay {
         let method = target.segments.dropFirst(2).joined(separator: "/")
         switch method {
         case "devices": return try registerDevice(&fields, at: now)
-        case "notifyToolFile": return try announceFile(&fields)
+        case "notifyToolFile": return try announceFile(&fields, at: now)
         case _ where method.hasPrefix("sessions/") && method.hasSuffix("/recipients") && target.segments.count == 5:
             return try addRecipients(target.segments[3], &fields, at: now)
         case "sendMessage": return try sendMessage(&fields, body, at: now)

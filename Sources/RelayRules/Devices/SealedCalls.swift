@@ -1,9 +1,32 @@
 /// A file that the bridge announced: only such a file may the phone ask for in sealed mode (relay.md#relay-to-bridge-rpcs-req_id-frames, relay.md#notifytoolfile).
 struct AnnouncedFile: Hashable, Sendable {
     var session: String
-    var blindIndex: String
-    /// The sealed path, handed back to the bridge in the request.
+    /// Nil: it was announced in the open.
+    var blindIndex: String?
+    /// As announced: the sealed one is handed back to the bridge in the request.
     var path: String
+    /// Empty in files of older states, as the tool is.
+    var name = ""
+    var tool = ""
+    var mimeType: String?
+    var size: Int?
+
+    /// Keyed by session and blind index, or path (relay.md#notifytoolfile).
+    func isSame(as other: Self) -> Bool {
+        session == other.session && blindIndex == other.blindIndex && (blindIndex != nil || path == other.path)
+    }
+
+    /// For the phone, in a form of ours: the app's is not documented.
+    func describe(to data: inout JSONWriter) {
+        let isSealed = blindIndex != nil
+        data.field("session_id", session)
+        data.field("tool", tool)
+        if let size { data.field("size_bytes", Int64(size)) }
+        data.field("mime", mimeType)
+        data.field(isSealed ? "path_ct" : "path", path)
+        data.field(isSealed ? "display_name_ct" : "display_name", name)
+        data.field("blind_idx", blindIndex)
+    }
 }
 
 // The methods by which keys and files of sealed sessions are announced (relay.md#devices,
@@ -52,21 +75,30 @@ extension Relay {
         return Array("{}".utf8)
     }
 
-    mutating func announceFile(_ fields: inout Fields) throws(Refusal) -> [UInt8] {
+    mutating func announceFile(_ fields: inout Fields, at now: Moment) throws(Refusal) -> [UInt8] {
         let session = fields.required("session_id")
-        _ = fields.enumeration("tool", ["read", "edit", "write"], required: true)
-        _ = fields.integer("size_bytes", 0...Int.max)
-        _ = fields.optional("mime")
-        let path = fields.requiredEnvelope("path_ct", atMost: 16_384)
-        _ = fields.requiredEnvelope("display_name_ct", atMost: 16_384)
-        let index = fields.required("path_blind_idx", atMost: 22)
-        if index.utf8.count != 22 {
-            fields.complain("path_blind_idx", .invalidString, "22 characters", .malformedRequest)
+        let tool = fields.enumeration("tool", ["read", "edit", "write"], required: true) ?? ""
+        let size = fields.integer("size_bytes", 0...Int.max)
+        let mimeType = fields.optional("mime")
+        var file: AnnouncedFile
+        // The sealed form is the documented one; that of pairs is allowed in its place.
+        if fields.member("path") != nil, fields.member("path_ct") == nil {
+            file = AnnouncedFile(session: session, blindIndex: nil, path: fields.required("path", atMost: 16_384))
+            file.name = fields.required("display_name", atMost: 16_384)
+        } else {
+            let path = fields.requiredEnvelope("path_ct", atMost: 16_384)
+            let name = fields.requiredEnvelope("display_name_ct", atMost: 16_384)
+            let index = fields.required("path_blind_idx", atMost: 22)
+            if index.utf8.count != 22 {
+                fields.complain("path_blind_idx", .invalidString, "22 characters", .malformedRequest)
+            }
+            file = AnnouncedFile(session: session, blindIndex: index, path: path, name: name)
         }
+        (file.tool, file.mimeType, file.size) = (tool, mimeType, size)
         try fields.check()
         try checkSession(session)
-        chats.announce(
-            AnnouncedFile(session: session, blindIndex: index, path: path), limit: options.announcedFileLimit)
+        chats.announce(file, limit: options.announcedFileLimit)
+        publish("file_announced", at: now) { file.describe(to: &$0) }
         return Array("{}".utf8)
     }
 }

@@ -55,6 +55,8 @@ struct Chats: Sendable {
         files.first { $0.session == session && $0.blindIndex == blindIndex }
     }
 
+    func files(of session: String) -> [AnnouncedFile] { files.filter { $0.session == session } }
+
     // MARK: Sessions
 
     mutating func open(_ session: PhoneSession) {
@@ -150,9 +152,9 @@ struct Chats: Sendable {
 
     // MARK: Files
 
-    /// Keyed by session and blind index, so a repeat is none; the oldest beyond a bound are forgotten.
+    /// A repeat is none; the oldest beyond a bound are forgotten.
     mutating func announce(_ file: AnnouncedFile, limit: Int) {
-        files.removeAll { $0.session == file.session && $0.blindIndex == file.blindIndex }
+        files.removeAll { $0.isSame(as: file) }
         files.append(file)
         if files.count > limit { files.removeFirst() }
     }

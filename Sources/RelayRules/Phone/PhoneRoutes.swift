@@ -96,6 +96,12 @@ extension Relay {
                     }
                 }
             }
+        case ("GET", "files"):
+            return JSONWriter.object {
+                $0.array("files") { list in
+                    for file in chats.files(of: session.id) { list.objectElement(file.describe) }
+                }
+            }
         case ("POST", "send"):
             let host = request.headers.value(of: "host") ?? ""
             let sent = userSends(

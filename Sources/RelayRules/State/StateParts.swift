@@ -176,12 +176,20 @@ extension AnnouncedFile {
         writer.field("session", session)
         writer.field("blind_index", blindIndex)
         writer.field("path", path)
+        writer.field("name", name)
+        writer.field("tool", tool)
+        writer.field("mime", mimeType)
+        if let size { writer.field("size", Int64(size)) }
     }
 
     init(_ reader: StateReader) throws(StateReader.Fault) {
         session = try reader.string("session")
-        blindIndex = try reader.string("blind_index")
+        blindIndex = try reader.optional("blind_index")
         path = try reader.string("path")
+        name = try reader.optional("name") ?? ""
+        tool = try reader.optional("tool") ?? ""
+        mimeType = try reader.optional("mime")
+        size = try reader.optionalInteger("size")
     }
 }
 

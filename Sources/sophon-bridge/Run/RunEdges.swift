@@ -122,7 +122,9 @@ final class RunEdges {
             relayLink: try linkEdges(connection.relay.authorityFile, recorder?.relay), journal: journal,
             agentSession: { agent.session(of: $0) }, agent: try link(to: agent, of: connection, journal, recorder, tell)
         )
-        parts.files = fetcher(of: connection)
+        parts.files = FileParts(
+            fetcher: fetcher(of: connection),
+            viewer: try FileViewer.Parts(of: agent, in: loaded.configuration, alarm: alarm()))
         parts.runner.folders = SystemFolders(WorkspaceFolders(of: loaded.configuration))
         parts.mirror = connection.mirror
         parts.memoryLimit = limits.memory(of: connections)

@@ -24,6 +24,7 @@ FIELDS = {
                         {"interaction_id", "approval_slug", "tool_call_id", "severity", "command", "host"}),
     "createSession": (set(), {"source"}),
     "devices": ({"pubkey"}, {"label"}),
+    "notifyToolFile": ({"session_id", "tool", "path", "display_name"}, {"size_bytes", "mime"}),
 }
 KEY = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 BASE62 = string.ascii_letters + string.digits
@@ -67,6 +68,7 @@ class Rules:
         self.buckets = {name: Bucket(*numbers, self.clock) for name, numbers in BUCKETS.items()}
         self.sessions, self.interactions, self.messages, self.tasks, self.approvals = set(), {}, {}, {}, {}
         self.answers = {}       # (scope, key): (body, result)
+        self.files = {}         # (session, path): what was announced last.
         self.conflicts = []     # Bodies that came again under the same key but different.
         self.rewrites = []      # The same for tasks and approvals, where the documentation says nothing.
 
@@ -100,6 +102,8 @@ class Rules:
             problems.append(_issue("task_id", "too_big"))
         if method == "finishTask" and body.get("status") not in ("completed", "failed", "cancelled"):
             problems.append(_issue("status", "invalid_enum_value"))
+        if method == "notifyToolFile" and body.get("tool") not in ("read", "edit", "write"):
+            problems.append(_issue("tool", "invalid_enum_value"))
         if problems:
             raise Refused(400, "invalid_request", "the body does not fit the schema", errors=problems)
         return body
@@ -218,6 +222,11 @@ class Rules:
         session = base62("ses_")
         self.sessions.add(session)
         return {"session_id": session}
+
+    def _notifyToolFile(self, body):
+        self._place(body)
+        self.files[(body["session_id"], body["path"])] = body
+        return {}
 
     def _devices(self, body):
         return {"device_id": base62("dev_"), "pubkey_changed": False}

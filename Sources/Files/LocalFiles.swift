@@ -1,0 +1,70 @@
+package import BridgeModel
+import Glibc
+
+/// The agent's files on this machine, on threads of their own: what is looked at after a tool call does not hold up what a person
+/// waits for.
+package final class LocalFiles: AgentFilePort {
+    private let home: String?
+    /// Absolute, without links: nothing below these is shown.
+    private let hidden: [String]
+    private let reads: @Sendable (String) -> Void
+    private let lookers = WorkerPool(workerLimit: 2)
+    private let readers = WorkerPool(workerLimit: 4)
+
+    /// `hidden`: folders of the bridge's own, with its keys in them. `reads` is called before a file is opened.
+    package init(home: String?, hidden: [String], reads: @escaping @Sendable (String) -> Void = { _ in }) {
+        self.home = home
+        self.hidden = hidden.map { (try? Self.resolved($0)) ?? $0 }
+        self.reads = reads
+    }
+
+    package func look(at path: String, completion: @escaping @Sendable (Result<SeenFile, FileRefusal>) -> Void) {
+        run(on: lookers, completion) { [self] () throws(FileRefusal) in
+            let file = try opened(Self.resolved(expanded(path)))
+            return SeenFile(path: file.path, size: file.size, mimeType: try kind(of: file))
+        }
+    }
+
+    package func read(
+        _ paths: [String], atMost limit: Int, completion: @escaping @Sendable (Result<ShownFile, FileRefusal>) -> Void
+    ) {
+        run(on: readers, completion) { [self] () throws(FileRefusal) in
+            guard let first = paths.first else { throw .invalidRequest }
+            let file = try opened(first)
+            for path in paths.dropFirst() where try !opened(path).isSame(as: file) { throw .forbidden }
+            return ShownFile(mimeType: try kind(of: file), bytes: try file.bytes(atMost: limit))
+        }
+    }
+
+    private func run<Value: Sendable>(
+        on pool: WorkerPool, _ completion: @escaping @Sendable (Result<Value, FileRefusal>) -> Void,
+        _ body: @escaping @Sendable () throws(FileRefusal) -> Value
+    ) {
+        let isTaken = pool.run { completion(Result(catching: body)) }
+        if !isTaken { completion(.failure(.unknown)) }
+    }
+
+    private func opened(_ path: String) throws(FileRefusal) -> OpenedFile {
+        guard !hidden.contains(where: { path == $0 || path.hasPrefix("\($0)/") }) else { throw .forbidden }
+        reads(path)
+        return try OpenedFile(path)
+    }
+
+    private func kind(of file: OpenedFile) throws(FileRefusal) -> String {
+        let name = file.path.split(separator: "/").last.map { String($0) } ?? ""
+        return FileKind.mimeType(of: name, beginning: try file.beginning(FileKind.prefixLength))
+    }
+
+    private func expanded(_ path: String) throws(FileRefusal) -> String {
+        if path.hasPrefix("/") || path.hasPrefix("./") { return path }
+        guard path.hasPrefix("~/"), let home else { throw .notFound }
+        return home + path.dropFirst()
+    }
+
+    private static func resolved(_ path: String) throws(FileRefusal) -> String {
+        guard !path.utf8.contains(0) else { throw .invalidRequest }
+        guard let resolved = realpath(path, nil) else { throw FileRefusal(ofSystem: errno) }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}

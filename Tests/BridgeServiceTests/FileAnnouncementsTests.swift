@@ -1,0 +1,97 @@
+import BridgeModel
+import BridgeService
+import Testing
+
+@Suite("Announcements of files on their way")
+struct FileAnnouncementsTests {
+    private static func file(_ path: String, size: Int = 1, in session: String = "s") -> FileAnnouncement {
+        FileAnnouncement(
+            session: SessionID(session), sealing: .open, use: .read,
+            file: SeenFile(path: path, size: size, mimeType: "text/plain"))
+    }
+
+    private static func second(_ seconds: Double) -> Instant { .zero + .milliseconds(Int64(seconds * 1_000)) }
+
+    @Test("one call at a time, and five a second")
+    func pace() {
+        var queue = FileAnnouncements()
+        for path in ["/a", "/b"] { queue.add(Self.file(path)) }
+        #expect(queue.next(at: .zero)?.file.path == "/a")
+        #expect(queue.next(at: Self.second(9)) == nil && queue.nextDeadline == nil)
+        queue.answered(.done, at: Self.second(9))
+        #expect(queue.nextDeadline == Self.second(9.2) && queue.next(at: Self.second(9.1)) == nil)
+        #expect(queue.next(at: Self.second(9.2))?.file.path == "/b")
+        queue.answered(.done, at: Self.second(10))
+        #expect(queue.nextDeadline == nil)
+    }
+
+    @Test("a file that waits is announced once, as it is then")
+    func merged() {
+        var queue = FileAnnouncements()
+        queue.add(Self.file("/a", size: 1))
+        queue.add(Self.file("/a", size: 1, in: "t"))
+        queue.add(Self.file("/a", size: 2))
+        #expect(queue.next(at: .zero) == Self.file("/a", size: 2))
+        queue.add(Self.file("/a", size: 3))
+        queue.answered(.done, at: .zero)
+        #expect(queue.next(at: Self.second(1)) == Self.file("/a", size: 1, in: "t"))
+        queue.answered(.done, at: Self.second(1))
+        #expect(queue.next(at: Self.second(2)) == Self.file("/a", size: 3))
+    }
+
+    @Test("a rate limit is waited for, an unknown outcome tried three times in all")
+    func again() {
+        var queue = FileAnnouncements()
+        queue.add(Self.file("/a"))
+        _ = queue.next(at: .zero)
+        queue.answered(.wait(.seconds(7)), at: .zero)
+        #expect(queue.next(at: Self.second(6)) == nil && queue.next(at: Self.second(7)) != nil)
+        queue.answered(.unknown, at: Self.second(7))
+        #expect(queue.next(at: Self.second(9)) != nil)
+        queue.answered(.unknown, at: Self.second(9))
+        #expect(queue.next(at: Self.second(13)) != nil)
+        queue.answered(.unknown, at: Self.second(13))
+        #expect(queue.nextDeadline == nil)
+    }
+
+    @Test("is bounded")
+    func bounded() {
+        var queue = FileAnnouncements()
+        for number in 0..<1_000 { queue.add(Self.file("/\(number)")) }
+        var count = 0
+        while queue.next(at: Self.second(Double(count))) != nil {
+            queue.answered(.done, at: Self.second(Double(count)))
+            count += 1
+        }
+        #expect(count == FileAnnouncements.limit)
+    }
+
+    @Test("what was announced is held for its chat, sealed or in the open, and bounded")
+    func held() {
+        var book = AnnouncedFiles()
+        let (one, two) = (SessionID("1"), SessionID("2"))
+        _ = book.add("/a", in: one, isSealed: false)
+        _ = book.add("/b", in: two, isSealed: true)
+        #expect(book.holds("/a", in: nil) && !book.holds("/b", in: nil))
+        #expect(book.holds("/b", in: two) && !book.holds("/a", in: two) && !book.holds("/a", in: one))
+        for number in 0..<AnnouncedFiles.fileLimit { _ = book.add("/\(number)", in: one, isSealed: false) }
+        #expect(!book.holds("/a", in: nil) && book.holds("/0", in: nil))
+        var forgotten: [SessionID?] = []
+        for number in 0..<AnnouncedFiles.chatLimit {
+            forgotten.append(book.add("/c", in: SessionID("c\(number)"), isSealed: false).forgotten)
+        }
+        #expect(forgotten.compactMap(\.self) == [two, one] && !book.holds("/0", in: nil))
+        _ = book.forget(SessionID("c5"))
+        #expect(!book.holds("/c", in: SessionID("c5")))
+    }
+
+    @Test("a record says the same to the next process")
+    func record() throws {
+        var book = AnnouncedFiles()
+        let session = SessionID("1")
+        for path in ["/a b\nc", "/é"] { _ = book.add(path, in: session, isSealed: true) }
+        var next = AnnouncedFiles()
+        next.restore(try #require(book.record(of: session)), of: session, isSealed: true)
+        #expect(next.holds("/a b\nc", in: session) && next.holds("/é", in: session) && !next.holds("/é", in: nil))
+    }
+}
