@@ -43,6 +43,9 @@ FILE_BYTES(dom_js) = {
 FILE_BYTES(faults_js) = {
 #embed "page/faults.js"
 };
+FILE_BYTES(files_js) = {
+#embed "page/files.js"
+};
 FILE_BYTES(graphs_js) = {
 #embed "page/graphs.js"
 };
@@ -112,6 +115,7 @@ static const phone_page_file files[] = {
     ENTRY("faults.js", SCRIPT, faults_js),
     ENTRY("graphs.js", SCRIPT, graphs_js),
     ENTRY("keys.js", SCRIPT, keys_js),
+    ENTRY("files.js", SCRIPT, files_js),
     ENTRY("lock.js", SCRIPT, lock_js),
     ENTRY("main.js", SCRIPT, main_js),
     ENTRY("markdown.js", SCRIPT, markdown_js),

@@ -58,6 +58,8 @@ export class Client {
   account = () => this.call("GET", "/v1/me");
   snapshot = () => this.call("GET", "/v1/me/snapshot");
   messages = (session) => this.call("GET", `${chat(session)}/messages`);
+  files = (session) => this.call("GET", `${chat(session)}/files`);
+  file = (session, file) => this.call("GET", `${chat(session)}/file?${new URLSearchParams(file.index ? { blind_idx: file.index } : { path: file.path })}`);
   send = (session, body) => this.call("POST", `${chat(session)}/send`, body);
   stop = (session, interaction) => this.call("POST", `${chat(session)}/stop`, interaction ? { interaction_id: interaction } : {});
   newChat = () => this.call("POST", "/v1/me/sessions", {});

@@ -62,13 +62,23 @@ export class Keys {
   /** Nil: the chat has no key that this page knows. */
   sealer = (session) => this.chats.get(session)?.sealers[0] ?? null;
 
-  async open(session, kind, envelope) {
+  async open(session, kind, envelope, index) {
     if (envelope === EMPTY) return "";
+    return this.opening(session, (sealer) => sealer.open(kind, envelope, index));
+  }
+
+  /** The bytes of a file that the agent has touched. */
+  async openFile(session, envelope, index) {
+    return this.opening(session, (sealer) => sealer.openBytes("agent_files", envelope, index));
+  }
+
+  /** By the first of the chat's keys that fits. */
+  async opening(session, open) {
     if (!this.has(session)) this.lack(session);
     let failure = new SealingError("no_key");
     for (const sealer of [...this.chats.get(session)?.sealers ?? [], ...olderSealers(session)]) {
       try {
-        return await sealer.open(kind, envelope);
+        return await open(sealer);
       } catch (error) {
         failure = error;
         if (error.code !== "not_authentic") break;

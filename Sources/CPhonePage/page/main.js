@@ -5,6 +5,7 @@ import { conversation } from "./bubbles.js";
 import { chatList } from "./chats.js";
 import { Client } from "./client.js";
 import { composeBox } from "./compose.js";
+import { agentFiles } from "./files.js";
 import { developerPanel } from "./developer.js";
 import { byId } from "./dom.js";
 import { lockView } from "./lock.js";
@@ -30,7 +31,7 @@ function start(token) {
   const redraw = new Redraw(() => draw());
   const phone = new Phone(client, () => redraw.ask());
   const views = [
-    chatList(phone), conversation(phone), composeBox(phone), askBanner(phone), approvalSheet(phone), lockView(phone),
+    chatList(phone), conversation(phone), composeBox(phone), askBanner(phone), approvalSheet(phone), lockView(phone), agentFiles(phone),
     developerPanel(phone, client, redraw),
   ];
   const failures = new Set();

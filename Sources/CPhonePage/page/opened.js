@@ -3,8 +3,10 @@
 
 const TEXTS = { text: "messages", delta: "messages", status_label: "tasks", error: "tasks" };
 const VALUES = { args: "tasks", partial_result: "tasks", result: "tasks" };
+// Of a file that the agent has touched: under a key of its own, which its blind index names.
+const FILE = ["path", "display_name"];
 const DETAILS = ["title", "message", "command", "host", "tool_call_id", "approval_slug"];
-const NAMES = [...Object.keys(TEXTS), ...Object.keys(VALUES), "details"];
+const NAMES = [...Object.keys(TEXTS), ...Object.keys(VALUES), ...FILE, "details"];
 
 export const isSealed = (data) => NAMES.some((name) => data?.[`${name}_ct`] !== undefined);
 
@@ -17,7 +19,7 @@ export async function opened(data, keys, session = data.session_id) {
     if (sealed === undefined) continue;
     delete plain[name];
     try {
-      Object.assign(plain, await read(name, sealed, keys, session));
+      Object.assign(plain, await read(name, sealed, keys, session, data.blind_idx));
     } catch (error) {
       if (plain.seal !== "broken") plain.seal = error.code === "no_key" ? "no_key" : "broken";
     }
@@ -25,7 +27,8 @@ export async function opened(data, keys, session = data.session_id) {
   return plain;
 }
 
-async function read(name, sealed, keys, session) {
+async function read(name, sealed, keys, session, index) {
+  if (FILE.includes(name)) return { [name]: await keys.open(session, "agent_files", sealed, index) };
   if (name in TEXTS) return { [name]: await keys.open(session, TEXTS[name], sealed) };
   const value = JSON.parse(await keys.open(session, name === "details" ? "approvals" : VALUES[name], sealed));
   if (name !== "details") return { [name]: value };
@@ -40,6 +43,10 @@ export async function openedHistory(result, keys, session) {
     return { ...plain, tasks: await Promise.all(message.tasks.map((task) => opened(task, keys, session))) };
   }));
   return { ...result, messages };
+}
+
+export async function openedFiles(result, keys, session) {
+  return { files: await Promise.all((result.files ?? []).map((file) => opened(file, keys, session))) };
 }
 
 export async function openedSnapshot(result, keys) {

@@ -2,8 +2,9 @@
 
 import { Refusal } from "./client.js";
 import { Keys } from "./keys.js";
-import { isSealed, opened, openedHistory, openedSnapshot } from "./opened.js";
+import { isSealed, opened, openedFiles, openedHistory, openedSnapshot } from "./opened.js";
 import { Resume } from "./resume.js";
+import { bytesOfBase64 } from "./sealing.js";
 import { emptyState, fold, lockOf } from "./state.js";
 import { read, write } from "./storage.js";
 import { Stream } from "./stream.js";
@@ -196,12 +197,26 @@ export class Phone {
   loadHistory(session, anew = false) {
     const under = this.loading.get(session);
     if (under) return anew ? under.then(() => this.loadHistory(session)) : under;
+    this.loadFiles(session);
     const asked = this.client.messages(session).then((result) => openedHistory(result, this.keys, session)).then(
       (result) => this.tell("page_history", { ...result, session_id: session }) ?? true,
       () => false,
     ).finally(() => this.loading.delete(session));
     this.loading.set(session, asked);
     return asked;
+  }
+
+  /** Those that were announced before the stream listened. A relay may have no such list. */
+  loadFiles(session) {
+    this.client.files(session).then((result) => openedFiles(result, this.keys, session)).then(
+      (result) => this.tell("page_files", { ...result, session_id: session }), () => {});
+  }
+
+  /** What is in a file that the agent has touched: its type and bytes. */
+  async readFile(file) {
+    const { mime_type: mime, base64, encrypted } = await this.client.file(file.session, file);
+    const bytes = encrypted ? await this.keys.openFile(file.session, base64, file.index) : bytesOfBase64(base64);
+    return { mime, bytes };
   }
 
   /** `sealed`: whether a new chat is to be. */

@@ -134,7 +134,7 @@ export async function unwrap(box, secret) {
   return sessionKey;
 }
 
-/** Seals and opens what is said in one chat under one key of it. `kind`: `messages`, `tasks`, `approvals`. */
+/** Seals and opens what is said in one chat under one key of it. `kind`: `messages`, `tasks`, `approvals`, `agent_files` with an `index`. */
 export class Sealer {
   constructor(session, root) {
     this.session = session;
@@ -142,9 +142,10 @@ export class Sealer {
     this.ciphers = new Map();
   }
 
-  cipher(kind) {
-    if (!this.ciphers.has(kind)) this.ciphers.set(kind, blobKey(this.root, `${kind}/${this.session}`).then(cipher));
-    return this.ciphers.get(kind);
+  cipher(kind, index) {
+    const path = `${kind}/${this.session}${index ? `/${index}` : ""}`;
+    if (!this.ciphers.has(path)) this.ciphers.set(path, blobKey(this.root, path).then(cipher));
+    return this.ciphers.get(path);
   }
 
   async seal(kind, text) {
@@ -152,7 +153,11 @@ export class Sealer {
   }
 
   /** An empty text is not authenticated: anyone on the way may have emptied it. */
-  async open(kind, envelope) {
-    return textOf(await unsealed(bytesOfBase64(envelope), await this.cipher(kind)));
+  async open(kind, envelope, index) {
+    return textOf(await this.openBytes(kind, envelope, index));
+  }
+
+  async openBytes(kind, envelope, index) {
+    return unsealed(bytesOfBase64(envelope), await this.cipher(kind, index));
   }
 }

@@ -19,6 +19,7 @@ const FOLDS = {
   task_cancelled: (state, data) => changeTask(state, data, { status: "cancelled" }),
   approval_requested: approvalRequested,
   approval_resolved: approvalResolved,
+  file_announced: fileAnnounced,
   session_created: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, source: data.source ?? chat.source })),
   session_updated: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, ...sessionFields(data) })),
   installation_updated: installationUpdated,
@@ -26,6 +27,7 @@ const FOLDS = {
   page_snapshot: (state, data) => (data.pending_approvals ?? []).reduce(approvalRequested, withoutSettled(state, data)),
   page_history: history,
   page_gap: gap,
+  page_files: (state, data) => (data.files ?? []).reduce((state, file) => fileAnnounced(state, { ...file, session_id: data.session_id }), state),
   page_link: (state, data) => ({ ...state, link: data }),
   page_keys: (state, keys) => ({ ...state, keys }),
   page_seals_new: (state, { seals }) => ({ ...state, sealsNew: seals }),
@@ -46,7 +48,7 @@ export function fold(state, event) {
 
 function newChat(id) {
   return {
-    id, title: null, source: null, createdAt: 0, updatedAt: 0, isArchived: false, messages: [], tasks: [], drafts: [],
+    id, title: null, source: null, createdAt: 0, updatedAt: 0, isArchived: false, messages: [], tasks: [], drafts: [], files: [],
     unread: 0, history: "none", stopping: null, count: 0,
   };
 }
@@ -283,6 +285,17 @@ function withoutSettled(state, data) {
   const asked = new Set((data.pending_approvals ?? []).map((approval) => approval.approval_id));
   return [...state.approvals.values()].filter(({ id, decision }) => !decision && !asked.has(id) && data.known?.has(id) !== false)
     .reduce((state, approval) => approvalResolved(state, { approval_id: approval.id, decision: "elsewhere" }), state);
+}
+
+/** Files that the agent has touched, the newest last; one that is announced again moves to the end. */
+function fileAnnounced(state, data) {
+  const id = data.blind_idx ?? data.path;
+  if (!id) return state;
+  const file = {
+    id, session: data.session_id, index: data.blind_idx ?? null, path: data.path ?? null, name: data.display_name ?? null,
+    tool: data.tool ?? "", size: data.size_bytes ?? null, mime: data.mime ?? "", seal: data.seal ?? null,
+  };
+  return changeChat(state, data.session_id, (chat) => ({ ...chat, files: [...chat.files.filter((other) => other.id !== id), file] }));
 }
 
 // Questions that the views and the resuming ask
