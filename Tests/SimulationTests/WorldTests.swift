@@ -54,6 +54,16 @@ struct WorldTests {
         #expect(result.violations.isEmpty, "seed \(seed): \(result.violations.joined(separator: "; "))")
     }
 
+    @Test("faults with files are caught", arguments: [PlantedFault.filesLeftBehind, .filesHandedOverAgain])
+    func plantedInFiles(fault: PlantedFault) {
+        let caught = (UInt64(1)...2_000).first { seed in
+            let plan = WorldPlan.random(seed: seed)
+            guard !plan.files.isEmpty else { return false }
+            return PlantedFault.$planted.withValue(fault) { !WorldRun.run(plan).violations.isEmpty }
+        }
+        #expect(caught != nil)
+    }
+
     @Test("faults with pi are caught", arguments: [PlantedFault.promptResent, .deltaAfterEnd])
     func plantedInPi(fault: PlantedFault) {
         let seen = (UInt64(1)...200).filter { WorldPlan.random(seed: $0).agents.contains(.pi) }.first { seed in

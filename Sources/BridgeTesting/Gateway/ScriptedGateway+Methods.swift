@@ -111,9 +111,7 @@ extension ScriptedGateway {
         guard takeFiles(key, params) else {
             return refuse(id, "INVALID_REQUEST", "attachments need mimeType, fileName and content")
         }
-        // The bridge's notes about files that are missing stand behind what the person wrote.
-        let asked = text.split(separator: "\n\n[Not attached: ").first.map { String($0) } ?? text
-        let script = scripts[asked] ?? GatewayScript((100, .says("You said: \(text)")), (100, .finishes))
+        let script = scripts[Self.asked(text)] ?? GatewayScript((100, .says("You said: \(text)")), (100, .finishes))
         let started: GatewayValue = [
             "type": "res", "id": "\(id)", "ok": true, "payload": ["runId": "\(key)", "status": "started"],
         ]
@@ -121,6 +119,11 @@ extension ScriptedGateway {
         if !script.speaksFirst { schedule(reply, after: script.answersAfter, at: now) }
         admit(key, session, text, script, owner: connection?.number, at: now)
         if script.speaksFirst { schedule(reply, after: script.answersAfter, at: now) }
+    }
+
+    /// What the person wrote: behind it are the bridge's notes about files that are missing.
+    static func asked(_ text: String) -> String {
+        text.split(separator: "\n\n[Not attached: ").first.map { String($0) } ?? text
     }
 
     /// False: they are not what openclaw.md#chatsend asks for.
@@ -199,7 +202,7 @@ extension ScriptedGateway {
     private mutating func admit(
         _ key: String, _ session: String, _ text: String, _ script: GatewayScript, owner: Int?, at now: Instant
     ) {
-        begun[text, default: 0] += 1
+        begun[Self.asked(text), default: 0] += 1
         keys[key] = now
         var run = GatewayRun(
             id: key, session: session, question: text, steps: script.steps[...],

@@ -114,7 +114,7 @@ package final class ScriptedPi: ScriptedAgent {
     }
 
     private func prompt(_ command: GatewayValue, on number: Int) {
-        let text = command["message"]?.string ?? ""
+        let text = ScriptedGateway.asked(command["message"]?.string ?? "")
         guard let script = scripts[text] else { return breaches.append("prompt \(text)") }
         guard processes[number]?.run == nil else { return breaches.append("\(text) came in the middle of a run") }
         if command["streamingBehavior"] == nil { breaches.append("\(text) says nothing for a busy loop") }

@@ -95,9 +95,12 @@ package final class VirtualAttachments: @unchecked Sendable {
 
 extension WorldSide {
     /// The person writes, with files that are served, or are not, under these addresses; their names are the same.
-    package func writes(_ text: String, files urls: [String], after: Duration) {
+    package func writes(_ text: String, files urls: [String], chat: Int? = nil, after: Duration) {
         time.after(after) { [self] in
-            let session = relay.userStartsSession(at: moment)
+            let known = chat.flatMap { chats[$0] }
+            let isThere = relay.sessions.contains { $0.id == known && !$0.isDeleted }
+            let session = isThere ? known ?? "" : relay.userStartsSession(at: moment)
+            if let chat { begins(chat, in: session) }
             let list = urls.map { #"{"key":"u/1","mime":"image/png","size":9,"url":"\#($0)","name":"\#($0)"}"# }
             let exchange = relay.respond(
                 to: RawRequest(

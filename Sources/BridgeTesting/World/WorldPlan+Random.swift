@@ -25,6 +25,7 @@ extension WorldPlan {
         }
         plan.drawSealing()
         plan.drawAgents()
+        plan.drawFiles()
         return plan
     }
 

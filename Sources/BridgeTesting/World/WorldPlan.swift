@@ -107,6 +107,8 @@ package struct WorldPlan: Sendable {
     package var themes: Set<Theme> = []
     package var messages: [Message] = []
     package var jobs: [WorldJob] = []
+    /// By the text of their message.
+    package var files: [String: [WorldFile]] = [:]
     package var code: WorldCode?
     /// Nil: nothing is sealed.
     package var sealing: SealingPlan?
@@ -131,6 +133,7 @@ extension WorldPlan {
         let eras = zip(agents, eras).map { $0 == .openClaw ? $1.rawValue : $0.rawValue }.joined(separator: " and ")
         let code = code.map { " \($0.status) \($0.code) to \($0.method)" } ?? ""
         let sealed = sealing == nil ? "" : "; sealed"
-        return "\(eras), \(messages.count) messages; \(themes)\(code)\(sealed)"
+        let files = files.isEmpty ? "" : "; files"
+        return "\(eras), \(messages.count) messages; \(themes)\(code)\(sealed)\(files)"
     }
 }

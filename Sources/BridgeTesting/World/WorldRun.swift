@@ -135,6 +135,7 @@ package final class WorldRun {
             return writesSealed(
                 Self.question(second), message.side, chat: message.chat, under: message.text, after: again)
         }
+        if writesWithFiles(message) { return }
         side.writes(message.text, chat: message.chat, after: message.at)
         if let second = message.second {
             side.writesAgain(Self.question(second), under: message.text, after: again)
