@@ -19,7 +19,6 @@ package enum BridgeOrder: Sendable, Hashable {
     case fetch(TurnID, [Attachment])
     /// Nothing needs the turn's files any more, those that are being fetched included.
     case dropFiles(TurnID)
-    /// For the phone to see, where its chat is sealed under the key of its turn.
     indirect case filesTouched(SessionID, TurnSealing, [ToolFile])
     indirect case turnOpened(TurnOpening)
     case turnClosed(TurnID, TurnOutcome)
@@ -309,8 +308,7 @@ package struct Bridge: ~Copyable {
     ) {
         guard let index = entries.index(forKey: id) else { return }
         if !isText { keeping.changed(id) }
-        let held = entries.values[index].turn.heldBytes
-        let hadFiles = entries.values[index].turn.holdsFiles
+        let (held, hadFiles) = (entries.values[index].turn.heldBytes, entries.values[index].turn.holdsFiles)
         let turnOrders = body(&entries.values[index].turn)
         delivery.heldBeside += entries.values[index].turn.heldBytes - held
         if hadFiles, !entries.values[index].turn.holdsFiles { dropFiles(of: id, entries.values[index].turn) }
@@ -363,7 +361,6 @@ package struct Bridge: ~Copyable {
         agent.queues[entry.turn.opening.agentSession]?.left(id)
         wakes.turns.forget(id)
         delivery.closeLane(id)
-        agent.toolFiles.closed(id)
         keeping.settled(id)
         if let key = entry.turn.opening.sealing.key {
             orders.append(.keyLeft(id, entry.turn.opening.session, key))

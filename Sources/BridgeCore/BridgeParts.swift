@@ -17,6 +17,7 @@ struct BridgeAgent: Sendable {
 
     mutating func forget(_ runs: Set<RunID>, of turn: TurnID) {
         for run in runs where turnOfRun[run] == turn { turnOfRun[run] = nil }
+        toolFiles.closed(turn)
     }
 }
 

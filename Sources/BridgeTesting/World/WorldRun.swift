@@ -83,6 +83,7 @@ package final class WorldRun {
             }
         }
         judge.end(self, cameToRest: freshAt != nil)
+        for (index, side) in world.sides.enumerated() { judge.judgeFiles(index, side, self) }
         return judge.result(self)
     }
 

@@ -219,7 +219,9 @@ package struct PiMachine: AgentMachine {
             let place = folder.map { [Fact(Self.folderPrefix + session.text, Array($0.utf8))] } ?? []
             return [.work(work, .keep([Fact(Self.factPrefix + session.text, Array(file.utf8))] + place))]
         case .load(let run, let files): return loads.begin(run, files)
-        case .observed(let observations): return [.observed(observations.map { $0.filesBelow(settings.folder) })]
+        case .observed(let observations):
+            let folder = chats.awake[session]?.home.folder ?? settings.folder
+            return [.observed(observations.map { $0.filesBelow(folder) })]
         case .replied(let query, let reply): return [.replied(query, reply)]
         case .note(let words): return [.note(.words(words))]
         }
