@@ -286,7 +286,7 @@ struct WorldJudge {
         // The filter would refuse the same words in a message, too: the notice is all that can be said.
         if said.isEmpty, (answers.isEmpty ? chat : answers).contains(where: { $0.text == Self.blocked }) { return }
         guard let answer = answers.first, answer.isFinal else { return judgeWhole(name, message, expected, said, run) }
-        if isUnsentWithFiles(message, side, answer.text) || answer.text.isEmpty && endsUnspoken(message, chat) { return }
+        if answer.text.isEmpty ? endsUnspoken(message, chat) : isUnsentWithFiles(message, side, answer.text) { return }
         if answer.text.isEmpty { violation("\(name) ended empty", run) }
         if mayBeUnreadable(message), answer.text.hasPrefix(Self.unread) { return }
         if isTakenForReply(message, answer, side) || isUnmade(message, answer, side) { return }
