@@ -37,6 +37,8 @@ package struct CodexPlugin: AgentPlugin {
         return values
     }
 
+    package func folder(_ values: any AgentValues) -> String? { (values as? CodexValues)?.folder }
+
     package var serviceVariables: [String] { ["CODEX_COMMAND", "CODEX_URL", "CODEX_HOME"] }
     package var isChild: Bool { true }
     package var isLive: Bool { true }

@@ -38,8 +38,9 @@ final class CodexAgent: LiveAgent {
 
     private static func machineSettings(_ settings: AgentSettings, _ context: AgentContext) -> CodexSettings {
         let values = settings.values as? CodexValues ?? CodexValues()
-        let here = context.environment["PWD"] ?? context.environment["HOME"] ?? "/"
-        let folder = values.folder ?? here
+        // Of a message that an earlier process had and did not write down the folder of: the default workspace.
+        let places = ["SOPHON_WORKSPACE", "PWD", "HOME"].compactMap { context.environment[$0] }
+        let folder = values.folder ?? places.first { $0.hasPrefix("/") } ?? "/"
         let server: CodexSettings.Server =
             if let address = values.address { .named(address, values.token) } else {
                 .own(own(values, context, folder: folder))
