@@ -6,15 +6,26 @@ import JSONReading
 ///
 /// pi names no runs: on a live link the machine says which one its prompt begins (`willBegin`), and all others are counted. States of
 /// the run:
-/// - `idle`: Can transition to `running` (`agent_start`).
+/// - `idle`: Can transition to `running` (`agent_start`), `opening` (it comes before the answer to our prompt).
+/// - `opening`: a loop has begun that may be an extension's own; its first message says which. Can transition to `running`.
 /// - `running`: Can transition to `settling` (`agent_end`), `idle` (the process ended).
 /// - `settling`: the loop ended; 250 ms decide whether a retry or a compaction follows (pi.md#end). Can transition to
 ///   `retrying`, `idle` (nothing followed, or anything else did).
 /// - `retrying`: Can transition to `running` (`agent_start`), `idle` (`auto_retry_end` without success).
 package struct PiDecoder: AgentDecoder {
     private enum State: Equatable {
-        case idle, running, retrying
+        case idle, opening, running, retrying
         case settling(RunEvent, until: Instant)
+    }
+
+    private struct Prompted {
+        var run: RunID
+        var text: String
+        /// pi has taken it, which it says before its loop begins (pi.md#shape).
+        var isTaken = false
+
+        /// A command is said in other words.
+        var isCertain: Bool { isTaken || text.hasPrefix("/") }
     }
 
     private let session: AgentSession
@@ -25,8 +36,8 @@ package struct PiDecoder: AgentDecoder {
     private var state = State.idle
     private var runs = 0
     private var run: RunID
-    /// The run whose prompt was sent and whose `agent_start` is pending.
-    private var prompted: RunID?
+    /// Of ours, whose run has not begun.
+    private var prompted: Prompted?
     private var prompts: [String: RunID] = [:]
     private var asksMessages: Set<String> = []
     private var lastStop = ""
@@ -56,12 +67,12 @@ package struct PiDecoder: AgentDecoder {
     /// No run is going, and none of ours is about to begin.
     var isIdle: Bool { state == .idle && prompted == nil }
     /// A loop is at work, as far as its events say.
-    var isRunning: Bool { state == .running }
+    var isRunning: Bool { state == .running || state == .opening }
 
     /// A prompt of ours is about to be written, under this request id.
-    mutating func willBegin(_ run: RunID, request id: String) {
+    mutating func willBegin(_ run: RunID, _ text: String, request id: String) {
         self.run = run
-        prompted = run
+        prompted = Prompted(run: run, text: text)
         prompts[id] = run
     }
 
@@ -100,7 +111,7 @@ package struct PiDecoder: AgentDecoder {
             unknown.countMalformed()
             return []
         }
-        var observations = settleBefore(type, root)
+        var observations = settleBefore(type, root) + opened(type, root)
         observations += event(type, root, at: now)
         return observations
     }
@@ -113,7 +124,7 @@ package struct PiDecoder: AgentDecoder {
         case "prompt", "steer", "follow_up":
             if state != .idle { return [] }
             countRun()
-            prompted = run
+            prompted = Prompted(run: run, text: root["message"]?.string ?? "")
             if let id, prompts.count < 1_000 { prompts[id] = run }
             return [.prompt(AgentPrompt(session: session, run: run, text: root["message"]?.string ?? ""))]
         case "abort": return [.stopSent(session: session, run: nil)]
@@ -162,8 +173,12 @@ package struct PiDecoder: AgentDecoder {
 
     private mutating func event(_ type: String, _ root: FrameNode, at now: Instant) -> [Observation] {
         switch type {
-        case "agent_start": return begun()
+        case "agent_start": return loopBegan()
         case "message_start":
+            if let prompted, state == .running, Self.isSaid(prompted, by: root["message"]) {
+                // It was queued behind the run of an extension, within its loop.
+                return [signal(.finished(RunEnd()))] + begun(prompted.run)
+            }
             if root["message"]?["role"]?.holds("assistant") == true { messageIsOver = false }
             return []
         case "message_update": return preview(root["assistantMessageEvent"])
@@ -212,16 +227,44 @@ package struct PiDecoder: AgentDecoder {
         }
     }
 
-    private mutating func begun() -> [Observation] {
+    private mutating func loopBegan() -> [Observation] {
+        if state == .retrying { return begun(run) }
+        guard let prompted, !prompted.isCertain else { return begun(prompted?.run) }
+        state = .opening
+        return []
+    }
+
+    /// The first message of a loop that began before pi had answered our prompt.
+    private mutating func opened(_ type: String, _ root: FrameNode) -> [Observation] {
+        guard state == .opening else { return [] }
+        switch type {
+        case "agent_start", "turn_start", "response", "extension_ui_request", "queue_update", "auto_compaction_start",
+            "auto_compaction_end", "compaction_start", "compaction_end":
+            return []
+        case "message_start", "message_end":
+            let message = root["message"]
+            guard message?["role"]?.holds("assistant") != true, let prompted else { return begun(prompted?.run) }
+            return begun(Self.isSaid(prompted, by: message) ? prompted.run : nil)
+        default: return begun(prompted?.run)
+        }
+    }
+
+    private static func isSaid(_ prompted: Prompted, by message: FrameNode?) -> Bool {
+        guard message?["role"]?.holds("user") == true else { return false }
+        return message?["content"]?.contentText.map { PromptText.isPrompt($0, prompted.text) } == true
+    }
+
+    /// `known`: the run that is tried again, or that of our prompt; nil: another.
+    private mutating func begun(_ known: RunID?) -> [Observation] {
         switch state {
         case .retrying: break
-        case .idle, .settling, .running:
+        case .idle, .opening, .settling, .running:
             said = ""
-            if prompted == nil { countRun() }
+            if let known { run = known } else { countRun() }
             // An answer to a prompt may be taken back until its run begins, not later (pi.md#responses-stdout).
             prompts = prompts.filter { $0.value != run }
         }
-        prompted = nil
+        if prompted?.run == run { prompted = nil }
         lastStop = ""
         lastError = nil
         messageIsOver = false
@@ -322,9 +365,12 @@ package struct PiDecoder: AgentDecoder {
         guard let id = root["id"]?.string else { return [] }
         if let run = prompts[id], root["command"]?.holds("prompt") == true {
             // A failure wins, in whatever order two answers come (pi.md#responses-stdout).
-            guard root["success"]?.flag == false else { return [.sendAnswered(asked: run, .accepted(run: run))] }
+            guard root["success"]?.flag == false else {
+                if prompted?.run == run { prompted?.isTaken = true }
+                return [.sendAnswered(asked: run, .accepted(run: run))]
+            }
             prompts[id] = nil
-            if prompted == run { prompted = nil }
+            if prompted?.run == run { prompted = nil }
             return [.sendAnswered(asked: run, .refused(message: root["error"]?.string ?? ""))]
         }
         guard asksMessages.remove(id) != nil, lostRun else { return [] }

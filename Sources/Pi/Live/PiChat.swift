@@ -314,7 +314,7 @@ extension PiChat {
                 if home.isElsewhere { return orders + leave(at: now) }
                 guard prompt.isReady else { return orders + [.load(run, prompt.pictures)] }
                 let id = requests.add(.prompt(run), for: Self.answerLimit, at: now)
-                decoder.willBegin(run, request: id)
+                decoder.willBegin(run, prompt.frameText, request: id)
                 turn = PiTurn(run: run, lastHeard: now)
                 orders.append(.write(PiFrames.prompt(prompt, id)))
             case .lookUp(let run, _):

@@ -217,6 +217,39 @@ struct PiMachineTests {
             pi.says(PiSays.messages(2, messages)) == ["looked up r1 finished stop run \"Kept\""])
     }
 
+    // MARK: Runs of extensions
+
+    private func user(_ text: String, _ role: String = "user") -> String {
+        #"{"type":"message_start","message":{"role":"\#(role)","content":[{"type":"text","text":"\#(text)"}]}}"#
+    }
+
+    @Test("a run that an extension began just before our prompt is not ours", arguments: ["user", "custom"])
+    func extensionFirst(_ role: String) {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        #expect(pi.says(PiSays.started) == [])
+        let theirs = pi.says(user("remember this", role))
+        #expect(theirs.count == 1 && !theirs[0].hasPrefix("r1 ") && theirs[0].hasSuffix("started"), "\(theirs)")
+        #expect(pi.says(PiSays.accepted(3)) == ["send r1 accepted as r1"])
+        var queued = pi
+        #expect(pi.says(PiSays.said("Theirs")).allSatisfy { !$0.hasPrefix("r1 ") })
+        _ = pi.says(PiSays.ended)
+        _ = pi.waits(300)
+        #expect(pi.says(PiSays.started) == ["r1 pi-ses_1 started"])
+        // Or within the same loop.
+        let ours = queued.says(user("one"))
+        #expect(ours.count == 2 && ours[1] == "r1 pi-ses_1 started", "\(ours)")
+    }
+
+    @Test("a loop that begins before the answer to our prompt is ours if it says our words")
+    func loopFirst() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "one")
+        #expect(pi.says(PiSays.started) == [])
+        #expect(pi.says(user("one")) == ["r1 pi-ses_1 started"])
+        #expect(pi.says(PiSays.accepted(3)) == [])
+    }
+
     @Test("a dialog is a card; its answer goes back and settles it")
     func dialog() {
         var pi = PiConversation.ready()
