@@ -81,12 +81,8 @@
 
         /// A ring that has lost frames counts as one that has them all.
         case overflowTakenWhole
-        /// A permission of a session that no chat has is shown in a chat.
-        case strangersPermission
         /// What answers another client's message within our run is taken for ours.
         case othersWordsTaken
-        /// Text behind a hole is appended.
-        case holeAppended
 
         /// The one that is planted for the task that runs; one at a time.
         @TaskLocal package static var planted: PlantedFault?

@@ -162,7 +162,7 @@ extension OppiMachine {
     /// A permission comes on every socket; a chat that follows its session hears of it in the order of its frames.
     mutating func permission(_ type: String, _ root: FrameNode, on channel: ChannelID, _ now: Occasion) {
         guard check == nil, let id = root["id"]?.string.map({ ApprovalID($0) }) else { return }
-        guard let session = asker(root) else {
+        guard let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) else {
             if type == "permission_request" { main.unknown.count("permission", "of another session") }
             return
         }
@@ -173,16 +173,6 @@ extension OppiMachine {
         }
         guard permissions.settled(id) else { return }
         change(session, now) { $0.permission(type, root, at: now.now) }
-    }
-
-    private func asker(_ root: FrameNode) -> AgentSession? {
-        let session = root["sessionId"]?.string.flatMap { chats.session(of: $0) }
-        #if PLANTED_FAULTS
-            if PlantedFault.strangersPermission.isPlanted {
-                return session ?? chats.sorted.first { chats[$0]?.turn != nil }
-            }
-        #endif
-        return session
     }
 
     private mutating func requested(
