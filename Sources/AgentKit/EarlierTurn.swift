@@ -8,11 +8,14 @@ package struct EarlierTurn: Hashable, Sendable {
         package var text: String?
         /// The message had files, which only the earlier process could read: it must not be sent again without them.
         package var hadFiles: Bool
+        /// Where the message is sent again, the model that it named comes first.
+        package var model: ModelChoice
 
-        package init(_ id: RunID, text: String?, hadFiles: Bool = false) {
+        package init(_ id: RunID, text: String?, hadFiles: Bool = false, model: ModelChoice = .unchanged) {
             self.id = id
             self.text = text
             self.hadFiles = hadFiles
+            self.model = model
         }
     }
 

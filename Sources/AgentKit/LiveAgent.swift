@@ -33,6 +33,8 @@ package protocol LiveAgent: Sendable {
     var abilities: GrantAbilities { get }
     /// The paths that its tools name are those of this machine, and the phone may ask for what is there.
     var sharesFiles: Bool { get }
+    /// The model that a message names is set before the message is handed over (`UserMessage.choice`).
+    var choosesModels: Bool { get }
     /// The agent's session that answers in a chat of the phone's.
     func session(of chat: SessionID) -> AgentSession
 
@@ -47,6 +49,7 @@ package protocol LiveAgent: Sendable {
 
 extension LiveAgent {
     package var sharesFiles: Bool { true }
+    package var choosesModels: Bool { false }
 }
 
 /// What the files said, and the machine that is made of it.

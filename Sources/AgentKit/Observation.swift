@@ -10,6 +10,8 @@ package enum Observation: Hashable, Sendable {
     case decisionSent(ApprovalID, ApprovalDecision)
     case answerSent(QuestionID, AgentSession, QuestionAnswer)
     case sendAnswered(asked: RunID, SendAnswer)
+    /// The choice of the message of this run; before the message leaves.
+    case modelAnswered(RunID, ModelChoice, ModelAnswer)
     /// The message leaves without these of its files.
     case filesLeftOut(RunID, [MissingFile])
     /// The run that was to be stopped is stopped, was over, or never began.

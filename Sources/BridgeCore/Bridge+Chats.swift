@@ -7,9 +7,11 @@ extension Bridge {
         change(turn, at: now) { $0.beganUnseen(at: now) }
     }
 
-    /// The person deleted or archived the chat. `coming`: names of messages of it that have no turn yet.
+    /// The person deleted or archived the chat. `coming`: names of messages of it that have no turn yet. `agentSession`: the one that
+    /// serves this chat alone.
     package mutating func ended(
-        session: SessionID, isDeleted: Bool, coming: [InteractionID] = [], at now: Instant
+        session: SessionID, isDeleted: Bool, coming: [InteractionID] = [], releasing agentSession: AgentSession? = nil,
+        at now: Instant
     ) {
         for name in coming {
             chats.stops.add(
@@ -18,16 +20,82 @@ extension Bridge {
         let known = entries.values.filter { $0.turn.opening.session == session }.map(\.turn.opening)
         // The youngest first, so that stopping the active one does not hand a waiting one over.
         for opening in known.sorted(by: { $0.receivedAt > $1.receivedAt }) {
+            #if PLANTED_FAULTS
+                if PlantedFault.endedChatAnswered.isPlanted { continue }
+            #endif
             change(opening.id, at: now) { $0.chatEnded(isDeleted: isDeleted, at: now) }
         }
         chats.homes.forget(session)
+        if isDeleted {
+            chats.models.forget(session)
+            keepModels()
+        }
+        // Behind the aborts of its runs.
+        if let agentSession { orders.append(.command(.release(session: agentSession, isDeleted: isDeleted))) }
         deliver(at: now)
         keepChanged(.synced)
     }
 
-    mutating func tellsModel(of id: TurnID) -> Bool {
-        guard let message = entries[id]?.turn.opening.message else { return false }
-        let isNews = chats.isNews(message.model, in: message.session)
-        return isNews
+    /// The installation is gone: nothing of its chats can be said any more, and no run goes on for them.
+    package mutating func installationRevoked(at now: Instant) {
+        let served = Set(entries.values.map(\.turn.opening).filter { !$0.isMirrored }.map(\.agentSession))
+        abandonsTurns(at: now)
+        for session in served.sorted() { orders.append(.command(.release(session: session, isDeleted: true))) }
+    }
+
+    /// The person or the relay ends one call of a tool, by the name of its card. No agent can end a tool alone: its run is stopped.
+    package mutating func taskStopped(_ task: TaskID, reason: String?, at now: Instant) {
+        #if PLANTED_FAULTS
+            if PlantedFault.toolGoesOn.isPlanted { return }
+        #endif
+        guard let (id, own) = openCall(of: task) else { return orders.append(.turnNote(TurnID(""), .unknownTask)) }
+        change(id, at: now) { $0.taskStopped(own, reason: reason, at: now) }
+        deliver(at: now)
+        keepChanged(.synced)
+    }
+
+    private func openCall(of task: TaskID) -> (TurnID, TaskID)? {
+        for (id, entry) in entries {
+            if let own = ownName(of: task, in: entry), entry.turn.hasOpen(own) { return (id, own) }
+        }
+        return nil
+    }
+
+    // MARK: Models
+
+    /// From an earlier process.
+    package mutating func restore(_ chosen: ChosenModel, of session: SessionID) {
+        chats.models.restore(chosen, of: session)
+    }
+
+    /// The relay says which model the chat has. Messages say it too, so this changes nothing before the next one.
+    package mutating func modelSaid(_ model: String?, in session: SessionID, at now: Instant) {
+        chats.models.said(model, in: session)
+        keepModels()
+    }
+
+    /// For a message that says nothing of it.
+    package func saidModel(of session: SessionID) -> String? { chats.models.saidModel(of: session) }
+
+    /// Of the message that is handed over now.
+    mutating func choice(of id: TurnID) -> (choice: ModelChoice, line: String?) {
+        guard let message = entries[id]?.turn.opening.message else { return (.unchanged, nil) }
+        let choice = chats.models.choice(of: message.model, in: message.session, isPossible: settings.choosesModels)
+        keepModels()
+        return choice
+    }
+
+    package mutating func modelAnswered(_ choice: ModelChoice, _ answer: ModelAnswer, of run: RunID, at now: Instant) {
+        guard let id = agent.turnOfRun[run], let session = entries[id]?.turn.opening.session else { return }
+        let line = chats.models.answered(choice, answer, in: session)
+        keepModels()
+        if let line { change(id, at: now) { $0.modelNotSet(line) } }
+        keepChanged()
+    }
+
+    private mutating func keepModels() {
+        for (session, chosen) in chats.models.takeUnkept() where keeping.isJournaled {
+            orders.append(.keepModel(session, chosen))
+        }
     }
 }

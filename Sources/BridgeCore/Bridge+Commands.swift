@@ -6,7 +6,7 @@ extension Bridge {
     mutating func give(_ command: AgentCommand, of id: TurnID, at now: Instant) -> Bool {
         switch command {
         // A question that is declined costs nothing if the process dies: its run does not go on without an answer.
-        case .lookUp, .answer(_, _, .declined): orders.append(.command(command))
+        case .lookUp, .release, .answer(_, _, .declined): orders.append(.command(command))
         case .abort(let session, let run):
             if gate.withdraw(run: run) { return true }
             owe(.abort(session: session, run: run), at: now)

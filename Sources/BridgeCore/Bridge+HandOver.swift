@@ -15,8 +15,8 @@ extension Bridge {
         while let id = nextToHandOver(of: session) {
             switch place(of: id) {
             case .folder(let folder):
-                let tellsModel = tellsModel(of: id)
-                change(id, at: now) { $0.handOver(in: folder, at: now, tellsModel: tellsModel) }
+                let (choice, line) = choice(of: id)
+                change(id, at: now) { $0.handOver(in: folder, at: now, choice: choice, line: line) }
             case .missing(let line): change(id, at: now) { $0.hasNoPlace(line, at: now) }
             }
             beginNew(of: session, at: now)

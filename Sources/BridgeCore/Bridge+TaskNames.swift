@@ -20,9 +20,14 @@ extension Bridge {
         }
     }
 
+    /// The name that the turn gave to the card that the relay knows by this one. Nil: that is a card of another turn.
+    func ownName(of task: TaskID, in entry: Entry) -> TaskID? {
+        entry.renamed.first { $0.value == task }?.key ?? (entry.renamed[task] == nil ? task : nil)
+    }
+
     /// A turn knows its cards by the names that it gave them.
     func withOwnNames(_ report: PostReport, of id: TurnID) -> PostReport {
-        func own(_ task: TaskID) -> TaskID { entries[id]?.renamed.first { $0.value == task }?.key ?? task }
+        func own(_ task: TaskID) -> TaskID { entries[id].flatMap { ownName(of: task, in: $0) } ?? task }
         return switch report {
         case .dropped(.taskStarted(let task), let code): .dropped(.taskStarted(own(task)), code)
         case .deadLetter(.taskStarted(let task)): .deadLetter(.taskStarted(own(task)))

@@ -15,6 +15,8 @@ package enum BridgeOrder: Sendable, Hashable {
     case fulfilled(Obligation)
     /// What a chat has of its own, to be kept; nil: to be forgotten.
     case keepHome(SessionID, ChatHome?)
+    /// Kept before the command that follows leaves; nil: to be forgotten.
+    case keepModel(SessionID, ChosenModel?)
     /// Answered by `fetched`, unless the files are dropped before.
     case fetch(TurnID, [Attachment])
     /// Nothing needs the turn's files any more, those that are being fetched included.
@@ -48,6 +50,8 @@ package struct BridgeSettings: Sendable, Hashable {
     /// Of those, turns of runs that no message began; above it such runs are not shown.
     package var mirroredLimit = 500
     package var words = OwnWordSettings()
+    /// The agent's model can be chosen.
+    package var choosesModels = false
 
     package init() {}
 }

@@ -36,8 +36,7 @@ struct BridgeWakes: Sendable {
 struct BridgeChats: Sendable {
     var stops = RememberedStops()
     var homes = ChatHomes()
-    /// The chosen model of which a chat has had the line: it comes with every message, and the line about it comes once.
-    private var toldModels: [SessionID: String] = [:]
+    var models = ModelBook()
 
     /// Some turn of this process has asked, or had before.
     var haveQuestions = false
@@ -52,13 +51,6 @@ struct BridgeChats: Sendable {
     /// A message that was written then may have been meant for a question that the chat still showed.
     func showedQuestion(in session: SessionID, at moment: Instant) -> Bool {
         questionEnds[session].map { moment < $0 } ?? false
-    }
-
-    /// Whether the chat has not had the line of this model; it counts as sent now.
-    mutating func isNews(_ model: String?, in session: SessionID) -> Bool {
-        if toldModels.count >= 1_000, toldModels[session] == nil { toldModels = [:] }
-        defer { toldModels[session] = model }
-        return toldModels[session] != model
     }
 }
 

@@ -35,5 +35,5 @@ package enum TurnOrder: Hashable, Sendable {
 package enum TurnNote: String, Hashable, Sendable {
     case eventAfterEnd, unknownApproval, decisionNotForwarded, toolWithoutStart, foreignRunAdopted, previewPaused
     case previewLimitReached, windowClosed, stopRequested, stopGivenUp, approvalRefused, taskDropped, textCut
-    case questionRefused, answerNotTaken
+    case questionRefused, answerNotTaken, unknownTask
 }

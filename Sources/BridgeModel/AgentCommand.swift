@@ -12,6 +12,9 @@ package enum AgentCommand: Hashable, Sendable {
     case answer(question: QuestionID, session: AgentSession, answer: QuestionAnswer)
     /// Ask what became of the run and what its text is: history or transcript, whatever the bus has.
     case lookUp(session: AgentSession, run: RunID)
+    /// The person archived or deleted the chat: nothing of it runs any more, so what serves it alone ends. Of a chat that was deleted
+    /// nothing is kept; an archived one may go on.
+    case release(session: AgentSession, isDeleted: Bool)
 }
 
 /// A message of the user, on its way to the agent.
@@ -26,6 +29,10 @@ package struct UserMessage: Hashable, Sendable {
     /// The folder of its chat's workspace, for agents that work in one; a session of the agent's stays in its folder. Looked at just
     /// before the message leaves, and not stored with it.
     package var folder: String?
+    /// The relay left `model` out: the one that it last named for the chat counts.
+    package var isModelUnsaid = false
+    /// Decided when it is handed over, from `model` and what the agent refused before.
+    package var choice = ModelChoice.unchanged
 
     package init(
         id: MessageID, session: SessionID, interaction: InteractionID?, text: String, attachments: [Attachment] = [],

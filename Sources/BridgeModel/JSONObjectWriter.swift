@@ -37,6 +37,13 @@ package struct JSONObjectWriter {
         bytes.append(contentsOf: value)
     }
 
+    /// Those of another object, where there is one.
+    package mutating func members(_ object: [UInt8]?) {
+        guard let object, object.count > 2 else { return }
+        if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(contentsOf: object.dropFirst().dropLast())
+    }
+
     package mutating func base64(_ name: StaticString, _ bytes: [UInt8]) {
         member(name)
         self.bytes.append(UInt8(ascii: "\""))

@@ -55,6 +55,15 @@
         /// A job whose chat the person deleted goes on in it.
         case deletedChatKept
 
+        /// A message leaves before the model that it names is set.
+        case modelAfterMessage
+        /// What a message without a model leads back from is not known to the next process.
+        case choiceForgotten
+        /// The runs of a chat that is gone go on, and its messages go to the agent.
+        case endedChatAnswered
+        /// A tool that is ended from outside goes on.
+        case toolGoesOn
+
         /// The answer to a question is given twice.
         case answeredTwice
         /// A Stop does not take back an answer that waits for the disk.

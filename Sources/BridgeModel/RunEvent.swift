@@ -298,6 +298,18 @@ package struct Usage: Hashable, Sendable {
     }
 }
 
+extension Usage {
+    /// Two parts of one turn: the model is that of the later one.
+    package static func + (earlier: Usage, later: Usage) -> Usage {
+        let costs = [earlier.estimatedCostUSD, later.estimatedCostUSD].compactMap(\.self)
+        return Usage(
+            inputTokens: earlier.inputTokens + later.inputTokens,
+            outputTokens: earlier.outputTokens + later.outputTokens,
+            estimatedCostUSD: costs.isEmpty ? nil : costs.reduce(0, +), model: later.model ?? earlier.model,
+            provider: later.provider ?? earlier.provider)
+    }
+}
+
 /// A run event with the address its bus gave it.
 package struct RunSignal: Hashable, Sendable {
     /// Missing where the bus names only the session, as OpenClaw does for approvals.

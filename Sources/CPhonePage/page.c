@@ -61,6 +61,9 @@ FILE_BYTES(main_js) = {
 FILE_BYTES(markdown_js) = {
 #embed "page/markdown.js"
 };
+FILE_BYTES(models_js) = {
+#embed "page/models.js"
+};
 FILE_BYTES(opened_js) = {
 #embed "page/opened.js"
 };
@@ -75,6 +78,9 @@ FILE_BYTES(redraw_js) = {
 };
 FILE_BYTES(resume_js) = {
 #embed "page/resume.js"
+};
+FILE_BYTES(routines_js) = {
+#embed "page/routines.js"
 };
 FILE_BYTES(sealing_js) = {
 #embed "page/sealing.js"
@@ -119,11 +125,13 @@ static const phone_page_file files[] = {
     ENTRY("lock.js", SCRIPT, lock_js),
     ENTRY("main.js", SCRIPT, main_js),
     ENTRY("markdown.js", SCRIPT, markdown_js),
+    ENTRY("models.js", SCRIPT, models_js),
     ENTRY("opened.js", SCRIPT, opened_js),
     ENTRY("phone.js", SCRIPT, phone_js),
     ENTRY("questions.js", SCRIPT, questions_js),
     ENTRY("redraw.js", SCRIPT, redraw_js),
     ENTRY("resume.js", SCRIPT, resume_js),
+    ENTRY("routines.js", SCRIPT, routines_js),
     ENTRY("sealing.js", SCRIPT, sealing_js),
     ENTRY("state.js", SCRIPT, state_js),
     ENTRY("storage.js", SCRIPT, storage_js),

@@ -42,7 +42,6 @@ package struct CodexPlugin: AgentPlugin {
     package var serviceVariables: [String] { ["CODEX_COMMAND", "CODEX_URL", "CODEX_HOME"] }
     package var isChild: Bool { true }
     package var isLive: Bool { true }
-    package func folder(_ values: any AgentValues) -> String? { (values as? CodexValues)?.folder }
     package func live(_ settings: AgentSettings, in context: AgentContext) -> (any LiveAgent)? {
         CodexAgent(settings, in: context)
     }

@@ -33,6 +33,7 @@ package final class OpenClawAgent: LiveAgent {
 
     package var abilities: GrantAbilities { OpenClawSession.abilities }
     package var sharesFiles: Bool { discover(values).address.isThisMachine }
+    package var choosesModels: Bool { true }
     package func session(of chat: SessionID) -> AgentSession { SessionNames.session(of: chat) }
 
     package func use(_ settings: AgentSettings) { self.settings.withLock { $0 = settings } }
@@ -58,7 +59,7 @@ package final class OpenClawAgent: LiveAgent {
                 "nobody knows where the device's key is kept: set HOME or SOPHON_CONFIG_DIR", exitCode: .usage)
         }
         let kept = try files.seed(wallMilliseconds: context.clock.wallMilliseconds) { try DeviceKey.generate().seed }
-        var session = introduction(to: found)
+        var session = introduction(to: found, isAdmin: values.isAdmin)
         try show(kept.seed, to: &session, files)
         return Reading(
             session: session, warnings: found.warnings + (kept.warning.map { [$0] } ?? []),
@@ -70,11 +71,13 @@ package final class OpenClawAgent: LiveAgent {
             address: address, token: values.token)
     }
 
-    private func introduction(to found: OpenClawDiscovery.Found) -> OpenClawSettings {
-        OpenClawSettings(
+    private func introduction(to found: OpenClawDiscovery.Found, isAdmin: Bool) -> OpenClawSettings {
+        var settings = OpenClawSettings(
             url: found.address.description, token: found.token?.text, password: found.password?.text,
             client: OpenClawClient(displayName: context.displayName, version: context.version),
             mayShowDeviceToken: found.address.isThisMachine)
+        if isAdmin { settings.scopes.append("operator.admin") }
+        return settings
     }
 
     private func show(_ seed: [UInt8], to session: inout OpenClawSettings, _ files: OpenClawDeviceFiles) throws {
@@ -150,7 +153,7 @@ extension OpenClawAgent {
     private func introductionAsItStands(
         to found: OpenClawDiscovery.Found, _ tell: (DoctorFinding) -> Void
     ) throws -> OpenClawSettings {
-        var session = introduction(to: found)
+        var session = introduction(to: found, isAdmin: values.isAdmin)
         guard let files else { return session }
         struct NoKey: Error {}
         do {

@@ -33,6 +33,7 @@ package struct OpenClawDecoder: AgentDecoder {
     private var open: [RunID: AgentSession] = [:]
     private var lastSequence: [RunID: Int] = [:]
     private var lastLifecycle: [RunID: Int] = [:]
+    private var usage = OpenClawUsage()
     package private(set) var unknown = UnknownTally()
     package let nextDeadline: Instant? = nil
     private static let askedLimit = 1_000
@@ -183,8 +184,11 @@ package struct OpenClawDecoder: AgentDecoder {
                 run: payload["runId"]?.string.map { RunID($0) })
             if payload["action"]?.holds("started") == true { return [.jobStarted(job)] }
             return payload["action"]?.holds("finished") == true ? [.jobFinished(job)] : []
-        case "tick", "health", "presence", "heartbeat", "shutdown", "sessions.changed", "session.message",
-            "session.operation", "session.approval", "chat.side_result", "update.available",
+        case "sessions.changed":
+            usage.note(payload)
+            return []
+        case "tick", "health", "presence", "heartbeat", "shutdown", "session.message", "session.operation",
+            "session.approval", "chat.side_result", "update.available",
             "device.pair.requested", "device.pair.resolved":
             return []
         case let other:
@@ -218,13 +222,13 @@ package struct OpenClawDecoder: AgentDecoder {
         switch state.string ?? "" {
         case "final", "aborted":
             let end = RunEnd(
-                text: text(of: payload), scope: tellsNewestSegment ? .segment : .run, usage: usage(payload["usage"]),
-                reason: state.holds("aborted") ? .aborted : Self.reason(payload["stopReason"]))
+                text: text(of: payload), scope: tellsNewestSegment ? .segment : .run, usage: usage.usage(of: payload),
+                reason: state.holds("aborted") ? .aborted : OpenClawUsage.reason(payload))
             return terminal(run, payload, .finished(end))
         case "error":
             let failure = RunFailure(
                 kind: Self.kind(payload["errorKind"]), message: payload["errorMessage"]?.string ?? "",
-                text: text(of: payload), usage: usage(payload["usage"]))
+                text: text(of: payload), usage: usage.usage(of: payload))
             return terminal(run, payload, .failed(failure))
         case "status": return []
         case let other:
@@ -266,24 +270,6 @@ package struct OpenClawDecoder: AgentDecoder {
     }
 
     private func text(of payload: FrameNode) -> String? { payload["message"]?["content"]?.contentText }
-
-    private func usage(_ node: FrameNode?) -> Usage? {
-        guard let node,
-            let input = (node["input"] ?? node["input_tokens"] ?? node["inputTokens"])?.integer(in: .counts),
-            let output = (node["output"] ?? node["output_tokens"] ?? node["outputTokens"])?.integer(in: .counts)
-        else { return nil }
-        return Usage(
-            inputTokens: input, outputTokens: output, estimatedCostUSD: node["cost"]?["total"]?.number(in: Usage.costs))
-    }
-
-    private static func reason(_ node: FrameNode?) -> RunEnd.Reason {
-        switch node?.string {
-        case "length", "max_tokens": .length
-        case "content_filter", "refusal": .contentFilter
-        case "tool_call", "tool_use", "toolUse": .toolCall
-        default: .stop
-        }
-    }
 
     private static func kind(_ node: FrameNode?) -> RunFailure.Kind {
         switch node?.string {

@@ -39,6 +39,9 @@ enum OpenClawHistory {
         var includesFollowUp = false
         /// The last row is the end of a run.
         var isComplete = false
+        /// Of the rows that say it (E3 and later).
+        var usage: Usage?
+        var reason = RunEnd.Reason.stop
         /// The run is over, and its follow-up goes on; its text, if the gateway sends it.
         var followUp: (run: RunID, text: String?)?
 
@@ -54,9 +57,11 @@ enum OpenClawHistory {
                 rows.append(RunEnd.Row(piece.text, beginsParagraph: inParagraphs || followsUp))
                 followsUp = false
             }
-            return RunEnd(
-                rows: rows, reason: isAborted ? .aborted : .stop, truncated: pieces.contains(where: \.isTruncated),
+            var end = RunEnd(
+                rows: rows, reason: isAborted ? .aborted : reason, truncated: pieces.contains(where: \.isTruncated),
                 includesFollowUp: includesFollowUp)
+            end.usage = usage
+            return end
         }
     }
 
@@ -82,6 +87,8 @@ enum OpenClawHistory {
             let reason = row["stopReason"]?.string
             let callsTool = reason.map { toolReasons.contains($0) } ?? false
             mayBeFollowed = !callsTool
+            finding.reason = callsTool ? .stop : OpenClawUsage.reason(row)
+            if let said = OpenClawUsage.read(row["usage"]) { finding.usage = finding.usage.map { $0 + said } ?? said }
             finding.isComplete = isOurAbort || (reason != nil && !callsTool)
             finding.isAborted = finding.isAborted || isOurAbort || reason == "aborted"
             var piece = piece(row["content"]?.contentText ?? "", row)

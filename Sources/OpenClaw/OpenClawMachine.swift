@@ -51,7 +51,8 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
             session.adopt(
                 run.id, in: turn.session, text: run.text, hadFiles: run.hadFiles,
                 stage: turn.isAccepted ? .accepted : .handedOver,
-                isStopped: turn.isStopping, approvals: turn.detached, sentAtMilliseconds: sent(at: turn.receivedAt),
+                isStopped: turn.isStopping, model: run.model, approvals: turn.detached,
+                sentAtMilliseconds: sent(at: turn.receivedAt),
                 at: now.now, wallMilliseconds: now.wallMilliseconds)
         }
         for decided in turn.decisions {
@@ -70,6 +71,11 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
 
     package mutating func command(_ command: AgentCommand, _ now: Occasion) -> [AgentOrder] {
         session.command(command, at: now.now, wallMilliseconds: now.wallMilliseconds)
+        return orders(now)
+    }
+
+    package mutating func query(_ query: AgentQuery, as id: QueryID, _ now: Occasion) -> [AgentOrder] {
+        session.query(query, as: id, at: now.now)
         return orders(now)
     }
 
@@ -175,7 +181,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
             return .open(channel, .socket(plan))
         case .send(let frame): return .send(channel, frame)
         case .close(let code, let reason): return .close(channel, .socket(code: code, reason: reason))
-        case .observed, .load, .saveDeviceToken, .note: return nil
+        case .observed, .replied, .load, .saveDeviceToken, .note: return nil
         }
     }
 
@@ -183,6 +189,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
         switch order {
         case .dial, .send, .close: if let order = Self.channelOrder(order, trust) { orders.append(order) }
         case .observed(let observations): orders.append(.observed(observations))
+        case .replied(let query, let reply): orders.append(.replied(query, reply))
         case .load(let run, let files): orders += loads.begin(run, files)
         case .saveDeviceToken(let token): orders += [.cover(Secret(token.token))] + tokens.keep(token)
         case .note(let note):

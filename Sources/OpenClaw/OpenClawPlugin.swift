@@ -22,7 +22,7 @@ package struct OpenClawPlugin: AgentPlugin {
 
     package func decoder() -> any AgentDecoder { OpenClawDecoder() }
 
-    package var keys: [String] { ["url", "token", "ca_file", "state_dir"] }
+    package var keys: [String] { ["url", "token", "ca_file", "state_dir", "admin"] }
     package var variables: [String] { ["OPENCLAW_URL", "OPENCLAW_TOKEN"] }
 
     package func settings(_ section: inout AgentSection) -> any AgentValues {
@@ -34,6 +34,7 @@ package struct OpenClawPlugin: AgentPlugin {
         // OpenClaw has one on a machine, so that the variable says enough with several connections too.
         values.stateDirectory = section.value(
             "state_dir", as: section.directory.optional, shared: "OPENCLAW_STATE_DIR", else: section.home(".openclaw"))
+        values.isAdmin = section.value("admin", as: .bool, else: false)
         return values
     }
 
@@ -53,6 +54,9 @@ package struct OpenClawValues: AgentValues {
     package var authorityFile: String?
     /// Where OpenClaw keeps its own files; nil: not known, for want of a home.
     package var stateDirectory: String?
+    /// Asks for `operator.admin`: gateways want it for edits of schedules, early ones for the choice of a model
+    /// (openclaw.md#scopes).
+    package var isAdmin = false
 
     package init() {}
 }

@@ -69,8 +69,8 @@ extension OppiDecoder {
         sessions[id]?.lastMessageWasEmpty = false
         sessions[id]?.calls = OppiCalls()
         sessions[id]?.said = said
-        let tokens = sessions[id]?.tokens
-        sessions[id]?.tokensAtStart = tokens
+        let account = sessions[id]?.account
+        sessions[id]?.accountAtStart = account
         return [signal(id, .started)] + (said.isEmpty ? [] : [signal(id, .text(.segmentEnded(said)))])
     }
 

@@ -31,8 +31,8 @@ package struct OppiDecoder: AgentDecoder {
         var lastMessageWasEmpty = false
         var lastError: String?
         var stopping = false
-        var tokens: (input: Int, output: Int)?
-        var tokensAtStart: (input: Int, output: Int)?
+        var account: OppiAccount?
+        var accountAtStart: OppiAccount?
         var held: Held?
         /// What the messages of the run said that ended well.
         var said = ""
@@ -216,12 +216,7 @@ package struct OppiDecoder: AgentDecoder {
         case "state":
             guard root["session"]?["id"]?.string == id.text else { return [] }
             if sessions[id]?.mayBeWithin == true { joins(id, status: root["session"]?["status"]?.string ?? "") }
-            guard let tokens = root["session"]?["tokens"] else { return [] }
-            if let input = tokens["input"]?.integer(in: .counts),
-                let output = tokens["output"]?.integer(in: .counts)
-            {
-                sessions[id]?.tokens = (input, output)
-            }
+            if let account = OppiAccount(root["session"]) { sessions[id]?.account = account }
             return []
         case "connected":
             // A smaller number than the last one seen is a new activation: the numbers restart (oppi.md#on-the-socket).
@@ -295,10 +290,7 @@ package struct OppiDecoder: AgentDecoder {
 
     private mutating func ended(_ id: AgentSession, at now: Instant) -> [Observation] {
         guard var session = sessions[id], session.isRunning else { return [] }
-        var usage: Usage?
-        if let now = session.tokens, let start = session.tokensAtStart, now.output > start.output {
-            usage = Usage(inputTokens: max(0, now.input - start.input), outputTokens: now.output - start.output)
-        }
+        let usage = session.accountAtStart.flatMap { session.account?.usage(since: $0) }
         let failed = session.lastError != nil || (session.lastMessageWasEmpty && session.calls.isEmpty)
         // A stopped run is never retried, however little it had said.
         if failed, !session.stopping {

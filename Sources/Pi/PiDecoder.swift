@@ -30,8 +30,6 @@ package struct PiDecoder: AgentDecoder {
 
     private let session: AgentSession
     private let runPrefix: String
-    /// Of one message. Those of 100,000 messages are added up.
-    private static let tokenLimit = 1 << 40
     private let parser = FrameParser()
     private var state = State.idle
     private var runs = 0
@@ -315,31 +313,15 @@ package struct PiDecoder: AgentDecoder {
             state = .retrying
             return [signal(.retrying(reason: lastError ?? ""))]
         }
-        let usage = usage(answers)
+        let usage = PiUsage.of(answers)
         let event: RunEvent =
             switch lastStop {
             case "error": .failed(RunFailure(message: lastError ?? "", usage: usage))
             case "aborted": .finished(RunEnd(usage: usage, reason: .aborted))
-            case "length": .finished(RunEnd(usage: usage, reason: .length))
-            default: .finished(RunEnd(usage: usage))
+            default: .finished(RunEnd(usage: usage, reason: PiUsage.reason(lastStop)))
             }
         state = .settling(event, until: now + (tellsSettled ? .seconds(30) : .milliseconds(250)))
         return []
-    }
-
-    private func usage(_ messages: [FrameNode]) -> Usage? {
-        guard !messages.isEmpty else { return nil }
-        var usage = Usage(inputTokens: 0, outputTokens: 0)
-        var cost = 0.0
-        for message in messages {
-            usage.inputTokens += message["usage"]?["input"]?.integer(in: 0...Self.tokenLimit) ?? 0
-            usage.outputTokens += message["usage"]?["output"]?.integer(in: 0...Self.tokenLimit) ?? 0
-            cost += message["usage"]?["cost"]?["total"]?.number(in: Usage.costs) ?? 0
-            usage.model = message["model"]?.string ?? usage.model
-            usage.provider = message["provider"]?.string ?? usage.provider
-        }
-        usage.estimatedCostUSD = cost > 0 ? cost : nil
-        return usage
     }
 
     // MARK: Dialogs, responses, the process

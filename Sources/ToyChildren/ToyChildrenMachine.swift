@@ -84,6 +84,7 @@ struct ToyChildrenMachine: AgentMachine {
         case .answer(let question, let session, _):
             let unknown = QuestionSettlement(id: question, .unknown)
             return [.observed([.signal(RunSignal(run: nil, session: session, event: .questionSettled(unknown)))])]
+        case .release: return []
         }
     }
 

@@ -43,8 +43,8 @@ struct ToySocketMachine: AgentMachine {
         case .resolve(let approval, _, let decision, _): owe("decide", approval.text, decision == .deny ? "no" : "yes")
         // The core asks again by itself.
         case .lookUp(_, let run): isLive ? [say(["look", run.text])] : []
-        // It asks nothing.
-        case .answer: []
+        // It asks nothing, and keeps nothing of a chat.
+        case .answer, .release: []
         }
     }
 

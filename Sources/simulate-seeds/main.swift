@@ -41,7 +41,9 @@ func run(_ seed: UInt64, _ tally: inout SeedTally) {
     let world = WorldRun.run(plan)
     tally.calls += core.calls + world.calls
     tally.fingerprint = tally.fingerprint &* 31 &+ world.fingerprint
-    let violations = core.violations.map { "core: \($0)" } + world.violations.map { "world: \($0)" }
+    let violations =
+        core.violations.map { "core: \($0)" } + world.violations.map { "world: \($0)" }
+        + ChoiceWorld.run(seed: seed).map { "choices: \($0)" }
     guard !violations.isEmpty else { return }
     tally.failed += 1
     say("FAILED seed \(seed) (\(plan.summary))")
@@ -58,6 +60,7 @@ func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> SeedTally {
 #if PLANTED_FAULTS
     func firstViolation(_ seed: UInt64) -> String? {
         Simulation.run(.random(seed: seed)).violations.first ?? WorldRun.run(.random(seed: seed)).violations.first
+            ?? ChoiceWorld.run(seed: seed).first
     }
 
     /// The first seed that sees it.

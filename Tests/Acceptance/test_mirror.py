@@ -208,24 +208,5 @@ class NoChatTests(Scenarios):
             await until(lambda: finals(stage) == ["Slowly done."], 40, "the job's answer")
 
 
-class LeftBehindTests(Scenarios):
-    """What the bridge cannot carry yet."""
-
-    @scenario(60)
-    async def test_a_model_is_told_of_in_the_bubble_once(self):
-        async with Stage("E3") as stage:
-            stage.gateway.plan("Look at this.", Say(["I see "]), Hold("look"), Say(["nothing."]))
-            turn = stage.relay.ask("Look at this.", model="big-1")
-            await stage.streaming(turn)
-            await stage.bridge.restart_after_kill()
-            stage.gateway.release("look")
-            await stage.ended(turn)
-            stage.expect(turn, "I see nothing.\n\nThe model big-1 could not be set for the agent yet; its own model answered.")
-            plain = stage.ask("And now?", Say(["Nothing."]), session=turn.session)
-            await stage.ended(plain)
-            stage.expect(plain, "Nothing.")
-            stage.check(turn, plain)
-
-
 if __name__ == "__main__":
     unittest.main()

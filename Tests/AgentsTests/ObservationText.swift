@@ -18,6 +18,8 @@ enum ObservationText {
         case .sendAnswered(let asked, .refused(let message)): "send \(asked) refused \(quoted(message))"
         case .sendAnswered(let asked, .notSent(let sentence)): "send \(asked) not made \(quoted(sentence))"
         case .filesLeftOut(let run, let files): "\(run) leaves without \(files.map(\.sentence).joined(separator: " "))"
+        case .modelAnswered(let run, let choice, .set(let before)): "\(run) has \(choice), before \(before ?? "-")"
+        case .modelAnswered(let run, let choice, .refused(let reason)): "\(run) lacks \(choice) \(quoted(reason))"
         case .abortAnswered(let run): "stop of \(run) answered"
         case .lookedUp(let run, .running(let text)): "looked up \(run) running \(quoted(text))"
         case .lookedUp(let run, .ended(let end)): "looked up \(run) \(self.end(end))"

@@ -16,12 +16,16 @@ WORDS = ("treasure", "old oak", "dig --deep", "seven feet", "Thank you", "welcom
 class LiveBridge:
     """`run`, between a relay and a gateway."""
 
-    def __init__(self, folder, relay, gateway):
+    def __init__(self, folder, relay, gateway, admin=False):
+        """`admin`: it asks for the scope that edits of routines want."""
         base = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
         self.environment = base | {
             "HOME": folder, "SOPHON_BASE_URL": relay.base, "SOPHON_BOT_TOKEN": relay.token, "SOPHON_CONFIG_DIR": f"{folder}/config",
             "SOPHON_STATE_DIR": f"{folder}/state", "SOPHON_AGENT": "openclaw", "OPENCLAW_URL": gateway.url,
             "OPENCLAW_TOKEN": gateway.token, "OPENCLAW_STATE_DIR": f"{folder}/openclaw", "NO_COLOR": "1"}
+        if admin:
+            Path(folder, "config").mkdir(mode=0o700)
+            Path(folder, "config", "bridge.json").write_text('{"connections": [{"agent": {"kind": "openclaw", "admin": true}}]}')
         self.start()
 
     def start(self):

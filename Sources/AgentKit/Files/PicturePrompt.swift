@@ -10,9 +10,12 @@ package struct PicturePrompt: Hashable, Sendable {
     package private(set) var loaded: [LoadedFile] = []
     /// It had files that only an earlier process could read: it must not be written again.
     package private(set) var isIncomplete = false
+    /// To be set before it is written.
+    package private(set) var model = ModelChoice.unchanged
 
-    package init(_ text: String, hadFiles: Bool = false) {
+    package init(_ text: String, hadFiles: Bool = false, model: ModelChoice = .unchanged) {
         self.text = text
+        self.model = model
         isIncomplete = hadFiles
     }
 
@@ -24,7 +27,7 @@ package struct PicturePrompt: Hashable, Sendable {
             picturesAlone: "\(agent) takes pictures alone (PNG, JPEG, GIF, WebP)", fileLimit: 0, pictureLimit: .max,
             room: room)
         let (taken, leftOut) = rules.sort(message.files)
-        var prompt = PicturePrompt(message.prompt)
+        var prompt = PicturePrompt(message.prompt, model: message.choice)
         prompt.missing = message.missing + leftOut
         prompt.pictures = taken
         return (prompt, leftOut)

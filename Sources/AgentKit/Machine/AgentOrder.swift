@@ -54,19 +54,40 @@ package struct QueryID: Hashable, Sendable {
 /// A question of the service that the agent answers beside its runs.
 package enum AgentQuery: Hashable, Sendable {
     case models
+    /// Of the agent's scheduler (relay.md#relay-to-bridge-rpcs-req_id-frames): `list`, `status`, `add`, `update`, `remove`, `run`, `runs`.
+    /// `parameters`: a JSON object, as the phone sent it.
+    case schedule(verb: String, parameters: JSONText)
 }
 
 package enum AgentReply: Hashable, Sendable {
     case models([AgentModel])
+    /// A JSON object in the agent's own terms.
+    case document(JSONText)
+    /// In words that a person can act on.
     case refused(message: String)
 }
 
+extension AgentReply {
+    /// Of an agent without a scheduler.
+    package static func hasNoSchedules(_ agent: String) -> AgentReply {
+        .refused(message: "\(agent) has no routines of its own, so there are none to show or to change.")
+    }
+}
+
 package struct AgentModel: Hashable, Sendable {
+    /// By this the phone chooses it.
     package var id: String
     package var name: String
+    package var provider: String?
+    package var alias: String?
+    package var contextWindow: Int?
+    package var reasoning: Bool?
+    /// `text`, `image`, `document`.
+    package var input: [String] = []
 
-    package init(id: String, name: String) {
+    package init(id: String, name: String, provider: String? = nil) {
         self.id = id
         self.name = name
+        self.provider = provider
     }
 }

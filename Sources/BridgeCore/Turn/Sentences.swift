@@ -128,12 +128,39 @@ enum Sentences {
         }
     }
 
-    /// What of a message the agent did not get; nil: all of it went.
-    static func leftBehind(model: String?) -> String? {
-        guard let model else { return nil }
-        return
-            "The model \(TextCut.marked(words(model), atMost: 100)) could not be set for the agent yet; its own model answered."
+    static func modelIsFixed(_ model: String) -> String {
+        "The model \(name(ofModel: model)) was not set: this agent's model cannot be chosen on the phone. Its own model answered."
     }
+
+    static func modelIsNoName(_ model: String) -> String {
+        "The chosen model was not set, because its name is none that an agent could have: \(name(ofModel: model))"
+    }
+
+    static func modelRefused(_ model: String, _ reason: String) -> String {
+        "The model \(name(ofModel: model)) could not be set, so the one before it answered. It is tried again with the next message. "
+            + "(\(words(reason)))"
+    }
+
+    static func modelInQuarantine(_ model: String) -> String {
+        "The agent refused the model \(name(ofModel: model)) \(ModelBook.refusalLimit) times. It is not tried again until another one is "
+            + "chosen; the one before it answers."
+    }
+
+    static func ownModelRefused(_ reason: String) -> String {
+        "The agent's own model could not be set again, so the last chosen one answered. (\(words(reason)))"
+    }
+
+    private static func name(ofModel model: String) -> String { TextCut.marked(words(model), atMost: 100) }
+
+    /// The reason is the relay's word for it (relay.md#others).
+    static func toolStopped(_ tool: String, reason: String?) -> String {
+        let what = "The tool \(TextCut.marked(words(tool), atMost: 60))"
+        let why =
+            reason == "deadline_exceeded" ? "took longer than the relay allows" : "was cancelled on the phone"
+        return "\(what) \(why). The agent cannot end a tool alone, so its run was stopped."
+    }
+
+    static let toolGoesOn = "not the bridge's own run, so it goes on at the agent"
 
     /// A line for each.
     static func missing(_ files: [MissingFile]) -> String? {

@@ -111,6 +111,16 @@ struct ToolLedger: Sendable, Hashable {
 
     func knows(_ call: ToolCallID) -> Bool { calls[call] != nil }
 
+    func openCall(of task: TaskID) -> ToolCallID? { open.first { calls[$0]?.task == task } }
+
+    /// Its card is over, whatever its call still brings. Nil: it was over before.
+    mutating func cancel(_ task: TaskID, error: String?) -> (name: String, end: Post)? {
+        guard let id = openCall(of: task), let call = calls[id] else { return nil }
+        close(id)
+        let end = TaskEnd(task: call.task, name: call.name, status: .cancelled, label: call.label, error: error)
+        return (call.name, .taskEnded(end))
+    }
+
     mutating func paused(_ call: ToolCallID, for approval: ApprovalID) {
         guard calls[call]?.finished == false else { return }
         calls[call]?.approval = approval

@@ -130,7 +130,7 @@ package struct Turn: Sendable {
         case .resolve(let approval, _, let decision, _): decision == .deny || approvals.stands(decision, of: approval)
         case .answer(let question, _, let answer):
             answer == .declined || openForAnswers && agent.questions.isValid(answer, to: question)
-        case .abort, .lookUp: true
+        case .abort, .lookUp, .release: true
         }
     }
 
@@ -185,16 +185,19 @@ package struct Turn: Sendable {
         return []
     }
 
-    /// Its place in the session's queue has come, and the agent is there. `folder`: of its chat's workspace. `tellsModel`: the line
-    /// about the chat's model is due.
-    package mutating func handOver(in folder: String? = nil, at now: Instant, tellsModel: Bool = true) -> [TurnOrder] {
+    /// Its place in the session's queue has come, and the agent is there. `folder`: of its chat's workspace. `line`: why the model that
+    /// it names is not passed on.
+    package mutating func handOver(
+        in folder: String? = nil, at now: Instant, choice: ModelChoice = .unchanged, line: String? = nil
+    ) -> [TurnOrder] {
         guard phase == .waiting else { return [] }
         deadlines.agent = nil
         phase = .handedOver
         guard var message = opening.message else { return [] }
         message.folder = folder
+        message.choice = choice
         bubble.add(notice: Sentences.missing(message.missing))
-        bubble.add(notice: Sentences.leftBehind(model: tellsModel ? message.model : nil))
+        bubble.add(notice: line)
         return [
             .command(.send(turn: opening.id, session: opening.agentSession, run: opening.run, message: message))
         ]

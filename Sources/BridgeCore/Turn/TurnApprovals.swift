@@ -127,6 +127,25 @@ extension Turn {
         return giveUp(at: now)
     }
 
+    package func hasOpen(_ task: TaskID) -> Bool { outcome == nil && tools.openCall(of: task) != nil }
+
+    /// A card of this turn, which is open. A run that the bridge did not begin goes on, whatever the relay says.
+    package mutating func taskStopped(_ task: TaskID, reason: String?, at now: Instant) -> [TurnOrder] {
+        let goesOn = isInRunOfOthers
+        guard hasOpen(task), let (name, end) = tools.cancel(task, error: goesOn ? Sentences.toolGoesOn : nil) else {
+            return []
+        }
+        if goesOn { return [.post(end)] }
+        if !agent.isStopping { bubble.add(Sentences.toolStopped(name, reason: reason)) }
+        return [.post(end)] + stopRequested(at: now)
+    }
+
+    /// The message went with another model than the one that it named.
+    package mutating func modelNotSet(_ line: String) -> [TurnOrder] {
+        if outcome == nil { bubble.add(notice: line) }
+        return []
+    }
+
     package mutating func stopRequested(at now: Instant) -> [TurnOrder] {
         guard outcome == nil, !agent.isStopping else { return [] }
         // It may have left: the bridge knows.

@@ -16,8 +16,11 @@ extension Turn {
             deadlines.ask = now + settings.lookUpPatience
             return [lookUp]
         }
-        guard !text.isEmpty || !text.base.isEmpty else { return concludeEmpty(at: now) }
-        return conclude(.answered, reason: Self.finishReason(end.reason), at: now)
+        let reason = Self.finishReason(end.reason)
+        guard !text.isEmpty || !text.base.isEmpty else {
+            return concludeEmpty(reason: reason == .stop ? nil : reason, at: now)
+        }
+        return conclude(.answered, reason: reason, at: now)
     }
 
     private func lacksText(after end: RunEnd) -> Bool {
@@ -52,8 +55,9 @@ extension Turn {
     }
 
     /// The end was empty, and the history knows no more.
-    mutating func concludeEmpty(at now: Instant) -> [TurnOrder] {
-        conclude(.answered, line: text.isEmpty && text.base.isEmpty ? Sentences.emptyAnswer : nil, at: now)
+    mutating func concludeEmpty(reason: EndOfTurn.FinishReason? = nil, at now: Instant) -> [TurnOrder] {
+        let line = text.isEmpty && text.base.isEmpty ? Sentences.emptyAnswer : nil
+        return conclude(.answered, line: line, reason: reason, at: now)
     }
 
     mutating func concludeWithoutFollowUp(at now: Instant) -> [TurnOrder] {

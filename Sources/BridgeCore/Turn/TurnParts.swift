@@ -123,15 +123,3 @@ struct TurnOutbox: Hashable, Sendable {
         unconfirmed.insert(.message(part))
     }
 }
-
-extension Usage {
-    /// Two runs of one turn: the model is that of the later one.
-    static func + (earlier: Usage, later: Usage) -> Usage {
-        let costs = [earlier.estimatedCostUSD, later.estimatedCostUSD].compactMap(\.self)
-        return Usage(
-            inputTokens: earlier.inputTokens + later.inputTokens,
-            outputTokens: earlier.outputTokens + later.outputTokens,
-            estimatedCostUSD: costs.isEmpty ? nil : costs.reduce(0, +), model: later.model ?? earlier.model,
-            provider: later.provider ?? earlier.provider)
-    }
-}

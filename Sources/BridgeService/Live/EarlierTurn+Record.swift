@@ -3,14 +3,17 @@ import BridgeCore
 import BridgeModel
 
 extension EarlierTurn {
-    init(_ record: TurnRecord) {
+    /// `models`: the choices of the chats, which a message that is sent again needs as it did before.
+    init(_ record: TurnRecord, models: [SessionID: ChosenModel] = [:]) {
         let forwarded = record.forwarded
         let opening = record.opening
         self.init(
             session: opening.agentSession,
             runs: forwarded.runs.map { run in
                 let message = run == opening.run ? opening.message : nil
-                return Run(run, text: message?.prompt, hadFiles: message?.attachments.isEmpty == false)
+                return Run(
+                    run, text: message?.prompt, hadFiles: message?.attachments.isEmpty == false,
+                    model: message.map { Self.choice(of: $0, models[$0.session]) } ?? .unchanged)
             },
             isAccepted: forwarded.isAccepted, isStopping: forwarded.isStopping, receivedAt: opening.receivedAt,
             decisions: forwarded.decisions.map {
@@ -18,5 +21,10 @@ extension EarlierTurn {
                     $0.decision, scope: $0.scope, of: $0.approval, subject: $0.subject, decidedAt: $0.decidedAt,
                     expiresAt: $0.expiresAt)
             }, detached: forwarded.detached, questions: forwarded.questions)
+    }
+
+    private static func choice(of message: UserMessage, _ known: ChosenModel?) -> ModelChoice {
+        guard let model = message.model else { return known?.name == nil ? .unchanged : .own(known?.original) }
+        return ModelChoice.isName(model) && known?.name == model ? .named(model) : .unchanged
     }
 }

@@ -18,7 +18,11 @@ extension LiveConnection {
                 $0.decided(approval, decision, scope: details.scope, reason: details.reason, at: $1)
             }
         case .deviceAdded, .deviceRevoked, .sessionKeyGranted, .installationRevoked: takeKeys(update)
-        case .model, .sessionStarted, .taskStopped, .other: acknowledge(update)
+        case .model(let model):
+            guard let session = update.session else { return acknowledge(update) }
+            change(update) { $0.modelSaid(model, in: session, at: $1) }
+        case .taskStopped(let task, let reason): change(update) { $0.taskStopped(task, reason: reason, at: $1) }
+        case .sessionStarted, .other: acknowledge(update)
         }
     }
 
@@ -29,16 +33,19 @@ extension LiveConnection {
             return
         }
         let wall = clock.wallMilliseconds
+        var message = message
+        if message.isModelUnsaid { message.model = ask { $0.saidModel(of: message.session) } ?? nil }
         // A chat that was made for the agent's own runs leads back to their session.
         let own = mirroring.withLock { $0.agentSession(of: message.session) }
         let intake = UpdateIntake { [agentSession] in own ?? agentSession($0) }
         let opening = intake.opening(for: message, of: update, at: update.receivedAt, wall: wall)
         let ownOpening = intake.ownOpening(for: message, at: update.receivedAt)
-        condition.withLock { $0.accepting[ownOpening.id] = message }
+        let taken = message
+        condition.withLock { $0.accepting[ownOpening.id] = taken }
         // Only now: from here on the message holds up a change of installation.
         let installation = installation
-        accept(opening, of: message, sealedText, update, installation) { [weak self] in
-            self?.accept(ownOpening, of: message, sealedText, update, installation, isTaken: nil)
+        accept(opening, of: taken, sealedText, update, installation) { [weak self] in
+            self?.accept(ownOpening, of: taken, sealedText, update, installation, isTaken: nil)
         }
     }
 
@@ -120,6 +127,9 @@ extension LiveConnection {
     /// That a chat has ended is said of an archived one, too (relay.md#others).
     private func chatEnded(_ update: RelayUpdate, isDeleted: Bool) {
         guard let session = update.session else { return acknowledge(update) }
+        // The agent session of a job serves it, whatever becomes of its chat.
+        let isOwn = mirroring.withLock { $0.agentSession(of: session) != nil }
+        let served = isOwn ? nil : agentSession(session)
         forgetChat(session)
         files?.viewer?.forget(session)
         let names = stopsForMessagesBeingAccepted(in: session, nil)
@@ -134,7 +144,7 @@ extension LiveConnection {
             if both.contains(false) { relay?.tell { link, _ in link.letGo(update) } } else { acknowledge(update) }
         }
         runner?.tell { bridge, now in
-            bridge.ended(session: session, isDeleted: isDeleted, coming: names, at: now)
+            bridge.ended(session: session, isDeleted: isDeleted, coming: names, releasing: served, at: now)
         } whenKept: { [weak self] failure in
             if let failure, failure.code != .conflict { self?.journalFails(failure) }
             half(failure == nil)

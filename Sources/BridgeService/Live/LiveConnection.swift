@@ -202,7 +202,8 @@ package final class LiveConnection: Sendable {
         defer { installationIsTakenUp() }
         let isElsewhere = takeUpInstallation(contents.settings)
         runner.remember(restoring.storedCalls)
-        past.turns = restoring.turns.map { EarlierTurn($0.record) }
+        let models = ModelRecord.restored(contents.settings)
+        past.turns = restoring.turns.map { EarlierTurn($0.record, models: models) }
         past.facts = contents.settings.map { Fact($0.key, $0.value) }
         runner.tell { bridge, now in
             bridge.remember(tasks: restoring.cards)
@@ -211,6 +212,7 @@ package final class LiveConnection: Sendable {
             for (name, value) in contents.settings {
                 if let known = HomeRecord.home(name: name, value: value) { bridge.restore(known.home, of: known.chat) }
             }
+            for (session, chosen) in models { bridge.restore(chosen, of: session) }
             for turn in restoring.turns {
                 bridge.restore(turn.record, deltas: turn.deltas, keptAt: turn.keptAt, at: now)
             }
@@ -250,6 +252,7 @@ package final class LiveConnection: Sendable {
     private func relaySays(_ order: RelayLink.Order) {
         switch order {
         case .update(let update): take(update)
+        case .request(let request): answer(request)
         case .ready(let installation):
             let wasUp = condition.withLock { state in
                 defer { (state.relayIsUp, state.relayWasUp, state.relayUpSince) = (true, true, clock.now) }
@@ -272,7 +275,9 @@ package final class LiveConnection: Sendable {
         case .note(.remedy(let remedy)): condition.withLock { $0.relayRemedy = remedy }
         case .note(.full(let waiting)): tell(.note(name, "\(waiting) updates wait to be stored; no more are taken"))
         case .note(.unknown(let tally)): tell(.unknownFrames(name, link: "relay", tally))
-        case .stop(let stop): stopped(stop.message, stop.remedy, stop.exitCode)
+        case .stop(let stop):
+            if stop.kind == .installationRevoked { runner?.tell { bridge, now in bridge.installationRevoked(at: now) } }
+            stopped(stop.message, stop.remedy, stop.exitCode)
         case .dial, .send, .close: break
         }
     }
@@ -326,6 +331,8 @@ package final class LiveConnection: Sendable {
                 case .sendAnswered(let run, let answer):
                     bridge.sendAnswered(answer, run: run, at: now)
                 case .filesLeftOut(let run, let files): bridge.filesLeftOut(files, of: run, at: now)
+                case .modelAnswered(let run, let choice, let answer):
+                    bridge.modelAnswered(choice, answer, of: run, at: now)
                 case .abortAnswered(let run): bridge.abortAnswered(run, at: now)
                 case .lookedUp(let run, let found): bridge.lookedUp(found, of: run, at: now)
                 case .jobStarted(let job): mirroring.withLock { $0.jobStarted(job, at: now) }
@@ -375,6 +382,7 @@ package final class LiveConnection: Sendable {
         case .turnOpened(let opening): tell(.turnBegan(name, opening.id, opening.session))
         case .keyTaken(let turn, let session, let key): keys?.began(turn, under: key, in: session)
         case .keyLeft(_, let session, let key): keys?.ended(under: key, in: session)
+        case .keepModel(let session, let chosen): keep(chosen, of: session)
         case .attempt, .keep, .keepHome, .commandToKeep, .owe, .fulfilled: break
         }
     }

@@ -7,7 +7,7 @@ extension RelayLink: SessionMachine {
         case .dial(let url, let headers): .dial(url: url, headers: headers)
         case .send(let frame): .send(frame)
         case .close(let code, let reason): .close(code: code, reason: reason)
-        case .update, .ready, .lost, .note, .stop: nil
+        case .update, .request, .ready, .lost, .note, .stop: nil
         }
     }
 }

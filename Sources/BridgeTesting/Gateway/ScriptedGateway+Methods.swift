@@ -25,6 +25,10 @@ extension ScriptedGateway {
         "agent.wait": Method(fields: ["runId", "timeoutMs"], required: ["runId"], scope: "operator.read"),
         "sessions.subscribe": Method(fields: [], scope: "operator.read"),
         "sessions.messages.subscribe": Method(fields: ["key"], required: ["key"], scope: "operator.read"),
+        "sessions.messages.unsubscribe": Method(fields: ["key"], required: ["key"], scope: "operator.read"),
+        "sessions.patch": Method(
+            fields: ["key", "model", "thinkingLevel", "fastMode", "verboseLevel", "label"], required: ["key"],
+            scope: "operator.write"),
         "exec.approval.list": Method(fields: [], scope: "operator.approvals", since: .e2),
         "plugin.approval.list": Method(fields: [], scope: "operator.approvals", since: .e3),
         "exec.approval.resolve": Method(
@@ -78,6 +82,10 @@ extension ScriptedGateway {
             let key = params["key"]?.string ?? ""
             connection?.followed.insert(key)
             answer(id, ["subscribed": true, "key": "\(key)"])
+        case "sessions.messages.unsubscribe":
+            connection?.followed.remove(params["key"]?.string ?? "")
+            answer(id, ["subscribed": false])
+        case "sessions.patch": patchSession(id, params)
         case "exec.approval.list": answer(id, openApprovals(plugins: false, at: now))
         case "plugin.approval.list": answer(id, openApprovals(plugins: true, at: now))
         default:
@@ -203,6 +211,7 @@ extension ScriptedGateway {
         _ key: String, _ session: String, _ text: String, _ script: GatewayScript, owner: Int?, at now: Instant
     ) {
         begun[Self.asked(text), default: 0] += 1
+        noteBegin(key, session, text, at: now)
         keys[key] = now
         var run = GatewayRun(
             id: key, session: session, question: text, steps: script.steps[...],

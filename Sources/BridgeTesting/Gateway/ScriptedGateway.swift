@@ -87,6 +87,7 @@ package struct ScriptedGateway {
     package internal(set) var heard: [GatewayHeard] = []
     /// The decisions about approvals, in the order they were heard.
     package internal(set) var decisions: [String] = []
+    package var models = GatewayModels()
     /// The link is up and ticks, and requests are neither taken nor answered.
     package var isDeaf = false
     /// So many requests came meanwhile.

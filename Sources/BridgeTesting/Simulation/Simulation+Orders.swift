@@ -13,8 +13,8 @@ extension Simulation {
                     let wait = Int64.random(in: 1...40, using: &random)
                     schedule(.answerKept(number, life: life), after: .milliseconds(wait))
                 case .commandToKeep(let number, _): bridge.commandKept(number, at: now)
-                case .attempt, .command, .fetch, .dropFiles, .filesTouched, .keepHome, .owe, .fulfilled, .turnOpened,
-                    .turnClosed,
+                case .attempt, .command, .fetch, .dropFiles, .filesTouched, .keepHome, .keepModel, .owe, .fulfilled,
+                    .turnOpened, .turnClosed,
                     .connectionStopped, .turnNote,
                     .deliveryNote, .keyTaken, .keyLeft:
                     perform(order)
@@ -42,7 +42,7 @@ extension Simulation {
             guard progress[index]?.aborted == false else { return }
             progress[index]?.aborted = true
             progress[index]?.endKnownAt = now
-        case .command(.resolve): break
+        case .command(.resolve), .command(.release): break
         case .command(.answer(let question, _, let answer)): answers(question, answer)
         case .command(.lookUp(_, let run)):
             guard let index = progress.first(where: { $0.value.run == run })?.key else { return }
@@ -55,7 +55,7 @@ extension Simulation {
         case .fulfilled(let obligation): journal.fulfilled(obligation)
         case .keepHome(let chat, let home): journal.keep(home, of: chat)
         case .fetch, .dropFiles, .filesTouched, .turnOpened, .turnNote, .deliveryNote, .keep, .commandToKeep, .keyTaken,
-            .keyLeft:
+            .keyLeft, .keepModel:
             break
         }
     }

@@ -62,7 +62,11 @@ export class Client {
   file = (session, file) => this.call("GET", `${chat(session)}/file?${new URLSearchParams(file.index ? { blind_idx: file.index } : { path: file.path })}`);
   send = (session, body) => this.call("POST", `${chat(session)}/send`, body);
   stop = (session, interaction) => this.call("POST", `${chat(session)}/stop`, interaction ? { interaction_id: interaction } : {});
-  newChat = () => this.call("POST", "/v1/me/sessions", {});
+  newChat = (model) => this.call("POST", "/v1/me/sessions", model ? { model } : {});
+  chooseModel = (session, model) => this.call("PATCH", chat(session), { model });
+  // These routes are the simulator's own: which ones the app uses is not documented.
+  models = () => this.call("GET", "/v1/me/models");
+  cron = async (verb, params) => (await this.call("POST", `/v1/me/cron/${verb}`, params)).result ?? {};
   rename = (session, title) => this.call("PATCH", chat(session), { title });
   archive = (session, isArchived) => this.call("POST", `${chat(session)}/${isArchived ? "archive" : "unarchive"}`);
   remove = (session) => this.call("DELETE", chat(session));

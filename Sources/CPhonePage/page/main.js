@@ -9,8 +9,10 @@ import { agentFiles } from "./files.js";
 import { developerPanel } from "./developer.js";
 import { byId } from "./dom.js";
 import { lockView } from "./lock.js";
+import { modelChoice } from "./models.js";
 import { Phone } from "./phone.js";
 import { Redraw } from "./redraw.js";
+import { routineSheet } from "./routines.js";
 import { decoded, forget, read, takeToken, write } from "./storage.js";
 import { startTheme } from "./theme.js";
 
@@ -32,6 +34,7 @@ function start(token) {
   const phone = new Phone(client, () => redraw.ask());
   const views = [
     chatList(phone), conversation(phone), composeBox(phone), askBanner(phone), approvalSheet(phone), lockView(phone), agentFiles(phone),
+    modelChoice(phone), routineSheet(phone),
     developerPanel(phone, client, redraw),
   ];
   const failures = new Set();

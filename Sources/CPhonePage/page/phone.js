@@ -227,7 +227,7 @@ export class Phone {
     else if (session) this.tell("page_sending", { session_id: session, draft });
     try {
       if (!session) {
-        session = (await this.client.newChat()).session_id;
+        session = (await this.client.newChat(this.state.newModel)).session_id;
         if (sealed) this.wanted.add(session);
         this.tell("page_sending", { session_id: session, draft });
         this.onNewChat?.(session);
@@ -253,6 +253,14 @@ export class Phone {
     if (sealer) return { text_ct: await sealer.seal("messages", text) };
     if (lockOf(this.state, session) === "open") return { text };
     throw new Refusal(0, "no_key", this.keys.missing ?? "This chat is sealed, and no other device has handed its key over yet.");
+  }
+
+  /** Of the chat that is open; of a new one it is kept until that is made. */
+  async chooseModel(model) {
+    const session = this.state.selected;
+    if (session === "new") return this.tell("page_new_model", { model });
+    await this.client.chooseModel(session, model);
+    this.tell("page_model", { session_id: session, model });
   }
 
   chooseSeal(seals) {

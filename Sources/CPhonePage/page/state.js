@@ -5,7 +5,7 @@
 
 export function emptyState() {
   return { account: null, isLoaded: false, link: { kind: "connecting" }, chats: new Map(), approvals: new Map(), selected: null,
-    keys: { missing: null, canSeal: false, held: new Map() }, sealsNew: true };
+    keys: { missing: null, canSeal: false, held: new Map() }, sealsNew: true, newModel: null };
 }
 
 const FOLDS = {
@@ -31,6 +31,8 @@ const FOLDS = {
   page_link: (state, data) => ({ ...state, link: data }),
   page_keys: (state, keys) => ({ ...state, keys }),
   page_seals_new: (state, { seals }) => ({ ...state, sealsNew: seals }),
+  page_new_model: (state, { model }) => ({ ...state, newModel: model }),
+  page_model: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, model: data.model })),
   page_selected: selected,
   page_sending: (state, data) => changeChat(state, data.session_id, (chat) => ({ ...chat, drafts: [...chat.drafts, data.draft] })),
   page_sent: sent,
@@ -49,7 +51,7 @@ export function fold(state, event) {
 function newChat(id) {
   return {
     id, title: null, source: null, createdAt: 0, updatedAt: 0, isArchived: false, messages: [], tasks: [], drafts: [], files: [],
-    unread: 0, history: "none", stopping: null, count: 0,
+    unread: 0, history: "none", stopping: null, count: 0, model: null,
   };
 }
 
@@ -76,7 +78,7 @@ function account(state, data) {
   for (const session of data.sessions ?? []) {
     const chat = state.chats.get(session.session_id) ?? newChat(session.session_id);
     const updatedAt = Math.max(session.updated_at ?? session.created_at ?? 0, chat.updatedAt);
-    chats.set(chat.id, { ...chat, title: session.title ?? null, ...sessionFields(session), updatedAt, count: session.messages ?? chat.count });
+    chats.set(chat.id, { ...chat, title: session.title ?? null, model: session.model ?? null, ...sessionFields(session), updatedAt, count: session.messages ?? chat.count });
   }
   const account = { user: data.user ?? null, installations: (data.installations ?? []).map(installation) };
   const selected = chats.has(state.selected) || state.selected === "new" ? state.selected : null;
@@ -103,7 +105,7 @@ function installationUpdated(state, data) {
 }
 
 function selected(state, data) {
-  const next = { ...state, selected: data.session_id };
+  const next = { ...state, selected: data.session_id, newModel: data.session_id === "new" ? state.newModel : null };
   const chat = next.chats.get(data.session_id);
   return chat?.unread ? changeChat(next, chat.id, (chat) => ({ ...chat, unread: 0 })) : next;
 }

@@ -14,6 +14,7 @@ final class CodexAgent: LiveAgent {
 
     /// Its permanent rule would hold in every project (codex.md#server-requests).
     var abilities: GrantAbilities { GrantAbilities(session: true, permanent: false) }
+    var choosesModels: Bool { true }
     func session(of chat: SessionID) -> AgentSession { AgentSession("codex:\(chat)") }
 
     func read(_ settings: AgentSettings) -> AgentReading {

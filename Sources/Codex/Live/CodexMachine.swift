@@ -162,6 +162,9 @@ package struct CodexMachine: AgentMachine {
         case .send(_, let session, let run, let message):
             let (prompt, leftOut) = CodexPrompt.of(message, as: run, readsFiles: settings.readsFiles)
             if !leftOut.isEmpty { orders.append(.observed([.filesLeftOut(run, leftOut)])) }
+            if let answer = CodexPrompt.answer(to: message.choice) {
+                orders.append(.observed([.modelAnswered(run, message.choice, answer)]))
+            }
             send(session, prompt, folder: message.folder, now)
         case .abort(let session, let run):
             if let index = mind.waiting.firstIndex(where: { $0.prompt.run == run }) {
@@ -184,6 +187,8 @@ package struct CodexMachine: AgentMachine {
             }
         case .answer(let question, let session, let answer):
             change(session, now) { $0.answer(question, answer, at: now.now) }
+        // A thread at rest is not followed, and stays with Codex.
+        case .release: break
         }
         return takeOrders()
     }
@@ -198,6 +203,7 @@ package struct CodexMachine: AgentMachine {
     }
 
     package mutating func query(_ query: AgentQuery, as id: QueryID, _ now: Occasion) -> [AgentOrder] {
+        if case .schedule = query { return [.replied(id, .hasNoSchedules("Codex"))] }
         guard life.isLive else { return [.replied(id, .refused(message: "Codex cannot be reached"))] }
         ask(.models(id), "model/list", CodexFrames.none, for: Self.answerLimit, now)
         return takeOrders()
@@ -296,8 +302,22 @@ extension CodexPrompt {
             pictureLimit: readsFiles ? .max : 0, room: .max)
         let (taken, leftOut) = rules.sort(message.files)
         let text = PromptText.noting(message.missing + leftOut, behind: message.prompt)
+        let model: String? =
+            switch message.choice {
+            case .unchanged, .own(nil): nil
+            case .own(let model?), .named(let model): model
+            }
         let prompt = CodexPrompt(
-            run: run, text: text, images: taken.map(\.path), model: message.model, effort: message.thoughtLevel)
+            run: run, text: text, images: taken.map(\.path), model: model, effort: message.thoughtLevel)
         return (prompt, leftOut)
+    }
+
+    /// A turn names its model itself, which holds for the turns after it.
+    fileprivate static func answer(to choice: ModelChoice) -> ModelAnswer? {
+        switch choice {
+        case .unchanged: nil
+        case .own(nil): .refused(message: "Codex does not say which model was its own")
+        case .own, .named: .set(before: nil)
+        }
     }
 }

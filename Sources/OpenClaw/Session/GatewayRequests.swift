@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 
 /// What was asked of the gateway, and what for.
@@ -11,6 +12,10 @@ enum GatewayRequest: Hashable {
     case wait(RunID)
     /// One row of the history in full: the piece it replaces.
     case row(RunID, piece: Int)
+    /// The model for the message that is to begin this run.
+    case model(RunID, ModelChoice)
+    case models(QueryID)
+    case schedule(QueryID, ScheduleVerb)
 
     var name: String {
         switch self {
@@ -22,6 +27,9 @@ enum GatewayRequest: Hashable {
         case .history: "chat.history"
         case .wait: "agent.wait"
         case .row: "chat.message.get"
+        case .model: "sessions.patch"
+        case .models: "models.list"
+        case .schedule(_, let verb): verb.method.description
         }
     }
 }
@@ -81,5 +89,9 @@ struct GatewayRequests {
         }
     }
 
-    mutating func socketLost() { pending.removeAll() }
+    /// Those that nothing repeats on the next socket.
+    mutating func socketLost() -> [GatewayRequest] {
+        defer { pending.removeAll() }
+        return pending.sorted { $0.key < $1.key }.map(\.value.request)
+    }
 }

@@ -71,6 +71,7 @@ struct GatewayRuns {
     private var runs: [RunID: Run] = [:]
     var stops = KeptStops()
     var questions = RunQuestions()
+    var models = SessionModels()
 
     subscript(run: RunID) -> Run? { runs[run] }
 
@@ -199,11 +200,15 @@ struct GatewayRuns {
     /// The message was refused: neither it nor its stop is owed any more.
     mutating func forget(_ run: RunID) {
         runs[run] = nil
+        models.forget(run)
         stops.forget(run)
     }
 
     /// A stop stays owed.
-    mutating func forgetMessage(_ run: RunID) { runs[run] = nil }
+    mutating func forgetMessage(_ run: RunID) {
+        runs[run] = nil
+        models.forget(run)
+    }
 
     mutating func ended(_ run: RunID) {
         questions.ended(run)
@@ -235,5 +240,6 @@ struct GatewayRuns {
             runs[run]?.stage = .asked(since: since, tries: tries)
         }
         stops.socketLost()
+        models.socketLost()
     }
 }

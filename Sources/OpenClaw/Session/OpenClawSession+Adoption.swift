@@ -17,7 +17,7 @@ extension OpenClawSession {
     /// message of ours began; `approvals` are what its turn was asked for.
     package mutating func adopt(
         _ run: RunID, in session: AgentSession, text: String?, hadFiles: Bool = false, stage: AdoptedStage,
-        isStopped: Bool = false,
+        isStopped: Bool = false, model: ModelChoice = .unchanged,
         approvals: [ApprovalID] = [], sentAtMilliseconds: Int64, at now: Instant, wallMilliseconds: Int64
     ) {
         guard runs[run] == nil, runs.hasRoom else { return }
@@ -34,6 +34,7 @@ extension OpenClawSession {
                 session: session, text: text, files: RunFiles(areGone: hadFiles),
                 stage: isInDoubt ? .asked(since: sentAt, tries: 1) : .accepted,
                 isStopped: isStopped, lastHeard: now))
+        if isInDoubt { runs.models.wants(model, for: run) }
         runs.questions.asked(
             .init(run: run, text: text, sentAtMilliseconds: text == nil ? nil : sentAtMilliseconds), at: sentAt)
         for approval in approvals { runs.questions.expectFollowUp(of: approval, after: run, in: session, at: now) }

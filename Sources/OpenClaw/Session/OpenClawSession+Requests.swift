@@ -45,6 +45,9 @@ extension OpenClawSession {
         case .history(let runs): historyAnswered(runs, error == nil ? payload : nil, at: now)
         case .wait(let run): waitAnswered(run, payload, at: now)
         case .row(let run, let piece): rowAnswered(run, piece, error == nil ? payload : nil, at: now)
+        case .model(let run, let choice): modelAnswered(run, choice, error, at: now)
+        case .models(let query): modelsAnswered(query, payload, error)
+        case .schedule(let query, _): scheduleAnswered(query, payload, error)
         }
     }
 
@@ -94,6 +97,8 @@ extension OpenClawSession {
             case .history(let runs): for run in runs { finish(run, .unknown, at: now) }
             case .wait(let run): waitAnswered(run, nil, at: now)
             case .row(let run, let piece): rowAnswered(run, piece, nil, at: now)
+            case .model(let run, let choice): modelUnanswered(run, choice, at: now)
+            case .models(let query), .schedule(let query, _): refuse(query, "the gateway did not answer in time")
             }
         }
     }

@@ -22,6 +22,7 @@ extension OpenClawSession {
             run,
             .init(session: session, text: message.prompt, files: files, stage: .held(since: now), lastHeard: now),
             .init(run: run, text: message.prompt, sentAtMilliseconds: wallMilliseconds), at: now)
+        runs.models.wants(message.choice, for: run)
         if isLive { handOver(run, at: now) }
     }
 
@@ -30,6 +31,12 @@ extension OpenClawSession {
         guard let known = runs[run], let text = known.text, let gateway else { return }
         if gateway.grants("operator.write") == false {
             return refuse(run, because: scopeRemedy(["operator.write"]))
+        }
+        if let choice = runs.models.next(for: run, in: known.session) {
+            #if PLANTED_FAULTS
+                if PlantedFault.modelAfterMessage.isPlanted { handOver(run, at: now) }
+            #endif
+            return choose(choice, for: run, in: known.session, at: now)
         }
         guard known.files.files.isEmpty else { return load(run, at: now) }
         leave(run, text, FileLoads.Loaded(run: run, missing: known.files.missing), gateway, at: now)

@@ -53,7 +53,7 @@ extension OpenClawSession {
             observed([.linkLost])
         }
         decoder.socketLost()
-        requests.socketLost()
+        for request in requests.socketLost() { refuseLost(request) }
         approvals.socketLost()
         runs.socketLost()
         lookUps.socketLost()

@@ -41,6 +41,9 @@ package struct OpenClawSession: ~Copyable {
 
         /// True once for each session.
         mutating func follows(_ session: AgentSession) -> Bool { followed.insert(session).inserted }
+
+        /// False: it is not followed.
+        mutating func leaves(_ session: AgentSession) -> Bool { followed.remove(session) != nil }
     }
 
     static let oldestProtocol = 3
@@ -149,7 +152,7 @@ package struct OpenClawSession: ~Copyable {
         life.saw(now, wallMilliseconds: wallMilliseconds)
         switch command {
         case .send(_, let session, _, _), .abort(let session, _), .lookUp(let session, _): sessionNames.learn(session)
-        case .resolve, .answer: break
+        case .resolve, .answer, .release: break
         }
         switch command {
         case .send(_, let session, let run, let message):
@@ -158,6 +161,7 @@ package struct OpenClawSession: ~Copyable {
         case .resolve(let approval, let subject, let decision, let scope):
             resolve(approval, subject, decision, scope, at: now)
         case .lookUp(let session, let run): lookUp(run, in: session, isAsked: true, at: now)
+        case .release(let session, _): release(session, at: now)
         // A gateway asks nothing that yes and no do not answer, so there is none that it could know.
         case .answer: break
         }
@@ -221,7 +225,8 @@ package struct OpenClawSession: ~Copyable {
                 told.append(.signal(signal))
             case .jobStarted(let job): told.append(.jobStarted(spelt(job)))
             case .jobFinished(let job): told.append(.jobFinished(spelt(job)))
-            case .sendAnswered, .filesLeftOut, .abortAnswered, .lookedUp, .linkLost, .linkBack: told.append(observation)
+            case .sendAnswered, .modelAnswered, .filesLeftOut, .abortAnswered, .lookedUp, .linkLost, .linkBack:
+                told.append(observation)
             }
         }
         observed(told)

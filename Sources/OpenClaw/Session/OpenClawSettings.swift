@@ -76,6 +76,7 @@ extension OpenClawSession {
         case close(code: Int, reason: String)
         /// For the core, but for the echo of our own commands.
         case observed([Observation])
+        case replied(QueryID, AgentReply)
         /// To be kept for the next start, as secret as the shared token.
         case saveDeviceToken(DeviceToken)
         case note(Note)

@@ -93,6 +93,7 @@ extension OppiChat {
         case .stop(let run):
             if !isDone, turn?.run == run { turn?.stop = .asked(until: now + OppiTurn.lookAgain) }
             return (true, [])
+        case .model(let run, let choice): return (true, modelAnswered(run, choice, isDone: isDone, error))
         }
     }
 
@@ -147,6 +148,7 @@ extension OppiChat {
     private mutating func noteState(_ state: FrameNode?, at now: Instant) {
         guard let place, let state, state["id"]?.equals(place.native) == true else { return }
         let status = state["status"]?.string ?? ""
+        model.current = state["model"]?.string ?? model.current
         link.isBusy = ["busy", "stopping", "starting"].contains(status)
         guard let turn, turn.isTaken, way == .live, decoder?.isHolding == false else { return }
         if link.isBusy {

@@ -73,6 +73,7 @@ extension OppiChat {
 
     private mutating func rest(at now: Instant) -> [Order] {
         if way == .asking { way = .absent }
+        if link.ending != nil { return leaveIfEnding() }
         if way == .live, link.idleSince == nil { link.idleSince = now }
         return []
     }
@@ -126,7 +127,9 @@ extension OppiChat {
     }
 
     private mutating func write(_ turn: OppiTurn, _ place: OppiPlace, at now: Instant) -> [Order] {
-        guard turn.prompt.isReady else { return [.load(turn.run, turn.prompt.pictures)] }
+        let (said, mayGo) = choose(turn.prompt.model, for: turn.run, in: place, at: now)
+        guard mayGo else { return said }
+        guard turn.prompt.isReady else { return said + [.load(turn.run, turn.prompt.pictures)] }
         let id = requests.add(.prompt(turn.run), for: Self.commandLimit, at: now)
         // The same words each time, or the server takes it for another prompt under the same name.
         let waits = turn.waits ?? link.isBusy
@@ -136,7 +139,8 @@ extension OppiChat {
         self.turn?.tries += 1
         self.turn?.heard(at: now)
         decoder?.willBegin(turn.run, turn.prompt.frameText, waits: waits, request: id)
-        return [.send(OppiFrames.say(.prompt, turn.prompt, turn: turn.run.text, waits: waits, to: place.native, id))]
+        let frame = OppiFrames.say(.prompt, turn.prompt, turn: turn.run.text, waits: waits, to: place.native, id)
+        return said + [.send(frame)]
     }
 
     // MARK: The socket
@@ -281,6 +285,7 @@ extension OppiChat {
             return turn.map { $0.stopTries >= OppiTurn.stopTries } == true
                 ? dropSocket("a stop was not answered", at: now) : []
         case .dialog: return dropSocket("the answer to a dialog was not taken", at: now)
+        case .model(let run, let choice): return modelAnswered(run, choice, isDone: false, "Oppi did not answer")
         }
     }
 }

@@ -34,6 +34,8 @@ struct OppiChat {
         case load(RunID, [MessageFile])
         /// Answered by `kept`.
         case keep(OppiPlace)
+        /// Nothing is to be found of the chat by the next process.
+        case forget
         case observed([Observation])
         case note(String)
         /// At the level of notifications, on the main stream.
@@ -74,6 +76,7 @@ struct OppiChat {
         case stop(RunID)
         /// Written behind the answer to a dialog.
         case dialog(String, OppiFrames.DialogAnswer)
+        case model(RunID, ModelChoice)
     }
 
     /// A message that waits for its turn, or goes into the run that is going.
@@ -118,6 +121,7 @@ struct OppiChat {
     var requests: OppiRequests<Request>
     var link = Link()
     var dialogs = OppiDialogs()
+    var model = OppiModel()
 
     /// What the chat knows of the server.
     struct Link {
@@ -144,7 +148,11 @@ struct OppiChat {
         /// A permission came while it was not known whose run is going.
         var hasLeftPermissions = false
         var decoders = 0
+        /// The person does not have the chat any more.
+        var ending: Ending?
     }
+
+    enum Ending { case left, forgotten }
 
     /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
     init(_ session: AgentSession, _ place: OppiPlace?, mark: String) {
@@ -214,20 +222,21 @@ struct OppiChat {
 
     /// A run of an earlier process.
     mutating func adopt(_ run: EarlierTurn.Run, isTaken: Bool, isStopping: Bool, at now: Instant) -> [Order] {
-        let (run, text, hadFiles) = (run.id, run.text, run.hadFiles)
+        let (run, text, hadFiles, model) = (run.id, run.text, run.hadFiles, run.model)
         asked.remember(run, text ?? "", sentAt: place?.run == run || place?.steer == run ? place?.sentAt : nil)
         // Its place is kept before a prompt is written: with another run in it, this one never left.
         let hasLeft = isTaken || place?.run == run || place?.steer == run
         if !hasLeft, hadFiles, !isStopping { return [.observed([.sendAnswered(asked: run, Self.filesAreGone)])] }
         guard turn == nil else {
             guard !isTaken, !isStopping, let text else { return [] }
-            let prompt = PicturePrompt(text, hadFiles: hadFiles)
+            let prompt = PicturePrompt(text, hadFiles: hadFiles, model: model)
             waiting.append(Waiting(run: run, prompt: prompt, mayHaveLeft: hasLeft, comesAfter: hasLeft))
             return []
         }
         guard hasLeft || text != nil else { return [] }
         var turn = OppiTurn(
-            run, PicturePrompt(text ?? "", hadFiles: hadFiles), isTaken ? .accepted : hasLeft ? .doubtful : .held,
+            run, PicturePrompt(text ?? "", hadFiles: hadFiles, model: model),
+            isTaken ? .accepted : hasLeft ? .doubtful : .held,
             isAdopted: true, at: now)
         if isStopping { turn.stop = .due }
         self.turn = turn
@@ -242,6 +251,7 @@ struct OppiChat {
     mutating func send(_ run: RunID, _ prompt: PicturePrompt, at now: Instant) -> [Order] {
         guard !isToWrite(run) else { return [] }
         asked.remember(run, prompt.text, sentAt: nil)
+        link.ending = nil
         waiting.append(Waiting(run: run, prompt: prompt))
         return advance(at: now)
     }
@@ -340,6 +350,7 @@ struct OppiChat {
         requests.forgetAll()
         dialogs.socketLost()
         link.pausedAt = nil
+        model.socketLost()
         decoder?.socketLost()
         for index in waiting.indices where waiting[index].isSteering { waiting[index].restsAfterLoss() }
         if turn?.state == .written || turn?.state == .unanswered { turn?.state = .doubtful }

@@ -39,6 +39,13 @@ enum OppiFrames {
         return image.finish()
     }
 
+    static func setModel(_ provider: String, _ model: String, of session: String, _ request: String) -> [UInt8] {
+        var frame = begun("set_model", session, request)
+        frame.string("provider", provider)
+        frame.string("modelId", model)
+        return frame.finish()
+    }
+
     static func stop(_ session: String, _ request: String) -> [UInt8] { begun("stop", session, request).finish() }
     static func state(_ session: String, _ request: String) -> [UInt8] { begun("get_state", session, request).finish() }
 

@@ -33,6 +33,7 @@ extension OppiMachine {
         case .load(let run, let files): orders += loads.begin(run, files)
         case .keep(let place):
             work(.keep(session, place), .keep([Fact(OppiPlace.factPrefix + session.text, place.fact)]))
+        case .forget: work(.forget, .keep([Fact(OppiPlace.factPrefix + session.text, nil)]))
         case .observed(let observations): orders.append(.observed(observations))
         case .note(let words): orders.append(.note(.words(words)))
         case .follow: follow(session)
@@ -91,6 +92,7 @@ extension OppiMachine {
             let isKept = if case .done = result { true } else { false }
             // One that was overtaken by another says nothing of that.
             change(session, now) { $0.home == .keeping(place) ? $0.kept(isKept, at: now.now) : [] }
+        case .forget: break
         case .ask, .list, .place, .make, .call, .models:
             let answer = OppiRest.answer(result, with: parser)
             if answer.isUnauthorised { refusedToken(finished, now) } else { answered(finished.errand, answer, now) }
@@ -103,13 +105,13 @@ extension OppiMachine {
         switch finished.errand {
         case .models(let query): orders.append(.replied(query, .refused(message: "the token was refused")))
         case .place(let session), .make(let session, _): change(session, now) { $0.hasNoHome(at: now.now) }
-        case .access, .ask, .list, .keep, .call: break
+        case .access, .ask, .list, .keep, .forget, .call: break
         }
     }
 
     private mutating func answered(_ errand: Errand, _ answer: OppiRest.Answer, _ now: Occasion) {
         switch errand {
-        case .access, .keep: break
+        case .access, .keep, .forget: break
         case .ask(let question): answered(question, answer, now)
         case .list: listed(answer, now)
         case .place(let session):
@@ -137,9 +139,15 @@ extension OppiMachine {
         switch answer {
         case .body(let body):
             .models(
-                (body["models"]?.elements ?? []).compactMap { model in
-                    guard let id = model["id"]?.string else { return nil }
-                    return AgentModel(id: id, name: model["name"]?.string ?? id)
+                (body["models"]?.elements ?? []).compactMap { node in
+                    guard let id = node["id"]?.string else { return nil }
+                    let provider = node["provider"]?.string
+                    // A session names its model with the provider (oppi.md#shared-objects).
+                    let name = provider.map { id.hasPrefix("\($0)/") ? id : "\($0)/\(id)" } ?? id
+                    guard ModelChoice.isName(name) else { return nil }
+                    var model = AgentModel(id: name, name: node["name"]?.string ?? id, provider: provider)
+                    model.contextWindow = node["contextWindow"]?.integer(in: .counts)
+                    return model
                 })
         case .refused(_, let error): .refused(message: error)
         case .failed(let reason): .refused(message: reason)

@@ -32,13 +32,14 @@ package struct OppiMachine: AgentMachine {
         case make(AgentSession, workspace: String)
         case keep(AgentSession, OppiPlace)
         case call(AgentSession, OppiChat.Call)
+        case forget
         case models(QueryID)
 
         /// The next link asks for it again.
         var isOfOneLink: Bool {
             switch self {
             case .ask, .list, .call: true
-            case .access, .place, .make, .keep, .models: false
+            case .access, .place, .make, .keep, .forget, .models: false
             }
         }
     }
@@ -171,11 +172,14 @@ package struct OppiMachine: AgentMachine {
             }
         case .answer(let question, let session, let answer):
             change(session, now) { $0.answer(question, answer, at: now.now) }
+        case .release(let session, let isDeleted):
+            change(session, now) { $0.release(isDeleted: isDeleted, at: now.now) }
         }
         return takeOrders()
     }
 
     package mutating func query(_ query: AgentQuery, as id: QueryID, _ now: Occasion) -> [AgentOrder] {
+        if case .schedule = query { return [.replied(id, .hasNoSchedules("Oppi"))] }
         guard life.isLive else { return [.replied(id, .refused(message: "Oppi cannot be reached"))] }
         work(.models(id), rest.get("/models"))
         return takeOrders()

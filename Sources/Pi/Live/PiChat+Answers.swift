@@ -27,12 +27,14 @@ extension PiChat {
             let found = PiHistory(root).found(question: asked[run])
             if !isLive { asked[run] = nil }
             return isLive ? endWasLost(of: run, found) : [.observed([.lookedUp(run, found)])]
-        case .models(let query): return [.replied(query, Self.models(root))]
+        case .models(let query): return [.replied(query, PiModel.list(root))]
+        case .model(let run, let choice, let wanted): return modelAnswered(root, run, choice, wanted)
         }
     }
 
     private mutating func becameReady(_ state: FrameNode?) -> [Order] {
         failures.forget()
+        home.model = PiModel.name(state?["model"])
         guard let path = state?["sessionFile"]?.string, !home.isKept(path) else {
             process = .ready
             return []
@@ -72,15 +74,6 @@ extension PiChat {
         }
     }
 
-    private static func models(_ root: FrameNode) -> AgentReply {
-        guard root["success"]?.flag == true else { return .refused(message: root["error"]?.string ?? "") }
-        let models = (root["data"]?["models"]?.elements ?? []).compactMap { model -> AgentModel? in
-            guard let provider = model["provider"]?.string, let id = model["id"]?.string else { return nil }
-            return AgentModel(id: "\(provider)/\(id)", name: model["name"]?.string ?? id)
-        }
-        return .models(models)
-    }
-
     // MARK: No answer
 
     mutating func overdue(_ purpose: PiRequests.Purpose) -> [Order] {
@@ -89,12 +82,14 @@ extension PiChat {
             failures.doom = "pi does not answer any more"
             return []
         case .history, .models: return unanswered(purpose)
+        // Early versions answer a failure without its id (pi.md#responses-stdout).
+        case .model(let run, let choice, _): return refused(choice, of: run, "pi did not answer")
         }
     }
 
     mutating func unanswered(_ purpose: PiRequests.Purpose) -> [Order] {
         switch purpose {
-        case .barrier, .prompt, .probe, .abort: return []
+        case .barrier, .prompt, .probe, .abort, .model: return []
         case .history(let run, let isLive):
             let gone = RunLookup.failed(RunFailure(kind: .agentGone, message: "its process ended"))
             return isLive ? [] : [.observed([.lookedUp(run, gone)])]

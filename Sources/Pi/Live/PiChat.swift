@@ -28,6 +28,8 @@ struct PiChat {
         /// It counts as ended: its exit is not reported.
         case kill
         case keep(file: String)
+        /// Nothing is to be found of the chat by the next process.
+        case forget
         /// Read these for the prompt of that run; answered by `loaded`.
         case load(RunID, [MessageFile])
         case observed([Observation])
@@ -60,7 +62,7 @@ struct PiChat {
     static let leaveLimit = Duration.seconds(3)
 
     let session: AgentSession
-    private(set) var home: PiHome
+    var home: PiHome
     var process = Process.absent
     var errands: [Errand] = []
     var turn: PiTurn?
@@ -118,6 +120,7 @@ struct PiChat {
     mutating func send(_ run: RunID, _ prompt: PicturePrompt, in folder: String? = nil, at now: Instant) -> [Order] {
         asked[run] = prompt.text
         home.moves(to: folder)
+        (home.isLeft, home.isForgotten) = (false, false)
         errands.append(.prompt(run, prompt))
         return advance(at: now) + cards(seat.show(waitingPrompts))
     }
@@ -246,6 +249,7 @@ struct PiChat {
         decoder.abandonRun()
         orders += dialogs.takeAll().map { .observed([gone($0, isExpired: false)]) }
         for purpose in requests.takeAll() { orders += unanswered(purpose) }
+        orders += processEnded()
         process = .absent
         idleSince = nil
         guard failed else { return orders + advance(at: now) }
@@ -294,11 +298,11 @@ extension PiChat {
         defer { idleSince = isWanted || process != .ready || !decoder.isIdle ? nil : idleSince ?? now }
         switch process {
         case .absent:
-            guard !errands.isEmpty else { return [] }
+            guard !errands.isEmpty else { return forgetIfLeft() }
             process = .starting
             home.isStarted()
             return [.start(file: file)]
-        case .ready: return nextErrand(at: now)
+        case .ready: return nextErrand(at: now) + leaveIfLeft(at: now)
         case .starting, .keeping, .leaving, .waiting: return []
         }
     }
@@ -312,6 +316,9 @@ extension PiChat {
                 guard turn == nil, decoder.isIdle else { return orders }
                 // The next process works where it is to be carried out.
                 if home.isElsewhere { return orders + leave(at: now) }
+                let (said, mayGo) = choose(prompt.model, for: run, at: now)
+                orders += said
+                guard mayGo else { return orders }
                 guard prompt.isReady else { return orders + [.load(run, prompt.pictures)] }
                 let id = requests.add(.prompt(run), for: Self.answerLimit, at: now)
                 decoder.willBegin(run, prompt.frameText, request: id)

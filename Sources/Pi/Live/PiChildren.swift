@@ -15,11 +15,16 @@ struct PiChildren {
     func channel(of session: AgentSession) -> ChannelID? { channels[session] }
 
     mutating func begin(_ session: AgentSession) -> ChannelID {
-        channelCount += 1
-        let channel = ChannelID(channelCount)
+        let channel = next()
         sessions[channel] = session
         channels[session] = channel
         return channel
+    }
+
+    /// A channel that is no chat's.
+    mutating func next() -> ChannelID {
+        channelCount += 1
+        return ChannelID(channelCount)
     }
 
     mutating func ended(_ channel: ChannelID) {

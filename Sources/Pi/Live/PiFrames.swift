@@ -6,6 +6,13 @@ enum PiFrames {
     static func state(_ id: String) -> [UInt8] { plain("get_state", id) }
     static func messages(_ id: String) -> [UInt8] { plain("get_messages", id) }
     static func models(_ id: String) -> [UInt8] { plain("get_available_models", id) }
+    static func setModel(_ model: PiModel, _ id: String) -> [UInt8] {
+        var frame = begun("set_model", id)
+        frame.string("provider", model.provider)
+        frame.string("modelId", model.id)
+        return frame.finish()
+    }
+
     static func abort(_ id: String) -> [UInt8] { plain("abort", id) }
 
     /// `followUp` is needed while a run is going and harmless otherwise (pi.md#steering-and-queueing).

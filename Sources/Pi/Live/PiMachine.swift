@@ -21,6 +21,7 @@ package struct PiMachine: AgentMachine {
     private var children = PiChildren()
     private var keeping: [WorkID: AgentSession] = [:]
     private var loads = FileLoads()
+    private var list = PiModelList()
     private var check: PiCheck?
 
     package init(_ settings: PiSettings) { self.settings = settings }
@@ -33,7 +34,7 @@ package struct PiMachine: AgentMachine {
 
     package var heldBytes: Int { chats.heldBytes }
     package var nextDeadline: Instant? {
-        [chats.nextDeadline, check?.nextDeadline].compactMap(\.self).min()
+        [chats.nextDeadline, list.nextDeadline, check?.nextDeadline].compactMap(\.self).min()
     }
 
     // MARK: The course
@@ -91,12 +92,16 @@ package struct PiMachine: AgentMachine {
             return change(session, now) { $0.resolve(approval, decision) }
         case .answer(let question, let session, let answer):
             return change(session, now) { $0.answer(question, answer) }
+        case .release(let session, let isDeleted):
+            return change(session, now) { $0.release(isDeleted: isDeleted, at: now.now) }
         }
     }
 
     package mutating func query(_ query: AgentQuery, as id: QueryID, _ now: Occasion) -> [AgentOrder] {
-        guard let session = chats.awake.first(where: { $0.value.process == .ready })?.key else {
-            return [.replied(id, .refused(message: "no pi is running"))]
+        if case .schedule = query { return [.replied(id, .hasNoSchedules("pi"))] }
+        let ready = chats.awake.filter { $0.value.process == .ready }.keys.min()
+        guard let session = ready else {
+            return list.ask(id, settings.checkPlan, at: now.now) { children.next() }
         }
         return change(session, now) { $0.models(id, at: now.now) }
     }
@@ -115,12 +120,17 @@ package struct PiMachine: AgentMachine {
             orders += check?.received(root) ?? []
             return
         }
+        if list.isOn(channel) {
+            orders += list.received(root)
+            return
+        }
         guard let session = children.session(on: channel) else { return }
         orders += change(session, now) { $0.received(root, at: now.now) }
     }
 
     package mutating func happened(_ event: ChannelEvent, on channel: ChannelID, _ now: Occasion) -> [AgentOrder] {
         if check != nil { return check?.happened(event) ?? [] }
+        if list.isOn(channel) { return list.happened(event) }
         guard let session = children.session(on: channel) else { return [] }
         switch event {
         case .spawned: return change(session, now) { $0.spawned(at: now.now) }
@@ -167,7 +177,7 @@ package struct PiMachine: AgentMachine {
     // MARK: Time
 
     package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
-        var orders = check?.timePassed(at: now.now) ?? []
+        var orders = (check?.timePassed(at: now.now) ?? []) + list.timePassed(at: now.now)
         let due = chats.awake.filter { $0.value.nextDeadline.map { $0 <= now.now } ?? false }.keys.sorted()
         for session in due { orders += change(session, now) { $0.timePassed(at: now.now) } }
         return orders
@@ -218,6 +228,9 @@ package struct PiMachine: AgentMachine {
             let folder = chats.awake[session]?.home.folder
             let place = folder.map { [Fact(Self.folderPrefix + session.text, Array($0.utf8))] } ?? []
             return [.work(work, .keep([Fact(Self.factPrefix + session.text, Array(file.utf8))] + place))]
+        case .forget:
+            let facts = [Fact(Self.factPrefix + session.text, nil), Fact(Self.folderPrefix + session.text, nil)]
+            return [.work(children.nextWork(), .keep(facts))]
         case .load(let run, let files): return loads.begin(run, files)
         case .observed(let observations):
             let folder = chats.awake[session]?.home.folder ?? settings.folder

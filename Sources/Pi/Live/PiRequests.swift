@@ -13,6 +13,8 @@ struct PiRequests {
         /// What became of this run. `isLive`: its own process is asked, because the run's end seems to be lost.
         case history(RunID, isLive: Bool)
         case models(QueryID)
+        /// The model that the prompt of this run is to have.
+        case model(RunID, ModelChoice, String)
     }
 
     private var open: [(id: String, purpose: Purpose, deadline: Instant)] = []
@@ -24,7 +26,7 @@ struct PiRequests {
         open.contains { request in
             switch request.purpose {
             case .history, .models: true
-            case .barrier, .prompt, .abort, .probe: false
+            case .barrier, .prompt, .abort, .probe, .model: false
             }
         }
     }

@@ -1,11 +1,11 @@
 import BridgeModel
 import JSONReading
 
-// What the relay says (relay.md#frames-relay-to-bridge, relay.md#updates-relay-to-bridge, relay.md#relay-to-bridge-rpcs-req_id-frames).
+// What the relay says (relay.md#frames-relay-to-bridge, relay.md#updates-relay-to-bridge).
 extension RelayLink {
     mutating func read(_ root: FrameNode, size: Int, at now: Instant) {
         let type = root["type"]
-        if let request = root["req_id"]?.string { return answer(request, type) }
+        if let request = root["req_id"]?.string { return asked(request, root, type, at: now) }
         if UpdateReader.isUpdate(root, type) { return took(UpdateReader(root), size: size, at: now) }
         guard let type = type?.string else { return unknown.countMalformed() }
         switch type {
@@ -67,23 +67,6 @@ extension RelayLink {
                 kind: .installationRevoked,
                 message: "This bridge was removed on the phone\(reason.map { " (\($0))" } ?? "").",
                 remedy: Self.pairAgain), at: now)
-    }
-
-    // MARK: Requests
-
-    /// There is no request yet that this bridge serves; the phone learns so at once instead of waiting (relay.md#relay-to-bridge-rpcs-req_id-frames).
-    private mutating func answer(_ request: String, _ type: FrameNode?) {
-        let type = String((type?.string ?? "").prefix(256))
-        unknown.count("request", type)
-        guard (1...256).contains(request.utf8.count) else { return unknown.countMalformed() }
-        var error = JSONObjectWriter()
-        error.string("code", "unknown_request")
-        error.string("type", type)
-        var reply = JSONObjectWriter()
-        reply.raw("error", error.finish())
-        reply.string("type", type.hasSuffix(".req") ? "\(type.dropLast(4)).resp" : type.isEmpty ? "rpc.resp" : type)
-        reply.string("req_id", request)
-        orders.append(.send(reply.finish()))
     }
 }
 

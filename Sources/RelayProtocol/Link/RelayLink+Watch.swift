@@ -9,8 +9,8 @@ extension RelayLink {
     /// When `timePassed` is due, if nothing else comes.
     package var nextDeadline: Instant? {
         guard let next = life.nextDeadline else { return nil }
-        guard isLive, let gapEnds = ledger.gapEnds else { return next }
-        return min(next, gapEnds)
+        guard isLive else { return next }
+        return [next, ledger.gapEnds, requests.nextDeadline].compactMap(\.self).min()
     }
 
     mutating func dial(at now: Instant) {
@@ -34,6 +34,7 @@ extension RelayLink {
     mutating func leaveSocket(at now: Instant) {
         _ = life.leave(at: now)
         ledger.socketLost()
+        requests.socketLost()
     }
 
     /// Draws the delay of a loss that was decided in this event.
@@ -56,7 +57,9 @@ extension RelayLink {
         case .silent: giveUp("the relay fell silent", at: now)
         case .redial: dial(at: now)
         case nil:
-            guard isLive, let gapEnds = ledger.gapEnds, gapEnds <= now else { return }
+            guard isLive else { return }
+            expireRequests(at: now)
+            guard let gapEnds = ledger.gapEnds, gapEnds <= now else { return }
             // A new socket redelivers all that is not acknowledged.
             orders.append(.close(code: 1000, reason: "asking for what was left out"))
             lose("the relay did not send again what there was no room for", .atOnce, at: now)

@@ -29,6 +29,7 @@ package struct RelayLink: ~Copyable {
     let parser = FrameParser()
 
     var ledger: UpdateLedger
+    var requests = OpenRequests()
     package internal(set) var unknown = UnknownTally()
     var unknownReport = UnknownReport()
 

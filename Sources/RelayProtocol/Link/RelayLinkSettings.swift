@@ -37,6 +37,8 @@ extension RelayLink {
         case close(code: Int, reason: String)
         /// To be recorded, then `acknowledge`d; it may have come before.
         case update(RelayUpdate)
+        /// To be answered by `reply`.
+        case request(RelayRequest)
         /// The relay took us in. Without this, no update.
         case ready(installation: String?)
         /// The link, or a try to have one, is gone; the next try comes then.

@@ -76,7 +76,7 @@ struct UpdateReader {
         case "session.cancelled": session == nil && interaction == nil ? nil : .stop(stopReason)
         case "session.started": session.map { _ in .sessionStarted }
         case "session.ended": session.map { _ in .sessionEnded }
-        case "session.model.changed": session.map { _ in .model(word(payload?["model"])) }
+        case "session.model.changed": chosenModel
         case "approval.resolved": approval
         case "task.timeout", "task.cancelled":
             name(payload?["task_id"]).map { .taskStopped(TaskID($0), reason: word(payload?["reason"])) }
@@ -95,13 +95,27 @@ struct UpdateReader {
             Attachment(
                 url: $0["url"]?.string, key: $0["key"]?.string, mimeType: word($0["mime"]), name: word($0["name"]))
         }
-        return .message(
-            UserMessage(
-                id: name(message["id"]).map { MessageID($0) } ?? unnamed, session: session, interaction: interaction,
-                // If both are there, the sealed one holds (relay.md#sessionmessage-the-user-wrote).
-                text: sealed == nil ? message["text"]?.string ?? "" : "", attachments: Array(attachments),
-                model: word(payload?["session"]?["model"]), thoughtLevel: word(message["thought_level"])),
-            sealedText: sealed)
+        var read = UserMessage(
+            id: name(message["id"]).map { MessageID($0) } ?? unnamed, session: session, interaction: interaction,
+            // If both are there, the sealed one holds (relay.md#sessionmessage-the-user-wrote).
+            text: sealed == nil ? message["text"]?.string ?? "" : "", attachments: Array(attachments),
+            model: model(payload?["session"]?["model"]), thoughtLevel: word(message["thought_level"]))
+        read.isModelUnsaid = payload?["session"]?["model"] == nil
+        return .message(read, sealedText: sealed)
+    }
+
+    /// What cannot be a model's name is kept as words that are none (`ModelChoice.isName`), so that the person can be told of it.
+    private func model(_ node: FrameNode?) -> String? {
+        guard let node, node.compact.text != "null" else { return nil }
+        guard let text = node.string else { return "(no text)" }
+        return ModelChoice.isName(text) ? text : "\(text.prefix(80)) …"
+    }
+
+    /// Nil: this names no model that a session could have.
+    private var chosenModel: RelayUpdate.Payload? {
+        let chosen = model(payload?["model"])
+        guard session != nil, chosen.map({ ModelChoice.isName($0) }) ?? true else { return nil }
+        return .model(chosen)
     }
 
     private var stopReason: RelayUpdate.StopReason {

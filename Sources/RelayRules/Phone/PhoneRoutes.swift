@@ -143,11 +143,16 @@ extension Relay {
         let model = body.nullable("model", atMost: 256)
         try body.check()
         if let title { chats.name(session.id, title.text, at: now) }
-        guard let model, model.text != session.model else { return }
-        chats.choose(model: model.text, for: session.id)
-        queueUpdate("session.model.changed", session: session.id, interaction: nil, at: now) { payload in
-            payload.object("session") { $0.field("id", session.id) }
-            if let text = model.text { payload.field("model", text) } else { payload.nullField("model") }
+        if let model { userChooses(model: model.text, session: session.id, at: now) }
+    }
+
+    /// Nil: the agent's own.
+    package mutating func userChooses(model: String?, session: String, at now: Moment) {
+        guard let known = chats[session], model != known.model else { return }
+        chats.choose(model: model, for: session)
+        queueUpdate("session.model.changed", session: session, interaction: nil, at: now) { payload in
+            payload.object("session") { $0.field("id", session) }
+            if let model { payload.field("model", model) } else { payload.nullField("model") }
         }
     }
 

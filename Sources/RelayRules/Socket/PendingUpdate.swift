@@ -3,7 +3,7 @@ package struct PendingUpdate: Sendable, Hashable {
     package var id: String
     package var type: String
     var installation: String
-    var session: String?
+    package var session: String?
     var interaction: String?
     /// JSON.
     var payload: [UInt8]

@@ -96,6 +96,7 @@ final class RunEdges {
         var settings = BridgeSettings()
         let agent = try agent(of: connection)
         settings.turn.abilities = agent.abilities
+        settings.choosesModels = agent.choosesModels
         settings.whenBusy = connection.whenBusy
         settings.words.agent = AgentRegistry.all[kind: connection.agent.kind]?.name ?? settings.words.agent
         settings.words.version = HelpText.version

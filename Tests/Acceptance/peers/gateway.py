@@ -13,6 +13,7 @@ from .connection import NEEDS, Connection
 from .eras import ERAS
 from .handshake import Refusal, check_connect, hello_ok
 from .methods import HANDLERS, ApprovalRecord, MethodError
+from .routines import MODELS
 from .runs import Run, Session
 from .schema import METHODS, fields_of, violation
 from .steps import Plan, Say, plan_from_json
@@ -35,11 +36,13 @@ class Gateway:
         self.default_plan = lambda text: Plan("", [Say([f"You said: {text}"])])
         self.frames = collections.deque(maxlen=200_000) if recording else None
         self.sends, self.aborts, self.patches = [], [], []
-        self.files = []               # (key, name, type, bytes) of each attachment that was taken.
-        self.attachment_policy = None # What `hello-ok` advertises: {"maxBytes", "maxImageBytes"}.
+        self.models, self.patch_answers = MODELS, []  # MethodErrors for the next `sessions.patch`.
+        self.answered = []                # (message, model) of each run, as it begins.
+        self.jobs, self.job_runs, self.usage, self.stop_reason = {}, [], None, "stop"
+        # (key, name, type, bytes) of each attachment; what `hello-ok` advertises of them: {"maxBytes", "maxImageBytes"}.
+        self.files, self.attachment_policy = [], None
         self.starts = collections.Counter()
-        self.commands, self.resolve_calls = [], []
-        self.violations = []
+        self.commands, self.resolve_calls, self.violations = [], [], []
         self.is_deaf = False              # The link stands and ticks; what the bridge asks is neither read nor answered.
         self.unheard = []
         self.hooks = []                   # Each is called with (what, run=…) as it happens.

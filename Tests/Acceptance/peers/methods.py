@@ -4,14 +4,11 @@ import asyncio
 import base64
 import uuid
 
+from . import routines
+from .errors import MethodError
+
 TRUNCATED = "\n...(truncated)..."
 OMITTED = "[chat.history omitted: message too large]"
-
-
-class MethodError(Exception):
-    def __init__(self, code, message, details=None, payload=None):
-        super().__init__(message)
-        self.code, self.message, self.details, self.payload = code, message, details, payload
 
 
 def canonical(key):
@@ -160,15 +157,6 @@ async def unsubscribe_messages(gateway, connection, params):
     return {"subscribed": False, "key": params["key"]}
 
 
-async def sessions_patch(gateway, connection, params):
-    gateway.patches.append(params)
-    return {"ok": True, "key": params["key"], "entry": {"key": params["key"], "model": params.get("model")}}
-
-
-async def models_list(gateway, connection, params):
-    return {"models": [{"id": "example-1", "name": "Example 1", "provider": "example", "contextWindow": 200000}]}
-
-
 # Approvals
 
 def _listing(plugin):
@@ -231,20 +219,16 @@ async def nothing(gateway, connection, params):
     return {}
 
 
-async def cron_list(gateway, connection, params):
-    return {"jobs": []}
-
-
 HANDLERS = {
     "chat.send": chat_send, "chat.abort": chat_abort, "chat.history": chat_history, "agent.wait": agent_wait,
     "sessions.list": sessions_list, "sessions.subscribe": subscribe_sessions,
     "sessions.unsubscribe": unsubscribe_sessions, "sessions.messages.subscribe": subscribe_messages,
-    "sessions.messages.unsubscribe": unsubscribe_messages, "sessions.patch": sessions_patch, "models.list": models_list,
+    "sessions.messages.unsubscribe": unsubscribe_messages,
     "exec.approval.list": _listing(False), "plugin.approval.list": _listing(True),
     "exec.approval.get": approval_get_exec, "exec.approval.resolve": resolve_approval,
     "plugin.approval.resolve": resolve_approval, "exec.approval.waitDecision": wait_decision,
     "plugin.approval.waitDecision": wait_decision, "approval.get": approval_get, "approval.resolve": approval_resolve,
-    "cron.list": cron_list, "cron.status": nothing, "health": nothing, "status": nothing,
+    "health": nothing, "status": nothing, **routines.HANDLERS,
 }
 
 

@@ -17,6 +17,7 @@ class Bubble:
     deltas: list = field(default_factory=list)
     final: str | None = None
     finish_reason: str | None = None
+    usage: dict | None = None
     ended_at: float | None = None
 
     @property
@@ -70,7 +71,7 @@ class Phone:
     def _message_finalized(self, message_id, text, finish_reason, usage):
         bubble = self.bubbles[message_id]
         bubble.final = bubble.streamed if text is None else text
-        bubble.finish_reason, bubble.ended_at = finish_reason, time.monotonic()
+        bubble.finish_reason, bubble.usage, bubble.ended_at = finish_reason, usage, time.monotonic()
         if bubble.interaction is not None:
             for task, interaction in self.task_interaction.items():
                 if interaction == bubble.interaction and not TERMINAL & set(self.tasks[task]):

@@ -1,6 +1,7 @@
 """A stand-in for `pi --mode rpc` (pi.md), run as a child of the bridge. `PI_DOUBLE` names a directory:
 
 plans.json     {"match": [steps]} by words of the prompt; `line`: "B" or "L" (pi.md#versions)
+models.log     the model of each prompt that was taken; `models` in plans.json: those that it has besides test/model
 images.log     the images of each prompt that had some, as they came
 prompts.log    each prompt that was taken, one JSON text a line: a prompt that ran twice stands there twice
 answers.log    each answer to a dialog, in time or not
@@ -42,18 +43,37 @@ def respond(command, identity, success=True, data=None, error=None):
     emit(frame)
 
 
+MODELS = ["test/model", *PLANS.get("models", [])]
+
+
 class Session:
     """The session file: a line a message, written when the message has ended."""
 
     def __init__(self, path):
         self.path = Path(path) if path else HOME / "sessions" / f"{uuid.uuid4()}.jsonl"
         self.path.parent.mkdir(exist_ok=True)
-        self.messages = [json.loads(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
+        lines = [json.loads(line) for line in self.path.read_text().splitlines()] if self.path.exists() else []
+        self.messages = [line for line in lines if "model_change" not in line]
+        changes = [line["model_change"] for line in lines if "model_change" in line]
+        self.model = changes[-1] if changes else MODELS[0]
+
+    def change_model(self, name):
+        """Whether a session file keeps it is not known (pi.md): here the later line's does."""
+        self.model = name
+        if not IS_LATER:
+            return
+        with self.path.open("a") as file:
+            file.write(json.dumps({"model_change": name}) + "\n")
 
     def add(self, message):
         self.messages.append(message)
         with self.path.open("a") as file:
             file.write(json.dumps(message) + "\n")
+
+
+def model_of(name):
+    provider, identity = name.split("/", 1)
+    return {"provider": provider, "id": identity, "name": identity.title()}
 
 
 class Aborted(Exception):
@@ -101,13 +121,15 @@ class Pi:
             return
         if kind == "get_state":
             respond(kind, identity, data={
-                "model": {"provider": "test", "id": "model"}, "isStreaming": self.streaming, "isCompacting": False,
+                "model": model_of(self.session.model), "isStreaming": self.streaming, "isCompacting": False,
                 "sessionFile": str(self.session.path), "sessionId": self.session.path.stem,
                 "pendingMessageCount": len(self.queued), "messageCount": len(self.session.messages)})
         elif kind == "get_messages":
             respond(kind, identity, data={"messages": self.session.messages})
         elif kind == "get_available_models":
-            respond(kind, identity, data={"models": [{"provider": "test", "id": "model", "name": "Model"}]})
+            respond(kind, identity, data={"models": [model_of(name) for name in MODELS]})
+        elif kind == "set_model":
+            self.set_model(kind, identity, f"{command.get('provider')}/{command.get('modelId')}")
         elif kind == "prompt":
             self.prompt(command, identity)
         elif kind == "abort":
@@ -126,8 +148,20 @@ class Pi:
         else:
             respond(kind, identity if IS_LATER else None, False, error=f"Unknown command: {kind}")
 
+    def set_model(self, kind, identity, name):
+        if PLANS.get("dies_of_models"):
+            os._exit(1)
+        if name not in MODELS:
+            # The base line names neither the command nor its id (pi.md#responses-stdout).
+            return respond(kind if IS_LATER else "parse", identity if IS_LATER else None, False,
+                           error=f"Failed to parse command: Model not found: {name}")
+        self.session.change_model(name)
+        respond(kind, identity, data=model_of(name))
+
     def prompt(self, command, identity):
         text = command["message"]
+        with (HOME / "models.log").open("a") as log:
+            log.write(json.dumps([text, self.session.model]) + "\n")
         with (HOME / "prompts.log").open("a") as log:
             log.write(json.dumps(text) + "\n")
         if images := command.get("images"):
@@ -192,7 +226,8 @@ class Pi:
         self.idle.set()
 
     def message(self, content, stop, error=None):
-        message = {"role": "assistant", "content": content, "provider": "test", "model": "model", "stopReason": stop,
+        provider, model = self.session.model.split("/", 1)
+        message = {"role": "assistant", "content": content, "provider": provider, "model": model, "stopReason": stop,
                    "usage": {"input": 10, "output": 5, "cost": {"total": 0.001}}, "timestamp": 0}
         if error:
             message["errorMessage"] = error

@@ -71,6 +71,7 @@ class Relay:
         self.calls = []
         self.hooks = []               # Each is called with (what, fields): "update", "ack", "received", "applied", "answered".
         self.hellos, self.rpc_answers, self.garbage = [], [], []
+        self.rpc_waiting = {}         # req_id -> future of the answer.
         self.pongs = 0
         self.updates = {}             # Unacknowledged: update id -> update.
         self.sockets = []
@@ -139,6 +140,18 @@ class Relay:
                     self.decide(approval_id, "deny", reason="session_deleted")
             self.stop(session, reason="session_deleted")
         self.push("session.ended", {"session": {"id": session}}, session)
+
+    async def request(self, kind, **fields):
+        """One with a `req_id`, and the bridge's answer (relay.md#relay-to-bridge-rpcs-req_id-frames)."""
+        identity = base62("rpc_")
+        waiting = self.rpc_waiting[identity] = asyncio.get_running_loop().create_future()
+        self.sockets[-1].send({"type": kind, "req_id": identity, **fields})
+        answer = await asyncio.wait_for(waiting, 30)
+        assert answer["type"] == kind.removesuffix(".req") + ".resp", answer
+        return {name: value for name, value in answer.items() if name not in ("type", "req_id")}
+
+    def choose_model(self, session, model):
+        return self.push("session.model.changed", {"session": {"id": session}, "model": model}, session)
 
     def push(self, kind, payload, session=None, interaction=None, update_id=None, created_at=None):
         update_id = update_id or str(next(self._numbers))
@@ -249,6 +262,8 @@ class Relay:
                 self._acknowledged(frame.get("up_to_update_id"))
             case _ if "req_id" in frame:
                 self.rpc_answers.append(frame)
+                if waiting := self.rpc_waiting.pop(frame["req_id"], None):
+                    waiting.set_result(frame)
             case _:
                 self.garbage.append(text)
 

@@ -18,6 +18,7 @@ class Session:
         self.id = str(uuid.uuid4())
         self.rows = []
         self.active = {}
+        self.model = None           # What was patched in; None: the agent's own.
         self.turn = asyncio.Lock()  # One run at a time; others queue.
 
     def add_row(self, role, content, key=None):
@@ -131,6 +132,7 @@ class Run:
             self.finished.set()
 
     async def _play(self):
+        self.gateway.answered.append((self.user_text, self.session.model))
         if self.user_text is not None:
             row = self.session.add_row("user", [{"type": "text", "text": self.user_text}], self.idempotency_key)
             self.gateway.session_message(self.session, row)
@@ -271,7 +273,8 @@ class Run:
         self.gateway.happened("before-final", run=self)
         with_message = bool(self.final_text) and not self.plan.text_only_in_history
         message = {"message": assistant_message(self.final_text, self.clock)} if with_message else {}
-        self.chat("final", stopReason="stop", **message)
+        usage = {"usage": self.gateway.usage} if self.gateway.usage else {}
+        self.chat("final", stopReason=self.gateway.stop_reason, **message, **usage)
         self.gateway.remember(self)
         self.gateway.sessions_changed(self, "end")
         self.gateway.happened("final", run=self)

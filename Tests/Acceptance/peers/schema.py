@@ -29,6 +29,8 @@ _SEND = {
 }
 _DECIDE = {"id": (True, TEXT), "decision": (True, TEXT)}
 
+_JOB = {"id": (False, TEXT), "jobId": (False, TEXT)}
+
 # method: (scope, fields, first era that has it)
 METHODS = {
     "chat.send": ("operator.write", _SEND, 1),
@@ -43,7 +45,8 @@ METHODS = {
     "sessions.unsubscribe": ("operator.read", {}, 1),
     "sessions.messages.subscribe": ("operator.read", {"key": (True, TEXT)}, 1),
     "sessions.messages.unsubscribe": ("operator.read", {"key": (True, TEXT)}, 1),
-    "sessions.patch": ("operator.admin", {
+    # How much scope depends on the era and on what is patched: `routines.sessions_patch`.
+    "sessions.patch": ("operator.write", {
         "key": (True, TEXT), **{name: (False, ANY) for name in (
             "model", "thinkingLevel", "fastMode", "verboseLevel", "label")}}, 1),
     "models.list": ("operator.read", {}, 1),
@@ -59,6 +62,16 @@ METHODS = {
     "cron.list": ("operator.read", {name: (False, ANY) for name in (
         "includeDisabled", "limit", "offset", "query", "enabled", "sortBy", "sortDir")}, 1),
     "cron.status": ("operator.read", {}, 1),
+    "cron.runs": ("operator.read", {**_JOB, "runId": (False, TEXT), "scope": (False, TEXT), "limit": (False, INT),
+                                    "status": (False, TEXT)}, 1),
+    "cron.add": ("operator.admin", {
+        "name": (True, TEXT), "schedule": (True, DICT), "sessionTarget": (True, TEXT), "wakeMode": (True, TEXT),
+        "payload": (True, DICT), "delivery": (False, DICT), "enabled": (False, BOOL), "deleteAfterRun": (False, BOOL),
+        "agentId": (False, TEXT), "sessionKey": (False, TEXT), "description": (False, TEXT),
+        "failureAlert": (False, ANY)}, 1),
+    "cron.update": ("operator.admin", {**_JOB, "patch": (True, DICT)}, 1),
+    "cron.remove": ("operator.admin", _JOB, 1),
+    "cron.run": ("operator.admin", {**_JOB, "mode": (False, TEXT)}, 1),
     "health": (None, {"probe": (False, BOOL)}, 1),
     "status": ("operator.read", {}, 1),
 }

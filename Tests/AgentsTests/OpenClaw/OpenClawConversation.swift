@@ -105,6 +105,11 @@ final class OpenClawConversation {
         collect()
     }
 
+    func query(_ query: AgentQuery) {
+        session.query(query, as: QueryID(1), at: now)
+        collect()
+    }
+
     func load(_ loaded: FileLoads.Loaded) {
         session.loaded(loaded, at: now)
         collect()
@@ -168,10 +173,10 @@ final class OpenClawConversation {
     /// What a journal knew of a run of an earlier process.
     func adopt(
         _ run: String = "r1", text: String? = "Hello?", hadFiles: Bool = false, secondsAgo: Double,
-        _ stage: OpenClawSession.AdoptedStage
+        _ stage: OpenClawSession.AdoptedStage, model: ModelChoice = .unchanged
     ) {
         session.adopt(
-            RunID(run), in: Self.session, text: text, hadFiles: hadFiles, stage: stage,
+            RunID(run), in: Self.session, text: text, hadFiles: hadFiles, stage: stage, model: model,
             sentAtMilliseconds: wall - Int64(secondsAgo * 1_000),
             at: now, wallMilliseconds: wall)
         collect()
@@ -185,11 +190,10 @@ final class OpenClawConversation {
         clear()
     }
 
-    func send(_ run: String = "r1", text: String = "Hello?") {
-        command(
-            .send(
-                turn: TurnID("t"), session: Self.session, run: RunID(run),
-                message: UserMessage(id: MessageID("m"), session: SessionID("s"), interaction: nil, text: text)))
+    func send(_ run: String = "r1", text: String = "Hello?", choice: ModelChoice = .unchanged) {
+        var message = UserMessage(id: MessageID("m"), session: SessionID("s"), interaction: nil, text: text)
+        message.choice = choice
+        command(.send(turn: TurnID("t"), session: Self.session, run: RunID(run), message: message))
     }
 
     func lookUp(_ run: String = "r1") { command(.lookUp(session: Self.session, run: RunID(run))) }
@@ -236,6 +240,8 @@ final class OpenClawConversation {
     var observations: [Observation] {
         orders.flatMap { order -> [Observation] in if case .observed(let said) = order { said } else { [] } }
     }
+
+    var replies: [AgentReply] { orders.compactMap { if case .replied(_, let reply) = $0 { reply } else { nil } } }
 
     var loads: [[MessageFile]] {
         orders.compactMap { if case .load(_, let files) = $0 { files } else { nil } }

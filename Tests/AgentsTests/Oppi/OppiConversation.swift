@@ -104,9 +104,11 @@ struct OppiConversation: MachineConversation {
     // MARK: The bridge
 
     mutating func sends(
-        _ run: String, _ text: String, files: [MessageFile] = [], in session: AgentSession = chat
+        _ run: String, _ text: String, files: [MessageFile] = [], choice: ModelChoice = .unchanged,
+        in session: AgentSession = chat
     ) -> [String] {
         var message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+        message.choice = choice
         message.attachments = files.map { file in
             var attachment = Attachment(name: file.name)
             attachment.outcome = .file(file)
@@ -138,6 +140,12 @@ struct OppiConversation: MachineConversation {
         lines(
             machine.command(
                 .answer(question: QuestionID(question), session: Self.chat, answer: answer), occasion()))
+    }
+
+    mutating func asks(_ query: AgentQuery) -> [String] { lines(machine.query(query, as: QueryID(1), occasion())) }
+
+    mutating func releases(isDeleted: Bool) -> [String] {
+        lines(machine.command(.release(session: Self.chat, isDeleted: isDeleted), occasion()))
     }
 
     mutating func shutsDown() -> [String] { lines(machine.shutDown(occasion())) }
@@ -345,7 +353,7 @@ struct OppiConversation: MachineConversation {
                 root["sinceSeq"]?.integer(in: .counts).map { "since \($0)" }, root["clientTurnId"]?.string,
                 root["message"]?.string, root["streamingBehavior"]?.string, root["action"]?.string,
                 root["scope"]?.string, root["value"]?.string, root["confirmed"]?.flag.map { "confirmed \($0)" },
-                root["cancelled"]?.flag.map { _ in "cancelled" },
+                root["cancelled"]?.flag.map { _ in "cancelled" }, root["provider"]?.string, root["modelId"]?.string,
             ]
             let pictures = (root["images"]?.elements ?? []).map { image -> String? in
                 "\(image["mimeType"]?.string ?? "?") \(image["data"]?.string ?? "?")"

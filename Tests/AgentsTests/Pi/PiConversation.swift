@@ -61,11 +61,12 @@ struct PiConversation: MachineConversation {
     // MARK: The bridge
 
     mutating func sends(
-        _ run: String, _ text: String, files: [MessageFile] = [], in session: AgentSession = chat,
-        folder: String? = nil
+        _ run: String, _ text: String, files: [MessageFile] = [], choice: ModelChoice = .unchanged,
+        in session: AgentSession = chat, folder: String? = nil
     ) -> [String] {
         var message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
         message.folder = folder
+        message.choice = choice
         message.attachments = files.map { file in
             var attachment = Attachment(name: file.name)
             attachment.outcome = .file(file)
@@ -91,6 +92,12 @@ struct PiConversation: MachineConversation {
     mutating func answers(_ question: String, _ answer: QuestionAnswer) -> [String] {
         lines(
             machine.command(.answer(question: QuestionID(question), session: Self.chat, answer: answer), occasion()))
+    }
+
+    mutating func asks(_ query: AgentQuery) -> [String] { lines(machine.query(query, as: QueryID(1), occasion())) }
+
+    mutating func releases(isDeleted: Bool) -> [String] {
+        lines(machine.command(.release(session: Self.chat, isDeleted: isDeleted), occasion()))
     }
 
     mutating func shutsDown() -> [String] { lines(machine.shutDown(occasion())) }
@@ -168,7 +175,8 @@ struct PiConversation: MachineConversation {
         case .note(.words(let words)): return ["note \(words)"]
         case .finding(let finding): return [finding.line]
         case .done: return ["done"]
-        case .mayPause, .work, .readSettings, .cover, .replied, .state, .note: return ["\(order)"]
+        case .replied(_, let reply): return ["\(reply)"]
+        case .mayPause, .work, .readSettings, .cover, .state, .note: return ["\(order)"]
         }
     }
 }

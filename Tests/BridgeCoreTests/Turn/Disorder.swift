@@ -389,7 +389,7 @@ struct Disorder {
             if decision != .deny, !approvedByPerson.contains(id) { faults.append("approved by nobody") }
             resolved[id] = decision
         case .answer(let id, _, let answer): questions.left(id, answer, afterStop: stoppedAt != nil, &faults)
-        case .abort, .lookUp: break
+        case .abort, .lookUp, .release: break
         }
     }
 }

@@ -161,14 +161,6 @@ struct TurnFilesTests {
 
     // MARK: One line
 
-    @Test("a model that could not be set is told of in one line after the agent's text")
-    func model() {
-        var turn = Self.turn(Self.opening("Look at this.", model: "big-1"))
-        let orders = turn.on(.finished(RunEnd(text: "I see nothing.")), run: "run-int_1")
-        let line = "The model big-1 could not be set for the agent yet; its own model answered."
-        #expect(Self.end(of: orders) == "I see nothing.\n\n\(line)")
-    }
-
     @Test("nothing is told of a message that went whole", arguments: [0, 2])
     func whole(files: Int) {
         var turn = Self.turn(Self.opening("Hello.", files: files))
@@ -194,19 +186,5 @@ struct TurnFilesTests {
         #expect(
             turn.on(.finished(RunEnd(text: "I look. Done.")), run: "run-int_1", at: 1_800)
                 .contains(.post(Make.whole(.late, " Done."))))
-    }
-
-    @Test("the model of a chat is told of once, until it is another")
-    func models() {
-        var bridge = Bridge()
-        func notice(_ turn: String, _ model: String?) -> String? {
-            bridge.turnBegins(Self.opening("Hi.", model: model, turn: turn), at: .zero)
-            return bridge.turn(TurnID(turn))?.bubble.notice
-        }
-        #expect(notice("t1", "big-1")?.contains("big-1") == true)
-        #expect(notice("t2", "big-1") == nil)
-        #expect(notice("t3", "big-2")?.contains("big-2") == true)
-        #expect(notice("t4", nil) == nil)
-        #expect(notice("t5", "big-2")?.contains("big-2") == true)
     }
 }

@@ -99,6 +99,11 @@ final class LinkConversation {
         collect()
     }
 
+    func reply(_ reply: RelayReply, to request: RelayRequest) {
+        link.reply(reply, to: request)
+        collect()
+    }
+
     func slept() {
         link.slept(at: now, using: &random)
         collect()

@@ -59,8 +59,8 @@ struct RelayLinkTests {
         "a request is answered as unknown, under the name of its reply",
         arguments: [
             (
-                #"{"type":"file.read.req","req_id":"r1","path":"/a"}"#,
-                #"{"error":{"code":"unknown_request","type":"file.read.req"},"type":"file.read.resp","req_id":"r1"}"#
+                #"{"type":"cron.dance.req","req_id":"r1"}"#,
+                #"{"error":{"code":"unknown_request","type":"cron.dance.req"},"type":"cron.dance.resp","req_id":"r1"}"#
             ),
             (
                 #"{"req_id":"r2"}"#,

@@ -1,0 +1,140 @@
+import BridgeModel
+
+/// The choice of a chat as the journal keeps it: a message without a model leads back from it.
+package struct ChosenModel: Hashable, Sendable {
+    /// The newest one that a message named and that was passed on; nil: the agent's session was never changed from here.
+    package var name: String?
+    /// What the session had before, where the agent said so.
+    package var original: String?
+    /// The relay's last word beside messages, for those that say nothing of a model.
+    package var said: String?
+
+    package init(_ name: String? = nil, original: String? = nil, said: String? = nil) {
+        self.name = name
+        self.original = original
+        self.said = said
+    }
+}
+
+/// The models that a person chose, by chat: which choice goes to the agent with the next message, and which are in quarantine.
+///
+/// - A choice is decided when its message is handed over, one message of a chat after another: it can overtake none.
+/// - A model that is refused `refusalLimit` times in a row is not passed on until a message names another one, or none.
+/// - What a person is told is told once for each model of a chat.
+struct ModelBook: Sendable {
+    static let refusalLimit = 3
+    private static let limit = 1_000
+
+    private struct Chat: Hashable {
+        var chosen = ChosenModel()
+        /// What the refusals in a row are about; empty: the agent's own.
+        var refused: String?
+        var refusals = 0
+        /// The model of which the person knows that it cannot be set at all.
+        var told: String?
+
+        mutating func refuse(_ model: String) -> Int {
+            if refused != model { (refused, refusals) = (model, 0) }
+            refusals += 1
+            return refusals
+        }
+
+        mutating func isNews(_ model: String) -> Bool {
+            defer { told = model }
+            return told != model
+        }
+    }
+
+    private var chats: [SessionID: Chat] = [:]
+    /// Chats whose `ChosenModel` the journal does not have as it is.
+    private var unkept: [SessionID] = []
+
+    /// `isPossible`: the agent's model can be chosen at all.
+    mutating func choice(
+        of model: String?, in session: SessionID, isPossible: Bool
+    ) -> (choice: ModelChoice, line: String?) {
+        guard model != nil || chats[session] != nil else { return (.unchanged, nil) }
+        var chat = chats[session] ?? Chat()
+        defer { keep(chat, of: session) }
+        guard let model else {
+            if chat.refused?.isEmpty == false { (chat.refused, chat.refusals) = (nil, 0) }
+            chat.told = nil
+            guard chat.chosen.name != nil, chat.refusals < Self.refusalLimit else { return (.unchanged, nil) }
+            return (.own(chat.chosen.original), nil)
+        }
+        guard isPossible else {
+            return (.unchanged, chat.isNews(model) ? Sentences.modelIsFixed(model) : nil)
+        }
+        guard ModelChoice.isName(model) else {
+            return (.unchanged, chat.isNews(model) ? Sentences.modelIsNoName(model) : nil)
+        }
+        if chat.refused == model, chat.refusals >= Self.refusalLimit { return (.unchanged, nil) }
+        if chat.chosen.name != model {
+            chat.chosen.name = model
+            unkept.append(session)
+        }
+        return (.named(model), nil)
+    }
+
+    /// The line that the message's bubble gets.
+    mutating func answered(_ choice: ModelChoice, _ answer: ModelAnswer, in session: SessionID) -> String? {
+        var chat = chats[session] ?? Chat()
+        defer { keep(chat, of: session) }
+        switch (choice, answer) {
+        case (.unchanged, _): return nil
+        case (.named(let model), .set(let before)):
+            (chat.refused, chat.refusals, chat.told) = (nil, 0, nil)
+            if chat.chosen.original == nil, let before, before != model {
+                chat.chosen.original = before
+                unkept.append(session)
+            }
+            return nil
+        case (.own, .set):
+            chat = Chat(chosen: ChosenModel(said: chat.chosen.said))
+            unkept.append(session)
+            return nil
+        case (.named(let model), .refused(let reason)):
+            switch chat.refuse(model) {
+            case 1: return Sentences.modelRefused(model, reason)
+            case Self.refusalLimit: return Sentences.modelInQuarantine(model)
+            default: return nil
+            }
+        case (.own, .refused(let reason)): return chat.refuse("") == 1 ? Sentences.ownModelRefused(reason) : nil
+        }
+    }
+
+    /// The relay's word beside messages (relay.md#others).
+    mutating func said(_ model: String?, in session: SessionID) {
+        var chat = chats[session] ?? Chat()
+        guard chat.chosen.said != model else { return }
+        chat.chosen.said = model
+        unkept.append(session)
+        keep(chat, of: session)
+    }
+
+    func saidModel(of session: SessionID) -> String? { chats[session]?.chosen.said }
+
+    /// The chat is gone for good.
+    mutating func forget(_ session: SessionID) {
+        if chats.removeValue(forKey: session).map({ $0.chosen != ChosenModel() }) == true { unkept.append(session) }
+    }
+
+    mutating func restore(_ chosen: ChosenModel, of session: SessionID) { chats[session] = Chat(chosen: chosen) }
+
+    /// To be written before the message that chose it leaves.
+    mutating func takeUnkept() -> [(session: SessionID, chosen: ChosenModel?)] {
+        defer { unkept = [] }
+        return unkept.map { session in
+            let chosen = chats[session]?.chosen
+            return (session, chosen == ChosenModel() ? nil : chosen)
+        }
+    }
+
+    /// What was chosen is known for as long as the chat is; refusals of many chats are not.
+    private mutating func keep(_ chat: Chat, of session: SessionID) {
+        if chats.count >= Self.limit, chats[session] == nil {
+            chats = chats.filter { $0.value.chosen != ChosenModel() }
+        }
+        chats[session] = chat == Chat() ? nil : chat
+    }
+}

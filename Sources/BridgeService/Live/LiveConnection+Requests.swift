@@ -1,0 +1,69 @@
+import AgentKit
+import BridgeCore
+import BridgeModel
+import Links
+import RelayProtocol
+
+// What the relay asks of the agent for the phone: its models and its schedules. The agent's machine answers, and in its own words where
+// it cannot.
+extension LiveConnection {
+    func answer(_ request: RelayRequest) {
+        switch request.question {
+        case .models: ask(.models, for: request)
+        case .schedule(let verb, let parameters): ask(.schedule(verb: verb, parameters: parameters), for: request)
+        case .file:
+            reply(.failed(code: "unknown", message: "this bridge does not show files"), to: request)
+        }
+    }
+
+    private func ask(_ query: AgentQuery, for request: RelayRequest) {
+        guard let agent else {
+            return reply(.failed(code: request.failure, message: "the connection is closed"), to: request)
+        }
+        agent.query(query) { [weak self] answer in
+            self?.reply(RelayReply(answer, failure: request.failure), to: request)
+        }
+    }
+
+    func reply(_ reply: RelayReply, to request: RelayRequest) {
+        relay?.tell { link, _ in link.reply(reply, to: request) }
+    }
+
+    /// The choice of a chat, kept before the message that made it leaves.
+    func keep(_ chosen: ChosenModel?, of session: SessionID) {
+        journal.submit([ModelRecord.entry(of: session, chosen)], .synced) { [weak self] failure in
+            if let failure { self?.journalFails(failure) }
+        }
+    }
+}
+
+extension RelayReply {
+    init(_ reply: AgentReply, failure: String) {
+        switch reply {
+        case .models(let models):
+            var members = JSONObjectWriter()
+            members.objects("models", models.prefix(1_000).map(Self.model))
+            self = .members(members.finish())
+        case .document(let document):
+            var members = JSONObjectWriter()
+            members.value("result", document)
+            self = .members(members.finish())
+        case .refused(let message): self = .failed(code: failure, message: message)
+        }
+    }
+
+    private static func model(_ model: AgentModel) -> [UInt8] {
+        var object = JSONObjectWriter()
+        object.string("id", model.id)
+        object.string("name", model.name)
+        object.string("provider", model.provider)
+        object.string("alias", model.alias)
+        object.integer("contextWindow", model.contextWindow)
+        object.value("reasoning", model.reasoning.map { JSONText(unchecked: $0 ? "true" : "false") })
+        if !model.input.isEmpty {
+            let inputs = model.input.map { JSONText.string($0).text }.joined(separator: ",")
+            object.raw("input", Array("[\(inputs)]".utf8))
+        }
+        return object.finish()
+    }
+}

@@ -1,0 +1,38 @@
+import BridgeCore
+import BridgeModel
+import FoundationEssentials
+
+/// The chosen model of a chat, as the journal keeps it: a setting of the connection.
+enum ModelRecord {
+    private static let prefix = "model:"
+
+    private struct Content: Codable {
+        var version = 1
+        var name: String?
+        var original: String?
+        var said: String?
+    }
+
+    /// Nil forgets it.
+    static func entry(of session: SessionID, _ chosen: ChosenModel?) -> JournalEntry {
+        let content = chosen.map { Content(name: $0.name, original: $0.original, said: $0.said) }
+        do {
+            return .setting(name: prefix + session.text, value: try content.map { Array(try JSONEncoder().encode($0)) })
+        } catch { preconditionFailure("a record is always encodable: \(error)") }
+    }
+
+    static func restored(_ settings: [String: [UInt8]]) -> [SessionID: ChosenModel] {
+        var models: [SessionID: ChosenModel] = [:]
+        #if PLANTED_FAULTS
+            if PlantedFault.choiceForgotten.isPlanted { return models }
+        #endif
+        for (name, value) in settings where name.hasPrefix(prefix) {
+            guard let content = try? JSONDecoder().decode(Content.self, from: Data(value)), content.version <= 1 else {
+                continue
+            }
+            models[SessionID(String(name.dropFirst(prefix.count)))] = ChosenModel(
+                content.name, original: content.original, said: content.said)
+        }
+        return models
+    }
+}

@@ -1,0 +1,212 @@
+import BridgeCore
+import BridgeModel
+import RelayRules
+
+/// A world about what belongs to chats: models that change between messages, that the gateway refuses or cannot set, and chats and tools
+/// that end at random moments; with kills and lost links on both sides.
+package final class ChoiceWorld {
+    private struct Message {
+        var at: Duration
+        var chat: Int
+        var model: String?
+        var hasTool: Bool
+        var text: String
+    }
+
+    static let models: [String?] = ["acme/one", "acme/two", nil, "acme/none"]
+    /// A message whose process died, and whose link is lost twice, has its answer by then.
+    private static let patience = Duration.seconds(10)
+
+    private let world: LiveWorld
+    private var random: SeededGenerator
+    private var messages: [Message] = []
+    /// When the bridge had acknowledged the end of a chat, by its session at the gateway.
+    private var ended: [String: Instant] = [:]
+    private var ending: [String: String] = [:]
+    /// Tools that were ended while they ran: the message, and when that was acknowledged.
+    private var toolsEnded: [(text: String, update: String, at: Instant?)] = []
+    private var violations: [String] = []
+
+    package static func run(seed: UInt64) -> [String] {
+        let choices = ChoiceWorld(seed)
+        defer { choices.world.end() }
+        return choices.play()
+    }
+
+    private init(_ seed: UInt64) {
+        random = SeededGenerator(seed: seed &* 91 &+ 7)
+        let count = Int.random(in: 3...9, using: &random)
+        var scripts: [String: GatewayScript] = [:]
+        for number in 0..<count {
+            let hasTool = random.happens(0.4)
+            let text = "Question \(number)?"
+            messages.append(
+                Message(
+                    at: .milliseconds(Int64.random(in: 100...15_000, using: &random)),
+                    chat: Int.random(in: 0...1, using: &random), model: random.pick(Self.models), hasTool: hasTool,
+                    text: text))
+            scripts[text] = Self.script(number, hasTool: hasTool)
+        }
+        messages.sort { $0.at < $1.at }
+        world = LiveWorld(.e4, scripts: scripts, seed: seed)
+        world.sides[0].bridge.choosesModels = true
+        world.sides[0].gateway.models.known = ["acme/one", "acme/two"]
+    }
+
+    private static func script(_ number: Int, hasTool: Bool) -> GatewayScript {
+        guard hasTool else {
+            return GatewayScript((80, .says("Answer \(number) ")), (700, .says("is here.")), (60, .finishes))
+        }
+        return GatewayScript(
+            (80, .says("Answer \(number) ")), (100, .callsTool(id: "tool-\(number)", command: "df -h")),
+            (3_000, .toolReturns(id: "tool-\(number)", output: "61%")), (100, .says("is here.")), (60, .finishes))
+    }
+
+    // MARK: The course
+
+    private func play() -> [String] {
+        world.start()
+        for message in messages { write(message) }
+        drawTroubles()
+        drawEnds()
+        let end = Instant.zero + .seconds(240)
+        while violations.count < 6, world.step(until: end), world.time.steps < 200_000 {
+            watch()
+            if world.time.now > .zero + .seconds(60), isDrained { break }
+        }
+        judge()
+        return violations
+    }
+
+    private var side: WorldSide { world.sides[0] }
+
+    private var isDrained: Bool {
+        world.isRunning && world.openTurns == 0 && side.relay.pendingUpdates().isEmpty && side.journal.openTurns.isEmpty
+    }
+
+    /// The choice is the chat's: it goes out by itself first, and with the message again.
+    private func write(_ message: Message) {
+        world.time.after(message.at) { [weak self] in
+            guard let self else { return }
+            if let session = side.chats[message.chat] {
+                side.relay.userChooses(model: message.model, session: session, at: side.moment)
+            }
+            side.writes(message.text, chat: message.chat, after: .zero)
+        }
+    }
+
+    private func drawTroubles() {
+        for _ in 0..<Int.random(in: 0...4, using: &random) {
+            let at = Duration.milliseconds(Int64.random(in: 100...17_000, using: &random))
+            let away = Duration.milliseconds(Int64.random(in: 0...3_000, using: &random))
+            let kind = Int.random(in: 0..<4, using: &random)
+            world.time.after(at) { [weak self] in
+                guard let self else { return }
+                switch kind {
+                case 0: if world.isRunning { world.restarts(down: away) }
+                case 1: side.cutAgent(away: away)
+                case 2: side.cutRelay()
+                default: side.gateway.models.failures += 1
+                }
+                side.pump()
+            }
+        }
+    }
+
+    private func drawEnds() {
+        if random.happens(0.4) {
+            let chat = Int.random(in: 0...1, using: &random)
+            world.time.after(.milliseconds(Int64.random(in: 500...16_000, using: &random))) { [weak self] in
+                guard let self, let session = side.chats[chat] else { return }
+                let native = side.agentSession(ofChat: chat)?.text ?? ""
+                side.deletesChat(chat)
+                ending[native] = session
+            }
+        }
+        for message in messages where message.hasTool && random.happens(0.5) {
+            let after = Duration.milliseconds(Int64.random(in: 300...3_200, using: &random))
+            world.time.after(message.at + after) { [weak self] in self?.endTool(of: message.text) }
+        }
+    }
+
+    private func endTool(of text: String) {
+        guard let sent = side.sent.first(where: { $0.text == text }),
+            let task = side.relay.sessions.first(where: { $0.id == sent.session })?.tasks
+                .first(where: { $0.interaction == sent.interaction && $0.status == nil })
+        else { return }
+        let update = side.relay.pushUpdate(
+            type: "task.timeout", session: sent.session, interaction: nil,
+            payload: Array(#"{"task_id":"\#(task.id)","reason":"user_cancelled"}"#.utf8), at: side.moment)
+        toolsEnded.append((text, update, nil))
+        side.pump()
+    }
+
+    // MARK: What is judged
+
+    /// When the bridge has taken what it was told.
+    private func watch() {
+        let pending = side.relay.pendingUpdates()
+        for (native, session) in ending where !pending.contains(where: { $0.session == session && Self.ends($0.type) })
+        {
+            ended[native] = world.time.now
+            ending[native] = nil
+        }
+        for index in toolsEnded.indices where toolsEnded[index].at == nil {
+            if !pending.contains(where: { $0.id == toolsEnded[index].update }) { toolsEnded[index].at = world.time.now }
+        }
+    }
+
+    private static func ends(_ type: String) -> Bool { type == "session.ended" || type == "session.cancelled" }
+
+    private func judge() {
+        judgeModels()
+        for begin in side.gateway.models.begun {
+            guard let end = ended[begin.session], begin.at > end + .milliseconds(50) else { continue }
+            violations.append("\(begin.text) went to the agent after its chat was gone")
+        }
+        for (native, _) in ended {
+            for begin in side.gateway.models.begun where begin.session == native && side.gateway.isRunning(begin.text) {
+                violations.append("\(begin.text) runs on in a chat that is gone")
+            }
+        }
+        for tool in toolsEnded where tool.at.map({ world.time.now - $0 > Self.patience }) == true {
+            let mayHaveEnded = side.gateway.wasAborted(tool.text) || isOver(tool.text)
+            if !mayHaveEnded { violations.append("the run of \(tool.text) goes on though its tool was ended") }
+        }
+        for message in messages where !isGone(message) && answer(to: message.text) == nil {
+            violations.append("\(message.text) has no answer")
+        }
+        violations += side.gateway.breaches.map { "gateway: \($0)" }
+    }
+
+    /// One run after another of each session: what the phone named, unless the gateway refused it, and then the one before.
+    private func judgeModels() {
+        var had: [String: String?] = [:]
+        for begin in side.gateway.models.begun {
+            guard let message = messages.first(where: { $0.text == begin.text }) else { continue }
+            let before = had[begin.session] ?? nil
+            had[begin.session] = .some(begin.model)
+            let isFirst =
+                side.sent.first { sent in side.sent.first { $0.text == begin.text }?.session == sent.session }?
+                .text == begin.text
+            // The chat begins with its first message: nothing was chosen then.
+            let wanted = isFirst ? nil : message.model
+            let wasRefused = side.gateway.models.refused.contains("\(begin.session) \(wanted ?? "-")")
+            if begin.model == wanted || (wasRefused && begin.model == before) { continue }
+            violations.append("\(begin.text) has the model \(begin.model ?? "-"), not \(wanted ?? "-")")
+        }
+    }
+
+    private func isGone(_ message: Message) -> Bool {
+        guard let sent = side.sent.first(where: { $0.text == message.text }) else { return true }
+        return side.relay.sessions.first { $0.id == sent.session }?.isDeleted != false
+    }
+
+    private func isOver(_ text: String) -> Bool { answer(to: text)?.contains("is here.") == true }
+
+    private func answer(to text: String) -> String? {
+        guard let sent = side.sent.first(where: { $0.text == text }) else { return nil }
+        let messages = side.relay.sessions.first { $0.id == sent.session }?.messages ?? []
+        return messages.first { $0.role == .agent && $0.interaction == sent.interaction && $0.isFinal }?.text
+    }
+}

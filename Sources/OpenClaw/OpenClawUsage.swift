@@ -1,0 +1,47 @@
+import BridgeModel
+import JSONReading
+
+/// What a run cost, and which model it was, from the frames that say so (openclaw.md#chat, openclaw.md#small-ones).
+struct OpenClawUsage {
+    private static let limit = 1_000
+
+    /// By session key, as the rows of sessions name them.
+    private var models: [String: (model: String, provider: String?)] = [:]
+
+    /// A row of a session: `sessions.changed` has its members beside or within `session`.
+    mutating func note(_ payload: FrameNode) {
+        let row = payload["session"].flatMap { $0.isObject ? $0 : nil } ?? payload
+        guard let key = (payload["sessionKey"] ?? row["key"])?.string, let model = row["model"]?.string else { return }
+        if models.count >= Self.limit, models[key] == nil { models = [:] }
+        models[key] = (model, row["modelProvider"]?.string)
+    }
+
+    /// Of a terminal frame; the message in it may be the one that says it.
+    func usage(of payload: FrameNode) -> Usage? {
+        guard var usage = Self.read(payload["usage"] ?? payload["message"]?["usage"]) else { return nil }
+        if usage.model == nil, let known = (payload["sessionKey"]?.string).flatMap({ models[$0] }) {
+            (usage.model, usage.provider) = (known.model, known.provider)
+        }
+        return usage
+    }
+
+    /// Of one message, or of a run. Nil: it counts no tokens.
+    static func read(_ node: FrameNode?) -> Usage? {
+        guard let node,
+            let input = (node["input"] ?? node["input_tokens"] ?? node["inputTokens"])?.integer(in: .counts),
+            let output = (node["output"] ?? node["output_tokens"] ?? node["outputTokens"])?.integer(in: .counts)
+        else { return nil }
+        return Usage(
+            inputTokens: input, outputTokens: output, estimatedCostUSD: node["cost"]?["total"]?.number(in: Usage.costs),
+            model: node["model"]?.string, provider: node["provider"]?.string)
+    }
+
+    static func reason(_ payload: FrameNode) -> RunEnd.Reason {
+        switch (payload["stopReason"] ?? payload["message"]?["stopReason"])?.string {
+        case "length", "max_tokens": .length
+        case "content_filter", "refusal": .contentFilter
+        case "tool_call", "tool_use", "toolUse": .toolCall
+        default: .stop
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package import AgentKit
+package import BridgeModel
+import JSONReading
+
+// The model of a session (openclaw.md#others, `sessions.patch` and `models.list`), and the end of a chat.
+extension OpenClawSession {
+    /// Its message leaves when this is answered, in whatever way: a model that cannot be set holds up no message.
+    mutating func choose(_ choice: ModelChoice, for run: RunID, in session: AgentSession, at now: Instant) {
+        var params = JSONObjectWriter()
+        params.string("key", session.text)
+        switch choice {
+        case .unchanged: return
+        case .own: params.value("model", JSONText(unchecked: "null"))
+        case .named(let model): params.string("model", model)
+        }
+        ask(.model(run, choice), "sessions.patch", params.finish(), at: now)
+    }
+
+    mutating func modelAnswered(_ run: RunID, _ choice: ModelChoice, _ error: Refusal?, at now: Instant) {
+        settle(choice, for: run, error.map { words(of: $0) }, at: now)
+    }
+
+    /// It may still be set: the next message that names one asks again.
+    mutating func modelUnanswered(_ run: RunID, _ choice: ModelChoice, at now: Instant) {
+        settle(choice, for: run, "the gateway did not answer in time", at: now)
+    }
+
+    /// `refusal`: why it was not set.
+    private mutating func settle(_ choice: ModelChoice, for run: RunID, _ refusal: String?, at now: Instant) {
+        guard let known = runs[run] else { return }
+        runs.models.answered(choice, for: run, in: known.session, isSet: refusal == nil)
+        let answer = refusal.map { ModelAnswer.refused(message: $0) } ?? .set(before: nil)
+        observed([.modelAnswered(run, choice, answer)])
+        handOver(run, at: now)
+    }
+
+    // MARK: Questions of the phone
+
+    package mutating func query(_ query: AgentQuery, as id: QueryID, at now: Instant) {
+        guard isLive else { return refuse(id, "the gateway cannot be reached at the moment") }
+        switch query {
+        case .models: ask(.models(id), "models.list", Array("{}".utf8), at: now)
+        case .schedule(let verb, let parameters): schedule(verb, parameters, as: id, at: now)
+        }
+    }
+
+    mutating func refuse(_ query: QueryID, _ message: String) {
+        orders.append(.replied(query, .refused(message: message)))
+    }
+
+    /// Of a request that ended with its socket. All others are asked again, or looked up.
+    mutating func refuseLost(_ request: GatewayRequest) {
+        switch request {
+        case .models(let query), .schedule(let query, _): refuse(query, "the connection to the gateway was lost")
+        case .subscribe, .approvals, .send, .abort, .resolve, .history, .wait, .row, .model: break
+        }
+    }
+
+    mutating func modelsAnswered(_ query: QueryID, _ payload: FrameNode?, _ error: Refusal?) {
+        if let error { return refuse(query, words(of: error)) }
+        guard let models = payload?["models"], models.isArray else { return refuse(query, "the gateway sent no list") }
+        orders.append(.replied(query, .models(models.elements.compactMap { Self.model($0) })))
+    }
+
+    func words(of error: Refusal) -> String { error.missingScope.map { scopeRemedy([$0]) } ?? error.message }
+
+    private static func model(_ node: FrameNode) -> AgentModel? {
+        guard let id = node["id"]?.string, ModelChoice.isName(id) else { return nil }
+        var model = AgentModel(id: id, name: node["name"]?.string ?? id, provider: node["provider"]?.string)
+        model.alias = node["alias"]?.string
+        model.contextWindow = node["contextWindow"]?.integer(in: .counts)
+        model.reasoning = node["reasoning"]?.flag
+        model.input = (node["input"]?.elements ?? []).prefix(8).compactMap(\.string)
+        return model
+    }
+
+    // MARK: The end of a chat
+
+    /// The session stays at the gateway, where its owner can go on with it; only its frames are of no use here.
+    mutating func release(_ session: AgentSession, at now: Instant) {
+        guard !runs.sessions.contains(session), life.withLive({ $0.leaves(session) }) == true else { return }
+        var params = JSONObjectWriter()
+        params.string("key", session.text)
+        ask(.subscribe, "sessions.messages.unsubscribe", params.finish(), at: now)
+    }
+}

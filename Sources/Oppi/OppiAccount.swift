@@ -1,0 +1,34 @@
+import BridgeModel
+import JSONReading
+
+/// What a session has cost since it was made, as its state says; a run's share is the difference (oppi.md#usage).
+struct OppiAccount: Hashable {
+    var input: Int
+    var output: Int
+    var cost: Double?
+    /// `provider/id`.
+    var model: String?
+
+    /// Nil: this state does not say.
+    init?(_ session: FrameNode?) {
+        guard let tokens = session?["tokens"], let input = tokens["input"]?.integer(in: .counts),
+            let output = tokens["output"]?.integer(in: .counts)
+        else { return nil }
+        self.input = input
+        self.output = output
+        cost = session?["cost"]?.number(in: Usage.costs)
+        model = session?["model"]?.string
+    }
+
+    /// Nil: no model has answered since then.
+    func usage(since start: OppiAccount) -> Usage? {
+        guard output > start.output else { return nil }
+        var usage = Usage(inputTokens: max(0, input - start.input), outputTokens: output - start.output)
+        if let cost, let before = start.cost, cost > before { usage.estimatedCostUSD = cost - before }
+        guard let model else { return usage }
+        let slash = model.firstIndex(of: "/")
+        usage.provider = slash.map { String(model[..<$0]) }
+        usage.model = slash.map { String(model[model.index(after: $0)...]) } ?? model
+        return usage
+    }
+}

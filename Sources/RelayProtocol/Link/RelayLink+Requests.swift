@@ -1,0 +1,66 @@
+import BridgeModel
+import JSONReading
+
+// Frames with a `req_id`, and their answers (relay.md#relay-to-bridge-rpcs-req_id-frames).
+extension RelayLink {
+    mutating func asked(_ id: String, _ root: FrameNode, _ type: FrameNode?, at now: Instant) {
+        let type = String((type?.string ?? "").prefix(256))
+        guard (1...256).contains(id.utf8.count) else { return unknown.countMalformed() }
+        switch RelayRequest.read(root, type, id: id) {
+        case .unknown:
+            unknown.count("request", type)
+            var error = JSONObjectWriter()
+            error.string("code", "unknown_request")
+            error.string("type", type)
+            send(answer: id, type, error: error.finish())
+        case .malformed(let code, let message): send(.failed(code: code, message: message), to: id, type)
+        case .request(let request):
+            // The same again is answered once.
+            if requests.knows(id) { return }
+            guard isLive else { return unknown.count("request before ready", type) }
+            guard requests.hasRoom else {
+                return send(.failed(code: "handler_failed", message: "the bridge has too many requests"), to: id, type)
+            }
+            requests.came(request, type: type, at: now)
+            orders.append(.request(request))
+        }
+    }
+
+    /// One that is over, or was of another socket, is dropped: the relay has told the phone so.
+    package mutating func reply(_ reply: RelayReply, to request: RelayRequest) {
+        guard isLive, let type = requests.answered(request.id) else { return }
+        send(reply, to: request.id, type)
+    }
+
+    mutating func expireRequests(at now: Instant) {
+        for (request, type) in requests.expire(at: now) {
+            send(.failed(code: request.failure, message: "no answer in time"), to: request.id, type)
+        }
+    }
+
+    private mutating func send(_ reply: RelayReply, to id: String, _ type: String) {
+        switch reply {
+        case .members(let members): send(members, to: id, type)
+        case .failed(let code, let message, let details):
+            var error = JSONObjectWriter()
+            error.string("code", code)
+            error.string("message", String(message.prefix(1_000)))
+            error.members(details)
+            send(answer: id, type, error: error.finish())
+        }
+    }
+
+    private mutating func send(answer id: String, _ type: String, error: [UInt8]) {
+        var members = JSONObjectWriter()
+        members.raw("error", error)
+        send(members.finish(), to: id, type)
+    }
+
+    private mutating func send(_ members: [UInt8], to id: String, _ type: String) {
+        var frame = JSONObjectWriter()
+        frame.members(members)
+        frame.string("type", type.hasSuffix(".req") ? "\(type.dropLast(4)).resp" : type.isEmpty ? "rpc.resp" : type)
+        frame.string("req_id", id)
+        orders.append(.send(frame.finish()))
+    }
+}

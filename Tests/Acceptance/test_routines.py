@@ -1,0 +1,94 @@
+"""Routines: the gateway's scheduler, asked from the phone."""
+
+import unittest
+
+from harness import Stage, until
+from peers.steps import Say
+from scheduling import Scenarios, scenario
+from stories import ERAS
+
+ADMIN = {"connections": [{"agent": {"kind": "openclaw", "admin": True}}]}
+JOB = {"name": "Backup", "schedule": {"kind": "cron", "expr": "0 7 * * *", "tz": "Europe/Berlin"}, "sessionTarget": "isolated",
+       "wakeMode": "now", "payload": {"kind": "agentTurn", "message": "Back up."}}
+
+
+def whole_life_in_era(era):
+    @scenario(90)
+    async def test(self):
+        async with Stage(era, start=False) as stage:
+            stage.configure(ADMIN)
+            await stage.bridge.start()
+
+            async def cron(verb, **params):
+                return (await stage.relay.request(f"cron.{verb}.req", params=params))["result"]
+
+            self.assertTrue((await cron("status"))["enabled"])
+            job = await cron("add", **JOB)
+            self.assertEqual([known["name"] for known in (await cron("list"))["jobs"]], ["Backup"])
+            await cron("update", id=job["id"], patch={"enabled": False})
+            self.assertEqual((await cron("list"))["jobs"], [])
+            self.assertEqual(len((await cron("list", includeDisabled=True))["jobs"]), 1)
+            self.assertEqual((await cron("run", id=job["id"])).get("ran"), False)
+            await cron("update", id=job["id"], patch={"enabled": True})
+
+            # Its run is a chat of its own on the phone.
+            stage.gateway.plan("Back up.", Say(["All is saved."]))
+            await cron("run", id=job["id"], mode="force")
+            chats = lambda: [bubble.session for bubble in stage.phone.bubbles.values() if bubble.final == "All is saved."]
+            await until(chats, 30, "the routine's answer")
+            body, = [call.body for call in stage.relay.calls if call.method == "createSession"]
+            self.assertEqual(body["source"], "cron")
+            self.assertEqual(len((await cron("runs", id=job["id"]))["entries"]), 1)
+            self.assertTrue((await cron("remove", id=job["id"]))["removed"])
+            self.assertEqual((await cron("list", includeDisabled=True))["jobs"], [])
+    return test
+
+
+class RoutineTests(Scenarios):
+    for era in ERAS:
+        vars()[f"test_from_add_to_remove_in_{era}"] = whole_life_in_era(era)
+
+    @scenario(60)
+    async def test_what_is_wrong_is_said_by_its_name(self):
+        async with Stage("E4", start=False) as stage:
+            stage.configure(ADMIN)
+            await stage.bridge.start()
+
+            async def error(verb, params):
+                return (await stage.relay.request(f"cron.{verb}.req", params=params))["error"]
+
+            for verb, params, words in (
+                ("add", JOB | {"schedule": {"kind": "hourly"}}, "schedule.kind"),
+                ("add", JOB | {"schedule": {"kind": "every", "everyMs": "1h"}}, "schedule.everyMs"),
+                ("add", JOB | {"payload": {"kind": "agentTurn"}}, "payload.message"),
+                ("add", {}, "name"), ("list", {"limit": 1000}, "limit"), ("remove", {}, "id"), ("add", [JOB], "params"),
+            ):
+                answer = await error(verb, params)
+                self.assertEqual(answer["code"], f"cron_{verb}_failed")
+                self.assertIn(words, answer["message"])
+            self.assertEqual(stage.gateway.violations, [])
+            self.assertEqual(stage.gateway.jobs, {})
+            self.assertIn("unknown cron job", (await error("run", {"id": "none"}))["message"])
+            self.assertEqual((await error("dance", {}))["code"], "unknown_request")
+
+    @scenario(60)
+    async def test_without_the_scope_the_remedy_is_named(self):
+        async with Stage("E3") as stage:
+            answer = (await stage.relay.request("cron.remove.req", params={"id": "j1"}))["error"]
+            self.assertIn("operator.admin", answer["message"])
+            self.assertIn("openclaw devices approve", answer["message"])
+
+    @scenario(60)
+    async def test_a_gateway_that_is_away_is_an_answer_too(self):
+        async with Stage("E3") as stage:
+            await stage.gateway.go_away()
+            await stage.bridge.event("agent_lost")
+            answer = (await stage.relay.request("cron.list.req", params={}))["error"]
+            self.assertEqual(answer["code"], "cron_list_failed")
+            answer = (await stage.relay.request("models.list.req"))["error"]
+            self.assertEqual(answer["code"], "models_list_failed")
+            await stage.gateway.come_back()
+
+
+if __name__ == "__main__":
+    unittest.main()
