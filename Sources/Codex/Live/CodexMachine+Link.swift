@@ -168,6 +168,7 @@ extension CodexMachine {
         case .starting: tryAgain(now)
         case .unknown, .running:
             server.process = .starting(until: now.now + CodexServer.startLimit)
+            server.isOrdered = false
             let mark = server.mark(own)
             server.startedWith = mark
             tryAgain(now)
@@ -185,6 +186,7 @@ extension CodexMachine {
 
     mutating func openServer() {
         guard server.isStarting, let own = settings.own else { return }
+        server.isOrdered = true
         orders.append(.open(Self.serverChannel, .child(own.serverPlan)))
     }
 
@@ -192,6 +194,8 @@ extension CodexMachine {
         switch event {
         case .spawned(let name): server.name = name
         case .failed(let message, _): serverEnded(message, now)
+        // Its socket was lost first, so that another one is being started already.
+        case .exited where server.isStarting && !server.isOrdered: server.name = nil
         case .exited(let end, _):
             server.end = end
             // Its words are in its log alone.

@@ -23,6 +23,8 @@ struct CodexServer {
     var name: ProcessName?
     /// What the running one was started with.
     var startedWith: String?
+    /// The one that is `starting` has been ordered: an end before that is of the one before it.
+    var isOrdered = false
     /// How the last one ended.
     var end: ProcessEnd?
     /// Handshakes in a row that it did not answer.

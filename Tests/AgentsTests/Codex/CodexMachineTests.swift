@@ -87,6 +87,22 @@ struct CodexMachineTests {
         #expect(said.contains { $0.hasPrefix("remedy") && $0.contains("the disk is full") })
     }
 
+    @Test("the end of a server whose socket was lost first is not that of the next one")
+    func endsLate() {
+        var codex = CodexConversation()
+        _ = codex.ran("codex-cli 0.163.0")
+        _ = codex.fails()
+        _ = codex.isDone()
+        _ = codex.spawns(7)
+        _ = codex.waits(300)
+        _ = codex.greets()
+        _ = codex.breaks()
+        _ = codex.waits(5_000)
+        #expect(codex.fails().contains { $0.hasPrefix("keep server") })
+        #expect(codex.exits().isEmpty)
+        #expect(codex.isDone() == [Self.start])
+    }
+
     @Test("a stop waits for the turn's beginning")
     func stops() {
         var codex = CodexConversation.up()
@@ -130,7 +146,7 @@ struct CodexMachineTests {
     func child() {
         var codex = CodexConversation.going()
         _ = codex.says(
-            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"subAgentActivity","id":"s","kind":"started","agentThreadId":"C","agentPath":"/root/apprentice"}}}"#
+            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"subAgentActivity","id":"s","kind":"started","agentThreadId":"C","agentPath":"/apprentice"}}}"#
         )
         func ask(_ number: Int) -> String {
             #"{"id":\#(number),"method":"item/commandExecution/requestApproval","params":{"threadId":"C","turnId":"V","itemId":"i","command":"/bin/bash -lc 'rm x'"}}"#
