@@ -169,7 +169,7 @@ struct PiModelsTests {
     func release(isDeleted: Bool) {
         var pi = PiConversation.ready()
         #expect(pi.releases(isDeleted: isDeleted) == ["end 1"])
-        #expect(pi.exits(0) == (isDeleted ? ["keep session:pi-ses_1="] : []))
+        #expect(pi.exits(0) == (isDeleted ? ["keep session:pi-ses_1=", "keep folder:pi-ses_1="] : []))
         #expect(pi.sends("r1", "again") == ["start 2 \(isDeleted ? "" : "--session /s/1")"])
     }
 
