@@ -163,19 +163,6 @@ class Relay:
         self._deliver(update)
         return update_id
 
-    async def request(self, kind, seconds=30, **fields):
-        """The relay asks the bridge; its answer (relay.md#relay-to-bridge-rpcs-req_id-frames)."""
-        name = base62("rpc_")
-        self.sockets[-1].send({"type": f"{kind}.req", "req_id": name, **fields})
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            for answer in self.rpc_answers:
-                if answer["req_id"] == name:
-                    assert answer["type"] == f"{kind}.resp", answer
-                    return answer
-            await asyncio.sleep(0.01)
-        raise AssertionError(f"{kind} was not answered")
-
     # Bad luck
 
     def cut(self):
