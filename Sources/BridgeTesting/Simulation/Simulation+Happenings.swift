@@ -29,6 +29,7 @@ extension Simulation {
             bridge.decided(decision.approval, decision.decision, reason: nil, at: now)
         case .stops(let index):
             guard let known = progress[index] else { return }
+            progress[index]?.stopped = true
             bridge.stopped(session: SessionID(known.session), interaction: InteractionID(known.interaction), at: now)
         case .restart:
             life += 1

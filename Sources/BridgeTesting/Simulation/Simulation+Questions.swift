@@ -12,6 +12,8 @@ extension Simulation {
         var isOver = false
         /// By interaction: what the person wrote.
         var replies: [String: String] = [:]
+        /// Those of them that were written after Stop: messages like any other.
+        var afterStop: Set<TurnID> = []
     }
 
     private static let hint = "Reply with the number of one option. /skip declines."
@@ -114,6 +116,7 @@ extension Simulation {
         let interaction = InteractionID(sent.interaction)
         asked[index]?.replies[sent.interaction] = text
         repliesByTurn[TurnID(sent.interaction)] = index
+        if known.stopped { asked[index]?.afterStop.insert(TurnID(sent.interaction)) }
         let opening = TurnOpening(
             id: TurnID(sent.interaction), session: SessionID(sent.session), interaction: interaction,
             agentSession: AgentSession("chat-\(plan.messages[index].chat)"), run: RunID("run-\(sent.interaction)"),
@@ -126,10 +129,12 @@ extension Simulation {
         schedule(.replies(index, number + 1), after: asking.replies[number + 1].after)
     }
 
-    /// A reply that came when the question was long over: the agent answers it like any message.
+    /// A reply that came when the question was long over, or after Stop: the agent answers it like any message.
     mutating func takesReplyForMessage(_ turn: TurnID, _ run: RunID) {
         guard let index = repliesByTurn[turn] else { return }
-        if asked[index]?.isOver == false { violation("a reply to the question of message \(index) was handed over") }
+        if asked[index]?.isOver == false, asked[index]?.afterStop.contains(turn) == false {
+            violation("a reply to the question of message \(index) was handed over")
+        }
         schedule(.endsReply(turn, run), after: .milliseconds(20))
     }
 

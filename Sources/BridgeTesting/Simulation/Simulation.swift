@@ -38,6 +38,8 @@ package struct Simulation {
         var missedSteps: [Int] = []
         var lacksBeginning = false
         var aborted = false
+        /// The person has pressed Stop.
+        var stopped = false
         var nextStep = 0
         var endKnownAt: Instant?
     }
