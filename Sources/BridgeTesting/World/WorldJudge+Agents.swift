@@ -23,8 +23,14 @@ extension WorldJudge {
         }
     }
 
+    /// It never left the bridge, and its bubble says why.
+    func endsUnsent(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
+        isTakenForReply(message, answer, side) || isUnmade(message, answer, side)
+            || isTokenRefused(message, answer, side)
+    }
+
     /// It was written while a question of its chat was open, and is none of that question's options.
-    func isTakenForReply(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
+    private func isTakenForReply(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         guard answer.text.hasPrefix("That is none of the options."), side.begun(message.text) == 0 else { return false }
         return plan.messages.contains { other in
             other.side == message.side && other.chat == message.chat
@@ -45,12 +51,21 @@ extension WorldJudge {
     }
 
     /// What is in front of Oppi's server answered every try to make a session.
-    func isUnmade(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
+    private func isUnmade(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         let hasPages = plan.troubles.contains { trouble in
             if trouble.side == message.side, case .oppi(.pages) = trouble.misfortune { true } else { false }
         }
         return hasPages && side.begun(message.text) == 0
             && answer.text.hasPrefix("No session could be made at the agent: something before Oppi answered")
+    }
+
+    /// Another token takes a person, so that a message which has not left ends with what is to be done.
+    private func isTokenRefused(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
+        let refusesToken = plan.troubles.contains { trouble in
+            if trouble.side == message.side, case .pairing = trouble.misfortune { true } else { false }
+        }
+        return refusesToken && plan.agents[message.side] == .oppi && side.begun(message.text) == 0
+            && answer.text.hasPrefix("Oppi refused the bridge's token, so the message was not sent. Please pair again")
     }
 
     /// A permission of Oppi's may expire or be answered on another device, and a dialog grants nothing for later.

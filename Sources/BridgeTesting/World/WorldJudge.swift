@@ -289,7 +289,7 @@ struct WorldJudge {
         if answer.text.isEmpty ? endsUnspoken(message, chat) : isUnsentWithFiles(message, side, answer.text) { return }
         if answer.text.isEmpty { violation("\(name) ended empty", run) }
         if mayBeUnreadable(message), answer.text.hasPrefix(Self.unread) { return }
-        if isTakenForReply(message, answer, side) || isUnmade(message, answer, side) { return }
+        if endsUnsent(message, answer, side) { return }
         judgeText(name, message, answer, expected, said, side, run)
     }
 
