@@ -16,9 +16,11 @@ package struct WorldFile: Sendable {
         switch fate {
         case .whole, .slow: nil
         case .missing: "\(name) could not be fetched: the server answered 404."
-        case .never: "\(name) could not be fetched: it took too long."
+        case .never: noticeOfTime
         }
     }
+
+    var noticeOfTime: String { "\(name) could not be fetched: it took too long." }
 }
 
 extension WorldPlan {
@@ -92,6 +94,10 @@ extension WorldJudge {
 
     /// What stands behind the agent's words.
     func notices(_ message: WorldPlan.Message) -> String {
-        (plan.files[message.text] ?? []).compactMap(\.notice).map { "\n\n\($0)" }.joined()
+        let files = plan.files[message.text] ?? []
+        // The files of a message come at once, when the last of them is there: one that never comes keeps the others back.
+        let isLate = files.contains { $0.fate == .never }
+        let notices = isLate ? files.map(\.noticeOfTime) : files.compactMap(\.notice)
+        return notices.isEmpty ? "" : "\n\n" + notices.joined(separator: "\n")
     }
 }
