@@ -7,7 +7,7 @@ extension ScriptedPi {
         processes[number]?.run?.hasBegun = true
         say(["type": "agent_start"], on: number)
         say(["type": "turn_start"], on: number)
-        let text = processes[number]?.run?.prompt ?? ""
+        let text = processes[number]?.run?.text ?? ""
         add(["role": "user", "content": [["type": "text", "text": "\(text)"]]], on: number)
         scheduleNext(run, on: number)
     }

@@ -29,6 +29,8 @@ package final class ScriptedPi: ScriptedAgent {
     struct Run {
         var number: Int
         var prompt: String
+        /// The prompt and what is noted behind it, as it came.
+        var text: String
         var steps: ArraySlice<GatewayScript.Timed>
         /// Of the message that is being written; nil: none is.
         var said: String?
@@ -114,14 +116,15 @@ package final class ScriptedPi: ScriptedAgent {
     }
 
     private func prompt(_ command: GatewayValue, on number: Int) {
-        let text = ScriptedGateway.asked(command["message"]?.string ?? "")
+        let whole = command["message"]?.string ?? ""
+        let text = ScriptedGateway.asked(whole)
         guard let script = scripts[text] else { return breaches.append("prompt \(text)") }
         guard processes[number]?.run == nil else { return breaches.append("\(text) came in the middle of a run") }
         if command["streamingBehavior"] == nil { breaches.append("\(text) says nothing for a busy loop") }
         asked.append(AgentAsked(.prompt, text))
         runCount += 1
         let run = runCount
-        processes[number]?.run = Run(number: run, prompt: text, steps: script.steps[...])
+        processes[number]?.run = Run(number: run, prompt: text, text: whole, steps: script.steps[...])
         if script.speaksFirst { begin(run, on: number) }
         time.after(script.answersAfter) { [self] in
             answer(command, on: number)
