@@ -33,6 +33,18 @@ struct PiFilesTests {
             ])
     }
 
+    @Test("a run that begins before pi has answered is that of the prompt by its words and what is noted behind them")
+    func begunFirst() {
+        var pi = PiConversation.ready()
+        _ = pi.sends("r1", "look", files: [Self.paper])
+        #expect(pi.says(PiSays.started) == [])
+        let words = #"look\n\n[Not attached: c.pdf was not passed on: pi takes pictures alone (PNG, JPEG, GIF, WebP).]"#
+        let message = #"{"role":"user","content":[{"type":"text","text":"\#(words)"}]}"#
+        #expect(
+            pi.says(#"{"type":"message_start","message":\#(message)}"#) == ["r1 pi-ses_1 started"])
+        #expect(pi.says(PiSays.accepted(3)) == [])
+    }
+
     @Test("a later message does not overtake them")
     func order() {
         var pi = PiConversation.ready()
