@@ -7,7 +7,7 @@ final class FetchAddress {
     let scheme: String
     let host: String
     let port: UInt16
-    /// Of the relay that this bridge was told to trust.
+    /// Of the relay that the configuration trusts.
     let isRelay: Bool
 
     init(_ text: String, relay: WebAddress) throws(FetchProblem) {
@@ -29,7 +29,7 @@ final class FetchAddress {
         isRelay =
             self.scheme == relay.scheme.rawValue && self.host == own
             && port == relay.port ?? (relay.scheme.isEncrypted ? 443 : 80)
-        // Here, so that no file is ever asked for in the open, whoever leads to it.
+        // Here, so that no file is ever requested without TLS, by a redirect neither.
         guard self.scheme == "https" || isRelay else { throw self.scheme == "http" ? .notEncrypted : .badAddress }
     }
 

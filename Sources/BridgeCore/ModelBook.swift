@@ -20,7 +20,7 @@ package struct ChosenModel: Hashable, Sendable {
 ///
 /// - A choice is decided when its message is handed over, one message of a chat after another: it can overtake none.
 /// - A model that is refused `refusalLimit` times in a row is not passed on until a message names another one, or none.
-/// - What a person is told is told once for each model of a chat.
+/// - Each line to the user is written once for each model of a chat.
 struct ModelBook: Sendable {
     static let refusalLimit = 3
     private static let limit = 1_000

@@ -4,7 +4,7 @@ import Glibc
 /// A file that was opened to be shown to the phone, and to no one who could swap it meanwhile.
 ///
 /// - It is found without opening it (`O_PATH`): a FIFO does not hold us up, and a device does not notice.
-/// - What was found must be an ordinary file at exactly the path that was asked for, as the kernel names it: no link stands for it, and
+/// - What was found must be an ordinary file at exactly the path that was asked for, as the kernel names it: no link is followed, and
 ///   none that is put in its place later leads elsewhere, because from then on the file itself is used and not its name.
 final class OpenedFile {
     /// `O_PATH`, which Glibc's module leaves out: the same on every machine that Swift runs Linux on.

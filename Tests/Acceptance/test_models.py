@@ -1,4 +1,4 @@
-"""Models: listed for the phone, set before the message that names them, and told of where they cannot be."""
+"""Models: listed for the phone, set before the message that names them, and reported where they cannot be."""
 
 import unittest
 

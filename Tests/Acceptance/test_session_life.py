@@ -1,4 +1,4 @@
-"""Chats, tools and installations that end from the phone's side: what the agent hears of it."""
+"""Chats, tools and installations that end from the phone's side, and the commands that the agent gets."""
 
 import unittest
 

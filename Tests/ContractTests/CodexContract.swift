@@ -290,7 +290,7 @@ final class CodexDouble: AgentDouble {
         }
     }
 
-    /// Every connection hears it, of every thread.
+    /// Broadcast to every connection, for every thread.
     private func status(_ status: String, _ thread: Thread) {
         for entry in lines.values.sorted(by: { $0.line.number < $1.line.number }) {
             entry.line.say(

@@ -56,7 +56,7 @@ package struct TurnSettings: Sendable, Hashable {
     package static let sealedBubbleLimit = 48_000
     /// How long a sealed message waits for its key (relay.md#session-key-life-cycle).
     package var keyPatience = Duration.seconds(120)
-    /// How long a message waits for its files. Whoever fetches them has limits of its own; this one is for files that it lost.
+    /// How long a message waits for its files. The fetcher has limits of its own; this one is for files that it lost.
     package var fetchPatience = Duration.seconds(300)
     /// How long before the window's end the bubble is ended.
     package var windowMargin = Duration.seconds(60)

@@ -107,7 +107,7 @@ extension ScriptedOppi {
         }
     }
 
-    /// The agent is at work, and was not told what to do then: only head says so.
+    /// The agent is busy and the prompt has no `streamingBehavior`: only head reports it.
     private func reject(_ text: String, _ session: OppiSession) {
         lost.insert(text)
         guard !isSeed else { return }

@@ -40,7 +40,7 @@ extension ScriptedOppi {
         }
     }
 
-    /// `busy`: one whose agent is at work, where there is one.
+    /// `busy`: one whose agent has a run, where there is one.
     private func picked(_ place: Int, busy: Bool = false) -> OppiSession? {
         let working = sessions.filter { busy && $0.activation?.run != nil }
         let choice = working.isEmpty ? sessions : working

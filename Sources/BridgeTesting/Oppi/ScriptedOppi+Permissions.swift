@@ -26,7 +26,7 @@ extension ScriptedOppi {
             }
         }
         guard isOfAnotherClient(run.prompt) || random.happens(habits.elsewhere) else { return }
-        // No client hears of it.
+        // It is announced to no client.
         time.after(.milliseconds(Int64.random(in: 300...3_000, using: &random))) { [self] in
             let isYes = random.happens(0.5)
             if permissions.removeValue(forKey: id) != nil { goOn(run, afterYes: isYes, "Denied by user", session) }

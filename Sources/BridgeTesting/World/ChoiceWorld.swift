@@ -143,7 +143,7 @@ package final class ChoiceWorld {
 
     // MARK: What is judged
 
-    /// When the bridge has taken what it was told.
+    /// When the bridge has acknowledged its updates.
     private func watch() {
         let pending = side.relay.pendingUpdates()
         for (native, session) in ending where !pending.contains(where: { $0.session == session && Self.ends($0.type) })

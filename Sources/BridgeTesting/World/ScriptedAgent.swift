@@ -54,7 +54,7 @@ package struct AgentDecided: Hashable, Sendable {
 }
 
 extension DoubleNetwork {
-    /// What comes of an HTTP request to the double.
+    /// The double's response to an HTTP request.
     package func answer(_ request: HTTPRequest, from agent: any ScriptedAgent) -> WorkResult {
         guard isReached else { return .failed(WorkFailure(.unreachable, "connection refused")) }
         guard !refuses else {

@@ -92,7 +92,7 @@ extension WorldJudge {
             && answer.contains("send it again")
     }
 
-    /// What stands behind the agent's words.
+    /// The text behind the agent's words.
     func notices(_ message: WorldPlan.Message) -> String {
         let files = plan.files[message.text] ?? []
         // The files of a message come at once, when the last of them is there: one that never comes keeps the others back.

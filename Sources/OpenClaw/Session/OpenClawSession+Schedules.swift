@@ -4,7 +4,7 @@ import JSONReading
 
 // Routines: the gateway's scheduler, asked for the phone (openclaw.md#others, `cron.*`).
 extension OpenClawSession {
-    /// What the gateway is told was looked at first: it answers what it cannot read in words for programmers.
+    /// Parameters are validated before the gateway gets them: its own validation errors are written for programmers.
     mutating func schedule(_ verb: String, _ parameters: JSONText, as query: QueryID, at now: Instant) {
         guard let verb = ScheduleVerb(rawValue: verb) else { return refuse(query, "OpenClaw has no cron.\(verb)") }
         let bytes = Array(parameters.text.utf8)

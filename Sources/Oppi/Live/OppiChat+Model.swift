@@ -71,7 +71,7 @@ extension OppiChat {
         return link.isUp ? advance(at: now) : leaveIfEnding()
     }
 
-    /// Nothing of it is at work any more.
+    /// It has no run, prompt or request any more.
     mutating func leaveIfEnding() -> [Order] {
         guard let ending = link.ending, turn == nil, waiting.isEmpty else { return [] }
         link.ending = nil

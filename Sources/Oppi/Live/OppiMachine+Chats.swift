@@ -245,7 +245,7 @@ extension OppiMachine {
 
     mutating func resolveDialog(_ approval: ApprovalID, _ decision: ApprovalDecision, _ now: Occasion) {
         let holder = chats.sorted.first { chats[$0]?.dialogs.holds(approval) == true }
-        // One of an earlier process is known by its name alone: of several chats none can be told to be the one.
+        // One of an earlier process is known by its name alone: with several chats it cannot be assigned to one.
         let heirs = chats.sorted.filter { chats[$0]?.turn.map { $0.isAdopted && $0.isOut } == true }
         guard let session = holder ?? (heirs.count == 1 ? heirs.first : nil) else {
             return carryOut([.settled(approval, nil, .unknown)])

@@ -26,7 +26,7 @@ extension RelayLink {
         }
     }
 
-    /// One that is over, or was of another socket, is dropped: the relay has told the phone so.
+    /// One that is over, or was of another socket, is dropped: the relay has already failed it to the phone.
     package mutating func reply(_ reply: RelayReply, to request: RelayRequest) {
         guard isLive, let type = requests.answered(request.id) else { return }
         send(reply, to: request.id, type)

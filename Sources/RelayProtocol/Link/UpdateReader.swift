@@ -104,7 +104,7 @@ struct UpdateReader {
         return .message(read, sealedText: sealed)
     }
 
-    /// What cannot be a model's name is kept as words that are none (`ModelChoice.isName`), so that the person can be told of it.
+    /// What cannot be a model's name is kept as words that are none (`ModelChoice.isName`), so that the answer can name it.
     private func model(_ node: FrameNode?) -> String? {
         guard let node, node.compact.text != "null" else { return nil }
         guard let text = node.string else { return "(no text)" }

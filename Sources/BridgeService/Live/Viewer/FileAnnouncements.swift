@@ -20,7 +20,7 @@ package struct FileAnnouncement: Hashable, Sendable {
 ///
 /// - The relay knows a file by its chat and path, so that a call of unknown outcome may be made again, and a file that waits to be
 ///   announced is not announced twice.
-/// - Beyond `limit` what comes is dropped: it is of use to people, and to no answer.
+/// - Beyond `limit` further announcements are dropped: no answer depends on them.
 package struct FileAnnouncements: Sendable {
     package enum Outcome: Hashable, Sendable {
         case done, unknown

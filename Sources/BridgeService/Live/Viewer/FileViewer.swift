@@ -55,7 +55,7 @@ package final class FileViewer: Sendable {
         }
     }
 
-    /// Kept first, so that it can be read as soon as the phone hears of it.
+    /// Kept first, so that it can be read as soon as it is announced to the phone.
     private func announce(_ announcement: FileAnnouncement) {
         let isSealed = announcement.sealing != .open
         let session = announcement.session
