@@ -16,6 +16,8 @@ package final class ChoiceWorld {
     static let models: [String?] = ["acme/one", "acme/two", nil, "acme/none"]
     /// A message whose process died, and whose link is lost twice, has its answer by then.
     private static let patience = Duration.seconds(10)
+    /// A link that was lost is there again, or its back-off is longer than any of these runs.
+    private static let returnLimit = Duration.seconds(5)
 
     private let world: LiveWorld
     private var random: SeededGenerator
@@ -25,6 +27,8 @@ package final class ChoiceWorld {
     private var ending: [String: String] = [:]
     /// Tools that were ended while they ran: the message, and when that was acknowledged.
     private var toolsEnded: [(text: String, update: String, at: Instant?)] = []
+    /// When the bridge or the link to the agent was away, and a while after.
+    private var absences: [(from: Instant, to: Instant)] = []
     private var violations: [String] = []
 
     package static func run(seed: UInt64) -> [String] {
@@ -100,6 +104,7 @@ package final class ChoiceWorld {
             let at = Duration.milliseconds(Int64.random(in: 100...17_000, using: &random))
             let away = Duration.milliseconds(Int64.random(in: 0...3_000, using: &random))
             let kind = Int.random(in: 0..<4, using: &random)
+            if kind < 2 { absences.append((Instant.zero + at, Instant.zero + at + away + Self.returnLimit)) }
             world.time.after(at) { [weak self] in
                 guard let self else { return }
                 switch kind {
@@ -170,7 +175,9 @@ package final class ChoiceWorld {
             }
         }
         for tool in toolsEnded where tool.at.map({ world.time.now - $0 > Self.patience }) == true {
-            let mayHaveEnded = side.gateway.wasAborted(tool.text) || isOver(tool.text)
+            let mayHaveEnded =
+                side.gateway.wasAborted(tool.text) || isOver(tool.text)
+                || (!side.gateway.isRunning(tool.text) && wasAway(from: tool.at))
             if !mayHaveEnded { violations.append("the run of \(tool.text) goes on though its tool was ended") }
         }
         for message in messages where !isGone(message) && answer(to: message.text) == nil {
@@ -200,6 +207,12 @@ package final class ChoiceWorld {
     private func isGone(_ message: Message) -> Bool {
         guard let sent = side.sent.first(where: { $0.text == message.text }) else { return true }
         return side.relay.sessions.first { $0.id == sent.session }?.isDeleted != false
+    }
+
+    /// A run goes on to its end while nothing can stop it.
+    private func wasAway(from moment: Instant?) -> Bool {
+        guard let moment else { return false }
+        return absences.contains { $0.from < moment + .seconds(4) && moment < $0.to }
     }
 
     private func isOver(_ text: String) -> Bool { answer(to: text)?.contains("is here.") == true }
