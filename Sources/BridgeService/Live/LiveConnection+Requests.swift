@@ -4,16 +4,25 @@ import BridgeModel
 import Links
 import RelayProtocol
 
-// What the relay asks of the agent for the phone: its models and its schedules. The agent's machine answers, and in its own words where
-// it cannot.
+// What the relay asks for the phone: the agent's models and schedules, which its machine answers, and in its own words where it cannot;
+// and the files that its tools have touched.
 extension LiveConnection {
     func answer(_ request: RelayRequest) {
         switch request.question {
         case .models: ask(.models, for: request)
         case .schedule(let verb, let parameters): ask(.schedule(verb: verb, parameters: parameters), for: request)
-        case .file:
-            reply(.failed(code: "unknown", message: "this bridge does not show files"), to: request)
+        case .file(let file): show(file, for: request)
         }
+    }
+
+    private func show(_ file: FileQuestion, for request: RelayRequest) {
+        guard let viewer = files?.viewer else {
+            return reply(.failed(code: "forbidden", message: "the agent's files are not on this machine"), to: request)
+        }
+        let question = FileRequest(
+            session: file.session, blindIndex: file.blindIndex, sealedPath: file.sealedPath, path: file.path,
+            vouchedPath: file.vouchedPath)
+        viewer.read(question) { [weak self] answer in self?.reply(.members(answer.members), to: request) }
     }
 
     private func ask(_ query: AgentQuery, for request: RelayRequest) {
