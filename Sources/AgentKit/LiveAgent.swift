@@ -31,7 +31,7 @@ package struct AgentContext: Sendable {
 package protocol LiveAgent: Sendable {
     /// What a decision may grant.
     var abilities: GrantAbilities { get }
-    /// The paths that its tools name are those of this machine, and the phone may ask for what is there.
+    /// The agent has the same file system as the bridge, so the file viewer may serve the paths that its tools name.
     var sharesFiles: Bool { get }
     /// The model that a message names is set before the message is handed over (`UserMessage.choice`).
     var choosesModels: Bool { get }

@@ -104,7 +104,7 @@ extension CodexMachine {
 
     // MARK: Trouble
 
-    /// A turn that goes on is followed to its end; what waits is refused.
+    /// A turn in flight is followed to its end; pending prompts are refused.
     mutating func troubled(_ trouble: CodexTrouble, _ now: Occasion) {
         if !life.isLive, !life.hasGreeting { _ = life.leave(at: now.now) }
         let isNews = mind.trouble != trouble

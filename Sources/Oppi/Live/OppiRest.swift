@@ -62,7 +62,7 @@ struct OppiRest: Hashable {
             let root = response.body.withUnsafeBytes { parser.parse($0, capacity: response.body.capacity) }
             guard (200..<300).contains(response.status) else {
                 if let error = root?["error"]?.string { return .refused(status: response.status, error: error) }
-                // A token is refused by what stands before Oppi as well as by Oppi.
+                // A reverse proxy in front of Oppi can refuse a token, as Oppi itself can.
                 if response.status == 401 { return .refused(status: 401, error: "") }
                 return .failed("something before Oppi answered with \(response.status)")
             }

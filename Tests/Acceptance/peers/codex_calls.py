@@ -207,6 +207,7 @@ class Calls:
         child.status = {"type": "notLoaded"}
         self.server.threads[child.id] = child
         child.set_status("idle")
+        # Codex's name in its tree of agents, whose top is called "root": no folder of the machine.
         path = {"agentThreadId": child.id, "agentPath": f"/root/{step.name}"}
         activity = {"type": "subAgentActivity", "model": "gpt-5.5", "reasoningEffort": "low"} | path
         self.turn.whole_item(activity | {"id": self.server.identity("call"), "kind": "started"})
