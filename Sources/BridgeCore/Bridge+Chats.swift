@@ -36,7 +36,7 @@ extension Bridge {
         keepChanged(.synced)
     }
 
-    /// The installation is gone: nothing of its chats can be said any more, and no run goes on for them.
+    /// The installation is gone: nothing of its chats can be said any more, and no run continues for them.
     package mutating func installationRevoked(at now: Instant) {
         let served = Set(entries.values.map(\.turn.opening).filter { !$0.isMirrored }.map(\.agentSession))
         abandonsTurns(at: now)

@@ -2,7 +2,7 @@ package import BridgeModel
 
 // Commands on their way to the agent: what is written down first, what a Stop takes back, and what it owes (DESIGN.md#the-turn-machine).
 extension Bridge {
-    /// True when the command took back a message that had not left: the agent never hears of it.
+    /// True when the command took back a message that had not left: the agent never learns of it.
     mutating func give(_ command: AgentCommand, of id: TurnID, at now: Instant) -> Bool {
         switch command {
         // A question that is declined costs nothing if the process dies: its run does not go on without an answer.
@@ -125,7 +125,7 @@ extension Bridge {
     }
 
     /// A question that a Stop refuses, and that the agent still lists: it belongs to a turn that is over, not to the one that the
-    /// session is at work on now.
+    /// session is running now.
     func isBeingDenied(_ signal: RunSignal) -> Bool {
         guard !obligations.isEmpty else { return false }
         let approval: ApprovalID

@@ -24,7 +24,7 @@ extension Bridge {
     }
 
     /// A key of the chat may be used. The turns that await one go on under it: those in `opened`, with what their message says, and
-    /// those that have none. A message that is not in `opened` goes on waiting.
+    /// those that have none. A message that is not in `opened` keeps waiting.
     package mutating func keyCame(
         _ key: KeyName, in session: SessionID, opened: [TurnID: OpenedText] = [:], at now: Instant
     ) {

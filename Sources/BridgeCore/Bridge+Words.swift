@@ -12,7 +12,7 @@ extension Bridge {
     /// It was made for runs that no message began.
     package mutating func isOfRuns(_ chat: SessionID) { chats.homes.isOfRuns(chat) }
 
-    /// All that an earlier process left is restored: what needs no agent goes on.
+    /// All that an earlier process left is restored: what needs no agent continues.
     package mutating func restored(at now: Instant) {
         for session in agent.queues.keys.sorted() { beginNew(of: session, at: now) }
         deliver(at: now)

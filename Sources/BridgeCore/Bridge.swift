@@ -5,7 +5,7 @@ package struct BridgeSettings: Sendable, Hashable {
     package var delivery = DeliverySettings()
     /// How long a message may be answered under its interaction (relay.md#sessionmessage-the-user-wrote).
     package var window = Duration.seconds(30 * 60)
-    /// What becomes of a message that comes while its agent session is at work.
+    /// What becomes of a message that comes while its agent session is running.
     package var whenBusy = WhenBusy.wait
     /// How long a Stop for a message that has not come yet is remembered.
     package var stopMemory = Duration.seconds(30 * 60)

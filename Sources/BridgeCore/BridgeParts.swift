@@ -2,7 +2,7 @@ import BridgeModel
 
 // What the bridge knows beside its turns and their delivery: each part is one concern.
 
-/// The agent's side: whether it is there, and what of ours it is at work on.
+/// The agent's side: whether it is there, and what of ours it is working on.
 ///
 /// Invariant: a run belongs to one turn, the first that it was named for.
 struct BridgeAgent: Sendable {

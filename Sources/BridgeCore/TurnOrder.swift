@@ -5,7 +5,7 @@ package enum TurnOrder: Hashable, Sendable {
     case post(Post)
     /// In the place of the post that was refused, ahead of everything that waits in the lane; the others right behind it.
     case replace(Post, followedBy: [Post] = [])
-    /// Nothing takes the place of the refused post: the lane goes on.
+    /// Nothing takes the place of the refused post: the lane continues.
     case skip
     /// Text that was never tried is dropped, and none is sent any more: the preview is over.
     case stopPreview

@@ -1,5 +1,5 @@
 /// How long to wait before the next try: 1 s, doubling to 30 s, each a quarter more or less (DESIGN.md#links-and-watchdogs). Where only a
-/// person can mend it, doubling goes on to 5 minutes.
+/// person can mend it, doubling continues to 5 minutes.
 package struct BackOff: Sendable {
     private static let longest = 30.0
     private static let longestForPerson = 300.0

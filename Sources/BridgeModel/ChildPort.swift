@@ -27,7 +27,7 @@ package struct ChildPlan: Hashable, Sendable {
         /// Ends with the bridge: end of input, SIGTERM, SIGKILL, each to its group; what it leaves in its group ends with it. A
         /// bridge that is killed takes the child with it at once, but not the child's own children.
         case withBridge(grace: Duration)
-        /// Ends by itself at the end of its input, also when the bridge has died: it goes on to the end of its turn.
+        /// Ends by itself at the end of its input, also when the bridge has died: it continues to the end of its turn.
         case byItself(grace: Duration)
         /// A server in a session of its own, to be rejoined. Only an order ends it.
         case outlives

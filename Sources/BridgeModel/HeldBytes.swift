@@ -34,7 +34,7 @@ package struct HeldBytes: Hashable, Sendable {
     package func counted(towards limit: Int) -> Int { total - texts + min(texts, limit / 2) }
 }
 
-/// When reading from the agent stops for want of memory, and when it goes on: with a gap between the two, so that the link does not
+/// When reading from the agent stops for want of memory, and when it continues: a gap between the two, so that the link does not
 /// flutter.
 package struct MemoryGate: Hashable, Sendable {
     package enum Change: Hashable, Sendable { case stopReading, goOn }

@@ -98,7 +98,7 @@ package struct LinkLife<Greeting, Live> {
         return true
     }
 
-    /// The handshake goes on.
+    /// The handshake continues.
     package mutating func awaits(_ greeting: Greeting, at now: Instant) {
         guard case .greeting = state else { return }
         state = .greeting(greeting, until: now + Self.handshakeLimit)

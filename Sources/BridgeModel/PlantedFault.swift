@@ -52,7 +52,7 @@
         case mirroredRunAborted
         /// A job takes every run of its session, as long as the chat is open.
         case privateRunTaken
-        /// A job whose chat the person deleted goes on in it.
+        /// A job whose chat the person deleted continues in it.
         case deletedChatKept
 
         /// A message leaves before the model that it names is set.
@@ -61,7 +61,7 @@
         case choiceForgotten
         /// The runs of a chat that is gone go on, and its messages go to the agent.
         case endedChatAnswered
-        /// A tool that is ended from outside goes on.
+        /// A tool that is ended from outside continues.
         case toolGoesOn
 
         /// The answer to a question is given twice.
@@ -69,11 +69,11 @@
         /// A Stop does not take back an answer that waits for the disk.
         case answeredAfterStop
 
-        /// A retry of a sealed call is sealed anew.
+        /// A retry of a sealed call is sealed again.
         case sealedAgain
         /// A sealed turn ends in the open.
         case endInTheOpen
-        /// A turn goes on under whatever key its chat is given.
+        /// A turn continues under whatever key its chat is given.
         case keyTakenInUse
         /// A chat's key is wrapped for a device that no person has allowed.
         case unpinnedGranted

@@ -75,7 +75,7 @@ package final class BridgeRunner: Sendable {
     private let answered: @Sendable (CallAttempt, RelayAnswer) -> Void
     let unwritable: @Sendable (JournalFailure) -> Void
 
-    /// `observe` hears every order that is not a relay call, in order; `answered` every answer of the relay; `unwritable` every
+    /// `observe` receives every order that is not a relay call, in order; `answered` every answer of the relay; `unwritable` every
     /// failure of the journal that is not about one call alone.
     package init(
         settings: BridgeSettings, relay: RelayAddress, edges: Edges, agentPresent: Bool = true,
@@ -345,7 +345,7 @@ package final class BridgeRunner: Sendable {
         edges.http.send(request, meanwhile: { [self] in prepareNext(behind: attempt.call) }, completion: completion)
     }
 
-    /// While the relay is at work, the body of the next call is made.
+    /// While the relay works on a call, the body of the next call is made.
     private func prepareNext(behind call: CallID) {
         guard let next = state.withLock({ $0.bridge.callAhead(behind: call) }),
             let body = Self.body(of: next.call, next.seal, edges.sealer)

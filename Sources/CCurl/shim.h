@@ -74,7 +74,7 @@ static inline CURLcode sb_curl_set_open_socket(CURL *handle, sb_curl_open_socket
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, function);
 }
 
-/// Called at least once a second while a transfer goes on; anything but 0 ends it.
+/// Called at least once a second while a transfer continues; anything but 0 ends it.
 typedef int (*sb_curl_progress)(
     void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up);
 

@@ -24,7 +24,7 @@ struct CodexThread {
 
     struct Child {
         var name: String
-        /// Its own turn, while it goes on.
+        /// Its own turn, while it continues.
         var turn: String?
     }
 

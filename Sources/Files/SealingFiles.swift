@@ -59,7 +59,7 @@ package struct SealingFiles: Sendable {
         stored.keys.savedAt = time
         stored.devices?.savedAt = time
         // The devices first: what they say of a key that is not there yet is not asked for, but a key without them would count as
-        // somebody else's.
+        // another person's.
         let devices = try stored.devices.map { devices throws(FileError) in try write(devices, "sealing", connection) }
         let keys = try write(stored.keys, "session-keys", connection)
         return keys ?? devices ?? nil

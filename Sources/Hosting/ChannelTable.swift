@@ -16,7 +16,7 @@ struct ChannelTable {
         let number: Int
         var mayPause = false
         var isPaused = false
-        /// The child hears no more.
+        /// The child receives nothing more.
         var isInputClosed = false
         /// Works that `send` promised to answer.
         var telling: [WorkID] = []

@@ -7,7 +7,7 @@ import Locking
 /// - A job is done when it is as durable as it asked to be, and not before. Jobs are carried out in the order they are handed
 ///   in, whichever connection they are of; as many as wait share one transaction, so that a slow disk is waited for once.
 /// - A job is carried out whole or not at all. What is wrong with one job alone fails that job; what is wrong with the disk
-///   fails the transaction and every job in it, and the writer goes on with the next ones.
+///   fails the transaction and every job in it, and the writer continues with the next ones.
 /// - Only the writer checkpoints the WAL into the database; readers (`JournalReader`) never do.
 /// - A job without a completion (`done` nil) is left to the journal: when it cannot be written it is tried again, before whatever is
 ///   handed in later, after one second and then twice as long each time up to half a minute.

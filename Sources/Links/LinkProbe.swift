@@ -11,7 +11,7 @@ package final class LinkProbe<Machine: SessionMachine & ~Copyable, Verdict: Send
     private let state = Locked(State())
     private let deadline: any Alarm
 
-    /// `judge` hears each order that is not about the socket, until it gives a verdict. `completion` is called once: with the
+    /// `judge` receives each order that is not about the socket, until it gives a verdict. `completion` is called once: with the
     /// verdict, or with nil when the time is over. `deadline` rings for that, and serves nothing else.
     package init(
         _ machine: consuming sending Machine, edges: LinkEdges, limit: Duration, deadline: any Alarm,

@@ -53,7 +53,7 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
     private let edges: LinkEdges
     private let handle: @Sendable (Machine.Order) -> Void
 
-    /// `handle` hears every order that is not about the socket, in order.
+    /// `handle` receives every order that is not about the socket, in order.
     package init(
         _ machine: consuming sending Machine, edges: LinkEdges, handle: @escaping @Sendable (Machine.Order) -> Void
     ) {
@@ -103,7 +103,7 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
     /// Received and not processed yet (`HeldBytes.agent`).
     package var heldBytes: Int { state.withLock { $0.heldBytes } }
 
-    /// Stops reading, or lets it go on. During a handshake reading goes on.
+    /// Stops reading, or lets it go on. During a handshake reading continues.
     package func holdReading(_ isHeld: Bool) {
         let mayPerform = state.withLock { state in
             state.isHeld = isHeld

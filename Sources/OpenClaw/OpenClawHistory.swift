@@ -42,7 +42,7 @@ enum OpenClawHistory {
         /// Of the rows that say it (E3 and later).
         var usage: Usage?
         var reason = RunEnd.Reason.stop
-        /// The run is over, and its follow-up goes on; its text, if the gateway sends it.
+        /// The run is over, and its follow-up continues; its text, if the gateway sends it.
         var followUp: (run: RunID, text: String?)?
 
         var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
@@ -121,7 +121,7 @@ enum OpenClawHistory {
         return payload?["sessionInfo"]?["hasActiveRun"]?.flag == false ? .over : .undecided
     }
 
-    /// Of a follow-up that goes on while the run itself is over.
+    /// Of a follow-up that continues while the run itself is over.
     private static func followUp(of question: Question, in payload: FrameNode?) -> (run: RunID, text: String?)? {
         let running = payload?["inFlightRun"]
         let active = payload?["sessionInfo"]?["activeRunIds"]?.elements.compactMap(\.string) ?? []

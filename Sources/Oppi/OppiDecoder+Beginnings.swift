@@ -74,7 +74,7 @@ extension OppiDecoder {
         return [signal(id, .started)] + (said.isEmpty ? [] : [signal(id, .text(.segmentEnded(said)))])
     }
 
-    /// A loop that is at work and whose beginning was missed is another's, until a trace says that it is ours.
+    /// A loop that is running and whose beginning was missed is another's, until a trace says that it is ours.
     mutating func joins(_ id: AgentSession, status: String) {
         sessions[id]?.mayBeWithin = false
         guard let session = sessions[id], status == "busy", !session.isRunning, !session.isOpening else { return }

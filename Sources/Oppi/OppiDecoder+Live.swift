@@ -18,7 +18,7 @@ extension OppiDecoder {
 
     /// The number of the last durable frame.
     var lastSequence: Int { state?.lastSequence ?? 0 }
-    /// A loop is at work, as far as its frames say.
+    /// A loop is running, as far as its frames say.
     var isRunning: Bool { state?.isRunning == true }
     var runningRun: RunID? { state.flatMap { $0.isRunning ? $0.run : nil } }
     /// Its loop has ended, and a retry may follow.

@@ -24,7 +24,7 @@ package struct OppiDecoder: AgentDecoder {
         var retryUntil: Instant?
         /// A loop has begun, and its next frame says whose it is.
         var isOpening = false
-        /// Frames were lost for good, so that a loop may be at work.
+        /// Frames were lost for good, so that a loop may be running.
         var mayBeWithin = false
         var prompted: Prompted?
         var lacksBeginning = false

@@ -64,7 +64,7 @@ package struct PiDecoder: AgentDecoder {
 
     /// No run is going, and none of ours is about to begin.
     var isIdle: Bool { state == .idle && prompted == nil }
-    /// A loop is at work, as far as its events say.
+    /// A loop is running, as far as its events say.
     var isRunning: Bool { state == .running || state == .opening }
 
     /// A prompt of ours is about to be written, under this request id.

@@ -19,7 +19,7 @@ struct PiHistory {
         if question != nil, asked == nil { return Self.gone }
         let answer = messages[(asked.map { $0 + 1 } ?? messages.startIndex)...]
             .prefix { $0["role"]?.holds("user") != true }
-        // The file keeps a message that failed, and the next attempt goes on behind it (pi.md#errors-and-retries).
+        // The file keeps a message that failed, and the next attempt continues behind it (pi.md#errors-and-retries).
         let texts = answer.filter { $0["role"]?.holds("assistant") == true && $0["stopReason"]?.holds("error") != true }
             .compactMap { $0["content"]?.contentText }.filter { !$0.isEmpty }
         let last = answer.last?["stopReason"]?.string

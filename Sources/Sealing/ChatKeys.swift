@@ -2,9 +2,9 @@ import BridgeModel
 
 /// The keys of one chat: the newest, and older ones under which turns are still open.
 ///
-/// A turn goes on under the key that it began with. The newest key is changed only where a change is expected: each surviving
+/// A turn continues under the key that it began with. The newest key is changed only where a change is expected: each surviving
 /// phone makes a new one when a device is revoked (relay.md#session-key-life-cycle). Any other grant of another key is refused, or
-/// a relay could put a key of its own under a chat and read how it goes on.
+/// a relay could put a key of its own under a chat and read how it continues.
 struct ChatKeys: Sendable {
     struct Key: Sendable {
         var secret: SecretKey

@@ -6,7 +6,7 @@ package import BridgeModel
 /// - No key is used, and no update that brought one is acknowledged, before the files have it.
 /// - A chat's key is never made where a grant may come: only for chats that this bridge makes itself.
 /// - A key is wrapped for pinned devices alone.
-/// - A turn goes on under the key that it began with, and a chat's key changes only where a device was revoked, and is reported.
+/// - A turn continues under the key that it began with, and a chat's key changes only where a device was revoked, and is reported.
 ///
 /// A value without I/O: events in, orders out. Time and randomness come with the events.
 package struct KeyRing: Sendable {

@@ -5,7 +5,7 @@ package import BridgeModel
 /// The keys of its fields are derived when it is made, so that a piece of text costs one encryption.
 package struct SessionSealer: Sendable {
     package let session: SessionID
-    /// Of the session's key: a turn that was begun under one goes on under that one.
+    /// Of the session's key: a turn that was begun under one continues under that one.
     package let name: KeyName
     private let root: SecretKey
     private let messages: SecretKey

@@ -89,7 +89,7 @@ extension RelaySimulator {
         }
         let ticket = ResponseTicket()
         clock.after(milliseconds) { [weak self] in
-            // Over before the answer leaves, because the next call may be here before this thread goes on.
+            // Over before the answer leaves, because the next call may be here before this thread continues.
             if let self, let call { state.withLock { $0.lanes.end(call) } }
             ticket.answer(answer)
         }

@@ -3,7 +3,7 @@ import Threads
 import WebSocketCodec
 import WebSocketLoop
 
-/// Asks for the upgrade and hears the answer, within its time.
+/// Asks for the upgrade and receives the answer, within its time.
 struct ClientHandshake {
     enum Outcome {
         case accepted(ResponseHead, early: [UInt8])

@@ -52,7 +52,7 @@ package final class MessageReader {
     }
 
     /// The next thing the peer sent, or nil when all of `bytes` is used and it is not whole. `bytes` is moved past what
-    /// was used; up to 4 KB of it may be kept inside, so it goes on with nothing in `bytes` too.
+    /// was used; up to 4 KB of it may be kept inside, so it continues with nothing in `bytes` too.
     package func next(from bytes: inout UnsafeRawBufferPointer) throws(WebSocketFault) -> WebSocketInput? {
         switch state {
         case .reading: break

@@ -79,7 +79,7 @@ enum LaneBench {
         try Data(moments.utf8).write(to: URL(filePath: log))
     }
 
-    /// Looks twice a millisecond: what is measured goes on in other threads. Fails when the relay takes nothing for 30 seconds.
+    /// Looks twice a millisecond: what is measured continues in other threads. Fails when the relay takes nothing for 30 seconds.
     private static func untilDelivered(_ count: Int, of runner: BridgeRunner) throws {
         let end = SystemClock().now + .seconds(30)
         while runner.ask({ $0.tally.delivered }) < count {

@@ -13,7 +13,7 @@ final class Output: Sendable {
         case results
         /// It never blocks, and ends on a closed pipe.
         case show
-        /// It never waits, and goes on whatever becomes of its output.
+        /// It never waits, and continues whatever becomes of its output.
         case service
     }
 

@@ -79,7 +79,7 @@ extension Lane {
         return body
     }
 
-    /// The call behind the one under way, to make its body of while the relay is at work; nil when that may still change.
+    /// The call behind the one under way, to make its body of while the relay works on it; nil when that may still change.
     mutating func callAhead(behind call: CallID) -> CallAhead? {
         guard case .underWay(let frozen) = state, frozen.call == call, let next = queue.firstFixed,
             address.sealing.canSpeak

@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// The text that a turn shows while it runs: how far it has come, how fast it may go on, and whether it goes on at all.
+/// The text that a turn shows while it runs: how far it has come, how fast it may go on, and whether it continues at all.
 ///
 /// Invariants: `streamed` only grows; once it is over it stays so.
 struct LanePreview: Hashable, Sendable {

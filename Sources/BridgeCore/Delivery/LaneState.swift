@@ -10,7 +10,7 @@ extension Lane {
         case gone
     }
 
-    /// Whether it goes on. *open* can become closing or abandoned, *closing* abandoned.
+    /// Whether it continues. *open* can become closing or abandoned, *closing* abandoned.
     enum Course: Hashable, Sendable {
         case open
         /// The turn is closed: the lane goes away when it is empty.

@@ -18,7 +18,7 @@ package enum RetryDecision: Hashable, Sendable {
     case delivered(RelayReceipt)
     /// Same key, same bytes.
     case retry(after: Duration)
-    /// It has arrived, or no retry can help: the lane goes on.
+    /// It has arrived, or no retry can help: the lane continues.
     case done(RelayErrorCode)
     case drop(RelayErrorCode)
     /// The same post once more under the next key: the first key is taken by another body.

@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// Time that never goes back: when the clock it is read from jumps back, it goes on from where it was.
+/// Time that never goes back: when the clock it is read from jumps back, it continues from there.
 struct SteadyTime: Hashable, Sendable {
     private var last: Instant?
     /// The last moment that was read.

@@ -247,7 +247,7 @@ struct ApprovalLedger: Sendable, Hashable {
     struct Refused: Hashable {
         var card: ApprovalCard
         var isDetached: Bool
-        /// Nil: the agent is away, and hears it when it is back.
+        /// Nil: the agent is away, and receives it when it is back.
         var decision: Decision?
     }
 

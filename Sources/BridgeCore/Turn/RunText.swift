@@ -142,7 +142,7 @@ struct RunText: Sendable, Hashable {
         }
     }
 
-    /// A look-up gave the text of a run that goes on. It may be late: it counts only where it goes beyond what is
+    /// A look-up gave the text of a run that continues. It may be late: it counts only where it goes beyond what is
     /// known, and the bus itself sends segments again.
     mutating func caughtUp(with text: String) -> Movement {
         guard ended.isEmpty, text.utf8.count > newest.utf8.count, extends(text, newest) else { return .none }

@@ -1,6 +1,6 @@
 package import BridgeModel
 
-/// What happens to a message that comes while its agent session is at work.
+/// What happens to a message that comes while its agent session is running.
 package enum WhenBusy: String, Sendable, Hashable, CaseIterable {
     /// It waits for the run before it to end.
     case wait
@@ -31,7 +31,7 @@ package struct SessionQueue: Sendable, Hashable {
     package var runningCount: Int { running.count }
     package var firstWaiting: TurnID? { waiting.first }
     var waitingTurns: [TurnID] { waiting }
-    /// The turn that would be next, where no run goes on.
+    /// The turn that would be next, where no run continues.
     var headOfIdle: TurnID? { running.isEmpty ? waiting.first : nil }
 
     package mutating func arrived(_ turn: TurnID) { waiting.append(turn) }

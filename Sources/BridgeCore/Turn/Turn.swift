@@ -114,7 +114,7 @@ package struct Turn: Sendable {
         case .awaitingKey, .fetching, .waiting, .answering, .handedOver, .running, .holding, .asking, .searching: nil
         }
     }
-    /// The agent is at work on it, or that is unknown.
+    /// The agent is working on it, or that is unknown.
     package var occupiesAgent: Bool {
         switch phase {
         case .handedOver, .running, .asking, .searching, .holding: true

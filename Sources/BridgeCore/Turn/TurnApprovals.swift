@@ -120,7 +120,7 @@ extension Turn {
         return [post(.message(WholeMessage(part: part, text: line)))]
     }
 
-    /// The person deleted or archived the chat. A mirrored run goes on unseen; one of our own is stopped, and says so where the
+    /// The person deleted or archived the chat. A mirrored run continues unseen; one of our own is stopped, and says so where the
     /// chat is kept: into one that was deleted nothing can be written (relay.md#codes).
     package mutating func chatEnded(isDeleted: Bool, at now: Instant) -> [TurnOrder] {
         guard isDeleted || opening.isMirrored, !isClosed else { return stopRequested(at: now) }
@@ -129,7 +129,7 @@ extension Turn {
 
     package func hasOpen(_ task: TaskID) -> Bool { outcome == nil && tools.openCall(of: task) != nil }
 
-    /// A card of this turn, which is open. A run that the bridge did not begin goes on, whatever the relay says.
+    /// A card of this turn, which is open. A run that the bridge did not begin continues, whatever the relay says.
     package mutating func taskStopped(_ task: TaskID, reason: String?, at now: Instant) -> [TurnOrder] {
         let goesOn = isInRunOfOthers
         guard hasOpen(task), let (name, end) = tools.cancel(task, error: goesOn ? Sentences.toolGoesOn : nil) else {

@@ -170,7 +170,7 @@ extension Turn {
     }
 
     /// The relay takes no writes for the interaction after 30 minutes (relay.md#sessionmessage-the-user-wrote): the bubble ends while it can, and the
-    /// turn goes on.
+    /// turn continues.
     private mutating func closeWindow(line: String, at now: Instant) -> [TurnOrder] {
         deadlines.abandon = now + settings.runPatience
         var orders: [TurnOrder] = [.note(.windowClosed)]

@@ -18,7 +18,7 @@ struct TurnRuns: Hashable, Sendable {
 
     init(_ run: RunID) { all = [run] }
 
-    /// Those that are at work, as far as is known.
+    /// Those that are running, as far as is known.
     var open: [RunID] { all.subtracting(ended).sorted() }
 
     /// False: it is one of them already.

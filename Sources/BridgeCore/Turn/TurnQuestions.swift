@@ -94,7 +94,7 @@ extension Turn {
         return orders + shown + askNext()
     }
 
-    /// Nothing waits for an answer any more: the agent hears so.
+    /// Nothing waits for an answer any more: the agent is informed.
     mutating func declineQuestions() -> [TurnOrder] {
         agent.questions.unsettled.flatMap { id in
             let answerer = agent.questions.settled(id)?.answerer

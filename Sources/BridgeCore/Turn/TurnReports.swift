@@ -172,7 +172,7 @@ extension Turn {
     }
 
     /// The session or the interaction is gone at the relay: nothing more is shown. A run of our own is aborted; a mirrored one
-    /// goes on unseen, and its approvals stay with its own client.
+    /// continues unseen, and its approvals stay with its own client.
     mutating func giveUp(at now: Instant) -> [TurnOrder] {
         var orders: [TurnOrder] = [.abandonLane]
         #if PLANTED_FAULTS

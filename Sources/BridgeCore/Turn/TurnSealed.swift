@@ -7,7 +7,7 @@ extension Turn {
 
     var bubbleLimit: Int { settings.bubbleLimit(opening.sealing) }
 
-    /// The key that the turn goes on under to its end. `text`: what its message says.
+    /// The key that the turn continues under to its end. `text`: what its message says.
     package mutating func keyCame(_ key: KeyName, _ text: OpenedText?, at now: Instant) -> [TurnOrder] {
         #if PLANTED_FAULTS
             if PlantedFault.keyTakenInUse.isPlanted, opening.sealing.key != nil, outcome == nil {
@@ -33,7 +33,7 @@ extension Turn {
     }
 
     /// A post was to be sealed, and the turn's key is not there any more. Another key is not taken in its place: its maker
-    /// could then read how the turn goes on.
+    /// could then read how the turn continues.
     mutating func keyIsGone(_ name: PostName, at now: Instant) -> [TurnOrder] {
         let isNews = opening.sealing.canSpeak
         if let key = opening.sealing.key { opening.sealing = .keyGone(key) }
@@ -46,12 +46,12 @@ extension Turn {
         case .end where bubble.sentEnd?.text.isEmpty == true: return orders + skip(name)
         case .end:
             let end = bubble.nextEnd("")
-            // A run that goes on behind its window says it with its own end.
+            // A run that continues behind its window says it with its own end.
             let sentence = outcome == nil ? nil : inTheOpen(Sentences.keyGone)
             return orders + [.replace(.end(end), followedBy: sentence.map { [$0] } ?? [])]
         case .message(let part):
             outbox.settled(.message(part))
-            // It is said once, however many messages there would have been; of a turn that goes on, with its end.
+            // It is said once, however many messages there would have been; of a turn that continues, with its end.
             guard isNews, outcome != nil, let sentence = inTheOpen(Sentences.keyGone) else {
                 return orders + skip(name)
             }

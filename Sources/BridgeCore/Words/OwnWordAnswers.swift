@@ -16,7 +16,7 @@ struct OwnWordSituation: Hashable, Sendable {
     var isPresent = true
     /// What a person can do, so that the agent can be reached.
     var remedy: String?
-    /// Of the chat: the run that goes on, and messages behind it.
+    /// Of the chat: the run that continues, and messages behind it.
     var isBusy = false
     var waiting = 0
     /// Its workspace; nil: the default one.

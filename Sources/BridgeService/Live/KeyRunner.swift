@@ -47,7 +47,7 @@ package final class KeyRunner: Sendable {
     private let edges: Edges
     private let handle: @Sendable (KeyRingOrder) -> Void
 
-    /// `handle` hears the orders that are about updates, turns and people, in order.
+    /// `handle` receives the orders that are about updates, turns and people, in order.
     package init(_ ring: KeyRing, edges: Edges, handle: @escaping @Sendable (KeyRingOrder) -> Void) {
         state = Locked(State(ring: ring))
         self.edges = edges

@@ -16,7 +16,7 @@ extension LiveConnection {
         return sealing
     }
 
-    /// A person's decision. `done` hears the outcome, and whether it is on the disk.
+    /// A person's decision. `done` receives the outcome, and whether it is on the disk.
     package func carryOut(
         _ order: DeviceOrders.Order, done: @escaping @Sendable (DeviceBook.ChosenAction, _ isKept: Bool) -> Void
     ) {

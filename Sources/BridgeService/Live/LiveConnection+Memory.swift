@@ -15,7 +15,7 @@ extension LiveConnection {
         return held
     }
 
-    /// Stops reading from the agent at the limit, and goes on when three quarters are left. `always`: also when nothing changed,
+    /// Stops reading from the agent at the limit, and continues when three quarters are left. `always`: also when nothing changed,
     /// because two threads may reach the link in another order than they decided.
     func heedMemory(always: Bool = false) {
         let held = heldBytes

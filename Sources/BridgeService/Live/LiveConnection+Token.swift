@@ -129,7 +129,7 @@ extension LiveConnection {
         }
         if let old, old != new.installation { forgetChats() }
         if old != new.installation { keepInstallation() }
-        // Before the link has a chance to say that it is up: the status keeps what it hears last.
+        // Before the link has a chance to say that it is up: the status keeps what it receives last.
         if wasStopped { tell(.mended(name)) }
         runner?.use(token: new)
         keys?.moved(to: new.namedInstallation)

@@ -116,7 +116,7 @@ package final class LiveConnection: Sendable {
         if missingToken == nil { relay?.tell { link, now in link.start(at: now) } }
     }
 
-    /// No new updates, and nothing more from the agent; what is to be delivered goes on being delivered.
+    /// No new updates, and nothing more from the agent; what is to be delivered still is.
     package func closeLinks() {
         condition.withLock { $0.isClosing = true }
         relay?.tell { link, now in link.shutDown(at: now) }
@@ -182,7 +182,7 @@ package final class LiveConnection: Sendable {
     }
 
     /// What runs ends with a line, at the agent too. The links are to stay until `turnsAreClosed`: a refusal of an approval is
-    /// written down before the agent hears it.
+    /// written down before the agent receives it.
     package func closeTurns() {
         condition.withLock { $0.isClosingTurns = true }
         runner?.tell { bridge, now in

@@ -1,5 +1,5 @@
 /// What keeps a bridge from being healthy, for `status --healthy`: it runs, says so every few seconds, can write its journal, and
-/// hears the relay. The agent may be unreachable: the phone says so (DESIGN.md#links-and-watchdogs).
+/// receives the relay. The agent may be unreachable: the phone says so (DESIGN.md#links-and-watchdogs).
 package struct Health: Hashable, Sendable {
     package enum Fault: String, Hashable, Sendable {
         case notRunning = "not_running"

@@ -8,7 +8,7 @@ import Locking
 ///
 /// - `block` comes before any thread begins, which then inherits the mask; only the watcher's thread ever sees the signals.
 /// - The first SIGTERM or SIGINT is delivered; the second one ends the process at once with 1 (DESIGN.md#journal-and-recovery), also while the
-///   handler of the first is at work elsewhere. The handler must therefore not block.
+///   handler of the first runs elsewhere. The handler must therefore not block.
 /// - A child inherits the mask too: its parent gives it an empty mask (`POSIX_SPAWN_SETSIGMASK`).
 package final class SignalWatcher: Sendable {
     package enum Caught: Hashable, Sendable {

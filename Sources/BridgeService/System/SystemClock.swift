@@ -1,7 +1,7 @@
 package import BridgeModel
 import Glibc
 
-/// The machine's monotonic clock, which goes on while the machine sleeps, and its wall clock.
+/// The machine's monotonic clock, which continues while the machine sleeps, and its wall clock.
 package struct SystemClock: Clock {
     package init() {}
 
@@ -12,7 +12,7 @@ package struct SystemClock: Clock {
 
     package var wallMilliseconds: Int64 { Self.nanoseconds(of: CLOCK_REALTIME) / 1_000_000 }
 
-    /// MONOTONIC stops while the machine sleeps, BOOTTIME goes on (clock_gettime(2)).
+    /// MONOTONIC stops while the machine sleeps, BOOTTIME continues (clock_gettime(2)).
     package var suspended: Duration {
         let asleep = Self.nanoseconds(of: CLOCK_BOOTTIME) - Self.nanoseconds(of: CLOCK_MONOTONIC)
         return .nanoseconds(asleep)

@@ -160,7 +160,7 @@ package struct ScriptedGateway {
         call(id, method, params, at: now)
     }
 
-    /// Some run goes on, or waits for a decision.
+    /// Some run continues, or waits for a decision.
     package var isBusy: Bool { runs.values.contains { !$0.isOver } }
 
     /// When the run said its last word by itself; nil: it did not, or there is no such run.

@@ -47,7 +47,7 @@ extension ScriptedOppi {
         time.after(next.after) { [self] in
             guard !run.isOver, run.waitsFor == nil, let step = run.steps.popFirst()?.step else { return }
             perform(step, run, session)
-            // A tool's end lets in what steers, which goes on by itself.
+            // A tool's end lets in what steers, which continues by itself.
             if case .toolReturns = step { return playNext(run, onlySteering: true, session) }
             scheduleNext(run, session)
         }

@@ -1,7 +1,7 @@
 package import BridgeModel
 
 /// An Oppi server on virtual time, written from oppi.md and sharing no code with the bridge's side. Its sessions have one run at a
-/// time, which goes on whether a socket follows it or not; the trace of a session is what is on its disk.
+/// time, which continues whether a socket follows it or not; the trace of a session is what is on its disk.
 package final class ScriptedOppi: ScriptedAgent {
     package enum Dialect: String, Sendable, CaseIterable { case seed, head }
 
@@ -26,7 +26,7 @@ package final class ScriptedOppi: ScriptedAgent {
         package var elsewhere = 0.0
         /// The trace of a new session begins with its first answer.
         package var isLate = false
-        /// How often a run goes on after a stop (oppi.md#stopping).
+        /// How often a run continues after a stop (oppi.md#stopping).
         package var ignoresStops = 0.0
         /// How often a frame that concerns no run comes in front of another.
         package var noise = 0.0

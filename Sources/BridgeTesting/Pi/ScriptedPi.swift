@@ -136,7 +136,7 @@ package final class ScriptedPi: ScriptedAgent {
         let id = command["id"]?.string
         guard let run = processes[number]?.run else { return answer(command, on: number) }
         asked.append(AgentAsked(.abort, run.prompt))
-        // The loop is idle: nothing is there to be aborted, and the prompt goes on (pi.md#abort).
+        // The loop is idle: nothing is there to be aborted, and the prompt continues (pi.md#abort).
         guard run.hasBegun else { return answer(command, on: number) }
         processes[number]?.aborts.append(id)
         stop(on: number)

@@ -6,7 +6,7 @@ extension RunScript {
         package var question: Question
         /// Each with the time since the one before.
         package var replies: [(text: String, after: Duration)]
-        /// Then the agent goes on without an answer.
+        /// Then the agent continues without an answer.
         package var patience: Duration
         /// The person presses Stop so long after the first reply.
         package var stopsAfterReply: Duration?

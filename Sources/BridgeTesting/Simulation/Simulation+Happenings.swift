@@ -93,7 +93,7 @@ extension Simulation {
         say(index, step, &bridge)
     }
 
-    /// An agent goes on only when it knows what was decided.
+    /// An agent continues only when it knows what was decided.
     func waitsForDecision(_ step: RunScript.Step, _ known: Progress) -> Bool {
         if case .approvalSettled = step.event { return !known.decided }
         if case .questionSettled = step.event { return messageOfTurn[known.turn].map(waitsForAnswer) ?? false }

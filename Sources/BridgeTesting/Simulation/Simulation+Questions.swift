@@ -20,7 +20,7 @@ extension Simulation {
 
     // MARK: The agent
 
-    /// It goes on when it is answered, or when its time is over.
+    /// It continues when it is answered, or when its time is over.
     func waitsForAnswer(_ index: Int) -> Bool {
         guard let asking = plan.messages[index].script.asking, let asked = asked[index] else { return false }
         return asked.answer == nil && now - (asked.since ?? now) < asking.patience

@@ -209,7 +209,7 @@ package final class ChoiceWorld {
         return side.relay.sessions.first { $0.id == sent.session }?.isDeleted != false
     }
 
-    /// A run goes on to its end while nothing can stop it.
+    /// A run continues to its end while nothing can stop it.
     private func wasAway(from moment: Instant?) -> Bool {
         guard let moment else { return false }
         return absences.contains { $0.from < moment + .seconds(4) && moment < $0.to }

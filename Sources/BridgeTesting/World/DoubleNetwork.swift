@@ -6,7 +6,7 @@ package protocol AgentDouble: AnyObject {
     /// A socket opens, or a program begins. False: it refuses.
     func opened(_ line: DoubleLine) -> Bool
     func received(_ frame: [UInt8], on line: DoubleLine)
-    /// The bridge left it, or died; a program hears the end of its input.
+    /// The bridge left it, or died; a program receives the end of its input.
     func ended(_ line: DoubleLine)
 }
 

@@ -5,7 +5,7 @@ import Hosting
 
 /// A person's phone, a relay, a live connection of the bridge with its links on sockets, and a scripted gateway, as often as
 /// there are connections: everything but the sockets and the disk themselves, in one thread on virtual time. The bridge's
-/// process can be killed between any two steps, and goes on from its journal.
+/// process can be killed between any two steps, and continues from its journal.
 ///
 /// A world with one connection is spoken to as if it were that connection's side.
 @dynamicMemberLookup

@@ -12,7 +12,7 @@ package protocol ScriptedAgent: AgentDouble {
     var decided: [AgentDecided] { get }
     /// Approvals that it asked for as a choice among several.
     var questions: Set<String> { get }
-    /// Some run goes on, or waits for a decision.
+    /// Some run continues, or waits for a decision.
     var isBusy: Bool { get }
     /// Requests against its rules.
     var breaches: [String] { get }
@@ -22,7 +22,7 @@ package protocol ScriptedAgent: AgentDouble {
     func answer(_ request: HTTPRequest) -> WorkResult
     /// This prompt, or its answer, was lost at the agent, for a reason that is not the bridge's.
     func isLost(_ prompt: String) -> Bool
-    /// The run of this prompt goes on after a stop.
+    /// The run of this prompt continues after a stop.
     func ignoresStop(_ prompt: String) -> Bool
     /// The run of this prompt began, and no history had it yet.
     func isUnwritten(_ prompt: String) -> Bool

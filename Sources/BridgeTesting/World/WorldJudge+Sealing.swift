@@ -38,7 +38,7 @@ extension WorldJudge {
         }
     }
 
-    /// A turn goes on under the key that it began with.
+    /// A turn continues under the key that it began with.
     private mutating func judgeKeys(_ session: PhoneSession, _ side: WorldSide, _ run: WorldRun) {
         var used: [String: Set<Int>] = [:]
         func note(_ sealed: String, _ path: SealedReader.Path, _ interaction: String?) -> Bool {

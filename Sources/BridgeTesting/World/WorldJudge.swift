@@ -151,7 +151,7 @@ struct WorldJudge {
         case .unknownTask: plan.mayBeRefused || plan.themes.contains(.sleep)
         // What was never tried may be tried once, a day later.
         case .interactionExpired: plan.themes.contains(.sleep)
-        // A notice beside all turns is sealed anew by the next try, and taken for said.
+        // A notice beside all turns is sealed again by the next try, and taken for said.
         case .idempotencyConflict: plan.sealing != nil && breach.sentence.contains("The key notice-")
         default: false
         }

@@ -11,7 +11,7 @@ package struct WorldCode: Sendable, Hashable {
         case refuses
         /// Its turn is over, or counts as done with what is there, or its text is what the relay has against it.
         case endsTurn
-        /// The connection waits for another token, and then goes on where it was.
+        /// The connection waits for another token, and then continues where it was.
         case stops
     }
 

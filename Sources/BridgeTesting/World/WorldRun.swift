@@ -36,7 +36,7 @@ package final class WorldRun {
     /// Sealed chats whose key the bridge was given.
     var granted: Set<String> = []
 
-    /// `trace` hears in words all that passes.
+    /// `trace` receives in words all that passes.
     package static func run(_ plan: WorldPlan, trace: ((String) -> Void)? = nil) -> WorldResult {
         let run = WorldRun(plan)
         for side in run.world.sides { side.trace = trace }

@@ -55,7 +55,7 @@ export function composeBox(phone) {
   text.addEventListener("paste", (event) => add(event.clipboardData?.files ?? []));
   text.addEventListener("input", fit);
   text.addEventListener("keydown", (event) => {
-    // While an input method is at work, Enter is its own.
+    // While an input method composes text, Enter is its own.
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     form.requestSubmit();

@@ -88,7 +88,7 @@ export function developerPanel(phone, client, redraw) {
     if (type === "call") feed.calls.push({ ...data, number: (feed.number += 1) });
     else if (type === "breach") feed.breaches.push({ ...data, number: (feed.number += 1) });
     else if (type === "warning") {
-      // A warning is told anew with each of its calls.
+      // A warning is told again with each of its calls.
       feed.warnings = feed.warnings.filter(({ code, method }) => code !== data.code || method !== data.method);
       feed.warnings.push(data);
     } else if (type === "buckets") graphs.take(data);

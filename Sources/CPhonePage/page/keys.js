@@ -23,7 +23,7 @@ export class Keys {
     this.lacked = new Set();
   }
 
-  /** The relay may have forgotten this device, or be another one: done anew whenever the stream is attached. */
+  /** The relay may have forgotten this device, or be another one: done again whenever the stream is attached. */
   async refresh() {
     if (this.missing) return this.changed();
     this.secret ??= await ownSecret();
@@ -192,7 +192,7 @@ function remember(session, sealers) {
   write("keys", Object.fromEntries(chats.slice(-500)));
 }
 
-/** Those of earlier pages. A relay without memory gives the names of its chats anew: then they open nothing. */
+/** Those of earlier pages. A relay without memory gives the names of its chats again: then they open nothing. */
 function olderSealers(session) {
   const kept = read("keys", {})[session];
   return Array.isArray(kept) ? kept.filter((key) => /^[0-9a-f]{64}$/.test(key)).map((key) => new Sealer(session, bytesOfHex(key))) : [];

@@ -190,7 +190,7 @@ function paragraph(lines, at) {
   return { element: directed(inlineInto(make("p"), lines.slice(at, next).join("\n"))), next };
 }
 
-/** Only once everything is in it: a browser looks for the direction anew with each child that comes into it. */
+/** Only once everything is in it: a browser looks for the direction again with each child that comes into it. */
 function directed(element) {
   element.dir = "auto";
   return element;

@@ -76,7 +76,7 @@ export class Phone {
     return Promise.race([this.keys.refresh().catch(() => {}), patience]).then(() => (this.hasAskedKeys = true));
   }
 
-  /** What came before its key is read anew; `session` is nil when devices have changed. */
+  /** What came before its key is read again; `session` is nil when devices have changed. */
   keysChanged(session) {
     this.tell("page_keys", { missing: this.keys.missing, canSeal: this.keys.canSeal, held: this.keys.held() });
     const chat = session && this.state.chats.get(session);

@@ -178,7 +178,7 @@ extension CodexChat {
         case .unarchive, .resume: return way == .joining ? refusedToJoin(message, at: now) : []
         case .list: return listRefused(message, at: now)
         case .turn(let run): return turnRefused(run, code, message, at: now)
-        // It has ended, or another turn goes on: the list says which.
+        // It has ended, or another turn continues: the list says which.
         case .interrupt: return list()
         case .probe: return list()
         case .pauseGoal, .terminals, .aside: return []

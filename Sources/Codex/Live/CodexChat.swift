@@ -2,7 +2,7 @@ import AgentKit
 import BridgeModel
 import JSONReading
 
-/// One chat's thread: followed while a turn of ours goes on in it, found again where the way to it was lost.
+/// One chat's thread: followed while a turn of ours continues in it, found again where the way to it was lost.
 ///
 /// States of its home (which thread it is):
 /// - `unknown`: Can transition to `making` (there is a prompt).
@@ -20,7 +20,7 @@ import JSONReading
 /// From each of them to `absent`, when the link is lost.
 ///
 /// Invariants:
-/// - A prompt is written to a thread in which no turn goes on, as far as anything said: Codex would steer the turn in silence.
+/// - A prompt is written to a thread in which no turn continues, as far as anything said: Codex would steer the turn in silence.
 /// - It is written again only where the process that it was sent to is alive and has no turn of its label.
 /// - Each turn ends: by its own end, by the list of turns where that is lost, or by a sentence.
 struct CodexChat {
@@ -61,7 +61,7 @@ struct CodexChat {
     enum Errand: Hashable {
         case prompt(CodexPrompt)
         case lookUp(RunID)
-        /// Of a run that nothing is known of: it is looked for, and stopped if it goes on.
+        /// Of a run that nothing is known of: it is looked for, and stopped if it continues.
         case abort(RunID)
 
         var run: RunID {

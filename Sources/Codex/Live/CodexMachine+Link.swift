@@ -234,7 +234,7 @@ extension CodexMachine {
         troubled(.cannotStart(words), now)
     }
 
-    /// Another program, version, command or environment: as soon as nothing goes on.
+    /// Another program, version, command or environment: as soon as nothing continues.
     mutating func restartIfOutdated(_ now: Occasion) {
         guard let own = settings.own, life.isLive, server.isOutdated(own), server.name != nil, chats.areIdle else {
             return

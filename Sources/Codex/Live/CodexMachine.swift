@@ -13,7 +13,7 @@ import Links
 ///   is to be done, and each of them has it looked at again.
 /// - A request's number belongs to one connection, and so does that of the server's own; nothing of either outlives it.
 /// - Facts: `thread:<agent session>` is its place, kept before the first prompt; `server` is what the own server was started with.
-/// - The own server is ended only while no turn goes on, and only to be started again.
+/// - The own server is ended only while no turn continues, and only to be started again.
 package struct CodexMachine: AgentMachine {
     package typealias Settings = CodexSettings
 
@@ -135,7 +135,7 @@ package struct CodexMachine: AgentMachine {
 
     package mutating func check(_ now: Occasion) -> [AgentOrder] { check?.begin(at: now.now) ?? [.done] }
 
-    /// A server that runs goes on with what it was started with until it is idle.
+    /// A server that runs continues with what it was started with until it is idle.
     package mutating func use(_ settings: CodexSettings, _ now: Occasion) -> [AgentOrder] {
         guard settings != self.settings else { return [] }
         let isElsewhere = settings.socketPlan != self.settings.socketPlan

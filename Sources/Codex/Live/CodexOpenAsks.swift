@@ -68,7 +68,7 @@ struct CodexOpenAsks {
         }
     }
 
-    /// `isOver`: no turn goes on any more.
+    /// `isOver`: no turn continues any more.
     mutating func resolved(_ id: JSONText, isOver: Bool) -> [Said] {
         guard let name = open.first(where: { $0.value.id == id })?.key else { return [] }
         return close(name, isAnswered: open[name]?.isSent == true, elsewhere: !isOver)

@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// What a start goes on from. Each question has an index: what was closed is never looked at.
+/// What a start continues from. Each question has an index: what was closed is never looked at.
 struct ContentsReader {
     let database: Database
     let connection: ConnectionName

@@ -49,7 +49,7 @@ final class JournalWriter: Sendable {
             case .tidy: tidy(database, &progress)
             case .close:
                 if !progress.deferred.isEmpty { commit([], database, &progress) }
-                // Readers may keep the log; the next one to open the file goes on from there.
+                // Readers may keep the log; the next one to open the file continues from there.
                 _ = try? database.checkpoint(truncating: true)
                 return
             }

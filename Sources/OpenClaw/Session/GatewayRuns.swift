@@ -189,7 +189,7 @@ struct GatewayRuns {
         runs[run]?.misses = 0
     }
 
-    /// A history says that it goes on.
+    /// A history says that it continues.
     mutating func found(_ run: RunID, in session: AgentSession, at now: Instant) {
         guard runs[run] == nil, hasRoom else { return }
         runs[run] = Run(session: session, stage: .accepted, lastHeard: now)

@@ -136,7 +136,7 @@ struct OppiChat {
         var homeDue: Instant?
         /// As an earlier process left it.
         var earlier: OppiPlace?
-        /// The session is active, and at work, as far as the server said last.
+        /// The session is active, and running, as far as the server said last.
         var isActive = false
         var isBusy = false
         /// Since when there has been nothing to do.

@@ -20,7 +20,7 @@ enum OppiFrames {
 
     enum Verb: String { case prompt, steer }
 
-    /// `waits`: behind what the session is at work on.
+    /// `waits`: behind what the session is working on.
     static func say(
         _ verb: Verb, _ prompt: PicturePrompt, turn: String, waits: Bool, to session: String, _ request: String
     ) -> [UInt8] {

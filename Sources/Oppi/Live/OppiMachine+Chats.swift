@@ -167,7 +167,7 @@ extension OppiMachine {
         }
     }
 
-    /// A permission comes on every socket; a chat that follows its session hears of it in the order of its frames.
+    /// A permission comes on every socket; a chat that follows its session learns of it in the order of its frames.
     mutating func permission(_ type: String, _ root: FrameNode, on channel: ChannelID, _ now: Occasion) {
         guard check == nil, let id = root["id"]?.string.map({ ApprovalID($0) }) else { return }
         guard let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) else {

@@ -29,7 +29,7 @@ extension OppiMachine {
             orders.append(.cover(token))
             if let remedy, check == nil { orders.append(.note(.remedy(remedy))) }
         }
-        // Pairing goes on while the link waits for its next try, which finds what it came to.
+        // Pairing continues while the link waits for its next try, which finds what it came to.
         guard case .dialling = life.state else { return }
         guard access.isOf(settings) else {
             access.refused()

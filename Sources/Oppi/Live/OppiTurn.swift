@@ -77,7 +77,7 @@ struct OppiTurn {
         var isOutdated = false
         /// What the last message said that came during a look, and is left to the trace.
         var lastText: String?
-        /// A run is at work whose first words are not in the trace: a new one is written with the first answer.
+        /// A run is going on whose first words are not in the trace: a new one is written with the first answer.
         var isEmpty = false
     }
 
@@ -96,7 +96,7 @@ struct OppiTurn {
     }
 
     var isStopping: Bool { stop != .no }
-    /// The server may be at work on it.
+    /// The server may be working on it.
     var isOut: Bool { state != .held }
     var isTaken: Bool { state == .accepted || state == .going }
 

@@ -42,7 +42,7 @@ struct PiTurn {
 
     enum Sign { case event, answer }
 
-    /// It lives. Only an event says that its loop is at work.
+    /// It lives. Only an event says that its loop is running.
     mutating func heard(_ sign: Sign, at now: Instant) {
         lastHeard = now
         if sign == .event { idleAnswers = 0 }

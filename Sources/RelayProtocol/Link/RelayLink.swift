@@ -10,7 +10,7 @@ import JSONReading
 ///   one of the next socket.
 /// - An update is acknowledged only when it, and everything that came before it, is durable (`acknowledge`).
 /// - No update is taken before the relay's `ready` (relay.md#frames-relay-to-bridge).
-/// - Whatever comes in a frame, the link goes on: what is unknown or malformed is counted. An update that cannot be read is
+/// - Whatever comes in a frame, the link continues: what is unknown or malformed is counted. An update that cannot be read is
 ///   acknowledged too, or it would be redelivered every five seconds for ever.
 /// - The back-off starts over only after a link that held for a minute (W36), and each step has its time limit (W37).
 /// - A dead token is final (W35).

@@ -50,7 +50,7 @@ extension RelayLink {
 
     /// For logs and `status`: nothing here asks for an action of the program.
     package enum Note: Hashable, Sendable {
-        /// What a person can do, while the bridge goes on trying.
+        /// What a person can do, while the bridge keeps trying.
         case remedy(String)
         /// So many updates wait to become durable that no more are taken; the relay sends them again.
         case full(waiting: Int)

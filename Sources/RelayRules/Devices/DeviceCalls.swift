@@ -1,4 +1,4 @@
-// Devices and keys as phones have them, and what the bridge hears of it (relay.md#others). How the app registers itself and hands
+// Devices and keys as phones have them, and what the bridge learns of it (relay.md#others). How the app registers itself and hands
 // its keys over is not documented: these routes, and the names of the phones' events, are ours.
 //
 // - `GET /v1/me/devices`: all that are not revoked, the bridge's with `platform: "bridge"`;
@@ -141,7 +141,7 @@ extension Relay {
 
     // MARK: Announcements
 
-    /// To all phones, and to the bridge, which hears of every device, also of its own.
+    /// To all phones, and to the bridge, which learns of every device, also of its own.
     mutating func announce(_ device: Device, toBridge: Bool = true, at now: Moment) {
         if toBridge { queueAnnouncement(of: device, at: now) }
         publish("device_added", JSONWriter.object { write(device, to: &$0) }, at: now)

@@ -40,7 +40,7 @@ extension Relay {
         }
     }
 
-    /// A relay with these options that goes on where the other was. It has no connections.
+    /// A relay with these options that continues where the other was. It has no connections.
     package init(state bytes: [UInt8], options: RelayOptions = RelayOptions()) throws(RelayStateFault) {
         let root: JSONValue
         // Values that bridges nested to the limit are nested deeper in here.

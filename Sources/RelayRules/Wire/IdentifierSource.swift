@@ -4,7 +4,7 @@ struct IdentifierSource {
 
     init(seed: UInt64) { generator = SplitMix(seed: seed) }
 
-    /// One that goes on from there.
+    /// One that continues from there.
     init(position: UInt64) { generator = SplitMix(seed: position) }
     var position: UInt64 { generator.state }
     mutating func skip(_ count: UInt64) { generator.skip(count) }

@@ -139,7 +139,7 @@ struct DemoCommand: Command {
         if stays {
             let end = try end()
             // A page that was just opened should see the runs from their beginning. `--stay` without a terminal
-            // means that a page is used; on a terminal the show goes on without one.
+            // means that a page is used; on a terminal the show continues without one.
             let patience = isTerminal ? Duration.seconds(6) : .seconds(3_600)
             DispatchQueue.global().async {
                 _ = Pace.wait(atMost: patience) { simulator.readerCount > 0 || desk.isClosed }

@@ -7,7 +7,7 @@ import Recording
 
 /// `--record`: every frame of one connection's links, secrets taken out, in a file that can be replayed.
 ///
-/// A recording that can no longer be written ends, which is reported once; the bridge goes on.
+/// A recording that can no longer be written ends, which is reported once; the bridge continues.
 final class Recorder: Sendable {
     // The writer is no `Sendable`: it is touched under the lock alone.
     private struct Writer: @unchecked Sendable {

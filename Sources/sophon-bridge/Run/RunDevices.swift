@@ -31,7 +31,7 @@ final class RunDevices: Sendable {
                         ("connection", .text(order.connection)), ("device", .text(order.device)),
                         ("order", .text(order.action.rawValue)), ("outcome", .text("\(action)")),
                     ])
-                // What is not on the disk yet would be lost with this process, and the order goes on waiting.
+                // What is not on the disk yet would be lost with this process, and the order keeps waiting.
                 if isKept { remove(found) } else { underWay.withLock { _ = $0.remove(found.path) } }
             }
         }

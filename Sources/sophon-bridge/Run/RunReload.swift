@@ -62,7 +62,7 @@ struct RunReload {
             let key = "connections[\(index)].relay.token"
             var change = Change(connection: connection, settings: configured)
             do { change.token = try edges.relayToken(of: configured, in: loaded) } catch {
-                // One that had none goes on having none; one that had must not lose it.
+                // One that had none still has none; one that had must not lose it.
                 if connection.hasToken { throw CommandFailure(code: .usage, message: "\(key): \(error)") }
             }
             if let token = change.token {

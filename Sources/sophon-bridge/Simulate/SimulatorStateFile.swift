@@ -9,7 +9,7 @@ enum SimulatorStateFile {
     /// Far more than what tests and conversations come to.
     private static let limit = 1 << 29
 
-    /// A simulator that keeps its state in the file, and goes on from what is there. Nil: one without a file.
+    /// A simulator that keeps its state in the file, and continues from what is there. Nil: one without a file.
     static func simulator(
         _ settings: RelaySimulator.Settings, keptIn path: String?, _ output: Output
     ) throws(CommandFailure) -> RelaySimulator {
