@@ -17,6 +17,7 @@ import urllib.request
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -77,7 +78,7 @@ class Program:
         threading.Thread(target=self._read, args=(self.process.stdout, self.events, json.loads), daemon=True).start()
         threading.Thread(target=self._read, args=(self.process.stderr, self.errors, str), daemon=True).start()
         self.listening = until(lambda: next((event for event in self.events[mark:] if event["event"] == "listening"), None),
-                               f"{self.arguments} listens; it said {''.join(self.errors)}", 30)
+                               lambda: f"{self.arguments} listens; it said {''.join(self.errors)}", 60)
         self.base, self.token = self.listening["base_url"], self.listening["token"]
         self.user_token, self.phone_url = self.listening["user_token"], self.listening["phone_url"]
 
@@ -97,11 +98,11 @@ class Program:
         if self.process.poll() is None:
             os.kill(self.process.pid, number)
         try:
-            self.process.wait(15)
+            self.process.wait(30)
         except subprocess.TimeoutExpired:
             os.kill(self.process.pid, signal.SIGKILL)
-            self.process.wait(15)
-            raise AssertionError(f"{self.arguments} had not ended after 15 s") from None
+            self.process.wait(30)
+            raise AssertionError(f"{self.arguments} had not ended after 30 s") from None
 
     # What the page does, without the page
 
@@ -110,7 +111,7 @@ class Program:
             self.base + path, method=method, data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {token or self.user_token}", "Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(request, timeout=15) as answer:
+            with urllib.request.urlopen(request, timeout=30) as answer:
                 return json.load(answer)["result"]
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path} was refused: {error.read().decode()}") from None
@@ -183,7 +184,9 @@ def driver(profile):
                      "--lang=en-GB", f"--user-data-dir={profile}"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=service))
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=service))
+    browser.set_script_timeout(120)
+    return browser
 
 
 class Page:
@@ -197,8 +200,10 @@ class Page:
         self.resize(size)
         if theme:
             self.theme(theme)
+        # Of a page that is open already only the fragment changes: it loads itself anew a moment later.
+        self.run("window.isOld = true")
         self.browser.get(address)
-        until(lambda: self.find("#bridge .bridge-words"), "the page is there")
+        until(lambda: self.run("return !window.isOld && document.querySelector('#bridge .bridge-words') !== null"), "the page is there")
 
     def resize(self, size):
         """The size of what is shown, not of the window around it."""
@@ -213,6 +218,9 @@ class Page:
         self.browser.refresh()
         until(lambda: self.find("#bridge .bridge-words"), "the page is there again")
 
+    # An element that was found may be replaced before it is read, for the page redraws as it likes: what is read is asked for by
+    # a selector, in one script or from the beginning again. Found elements are for what is never replaced, and inside `until`.
+
     def find(self, selector):
         return next(iter(self.all(selector)), None)
 
@@ -221,6 +229,32 @@ class Page:
 
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.innerText ?? null", selector)
+
+    def texts(self, selector):
+        """Of all that are shown, in their order."""
+        return self.run("""return [...document.querySelectorAll(arguments[0])]
+            .filter((element) => element.checkVisibility({ visibilityProperty: true })).map((element) => element.innerText)""", selector)
+
+    def count(self, selector):
+        return self.run("return document.querySelectorAll(arguments[0]).length", selector)
+
+    def attribute(self, selector, name):
+        """Null also where there is no such element."""
+        return self.run("return document.querySelector(arguments[0])?.getAttribute(arguments[1]) ?? null", selector, name)
+
+    def is_shown(self, selector):
+        """Whether the first one is."""
+        return self.steady(lambda: (element := self.find(selector)) is not None and element.is_displayed())
+
+    def is_enabled(self, selector):
+        """Whether any one is: nothing that is disabled can be clicked."""
+        return self.steady(lambda: any(element.is_enabled() for element in self.all(selector)))
+
+    @staticmethod
+    def steady(look):
+        while True:
+            with contextlib.suppress(StaleElementReferenceException):
+                return look()
 
     def run(self, script, *arguments):
         return self.browser.execute_script(script, *arguments)
@@ -246,7 +280,27 @@ class Page:
 
     def open_chat(self, session):
         self.run("location.hash = `#/chat/${arguments[0]}`", session)
+        self.stands_at(session)
+
+    def new_chat(self):
+        self.click("#new-chat")
+        self.stands_at("new")
+
+    def stands_at(self, session):
+        """All of it: what is written then goes there."""
+        until(lambda: self.attribute("#messages", "data-session") == session, f"the page is at {session}")
         self.shown("#compose")
+
+    def choose(self, selector, words):
+        """The option of a list that begins with these words; its text."""
+        def chosen():
+            option = next((option for option in self.all(f"{selector} option") if option.text.startswith(words)), None)
+            if option is None:
+                return None
+            text = option.text
+            option.click()
+            return text
+        return until(chosen, f"{selector} has {words!r}")
 
     def write(self, text):
         self.shown("#text").send_keys(text)

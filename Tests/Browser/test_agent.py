@@ -25,7 +25,7 @@ class GatewayThread:
         self.gateway = self.run(self._begin())
 
     def run(self, what):
-        return asyncio.run_coroutine_threadsafe(what, self.loop).result(15)
+        return asyncio.run_coroutine_threadsafe(what, self.loop).result(30)
 
     async def _begin(self):
         return await Gateway("E3").__aenter__()
@@ -36,7 +36,7 @@ class GatewayThread:
     def close(self):
         self.run(self.gateway.__aexit__())
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(15)
+        self.thread.join(30)
 
 
 class Agent(BrowserTest):
@@ -52,7 +52,7 @@ class Agent(BrowserTest):
             "OPENCLAW_STATE_DIR": str(Path(folder) / "openclaw")})
         self.page.open(program.phone_url, NARROW)
         self.page.says("#bridge", "Bridge connected")
-        self.page.click("#new-chat")
+        self.page.new_chat()
         return program
 
     def test_a_long_answer_grows_before_the_eyes_in_at_least_five_steps(self):
@@ -83,7 +83,7 @@ class Agent(BrowserTest):
             self.page.says("#lock-words", "The bridge has registered no device")
             self.page.write("How are you?" + Keys.ENTER)
             until(lambda: self.page.newest()["text"] == "Quite well.", "it is answered")
-            self.assertEqual(self.page.find("#lock").get_attribute("data-lock"), "open")
+            self.assertEqual(self.page.attribute("#lock", "data-lock"), "open")
             self.assertEqual(program.breaches(), [])
 
     def test_the_page_talks_to_a_gateway_through_the_live_bridge(self):
@@ -100,7 +100,7 @@ class Agent(BrowserTest):
             until(lambda: page.newest()["state"] == "final", "the run has ended")
             self.assertIn("61% full.", page.newest()["text"])
             page.says(".tools-words", "Ran")
-            self.assertEqual(page.find("#lock").get_attribute("data-lock"), "sealed")
+            self.assertEqual(page.attribute("#lock", "data-lock"), "sealed")
             session, = (session["session_id"] for session in program.call("GET", "/v1/me")["sessions"])
             self.assertNotIn("61%", str(program.messages(session)))
             page.picture("agent-narrow")
@@ -122,7 +122,7 @@ class PiTest(BrowserTest):
             program = self.program("demo", "--agent", "pi", environment=home.bridge_environment | {"TMPDIR": folder, "HOME": folder})
             page.open(program.phone_url, NARROW)
             page.says("#bridge", "Bridge connected")
-            page.click("#new-chat")
+            page.new_chat()
             page.write("How full is the disk?" + Keys.ENTER)
             page.shown("#sheet")
             page.says("#sheet", "Clean up?")

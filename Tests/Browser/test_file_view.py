@@ -35,10 +35,10 @@ class FileView(BrowserTest):
         page = self.page
         page.open(self.relay.phone_url)
         page.says("#bridge", "Bridge connected")
-        page.click("#new-chat")
+        page.new_chat()
         if not isSealed:
             page.click("#lock")
-            until(lambda: page.find("#lock").get_attribute("data-lock") == "open", "the chat is not to be sealed")
+            until(lambda: page.attribute("#lock", "data-lock") == "open", "the chat is not to be sealed")
         page.write("Go." + Keys.ENTER)
         page.says("#agent-files", "notes.md")
         page.says("#agent-files", "fox.png")

@@ -34,7 +34,7 @@ class Files(BrowserTest):
         until(lambda: self.page.run("return document.querySelector('.message.user img.picture')?.naturalWidth"), "the picture is shown")
         sent = self.relay.messages(self.answered.session)[-1]
         self.assertEqual([(file["name"], file["mime"]) for file in sent["attachments"]], [("fox.png", "image/png"), ("notes.txt", "text/plain")])
-        with urllib.request.urlopen(sent["attachments"][0]["url"], timeout=15) as answer:
+        with urllib.request.urlopen(sent["attachments"][0]["url"], timeout=30) as answer:
             self.assertEqual(answer.read(), base64.b64decode(FOX))
 
     def test_files_can_be_dropped_on_the_page(self):

@@ -2,8 +2,6 @@
 
 import tempfile
 
-from selenium.webdriver.support.ui import Select
-
 from harness import NARROW, BrowserTest, Keys, until
 from test_agent import GatewayThread
 from test_sealed_live import LiveBridge
@@ -26,10 +24,8 @@ class ModelsAndRoutines(BrowserTest):
     def choose(self, name):
         page = self.page
         page.click("#model-menu summary")
-        until(lambda: any(option.text.startswith(name) for option in Select(page.find("#model")).options), f"{name} is listed")
-        chosen = next(option.text for option in Select(page.find("#model")).options if option.text.startswith(name))
-        Select(page.find("#model")).select_by_visible_text(chosen)
-        page.find("#model-menu summary").click()
+        page.choose("#model", name)
+        page.click("#model-menu summary")
 
     def answers(self, text, model):
         self.page.write(text + Keys.ENTER)
@@ -39,7 +35,7 @@ class ModelsAndRoutines(BrowserTest):
     def test_a_model_is_chosen_for_each_chat(self):
         for is_sealed in (True, False):
             page, mark = self.page, "sealed" if is_sealed else "open"
-            page.click("#new-chat")
+            page.new_chat()
             if not is_sealed:
                 page.click("#lock")
             self.choose("Quill 2")
@@ -60,11 +56,48 @@ class ModelsAndRoutines(BrowserTest):
 
     def test_a_refused_model_is_told_of_in_the_bubble(self):
         page = self.page
-        page.click("#new-chat")
+        page.new_chat()
         self.choose("Quill 2")
         self.peer.gateway.models = self.peer.gateway.models[1:]
         page.write("Hello" + Keys.ENTER)
         page.says("#messages", "The model acme/quill-2 could not be set")
+
+    def test_the_list_of_models_stays_as_it_is_under_an_open_menu(self):
+        page, models = self.page, self.peer.gateway.models
+        page.new_chat()
+        page.click("#model-menu summary")
+        until(lambda: page.count("#model option") == len(models) + 1, "the models are listed")
+        page.run("window.old = [...document.querySelectorAll('#model option')]")
+        same = "return [...document.querySelectorAll('#model option')].map((option) => window.old.indexOf(option))"
+        page.run("""const real = window.fetch; window.answers = 0; window.fetch = async (path, options) => {
+            const answer = await real(path, options); if (String(path).includes("/v1/me/models")) window.answers += 1; return answer; };""")
+        # It is asked again at each opening, and the answer is the same.
+        page.click("#model-menu summary")
+        page.click("#model-menu summary")
+        until(lambda: page.run("return window.answers") == 1 and page.text("#model-words") == "", "the answer is shown")
+        self.assertEqual(page.run(same), list(range(len(models) + 1)))
+        # One has another name now, and one is gone: the others are the same elements still.
+        self.peer.gateway.models = [models[0] | {"name": "Feather 9"}] + models[2:]
+        page.click("#model-menu summary")
+        page.click("#model-menu summary")
+        until(lambda: any(text.startswith("Feather 9") for text in page.run("return [...document.querySelectorAll('#model option')].map((o) => o.text)")),
+              "the new name is listed")
+        self.assertEqual(page.run(same), [place for place in range(len(models) + 1) if place != 2])
+
+    def test_a_model_that_the_relay_refuses_is_not_shown_as_chosen(self):
+        page = self.page
+        page.new_chat()
+        self.answers("Hello", None)
+        self.choose("Quill 2")
+        page.says("#model-name", "Quill 2")
+        page.run("""const real = window.fetch; window.fetch = (path, options) => (options?.method === "PATCH"
+            ? Promise.resolve(Response.json({ ok: false, error: { code: "too_busy", message: "No other model just now." } }, { status: 503 }))
+            : real(path, options));""")
+        page.click("#model-menu summary")
+        page.choose("#model", "Nib 1")
+        page.says("#model-words", "No other model just now.")
+        self.assertEqual(page.run("return document.querySelector('#model').value"), "acme/quill-2")
+        page.says("#model-name", "Quill 2")
 
     def test_routines_from_add_to_remove(self):
         page, gateway = self.page, self.peer.gateway
@@ -76,7 +109,7 @@ class ModelsAndRoutines(BrowserTest):
         page.find("#routine-form [name=message]").send_keys("Back up everything")
         page.find("#routine-form [name=every]").clear()
         page.find("#routine-form [name=every]").send_keys("2")
-        Select(page.find("#routine-form [name=unit]")).select_by_visible_text("hours")
+        page.choose("#routine-form [name=unit]", "hours")
         page.click("#routine-form button")
         page.says("#routine-list", "every 2 hours")
         job, = gateway.jobs.values()
@@ -104,7 +137,7 @@ class ModelsAndRoutines(BrowserTest):
         page.click("#routine-add summary")
         page.find("#routine-form [name=name]").send_keys("Backup")
         page.find("#routine-form [name=message]").send_keys("Back up")
-        Select(page.find("#routine-when")).select_by_value("cron")
+        page.choose("#routine-when", "by a cron")
         page.click("#routine-form button")
         page.says("#routine-words", "schedule.expr must be a text")
         self.bridge.kill()

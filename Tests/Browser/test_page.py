@@ -55,9 +55,8 @@ class ThePage(BrowserTest):
         body = ".message.agent .markdown"
         for selector in ("h3", "strong", "em", "p > code", "ol > li", "li ul li", "blockquote p", "pre code", "table td.align-end"):
             self.assertTrue(self.page.all(f"{body} {selector}"), selector)
-        link = self.page.find(f"{body} a")
-        self.assertEqual((link.get_attribute("href"), link.get_attribute("rel"), link.get_attribute("target")),
-                         ("https://example.com/archive", "noopener noreferrer", "_blank"))
+        self.assertEqual([self.page.attribute(f"{body} a", name) for name in ("href", "rel", "target")],
+                         ["https://example.com/archive", "noopener noreferrer", "_blank"])
         self.page.says(".message.agent .foot", "431 tokens")
         self.page.click(f"{body} .copy")
         self.page.picture("markdown-wide-light")
@@ -86,7 +85,7 @@ class ThePage(BrowserTest):
         self.page.says(".card:nth-child(2) .part.error", "Permission denied")
         self.page.says(".card:nth-child(2)", '"timeout": 30')
         self.page.says(".card:nth-child(3)", "1200 files")
-        self.assertTrue(self.page.find(".card:nth-child(3) details").get_attribute("open"), "what is open stays open")
+        self.assertIsNotNone(self.page.attribute(".card:nth-child(3) details", "open"), "what is open stays open")
         run.end("Done.")
         self.page.says(".tools-words", "Ran 3 commands, 1 failed")
         self.page.resize(NARROW)
@@ -109,8 +108,9 @@ class ThePage(BrowserTest):
         self.assertEqual(self.page.newest()["text"].strip(), "".join(pieces).strip())
         self.page.click("#chat-developer")
         self.page.shown("#developer")
-        events, redraws = self.page.run("""const m = /(\\d+) events .* (\\d+) redraws/.exec(document.querySelector(".figures").textContent);
-            return [Number(m[1]), Number(m[2])]""")
+        figures = """const m = /(\\d+) events .* (\\d+) redraws/.exec(document.querySelector(".figures").textContent);
+            return m && [Number(m[1]), Number(m[2])]"""
+        events, redraws = until(lambda: self.page.run(figures), "the figures are shown")
         self.assertGreaterEqual(events, 150)
         self.assertLess(redraws, events / 2)
         run.end("".join(pieces))
@@ -147,7 +147,7 @@ class ThePage(BrowserTest):
         self.page.click(".card summary")
         self.assertIsNone(self.page.run("return window.hurt ?? null"))
         self.assertFalse(self.page.all("#messages script, #messages img, #messages b, #messages svg[onload]"))
-        links = [link.get_attribute("href") for link in self.page.all("#messages a")]
+        links = self.page.run("return [...document.querySelectorAll('#messages a')].map((link) => link.href)")
         self.assertTrue(all(link.startswith(("https://example.com", "http://example.com")) for link in links), links)
         self.assertIn("<script>window.hurt = 1</script>", self.page.text("#messages"))
         self.assertLessEqual(self.page.run("return document.documentElement.scrollWidth"), NARROW[0], "nothing sticks out")
@@ -165,9 +165,8 @@ class ThePage(BrowserTest):
         run.approval("a-high", title="Delete 3 folders", severity="high", command="rm -rf ~/.cache/thumbnails ~/tmp", host="gateway",
                      message="The agent wants to delete files outside its workspace.")
         self.page.shown("#sheet")
-        allow = self.page.find("#sheet .once")
-        self.assertFalse(allow.is_enabled())
-        self.assertTrue(self.page.find("#sheet .deny").is_enabled())
+        self.assertFalse(self.page.is_enabled("#sheet .once"))
+        self.assertTrue(self.page.is_enabled("#sheet .deny"))
         self.page.says("#sheet .cool-down", "Read it first")
         self.page.picture("approval-high-wide-light")
         # Put off, it waits; a reload asks again, from the snapshot, once.
@@ -176,13 +175,13 @@ class ThePage(BrowserTest):
         self.assertEqual(self.relay.call("GET", "/v1/me/snapshot")["pending_approvals"][0]["approval_id"], "a-high")
         self.page.reload()
         self.page.shown("#sheet")
-        until(lambda: self.page.find("#sheet .once").is_enabled(), "Allow has come alive")
+        until(lambda: self.page.is_enabled("#sheet .once"), "Allow has come alive")
         self.page.click("#sheet .once")
         self.page.gone("#sheet")
         run.approval("a-critical", title="Erase the disk", severity="critical", command="mkfs.ext4 /dev/sda1")
         self.page.shown("#sheet")
         self.page.says("#sheet .severity", "Critical")
-        until(lambda: self.page.find("#sheet .once").is_enabled(), "Allow has come alive")
+        until(lambda: self.page.is_enabled("#sheet .once"), "Allow has come alive")
         self.page.click("#sheet .once")
         self.page.says("#sheet-title", "Are you sure?")
         self.assertEqual(self.page.focused(), "deny")
@@ -203,7 +202,7 @@ class ThePage(BrowserTest):
 
     def test_what_is_written_is_sent_shown_once_and_can_be_stopped(self):
         self.open()
-        self.page.click("#new-chat")
+        self.page.new_chat()
         self.page.write("first line" + Keys.SHIFT + Keys.ENTER + Keys.NULL + "second line")
         self.assertIsNone(self.page.find(".message"))
         self.page.keys(Keys.ENTER)
@@ -221,7 +220,7 @@ class ThePage(BrowserTest):
         self.ended()
         self.page.says(".message.agent .foot", "Stopped")
         self.page.gone("#stop")
-        self.assertEqual(len(self.page.all(".message.user")), 1)
+        self.assertEqual(self.page.count(".message.user"), 1)
 
     def test_a_stop_that_is_refused_says_so_and_can_be_tried_again(self):
         run = self.ask().open()
@@ -259,14 +258,14 @@ class ThePage(BrowserTest):
         for run in runs:
             run.end("done")
         self.open()
-        until(lambda: len(self.page.all(".chats a")) == 3, "the chats are there")
+        until(lambda: self.page.count(".chats a") == 3, "the chats are there")
         self.page.run("document.querySelector('.chats a[tabindex=\"0\"]').focus()")
         first = self.page.focused()
         self.page.keys(Keys.ARROW_DOWN)
         second = self.page.focused()
         self.assertNotEqual(first, second)
         self.page.keys(Keys.ENTER)
-        until(lambda: self.page.run("return location.hash").endswith(second), "the second chat is open")
+        self.page.stands_at(second)
         for _ in range(12):
             if self.page.focused() == "text":
                 break
@@ -274,7 +273,8 @@ class ThePage(BrowserTest):
         self.assertEqual(self.page.focused(), "text")
         self.page.keys("from the keyboard", Keys.ENTER)
         self.page.says("#messages", "from the keyboard")
-        asked = self.relay.messages(second)[-1]
+        # It is shown before it is sent.
+        asked = until(lambda: next((message for message in self.relay.messages(second) if message["text"] == "from the keyboard"), None), "it was sent")
         run = Bridge(self.relay, second, asked["interaction_id"]).open()
         run.approval("k", command="ls")
         self.page.shown("#sheet")
@@ -314,7 +314,7 @@ class ThePage(BrowserTest):
         self.open(run.session)
         self.page.click("#chat-developer")
         self.page.shown(".bucket canvas")
-        self.assertEqual(len(self.page.all(".bucket")), 6)
+        self.assertEqual(self.page.count(".bucket"), 6)
         run.task("t1", "df -h /", args={"command": "df -h /"})
         run.finish("t1", result="61%")
         for number in range(25):
@@ -323,8 +323,9 @@ class ThePage(BrowserTest):
         self.page.says("#log-calls", "createTask")
         self.page.click("#tab-events")
         self.page.says("#log-events", "task_created")
-        self.page.click("#log-events li:first-child summary")
-        self.page.says("#log-events li:first-child pre", "session_id")
+        # The first is another one as long as events come.
+        until(lambda: self.page.run("""const row = document.querySelector("#log-events li details");
+            if (!row.open) row.querySelector("summary").click(); return row.querySelector("pre")?.innerText.includes("session_id")"""), "an event is opened")
         self.page.click(".faults > summary")
         self.page.click("button.chip[title*='internal_error']")
         self.page.says(".planned", "500 × 1")

@@ -21,7 +21,7 @@ class PythonBridge(BrowserTest):
         page = self.page
         page.open(self.simulate.phone_url)
         page.says("#bridge", "Bridge connected")
-        page.click("#new-chat")
+        page.new_chat()
         page.write("Is anybody there?" + Keys.ENTER)
         until(lambda: page.newest() == {"state": "final", "role": "agent", "text": "Is anybody there?"}, "it is said back")
         page.says(".tools-words", "Used 1 tool")
@@ -33,9 +33,10 @@ class PythonBridge(BrowserTest):
         until(lambda: page.newest() == {"state": "final", "role": "agent", "text": "You said yes. Please approve this"},
               "the tap came back to it")
         # A long answer is stopped by the person.
-        page.write(" ".join(["word"] * 400) + Keys.ENTER)
+        page.run("document.getElementById('text').value = arguments[0]", " ".join(["word"] * 1_500))
+        page.write(Keys.ENTER)
         until(lambda: "word word" in page.newest()["text"] and page.newest()["role"] == "agent", "it streams")
         page.click("#stop")
         until(lambda: page.newest()["state"] == "final", "it ends")
-        self.assertLess(len(page.newest()["text"].split()), 400)
+        self.assertLess(len(page.newest()["text"].split()), 1_500)
         self.assertEqual(self.simulate.breaches(), [])

@@ -20,7 +20,7 @@ class Questions(BrowserTest):
         return [message["text"] for message in self.relay.messages(self.turn.session) if message["role"] == "user"]
 
     def options(self):
-        return [button.text for button in self.page.all(".options .option") if button.is_displayed()]
+        return self.page.texts(".options .option")
 
     def asks(self, text):
         self.turn.delta(text)
@@ -33,7 +33,7 @@ class Questions(BrowserTest):
         page.picture("question")
         page.click(".options .option:nth-child(2)")
         until(lambda: self.written() == ["Paint it", "2"], "the number was sent")
-        until(lambda: not any(button.is_enabled() for button in page.all(".options .option")), "a second tap does nothing")
+        until(lambda: not page.is_enabled(".options .option"), "a second tap does nothing")
         self.turn.delta("\n\nAnswered: Light Green")
         page.gone(".options")
         self.assertEqual(self.written(), ["Paint it", "2"])
@@ -42,10 +42,10 @@ class Questions(BrowserTest):
         page = self.page
         self.asks(SEVERAL)
         self.assertEqual(self.options(), ["Hall", "Kitchen", "Attic", "Send", "Skip"])
-        self.assertFalse(page.find(".options .primary").is_enabled())
+        self.assertFalse(page.is_enabled(".options .primary"))
         for place in (3, 2, 1, 2):
             page.click(f".options .option:nth-child({place})")
-        self.assertEqual(page.find(".options .option").get_attribute("aria-pressed"), "true")
+        self.assertEqual(page.attribute(".options .option", "aria-pressed"), "true")
         page.picture("question-several")
         page.click(".options .primary")
         until(lambda: self.written() == ["Paint it", "1, 3"], "the numbers were sent")

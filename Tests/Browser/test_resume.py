@@ -32,7 +32,7 @@ class Resume(BrowserTest):
         run.end("The disk is 61% full.")
         until(lambda: self.page.newest()["state"] == "final", "the run has ended")
         self.assertEqual(self.page.newest()["text"], "The disk is 61% full.")
-        self.assertEqual(len(self.page.all(".message.agent")), 1)
+        self.assertEqual(self.page.count(".message.agent"), 1)
 
     def test_a_page_asks_first_who_it_is_then_what_waits_and_then_follows_what_happens(self):
         program = self.simulator()
@@ -119,7 +119,7 @@ class Resume(BrowserTest):
             run.delta("61% full")
             run.end("The disk is 61% full.")
             until(lambda: self.page.newest()["text"] == "The disk is 61% full.", "the answer arrived")
-            self.assertEqual(len(self.page.all(".message.agent")), 1)
+            self.assertEqual(self.page.count(".message.agent"), 1)
             self.page.says("#asks", "Clean up")
             streams = [last for path, last in self.page.run("return window.calls") if path == "/v1/me/stream"]
             self.assertEqual(streams[0], None)

@@ -24,7 +24,7 @@ class Sealed(BrowserTest):
 
     def begin(self, words="Where is the treasure?"):
         """A new chat of the page; the bridge has heard of it."""
-        self.page.click("#new-chat")
+        self.page.new_chat()
         self.page.says("#lock-words", "only your devices and the bridge")
         self.page.write(words + Keys.ENTER)
         run, is_sealed = self.device.asked(words)
@@ -32,7 +32,7 @@ class Sealed(BrowserTest):
         return run
 
     def lock(self):
-        return self.page.find("#lock").get_attribute("data-lock")
+        return self.page.attribute("#lock", "data-lock")
 
     def wire(self):
         """All that the relay has."""
@@ -59,8 +59,8 @@ class Sealed(BrowserTest):
         run.end("Under the **old oak**, seven feet.")
         until(lambda: page.newest()["text"] == "Under the old oak, seven feet.", "the end is shown")
         self.assertEqual(self.lock(), "sealed")
-        self.assertTrue(page.find(".row-lock[data-lock=sealed]").is_displayed())
-        self.assertFalse(page.find("#lock-words").is_displayed())
+        page.shown(".row-lock[data-lock=sealed]")
+        self.assertFalse(page.is_shown("#lock-words"))
         page.click("#lock")
         page.says("#lock-words", "passes on what it cannot read")
         page.picture("sealed-chat")
@@ -108,7 +108,7 @@ class Sealed(BrowserTest):
         run.approval("a1", "Run dig", command="dig --deep")
         self.page.shown("#sheet")
         self.page.says("#sheet", "it cannot be read here")
-        self.assertEqual([button.text for button in self.page.all("#sheet .actions button")], ["Deny"])
+        self.assertEqual(self.page.texts("#sheet .actions button"), ["Deny"])
         self.device.hand(session, self.device.keys[session])
         self.page.says("#sheet", "dig --deep")
         self.page.click("#sheet .deny")
@@ -139,7 +139,7 @@ class Sealed(BrowserTest):
     def test_a_chat_is_in_the_open_where_the_person_or_the_bridge_wants_it(self):
         self.open()
         page = self.page
-        page.click("#new-chat")
+        page.new_chat()
         page.says("#lock-words", "The bridge has registered no device")
         self.device = Device(self.relay)
         page.says("#lock-words", "only your devices and the bridge")
@@ -155,7 +155,7 @@ class Sealed(BrowserTest):
         self.assertNotIn("Not sealed", page.text(".message.agent .foot"))
         # The choice is kept.
         page.reload()
-        page.click("#new-chat")
+        page.new_chat()
         page.says("#lock-words", "Not sealed: the relay can read it")
         page.click("#lock")
         self.assertIn(self.begin("Hidden").session, self.device.keys)
@@ -172,7 +172,7 @@ class Sealed(BrowserTest):
         until(lambda: self.device.take_keys()[run.session] != before, "the page has made another key")
         run.open().end("Under the old oak")
         self.page.says(".message.agent .body", "Under the old oak")
-        self.assertFalse(self.page.find("#lock-words").is_displayed(), "it was the page's own doing")
+        self.assertFalse(self.page.is_shown("#lock-words"), "it was the page's own doing")
         # A key that others bring while one is in use.
         other = os.urandom(32)
         self.device.hand(run.session, other)
@@ -211,7 +211,7 @@ class Sealed(BrowserTest):
             self.page.write("Hello" + Keys.ENTER)
             self.page.says(".draft .foot", "Not sent")
             self.page.click("#back")
-            self.page.click("#new-chat")
+            self.page.new_chat()
             self.page.says("#lock-words", "Not sealed")
             self.page.write("In the open" + Keys.ENTER)
             self.assertFalse(self.device.asked("In the open")[1])
@@ -238,7 +238,7 @@ class ReferenceBridge(BrowserTest):
         page.says("#bridge", "No bridge has connected yet")
         self.connect()
         page.says("#bridge", "Bridge connected · 0.13.7")
-        page.click("#new-chat")
+        page.new_chat()
         page.says("#lock-words", "only your devices and the bridge")
         page.write("Please approve this" + Keys.ENTER)
         page.shown("#sheet")

@@ -35,7 +35,7 @@ class LiveBridge:
     def kill(self):
         if self.process.poll() is None:
             os.kill(self.process.pid, signal.SIGKILL)
-        self.process.wait(15)
+        self.process.wait(30)
 
 
 class SealedLive(BrowserTest):
@@ -57,7 +57,7 @@ class SealedLive(BrowserTest):
         gateway.plan("Thank you", Say(["You are welcome."]))
         page.open(self.relay.phone_url)
         page.says("#bridge", "Bridge connected")
-        page.click("#new-chat")
+        page.new_chat()
         page.says("#lock-words", "only your devices and the bridge")
         page.write("Where is the treasure?" + Keys.ENTER)
         page.shown("#sheet")
@@ -77,7 +77,7 @@ class SealedLive(BrowserTest):
         self.assertTrue(text.startswith("Under the old oak,") and text.endswith("and seven feet down."), text)
         page.reload()
         until(lambda: page.newest()["text"] == text, "it is read again")
-        self.assertEqual(page.find("#lock").get_attribute("data-lock"), "sealed")
+        self.assertEqual(page.attribute("#lock", "data-lock"), "sealed")
         page.write("Thank you" + Keys.ENTER)
         until(lambda: page.newest()["text"] == "You are welcome.", "the chat goes on under its key")
         page.picture("sealed-live")

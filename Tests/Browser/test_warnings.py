@@ -23,7 +23,7 @@ class WarningTests(BrowserTest):
                idempotency_key=f"{turn}:end")
         page.says("#developer .caution", "7 warnings; a strict relay refuses such a call")
         page.says("#log-warnings", "3 × sendMessageDelta")
-        rows = [row.text for row in page.all("#log-warnings li")]
+        rows = page.texts("#log-warnings li")
         self.assertEqual(len(rows), 5, rows)
         self.assertIn("emptyPlaceholder", rows[-1])
         self.assertIn("keyOutsideAlphabet", rows[0])
@@ -42,7 +42,7 @@ class WarningTests(BrowserTest):
         page.theme("dark")
         page.shown("#log-warnings li")
         page.picture("warnings-narrow-dark")
-        self.assertFalse(page.find("#developer .alarm").is_displayed())
+        self.assertFalse(page.is_shown("#developer .alarm"))
         self.assertEqual(program.breaches(), [])
 
     def test_a_strict_relay_shows_a_breach_instead(self):
@@ -55,7 +55,7 @@ class WarningTests(BrowserTest):
                 "session_id": sent["session_id"], "interaction_id": sent["interaction_id"], "text": "",
                 "idempotency_key": "key"}, program.token)
         self.page.says("#developer .alarm", "1 breach of the relay’s rules")
-        self.assertFalse(self.page.find("#developer .caution").is_displayed())
+        self.assertFalse(self.page.is_shown("#developer .caution"))
 
 
 if __name__ == "__main__":

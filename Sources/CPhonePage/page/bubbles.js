@@ -49,6 +49,7 @@ export function conversation(phone) {
       bubbles = new Map();
       isFollowing = true;
       list.replaceChildren();
+      setAttribute(list, "data-session", shown);
     }
     drawHead(state, chat);
     drawEmpty(state, chat);

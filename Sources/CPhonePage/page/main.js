@@ -73,7 +73,8 @@ function start(token) {
     const session = location.hash === "#/new" ? "new" : match ? decoded(match[1]) : null;
     document.documentElement.dataset.view = session ? "chat" : "list";
     phone.select(session);
-    redraw.ask();
+    // At once: what is typed next belongs to the chat that is chosen now.
+    redraw.now();
   }
 
   addEventListener("hashchange", route);
@@ -82,7 +83,8 @@ function start(token) {
     route();
   };
   byId("new-chat").addEventListener("click", () => {
-    location.hash = "#/new";
+    if (location.hash !== "#/new") history.pushState(null, "", "#/new");
+    route();
     byId("text").focus();
   });
   byId("back").addEventListener("click", () => leave());

@@ -1,14 +1,18 @@
 // Which model answers in a chat: the agent's own, or one of its list. It belongs to the chat, and goes along with every message.
 
-import { byId, make, setHidden, setText } from "./dom.js";
+import { arrange, byId, make, setHidden, setText } from "./dom.js";
+
+const ASKING = "Asking the agent…";
 
 export function modelChoice(phone) {
   const choice = byId("model");
   const words = byId("model-words");
   const opener = byId("model-menu");
   let known = [];
+  const options = new Map();
   let isAsking = false;
-  let drawn = null;
+  // What was chosen, until the relay has said yes or no; of which chat.
+  let asked = null;
 
   const say = (text) => {
     setText(words, text);
@@ -17,47 +21,56 @@ export function modelChoice(phone) {
   const load = async () => {
     if (isAsking) return;
     isAsking = true;
-    say("Asking the agent…");
+    say(ASKING);
+    let answer = "";
     try {
       known = (await phone.client.models()).models ?? [];
-      say(known.length ? "" : "The agent names no models.");
+      if (!known.length) answer = "The agent names no models.";
     } catch (refusal) {
-      say(refusal.message);
-    } finally {
-      isAsking = false;
-      drawn = null;
-      draw(phone.state);
+      answer = refusal.message;
     }
+    isAsking = false;
+    // Not over what was said of a choice meanwhile.
+    if (words.textContent === ASKING) say(answer);
+    draw(phone.state);
   };
   opener.addEventListener("toggle", () => opener.open && load());
   choice.addEventListener("change", async () => {
-    const model = choice.value || null;
+    const mine = { session: phone.state.selected, model: choice.value || null };
+    asked = mine;
+    let words = "";
     try {
-      await phone.chooseModel(model);
-      say("");
+      await phone.chooseModel(mine.model);
     } catch (refusal) {
-      say(refusal.message);
+      words = refusal.message;
     }
-    drawn = null;
+    // Chosen again meanwhile: what was said to the first choice counts no more.
+    if (asked !== mine) return;
+    asked = null;
+    if (phone.state.selected === mine.session) say(words);
     draw(phone.state);
   });
   addEventListener("click", (event) => {
     if (!opener.contains(event.target)) opener.removeAttribute("open");
   });
 
+  /** The same element as long as it is listed: the list may be open, with a hand on it. */
+  const option = (id, words) => {
+    if (!options.has(id)) options.set(id, make("option", { value: id }));
+    setText(options.get(id), words);
+    return options.get(id);
+  };
   const draw = (state) => {
     const model = modelOf(state);
     setHidden(opener, !state.selected);
     setText(byId("model-name"), model ? nameOf(model, known) : "Agent’s own model");
-    const key = JSON.stringify([model, known.map((one) => one.id)]);
-    if (key === drawn) return;
-    drawn = key;
-    const listed = [...known];
+    const listed = new Map(known.map((one) => [one.id, described(one)]));
     // What was chosen once may not be in today's list.
-    if (model && !listed.some((one) => one.id === model)) listed.unshift({ id: model, name: model });
-    choice.replaceChildren(make("option", { value: "", text: "The agent’s own" }),
-      ...listed.map((one) => make("option", { value: one.id, text: described(one) })));
-    choice.value = model ?? "";
+    if (model && !listed.has(model)) listed.set(model, model);
+    arrange(choice, [["", "The agent’s own"], ...listed].map(([id, words]) => option(id, words)));
+    for (const id of options.keys()) if (id && !listed.has(id)) options.delete(id);
+    const value = (asked?.session === state.selected ? asked.model : model) ?? "";
+    if (choice.value !== value) choice.value = value;
   };
   return draw;
 }

@@ -59,7 +59,8 @@ export class Phone {
   /** An answer cannot know of what the stream brought while it was on its way: only of what was `known` when it was asked. */
   async refresh() {
     const known = new Set(this.state.chats.keys());
-    this.tell("page_account", { ...await this.client.account(), known });
+    const models = new Map([...this.state.chats].map(([id, chat]) => [id, chat.model]));
+    this.tell("page_account", { ...await this.client.account(), known, models });
     await this.refreshSnapshot();
   }
 

@@ -78,7 +78,10 @@ function account(state, data) {
   for (const session of data.sessions ?? []) {
     const chat = state.chats.get(session.session_id) ?? newChat(session.session_id);
     const updatedAt = Math.max(session.updated_at ?? session.created_at ?? 0, chat.updatedAt);
-    chats.set(chat.id, { ...chat, title: session.title ?? null, model: session.model ?? null, ...sessionFields(session), updatedAt, count: session.messages ?? chat.count });
+    // One that was chosen while the answer was on its way is newer.
+    const isOwn = data.models && chat.model !== (data.models.get(chat.id) ?? null);
+    const model = isOwn ? chat.model : session.model ?? null;
+    chats.set(chat.id, { ...chat, title: session.title ?? null, model, ...sessionFields(session), updatedAt, count: session.messages ?? chat.count });
   }
   const account = { user: data.user ?? null, installations: (data.installations ?? []).map(installation) };
   const selected = chats.has(state.selected) || state.selected === "new" ? state.selected : null;
