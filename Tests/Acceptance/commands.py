@@ -20,7 +20,7 @@ def lines_of(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
-async def once(*arguments, directory, environment=None, path=None, command=None, seconds=20):
+async def once(*arguments, directory, environment=None, path=None, command=None, seconds=60):
     """Nothing of the caller's environment goes in but what a program needs to start at all."""
     base = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "LANG") if name in os.environ}
     if path:

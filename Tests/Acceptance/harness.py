@@ -16,6 +16,7 @@ from pathlib import Path
 from peers.clock import Clock
 from peers.gateway import Gateway
 from peers.relay import Relay
+from scheduling import LEEWAY
 
 HERE = Path(__file__).resolve().parent
 DEFAULT_BINARY = HERE.parent.parent / ".build" / "debug" / "sophon-bridge"
@@ -50,6 +51,7 @@ def bridge_command():
 
 async def until(condition, seconds, what):
     """Waits for a condition; fails with a sentence."""
+    seconds *= LEEWAY
     end = time.monotonic() + seconds
     is_over = False
     while not (result := condition()):
@@ -134,6 +136,7 @@ class Bridge:
             os.kill(self.process.pid, number)
 
     async def exit(self, seconds=30.0):
+        seconds *= LEEWAY
         try:
             code = await asyncio.wait_for(self.process.wait(), seconds)
         except TimeoutError:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PROCESSES = int(os.environ.get("ACCEPTANCE_PROCESSES", "4"))
-FILE_SECONDS = 300
+FILE_SECONDS = 900
 LIMIT = re.compile(r"\bscenario\((\d+)")
 
 

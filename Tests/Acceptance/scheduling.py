@@ -5,6 +5,8 @@ import os
 import time
 import unittest
 
+# Limits are those of a machine that has little else to do; one that is slower, or shared, is no failure.
+LEEWAY = 3
 CAPACITY = int(os.environ.get("ACCEPTANCE_PARALLEL", "5"))
 
 
@@ -61,10 +63,10 @@ class _Scheduler:
             self._used += weight
         begun = time.monotonic()
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds * LEEWAY):
                 await function(test)
         except TimeoutError as error:
-            raise AssertionError(f"the scenario was not over after {seconds} s") from error
+            raise AssertionError(f"the scenario was not over after {seconds * LEEWAY} s") from error
         finally:
             test.seconds = time.monotonic() - begun
             async with self._changed:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness import Bridge, _children, _die_with_the_parent, bridge_command
 from peers.gateway import Gateway
+from scheduling import LEEWAY
 
 
 class Simulator:
@@ -22,7 +23,7 @@ class Simulator:
             *bridge_command(), "simulate", "--strict", "--listen", listen, "--json", *self.options, stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, preexec_fn=_die_with_the_parent)
         _children.add(self.process.pid)
-        line = await asyncio.wait_for(self.process.stdout.readline(), 30)
+        line = await asyncio.wait_for(self.process.stdout.readline(), 30 * LEEWAY)
         if not line:
             raise AssertionError(f"simulate ended at once: {(await self.process.stderr.read()).decode()}")
         first = json.loads(line)
@@ -143,6 +144,7 @@ class PhoneStage:
                 if message["role"] == "agent" and message.get("interaction_id") == turn["interaction_id"]]
 
     async def ended(self, *turns, seconds=60):
+        seconds *= LEEWAY
         end = asyncio.get_running_loop().time() + seconds
         for turn in turns:
             while not any(message["final"] for message in await self.answers(turn)):

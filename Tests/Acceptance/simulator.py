@@ -10,6 +10,7 @@ from pathlib import Path
 
 from harness import _children, _die_with_the_parent, bridge_command, until
 from peers.wire import next_port
+from scheduling import LEEWAY
 
 
 class Simulator:
@@ -29,7 +30,7 @@ class Simulator:
             cwd=self.directory, preexec_fn=_die_with_the_parent,
             env=base | {"HOME": str(self.directory)} | self.environment)
         _children.add(self.process.pid)
-        line = await asyncio.wait_for(self.process.stdout.readline(), 30)
+        line = await asyncio.wait_for(self.process.stdout.readline(), 30 * LEEWAY)
         if not line:
             raise AssertionError(f"{self.command} ended with {await self.end()}: {(await self.process.stderr.read()).decode()}")
         self.about = json.loads(line)
@@ -42,7 +43,7 @@ class Simulator:
         """Its exit code, after a signal if one is given."""
         if number is not None and self.process.returncode is None:
             os.kill(self.process.pid, number)
-        code = await asyncio.wait_for(self.process.wait(), seconds)
+        code = await asyncio.wait_for(self.process.wait(), seconds * LEEWAY)
         _children.discard(self.process.pid)
         return code
 
@@ -89,6 +90,7 @@ class Simulator:
 
     async def poll(self, condition, seconds, what):
         """Waits for a condition that must be asked for."""
+        seconds *= LEEWAY
         end = asyncio.get_running_loop().time() + seconds
         is_over = False
         while not (found := await condition()):

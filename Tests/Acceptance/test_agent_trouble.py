@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 import unittest
 
 from commands import once
@@ -15,6 +14,13 @@ from scheduling import Scenarios, scenario
 def agent_of(stage):
     """The agent's link as `status` reads it."""
     return json.loads((stage.state / "status.json").read_text())["connections"][0]["agent"]["link"]
+
+
+def pause(stage):
+    """The longest time between two tries, as the gateway saw them: what is seen of the bridge's events may come late."""
+    times = [at for at, _, direction, frame in stage.gateway.frames
+             if direction == "out" and isinstance(frame, dict) and frame.get("method") == "connect"]
+    return max(after - before for before, after in zip(times, times[1:]))
 
 
 class AgentTroubleTests(Scenarios):
@@ -66,9 +72,8 @@ class AgentTroubleTests(Scenarios):
             await stage.bridge.start(ready_seconds=0)
             await stage.bridge.event("agent_lost", 15)
             write(stage.gateway.token)
-            begun = time.monotonic()
             await stage.bridge.event("ready", 20)
-            self.assertGreater((time.monotonic() - begun) * 10, 10)
+            self.assertGreater(pause(stage) * 10, 10)
             turn = stage.ask("hello", Say(["Hello."]))
             await stage.ended(turn)
             stage.check(turn)
@@ -80,10 +85,8 @@ class AgentTroubleTests(Scenarios):
             stage.gateway.refusals = [Refusal("INVALID_REQUEST", "too many failed attempts",
                                               details={"code": "AUTH_RATE_LIMITED", "retryAfterMs": 1000})]
             await stage.bridge.start(ready_seconds=0)
-            await stage.bridge.event("agent_lost", 15)
-            begun = time.monotonic()
-            await stage.bridge.event("ready", 20)
-            self.assertGreater((time.monotonic() - begun) * scale, 800)
+            await stage.bridge.event("ready", 40)
+            self.assertGreater(pause(stage) * scale, 800)
             self.assertEqual(len(stage.gateway.connects), 2)
 
     @scenario(60)
@@ -92,10 +95,10 @@ class AgentTroubleTests(Scenarios):
         async with Stage("E4", start=False, scale=scale) as stage:
             stage.gateway.protocol = 5
             await stage.bridge.start(ready_seconds=0)
-            await until(lambda: len(stage.gateway.connects) == 3, 20, "three tries")
-            stage.gateway.protocol = 4
-            await stage.bridge.event("ready", 10)
-            self.assertEqual(len(stage.gateway.connects), 4)
+            await until(lambda: len(stage.gateway.connects) >= 3, 20, "three tries")
+            tries, stage.gateway.protocol = len(stage.gateway.connects), 4
+            await stage.bridge.event("ready", 20)
+            self.assertEqual(len(stage.gateway.connects), tries + 1)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def files_under(directory):
 
 async def say(stage, *arguments, without=(), **environment):
     variables = {name: value for name, value in stage.environment().items() if name not in without} | environment
-    return await once(*arguments, directory=stage.directory, environment=variables, seconds=40)
+    return await once(*arguments, directory=stage.directory, environment=variables)
 
 
 class TableTests(Scenarios):
@@ -124,7 +124,7 @@ class StatusTests(Scenarios):
             await stage.streaming(turn)
             # The status is written on what changes, and every five seconds.
             async def shown(text):
-                for _ in range(80):
+                for _ in range(300):
                     if text in (outcome := await say(stage, "status")).out:
                         return outcome
                     await asyncio.sleep(0.1)

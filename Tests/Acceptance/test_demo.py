@@ -163,7 +163,7 @@ class DemoOnATerminalTests(Scenarios):
                 await until(lambda: not Path("/proc", about["Pid"]).exists(), 10, "the browser is reaped")
                 self.assertIsNone(process.returncode)
                 process.send_signal(signal.SIGINT)
-                self.assertEqual(await asyncio.wait_for(process.wait(), 20), 0)
+                self.assertEqual(await asyncio.wait_for(process.wait(), 60), 0)
             finally:
                 loop.remove_reader(terminal)
                 os.close(terminal)

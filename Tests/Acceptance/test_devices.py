@@ -49,7 +49,7 @@ class Sealed:
         return {event["device_id"]: event for event in listed if event["event"] == "device"}
 
     async def standing(self, device, wanted, seconds=30):
-        for _ in range(seconds * 4):
+        for _ in range(seconds * 12):
             if (found := (await self.devices()).get(device)) and found["standing"] == wanted:
                 return found
             await asyncio.sleep(0.25)
@@ -88,7 +88,7 @@ class DevicesTests(Scenarios):
             late = await sealed.new_phone("late\x1b[31m")
             await sealed.standing(late.device, "held")
             told = None
-            for _ in range(200):
+            for _ in range(600):
                 texts = [message["text"] for message in await asyncio.to_thread(sealed.phone.messages, session)]
                 if told := next((text for text in texts if f"devices allow {late.device}" in text), None):
                     break
@@ -106,7 +106,7 @@ class DevicesTests(Scenarios):
             allowed = await sealed.command("devices", "allow", late.device, "--json", seconds=40)
             self.assertEqual(allowed.code, 0, allowed.err)
             self.assertEqual(lines_of(allowed.out)[-1]["standing"], "pinned")
-            for _ in range(100):
+            for _ in range(300):
                 await asyncio.to_thread(late.fetch_keys)
                 if session in late.keys:
                     break
@@ -136,7 +136,7 @@ class DevicesTests(Scenarios):
             self.assertEqual((await sealed.command("devices", "allow", late.device)).code, 0)
             self.assertEqual((await sealed.devices())[late.device]["standing"], "pinned")
             await sealed.stage.bridge.start()
-            for _ in range(100):
+            for _ in range(300):
                 await asyncio.to_thread(late.fetch_keys)
                 if late.keys:
                     break
@@ -158,7 +158,7 @@ class DevicesTests(Scenarios):
             (sealed.state / "device-order-broken.json").write_text("{")
             await sealed.stage.bridge.start()
             await sealed.standing(late.device, "pinned")
-            for _ in range(100):
+            for _ in range(300):
                 if not list(sealed.state.glob("device-order-*")):
                     break
                 await asyncio.sleep(0.1)

@@ -36,7 +36,7 @@ class JournalTests(Scenarios):
             ids = [turn.interaction, turn.message_id, turn.update_id, end, next(iter(stage.gateway.runs)),
                    next(call.request_id for call in stage.relay.calls if call.method == "sendMessageEnd")]
             # That the end is delivered is written once its answer has been read.
-            for _ in range(60):
+            for _ in range(240):
                 if f"call {end}, try 1: delivered" in (await say("explain", turn.interaction)).out:
                     break
                 await asyncio.sleep(0.25)

@@ -147,7 +147,7 @@ class KillTests(Scenarios):
         else:
             act()
         try:
-            await asyncio.wait_for(moment.fired.wait(), 30)
+            await asyncio.wait_for(moment.fired.wait(), 90)
         except TimeoutError:
             raise AssertionError(f"the moment {kind!r} ({moment.side}) of {name!r} did not come") from None
         finally:

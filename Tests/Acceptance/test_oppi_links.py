@@ -252,7 +252,7 @@ class KillTests(Scenarios):
         hooks.append(happened)
         turn = stage.ask(text, *steps)
         try:
-            await asyncio.wait_for(fired.wait(), 40)
+            await asyncio.wait_for(fired.wait(), 120)
         finally:
             hooks.remove(happened)
         await act(stage)
@@ -268,7 +268,7 @@ class KillTests(Scenarios):
                 await stage.ended(done)
                 await until(lambda: "b-7" in (getattr(stage.phone.bubble(lost.interaction), "streamed", None) or ""), 30, "text")
                 stage.oppi.release("kill")
-                await asyncio.wait_for(stage.oppi.process.wait(), 30)
+                await asyncio.wait_for(stage.oppi.process.wait(), 90)
                 if not keeps:
                     stage.oppi.disk.forget_traces()
                 await stage.oppi.start()

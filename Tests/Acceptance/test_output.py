@@ -89,7 +89,7 @@ class OutputTests(Scenarios):
         stage.check(*turns)
         return turns
 
-    async def ends_well(self, stage, seconds=10):
+    async def ends_well(self, stage, seconds=30):
         stage.bridge.terminate()
         self.assertEqual(await stage.bridge.exit(seconds), 0)
 
@@ -335,12 +335,18 @@ class OutputTests(Scenarios):
                 preexec_fn=_die_with_the_parent)
             _children.add(process.pid)
             out.started()
-            await until(lambda: Path(f"/proc/{process.pid}/net/tcp").exists(), 30, "it runs")
+            # From here on an interrupt is its own affair.
+            await until(lambda: blocked(process.pid, signal.SIGINT), 30, "it minds signals")
             await asyncio.sleep(1)  # That it does not end cannot be awaited.
             self.assertIsNone(process.returncode)
             process.send_signal(signal.SIGINT)
-            self.assertEqual(await asyncio.wait_for(process.wait(), 20), 0)
+            self.assertEqual(await asyncio.wait_for(process.wait(), 60), 0)
             out.close()
+
+
+def blocked(pid, number):
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigBlk:"))
+    return int(line.split()[1], 16) >> (number - 1) & 1
 
 
 if __name__ == "__main__":

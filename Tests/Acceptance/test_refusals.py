@@ -86,7 +86,7 @@ class PageTests(Scenarios):
             turn = await stage.ask("status", Say(words("status")))
 
             async def is_told(wanted):
-                for _ in range(100):
+                for _ in range(300):
                     status, text = await stage.status()
                     if (BETWEEN in text) == wanted:
                         return text
@@ -121,7 +121,7 @@ class PageTests(Scenarios):
 class FinalRefusalTests(Scenarios):
     async def counted(self, stage, wanted):
         """The status is written every few seconds."""
-        for _ in range(50):
+        for _ in range(200):
             work = (await stage.status())[0]["status"]["connections"][0]["work"]
             if {name: work[name] for name in wanted} == wanted:
                 return

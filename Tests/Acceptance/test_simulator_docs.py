@@ -31,7 +31,7 @@ class SimulatorDocsTests(Scenarios):
                 process = await asyncio.create_subprocess_exec(
                     "bash", "-c", script, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"]})
-                said, errors = (words.decode() for words in await asyncio.wait_for(process.communicate(), 45))
+                said, errors = (words.decode() for words in await asyncio.wait_for(process.communicate(), 120))
                 self.assertEqual((process.returncode, errors), (0, ""), said)
                 answers = [line for line in said.splitlines() if line]
                 self.assertTrue(all(line.startswith('{"ok":true') for line in answers), said)
@@ -66,7 +66,7 @@ class SimulatorDocsTests(Scenarios):
                 process = await asyncio.create_subprocess_exec(
                     sys.executable, "-c", program.replace("127.0.0.1:8787", f"127.0.0.1:{simulator.port}"),
                     stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE)
-                said, _ = await asyncio.wait_for(process.communicate(), 45)
+                said, _ = await asyncio.wait_for(process.communicate(), 120)
                 self.assertEqual(said.decode(), "Hello.\n")
                 self.assertEqual(await simulator.breaches(), [])
             finally:

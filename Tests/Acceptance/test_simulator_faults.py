@@ -38,7 +38,7 @@ class MixTests(Scenarios):
 
     async def settled(self, stage):
         """An acknowledgement that was lost comes again with the update, after 5 s."""
-        for _ in range(200):
+        for _ in range(600):
             state = await stage.simulator.call("GET", "/v1/simulator/state")
             if not state["pending_updates"]:
                 return state

@@ -81,7 +81,7 @@ class StopTests(Scenarios):
 
     @scenario(60)
     async def test_an_allow_that_waits_for_the_disk_never_leaves_after_a_stop(self):
-        with SlowDisk(1500) as disk:
+        with SlowDisk(4000) as disk:
             async with Stage("E3", environment=disk.environment) as stage:
                 turn = stage.ask("ask", *with_approval("server", "E3", detached=False)[0])
                 name = await stage.approval(turn)
@@ -94,9 +94,10 @@ class StopTests(Scenarios):
                 stage.relay.stop(turn.session, turn.interaction)
                 await stage.ended(turn, seconds=30)
                 disk.fast()
+                run = await stage.run_of("ask")
+                await until(lambda: run.state == "aborted", 30, "the run is stopped")
                 await asyncio.sleep(1)
                 self.expect_no_yes_after(stage, 0)
-                self.assertEqual((await stage.run_of("ask")).state, "aborted")
 
     # The gateway
 
@@ -124,8 +125,8 @@ class StopTests(Scenarios):
             await stage.link_up(40, since=connects)
             await until(lambda: heard(stage, *RESOLVES), 30, "the refusal")
             await asyncio.sleep(0.5)
+            await self.expect_aborted(stage, era)
             self.expect_no_yes_after(stage, 0)
-            self.expect_aborted(stage, era)
             stage.check(turn)
 
     @in_each_era
@@ -136,14 +137,15 @@ class StopTests(Scenarios):
             await stage.bridge.restart_after_kill()
             await until(lambda: heard(stage, *RESOLVES), 30, "the refusal")
             await asyncio.sleep(0.5)
+            await self.expect_aborted(stage, era)
             self.expect_no_yes_after(stage, 0)
-            self.expect_aborted(stage, era)
             stage.check(turn)
 
-    def expect_aborted(self, stage, era):
+    async def expect_aborted(self, stage, era):
         run = next(run for run in stage.gateway.runs.values() if run.user_text == "ask")
         # Where an approval ends its run, there is nothing to abort.
-        self.assertEqual(run.state, "aborted" if era in ("E3", "E4") else "ok")
+        wanted = "aborted" if era in ("E3", "E4") else "ok"
+        await until(lambda: run.state == wanted, 30, f"the run is {wanted}")
 
     @scenario(100)
     async def test_an_abort_is_owed_while_the_agent_is_away_and_across_restarts(self):
@@ -162,12 +164,15 @@ class StopTests(Scenarios):
             await stage.gateway.come_back()
             run = await stage.run_of("count")
             await until(lambda: run.state == "aborted", 60, "the run is stopped")
-            # Once answered nothing is owed any more.
-            before = len(heard(stage, "chat.abort"))
-            await asyncio.sleep(0.5)
-            await stage.bridge.restart_after_kill()
-            await asyncio.sleep(1)
-            self.assertEqual(len(heard(stage, "chat.abort")), before)
+            # Once answered nothing is owed any more. The answer may have been under way when the process was killed: once.
+            for last in (False, True):
+                before = len(heard(stage, "chat.abort"))
+                await asyncio.sleep(0.5)
+                await stage.bridge.restart_after_kill()
+                await asyncio.sleep(1)
+                if last or len(heard(stage, "chat.abort")) == before:
+                    self.assertEqual(len(heard(stage, "chat.abort")), before)
+                    break
             stage.check(turn)
 
     @scenario(100, weight=0)
@@ -274,9 +279,9 @@ class StopTests(Scenarios):
             await until(lambda: not stage.relay.updates, 30, "the second message acknowledged")
             stage.relay.stop(first.session, first.interaction)
             await stage.ended(first)
+            await until(lambda: [run.state for run in stage.gateway.runs.values()] == ["aborted"], 30, "the first run is stopped")
             await asyncio.sleep(1)
             self.assertEqual([run.user_text for run in stage.gateway.runs.values()], ["first"])
-            self.assertEqual([run.state for run in stage.gateway.runs.values()], ["aborted"])
 
 
 if __name__ == "__main__":

@@ -23,12 +23,12 @@ SENTENCE = "could not read what it had kept"
 
 @contextlib.contextmanager
 def database(stage):
-    with contextlib.closing(sqlite3.connect(stage.state / "journal.db", timeout=10)) as opened, opened:
+    with contextlib.closing(sqlite3.connect(stage.state / "journal.db", timeout=30)) as opened, opened:
         yield opened
 
 
 def rows(stage, sql):
-    with contextlib.closing(sqlite3.connect(f"file:{stage.state}/journal.db?mode=ro", uri=True, timeout=10)) as opened:
+    with contextlib.closing(sqlite3.connect(f"file:{stage.state}/journal.db?mode=ro", uri=True, timeout=30)) as opened:
         return opened.execute(sql).fetchall()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from cell import HOME
 from codex_home import CodexHome
 from model import Model
+from scheduling import LEEWAY
 from simulated import PhoneStage
 
 
@@ -59,6 +60,7 @@ class RealStage(PhoneStage):
     # Waiting
 
     async def until(self, condition, what, seconds=60):
+        seconds *= LEEWAY
         end = asyncio.get_running_loop().time() + seconds
         while not (result := await condition()):
             if asyncio.get_running_loop().time() > end:

@@ -61,7 +61,7 @@ class MiniBridge:
     async def call(self, method, **body):
         request = urllib.request.Request(f"{self.base_url}/v1/bridge/{method}", json.dumps(body).encode(), {
             "Authorization": f"Bearer {self.bot_token}", "Content-Type": "application/json"})
-        answer = await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=10).read())
+        answer = await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=30).read())
         return json.loads(answer)["result"]
 
     async def read_relay(self):

@@ -22,7 +22,7 @@ class Answer:
 class Raw:
     """One connection."""
 
-    def __init__(self, port, seconds=20.0, limit=1 << 26, receive_buffer=None):
+    def __init__(self, port, seconds=60.0, limit=1 << 26, receive_buffer=None):
         """`receive_buffer` makes the kernel take little for a client that does not read."""
         self.port, self.seconds, self.limit, self.receive_buffer = port, seconds, limit, receive_buffer
 

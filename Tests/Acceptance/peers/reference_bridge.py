@@ -60,7 +60,7 @@ class ReferenceBridge:
             f"{self.base}/v1/bridge/{method}", json.dumps(body).encode(),
             {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
         try:
-            answer = await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=10).read())
+            answer = await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=30).read())
         except urllib.error.HTTPError as error:
             print(f"{method}: {error.code} {error.read().decode()}", file=sys.stderr, flush=True)
             raise

@@ -146,7 +146,7 @@ class Relay:
         identity = base62("rpc_")
         waiting = self.rpc_waiting[identity] = asyncio.get_running_loop().create_future()
         self.sockets[-1].send({"type": kind, "req_id": identity, **fields})
-        answer = await asyncio.wait_for(waiting, 30)
+        answer = await asyncio.wait_for(waiting, 90)
         assert answer["type"] == kind.removesuffix(".req") + ".resp", answer
         return {name: value for name, value in answer.items() if name not in ("type", "req_id")}
 

@@ -67,7 +67,7 @@ class SealedPhone:
     def devices(self):
         return self.call("GET", "/v1/me/devices")["devices"]
 
-    def bridge(self, seconds=30):
+    def bridge(self, seconds=90):
         """The bridge's device, when it has registered."""
         end = time.monotonic() + seconds
         while not (found := [device for device in self.devices() if device["platform"] == "bridge"]):
@@ -168,7 +168,7 @@ class SealedPhone:
         return self.messages(sent["session_id"], lambda message: message["role"] == "agent"
                              and message.get("interaction_id") == sent["interaction_id"])
 
-    def ended(self, sent, seconds=30):
+    def ended(self, sent, seconds=90):
         """The one answer to a message, when it has ended."""
         end = time.monotonic() + seconds
         while True:
@@ -190,7 +190,7 @@ class SealedPhone:
     def pending(self):
         return [self.opened(approval) for approval in self.call("GET", "/v1/me/snapshot")["pending_approvals"]]
 
-    def asked(self, session, seconds=30):
+    def asked(self, session, seconds=90):
         """The approval that is open in a chat, when there is one."""
         end = time.monotonic() + seconds
         while not (found := [approval for approval in self.pending() if approval["session_id"] == session]):
