@@ -133,6 +133,11 @@ extension Bridge {
         case missing(String)
     }
 
+    /// Of a message that an earlier process handed over. Nil also where its workspace is not configured any more.
+    package func folder(of opening: TurnOpening) -> String? {
+        opening.message == nil ? nil : settings.words.workspaces?[home(of: opening).workspace]?.folder
+    }
+
     mutating func place(of id: TurnID) -> Place {
         guard let workspaces = settings.words.workspaces, let opening = entries[id]?.turn.opening,
             opening.message != nil

@@ -18,6 +18,14 @@ extension BridgeRunner {
         }
     }
 
+    /// Where the message that an earlier process handed over is carried out, if the agent never got it.
+    func folder(of record: TurnRecord) -> String? {
+        guard !record.forwarded.isAccepted, let folder = ask({ $0.folder(of: record.opening) }) else { return nil }
+        guard let folders = edges.folders else { return folder }
+        if case .found(let path) = folders.look(at: folder) { return path }
+        return nil
+    }
+
     func keep(_ home: ChatHome?, of chat: SessionID) {
         edges.journal?.submit([HomeRecord.entry(of: chat, home)], .synced) { [weak self] failure in
             guard let self, let failure else { return }

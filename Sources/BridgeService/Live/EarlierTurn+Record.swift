@@ -3,8 +3,8 @@ import BridgeCore
 import BridgeModel
 
 extension EarlierTurn {
-    /// `models`: the choices of the chats, which a message that is sent again needs as it did before.
-    init(_ record: TurnRecord, models: [SessionID: ChosenModel] = [:]) {
+    /// `models`: the choices of the chats, which a message that is sent again needs as it did before. `folder`: that of its message.
+    init(_ record: TurnRecord, models: [SessionID: ChosenModel] = [:], folder: String? = nil) {
         let forwarded = record.forwarded
         let opening = record.opening
         self.init(
@@ -13,7 +13,8 @@ extension EarlierTurn {
                 let message = run == opening.run ? opening.message : nil
                 return Run(
                     run, text: message?.prompt, hadFiles: message?.attachments.isEmpty == false,
-                    model: message.map { Self.choice(of: $0, models[$0.session]) } ?? .unchanged)
+                    model: message.map { Self.choice(of: $0, models[$0.session]) } ?? .unchanged,
+                    folder: message == nil ? nil : folder)
             },
             isAccepted: forwarded.isAccepted, isStopping: forwarded.isStopping, receivedAt: opening.receivedAt,
             decisions: forwarded.decisions.map {

@@ -150,7 +150,6 @@ package final class LiveConnection: Sendable {
         let isElsewhere = takeUpInstallation(contents.settings)
         runner.remember(restoring.storedCalls)
         let models = ModelRecord.restored(contents.settings)
-        past.turns = restoring.turns.map { EarlierTurn($0.record, models: models) }
         past.facts = contents.settings.map { Fact($0.key, $0.value) }
         runner.tell { bridge, now in
             bridge.remember(tasks: restoring.cards)
@@ -171,6 +170,9 @@ package final class LiveConnection: Sendable {
             bridge.restored(at: now)
         } whenKept: { [weak self] _ in
             self?.keysAreRestored()
+        }
+        past.turns = restoring.turns.map { turn in
+            EarlierTurn(turn.record, models: models, folder: runner.folder(of: turn.record))
         }
         if isElsewhere {
             abandon(restoring)

@@ -8,6 +8,8 @@ package struct SystemFolders: FolderPort {
 
     package init(_ folders: WorkspaceFolders) { self.folders = folders }
 
+    package func look(at folder: String) -> FolderAnswer { folders.look(at: folder) }
+
     package func look(at folder: String, completion: @escaping @Sendable (FolderAnswer) -> Void) {
         let folders = folders
         if !startThread({ completion(folders.look(at: folder)) }) {

@@ -39,19 +39,17 @@ final class CodexAgent: LiveAgent {
 
     private static func machineSettings(_ settings: AgentSettings, _ context: AgentContext) -> CodexSettings {
         let values = settings.values as? CodexValues ?? CodexValues()
-        // Of a message that an earlier process had and did not write down the folder of: the default workspace.
-        let places = ["SOPHON_WORKSPACE", "PWD", "HOME"].compactMap { context.environment[$0] }
-        let folder = values.folder ?? places.first { $0.hasPrefix("/") } ?? "/"
         let server: CodexSettings.Server =
-            if let address = values.address { .named(address, values.token) } else {
-                .own(own(values, context, folder: folder))
-            }
+            if let address = values.address { .named(address, values.token) } else { .own(own(values, context)) }
         return CodexSettings(
-            server: server, folder: folder, sandbox: values.sandbox, approvalPolicy: values.approvalPolicy,
+            server: server, folder: values.folder, sandbox: values.sandbox, approvalPolicy: values.approvalPolicy,
             version: context.version)
     }
 
-    private static func own(_ values: CodexValues, _ context: AgentContext, folder: String) -> CodexSettings.Own {
+    private static func own(_ values: CodexValues, _ context: AgentContext) -> CodexSettings.Own {
+        // Of the process alone: each thread is begun in the workspace of its chat.
+        let places = ["SOPHON_WORKSPACE", "PWD", "HOME"].compactMap { context.environment[$0] }
+        let folder = values.folder ?? places.first { $0.hasPrefix("/") } ?? "/"
         let environment = ChildEnvironment(adding: values.environment)
         let state = context.stateDirectory ?? "/tmp"
         let name = context.connection.text

@@ -31,9 +31,14 @@ extension CodexChat {
             errands.insert(.prompt(turn.prompt), at: 0)
         }
         orders += takeLooks().map { .observed([$0]) }
-        guard errands.contains(where: { if case .prompt = $0 { true } else { false } }) else { return orders }
+        guard let prompt = errands.lazy.compactMap(\.prompt).first else { return orders }
+        // Never one that no configuration names: the sandbox lets the agent write to all of it.
+        guard let folder = prompt.folder ?? link.folder ?? settings.folder else {
+            return orders + refusePrompts("The bridge does not know this chat's workspace. Please send the message again.")
+        }
+        link.folder = folder
         home = .making
-        return orders + [.request(.start, "thread/start", CodexFrames.start(settings, folder: link.folder))]
+        return orders + [.request(.start, "thread/start", CodexFrames.start(settings, folder: folder))]
     }
 
     /// Looks for runs of a thread that is not known.
@@ -112,6 +117,7 @@ extension CodexChat {
 
     /// The thread is not stored, so that no turn of it ever was.
     private mutating func loseHome() -> [Order] {
+        link.folder = place?.folder ?? link.folder
         home = .unknown
         way = .absent
         thread = CodexThread()
@@ -144,11 +150,11 @@ extension CodexChat {
         switch request {
         case .start:
             link.silences = 0
-            guard home == .making, let id = result["thread"]?["id"]?.string else { return [] }
+            guard home == .making, let id = result["thread"]?["id"]?.string, let folder = link.folder else { return [] }
             thread = CodexThread()
             thread.opened(result, isNew: true)
             way = .open
-            let place = CodexPlace(thread: id, folder: link.folder)
+            let place = CodexPlace(thread: id, folder: folder)
             home = .keeping(place)
             return [.keep(place)]
         case .peek:

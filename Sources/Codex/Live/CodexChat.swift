@@ -70,6 +70,7 @@ struct CodexChat {
             case .lookUp(let run), .abort(let run): run
             }
         }
+        var prompt: CodexPrompt? { if case .prompt(let prompt) = self { prompt } else { nil } }
     }
 
     static let answerLimit = Duration.seconds(30)
@@ -95,8 +96,8 @@ struct CodexChat {
     struct Link {
         /// The connection is live, and nothing is wrong with the server.
         var isUp = false
-        /// The thread's folder, where it is not made yet.
-        var folder = ""
+        /// Of the thread that the chat has or had last.
+        var folder: String?
         /// Refusals in a row because another process writes the thread.
         var refusals = 0
         /// Requests in a row to begin something that had no answer.
@@ -117,7 +118,7 @@ struct CodexChat {
         self.session = session
         self.settings = settings
         if let place { home = .kept(place) }
-        link.folder = settings.folder
+        link.folder = place?.folder
     }
 
     var place: CodexPlace? {
@@ -159,6 +160,8 @@ struct CodexChat {
         guard turn == nil else { return }
         var prompt = CodexPrompt(run: run.id, text: run.text ?? "")
         prompt.isWhole = run.text != nil && !run.hadFiles
+        prompt.folder = run.folder
+        if case .named(let model) = run.model { prompt.model = model }
         var turn = CodexTurn(prompt, .doubtful, at: now)
         turn.isAdopted = true
         turn.wasAccepted = earlier.isAccepted
@@ -170,9 +173,8 @@ struct CodexChat {
 
     // MARK: Commands
 
-    mutating func send(_ prompt: CodexPrompt, folder: String?, at now: Instant) -> [Order] {
+    mutating func send(_ prompt: CodexPrompt, at now: Instant) -> [Order] {
         guard turn?.run != prompt.run, !errands.contains(.prompt(prompt)) else { return [] }
-        if let folder, place == nil { link.folder = folder }
         errands.append(.prompt(prompt))
         return advance(at: now)
     }

@@ -128,7 +128,8 @@ struct CodexCheck {
             let who = account["account"]?["email"]?.string ?? account["account"]?["type"]?.string
             findings.append(ok(.agentToken, "Codex is logged in\(who.map { " (\($0))" } ?? "")"))
         }
-        let words = "sandbox \(settings.sandbox), approvals \(settings.approvalPolicy), folder \(settings.folder)"
+        let place = settings.folder.map { "folder \($0)" } ?? "each chat in its workspace"
+        let words = "sandbox \(settings.sandbox), approvals \(settings.approvalPolicy), \(place)"
         if settings.sandbox == "danger-full-access" {
             findings.append(
                 .finding(

@@ -123,7 +123,7 @@ extension CodexMachine {
         let waiting = mind.waiting
         mind.waiting = []
         announce(now)
-        for one in waiting { change(one.session, now) { $0.send(one.prompt, folder: one.folder, at: now.now) } }
+        for one in waiting { change(one.session, now) { $0.send(one.prompt, at: now.now) } }
     }
 
     private mutating func refuseWaiting() {

@@ -72,7 +72,6 @@ package struct CodexMachine: AgentMachine {
     struct Waiting {
         var session: AgentSession
         var prompt: CodexPrompt
-        var folder: String?
     }
 
     struct Works {
@@ -165,7 +164,7 @@ package struct CodexMachine: AgentMachine {
             if let answer = CodexPrompt.answer(to: message.choice) {
                 orders.append(.observed([.modelAnswered(run, message.choice, answer)]))
             }
-            send(session, prompt, folder: message.folder, now)
+            send(session, prompt, now)
         case .abort(let session, let run):
             if let index = mind.waiting.firstIndex(where: { $0.prompt.run == run }) {
                 mind.waiting.remove(at: index)
@@ -193,12 +192,12 @@ package struct CodexMachine: AgentMachine {
         return takeOrders()
     }
 
-    private mutating func send(_ session: AgentSession, _ prompt: CodexPrompt, folder: String?, _ now: Occasion) {
+    private mutating func send(_ session: AgentSession, _ prompt: CodexPrompt, _ now: Occasion) {
         guard mind.trouble != nil else {
-            change(session, now) { $0.send(prompt, folder: folder, at: now.now) }
+            change(session, now) { $0.send(prompt, at: now.now) }
             return
         }
-        mind.waiting.append(Waiting(session: session, prompt: prompt, folder: folder))
+        mind.waiting.append(Waiting(session: session, prompt: prompt))
         look(now)
     }
 
@@ -308,7 +307,8 @@ extension CodexPrompt {
             case .own(let model?), .named(let model): model
             }
         let prompt = CodexPrompt(
-            run: run, text: text, images: taken.map(\.path), model: model, effort: message.thoughtLevel)
+            run: run, text: text, images: taken.map(\.path), model: model, effort: message.thoughtLevel,
+            folder: message.folder)
         return (prompt, leftOut)
     }
 

@@ -34,14 +34,14 @@ package struct CodexSettings: Hashable, Sendable {
     }
 
     var server: Server
-    /// The project's folder, where a message names none.
-    var folder: String
+    /// Of all chats, where the configuration names one.
+    var folder: String?
     var sandbox: String
     var approvalPolicy: String
     /// Of the bridge, for the handshake.
     var version: String
 
-    init(server: Server, folder: String, sandbox: String, approvalPolicy: String, version: String) {
+    init(server: Server, folder: String?, sandbox: String, approvalPolicy: String, version: String) {
         self.server = server
         self.folder = folder
         self.sandbox = sandbox
@@ -49,7 +49,7 @@ package struct CodexSettings: Hashable, Sendable {
         self.version = version
     }
 
-    package init(_ own: Own, folder: String) {
+    package init(_ own: Own, folder: String?) {
         self.init(
             server: .own(own), folder: folder, sandbox: "workspace-write", approvalPolicy: "on-request",
             version: "1.0.0")

@@ -10,6 +10,8 @@ struct CodexPrompt: Hashable {
     var isWhole = true
     var model: String?
     var effort: String?
+    /// Where the chat's thread begins, if it has none.
+    var folder: String?
 
     var heldBytes: Int { text.utf8.count + images.reduce(0) { $0 + $1.utf8.count } + HeldBytes.entryCost }
 }

@@ -14,10 +14,13 @@ struct CodexConversation: MachineConversation {
     private var works: [WorkID] = []
     private(set) var beginning: [String] = []
 
-    init(facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = []) {
+    /// `folder`: of all chats, by the configuration.
+    init(
+        facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = [], folder: String? = "/work"
+    ) {
         let own = CodexSettings.Own(
             command: ["codex"], folder: "/work", socket: "/state/codex.sock", log: "/state/codex.log", fingerprint: "F")
-        machine = CodexMachine(CodexSettings(own, folder: "/work"))
+        machine = CodexMachine(CodexSettings(own, folder: folder))
         var past = AgentPast()
         (past.facts, past.processes, past.turns) = (facts, processes, turns)
         beginning = lines(machine.begin(past, occasion()))
@@ -25,9 +28,9 @@ struct CodexConversation: MachineConversation {
 
     /// Its server runs and has greeted.
     static func up(
-        facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = []
+        facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = [], folder: String? = "/work"
     ) -> Self {
-        var conversation = Self(facts: facts, processes: processes, turns: turns)
+        var conversation = Self(facts: facts, processes: processes, turns: turns, folder: folder)
         _ = conversation.ran("codex-cli 0.163.0")
         _ = conversation.greets()
         return conversation
@@ -51,8 +54,9 @@ struct CodexConversation: MachineConversation {
 
     // MARK: The bridge
 
-    mutating func sends(_ run: String, _ text: String) -> [String] {
-        let message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+    mutating func sends(_ run: String, _ text: String, in folder: String? = nil) -> [String] {
+        var message = UserMessage(id: MessageID("m"), session: SessionID("ses_1"), interaction: nil, text: text)
+        message.folder = folder
         let command = AgentCommand.send(turn: TurnID("t"), session: Self.chat, run: RunID(run), message: message)
         return lines(machine.command(command, occasion()))
     }

@@ -1,0 +1,60 @@
+import AgentKit
+import BridgeModel
+import Testing
+
+@Suite("Codex: the folder of a chat's thread")
+struct CodexFolderTests {
+    private static let place = Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/site"}"#.utf8))
+    private static let gone = #"{"id":3,"error":{"code":-32600,"message":"no rollout found for thread id T"}}"#
+
+    private static func earlier(in folder: String?, model: ModelChoice = .unchanged) -> EarlierTurn {
+        EarlierTurn(
+            session: CodexConversation.chat,
+            runs: [EarlierTurn.Run(RunID("r1"), text: "one", model: model, folder: folder)], isAccepted: false,
+            isStopping: false, receivedAt: .zero, decisions: [], detached: [])
+    }
+
+    @Test("a thread that is gone is followed by one in the folder that the message names")
+    func gone() {
+        var codex = CodexConversation.up(facts: [Self.place])
+        #expect(codex.sends("r1", "one", in: "/moved").contains { $0.contains("thread/resume") })
+        let said = codex.says(Self.gone)
+        #expect(said.contains { $0.contains("thread/start") && $0.contains(#""cwd":"/moved""#) })
+        let kept = codex.says(#"{"id":4,"result":{"thread":{"id":"N"},"model":"m"}}"#)
+        #expect(kept == [#"keep thread:codex:ses_1 {"thread":"N","folder":"/moved"}"#])
+    }
+
+    @Test("or in its own, where the message names none: not in that of the configuration")
+    func goneWithoutFolder() {
+        var codex = CodexConversation.up(facts: [Self.place])
+        _ = codex.sends("r1", "one")
+        #expect(codex.says(Self.gone).contains { $0.contains("thread/start") && $0.contains(#""cwd":"/site""#) })
+    }
+
+    @Test("a message that an earlier process had before its thread was written down goes into its own workspace")
+    func neverKept() {
+        let codex = CodexConversation.joined(after: Self.earlier(in: "/site", model: .named("big")), folder: nil)
+        #expect(codex.said.contains { $0.contains("thread/start") && $0.contains(#""cwd":"/site""#) })
+        var conversation = codex.conversation
+        _ = conversation.says(#"{"id":3,"result":{"thread":{"id":"T"},"model":"m"}}"#)
+        // With the model that it named.
+        #expect(conversation.isDone().contains { $0.contains("turn/start") && $0.contains(#""model":"big""#) })
+    }
+
+    @Test("where that is not known, the message ends with a sentence and no thread begins")
+    func unknown() {
+        let codex = CodexConversation.joined(after: Self.earlier(in: nil), folder: nil)
+        #expect(!codex.said.contains { $0.contains("thread/start") })
+        #expect(codex.said.contains { $0.hasPrefix("send r1 not made") && $0.contains("workspace") })
+    }
+}
+
+extension CodexConversation {
+    /// After a restart of the bridge: what is said when its server has greeted.
+    fileprivate static func joined(after turn: EarlierTurn, folder: String?) -> (said: [String], conversation: Self) {
+        var conversation = Self(turns: [turn], folder: folder)
+        _ = conversation.ran("codex-cli 0.163.0")
+        let said = conversation.greets()
+        return (said, conversation)
+    }
+}
