@@ -8,9 +8,12 @@ import Locking
 ///   they were made, by whichever thread finds no other at it, never under the lock.
 /// - What a socket or a child says after the machine has closed its channel is dropped, by its number.
 /// - Each work and each query is answered once, in its time; what is over the bounds of `WorkTable` is refused.
+/// - A deadline that the machine leaves behind when it has come rings again after `leastPause`.
 /// - After `shutDown` no command is handled and no channel is opened; `isClosed` once nothing is open or being written.
 package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     enum Phase { case running, closing, stopped }
+
+    private static var leastPause: Duration { .milliseconds(100) }
 
     final class State {
         var machine: Machine
@@ -24,6 +27,8 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         var steps: [AgentStep] = []
         var isPerforming = false
         var wake: Instant?
+        /// When it last rang.
+        var rang: Instant?
         var pressure = Pressure()
         var random: SeededGenerator
 
@@ -205,6 +210,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
             state.wake = nil
             guard state.phase != .stopped else { return false }
             let now = occasion(state)
+            state.rang = now.now
             let late = WorkFailure(.timedOut, "no answer in time", mayHaveLanded: true)
             var orders: [AgentOrder] = []
             for work in state.works.expired(at: now.now) {
@@ -313,6 +319,8 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         // Asked after every frame: most machines have neither under way.
         if let next = state.works.nextDeadline { moment = min(next, moment ?? next) }
         if let next = state.queries.nextDeadline { moment = min(next, moment ?? next) }
+        // A deadline that was met and is left: a defect of the machine, which must not take a whole core.
+        if let rang = state.rang, let met = moment, met <= rang { moment = rang + Self.leastPause }
         guard moment != state.wake, state.phase != .stopped else { return }
         state.wake = moment
         edges.alarm.set(moment) { [weak self] in self?.rang() }

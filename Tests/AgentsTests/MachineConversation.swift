@@ -1,5 +1,6 @@
 import AgentKit
 import BridgeModel
+import Testing
 
 /// An agent's machine and the events that it meets: its orders as lines.
 protocol MachineConversation {
@@ -23,6 +24,8 @@ extension MachineConversation {
             now = max(now, deadline)
             let occasion = occasion()
             all += lines(machine.timePassed(occasion))
+            // Its alarm would ring without pause.
+            if let left = machine.nextDeadline, left <= now { Issue.record("a deadline stays that has passed: \(left)") }
         }
         now = end
         return all

@@ -242,6 +242,21 @@ struct AgentRunnerTests {
         #expect(stage.told.last == "time" && stage.clock.alarm == nil)
     }
 
+    @Test("a deadline that the machine leaves behind when it has come does not ring without pause")
+    func leftDeadline() {
+        stage.script.deadline = .zero + .seconds(5)
+        stage.script.keepsDeadline = true
+        stage.order()
+        stage.clock.pass(.seconds(5))
+        #expect(stage.clock.alarm == .zero + .milliseconds(5_100))
+        // An event in between changes nothing.
+        stage.order()
+        #expect(stage.clock.alarm == .zero + .milliseconds(5_100))
+        stage.script.deadline = .zero + .milliseconds(5_010)
+        stage.order()
+        #expect(stage.clock.alarm == .zero + .milliseconds(5_010))
+    }
+
     @Test("reading stops where the machine allows it, and goes on")
     func held() {
         stage.order(

@@ -11,6 +11,8 @@ final class Script: @unchecked Sendable {
     /// Orders that follow an event, by its words.
     var answers: [String: [AgentOrder]] = [:]
     var deadline: Instant?
+    /// It stays when it has come.
+    var keepsDeadline = false
     /// Of the child that ended last.
     var lastWords: String?
 }
@@ -52,7 +54,7 @@ struct Scripted: ~Copyable, AgentMachine {
         }
     }
     mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
-        script.deadline = nil
+        if !script.keepsDeadline { script.deadline = nil }
         return hear("time")
     }
     mutating func slept(_ now: Occasion) -> [AgentOrder] { hear("slept") }

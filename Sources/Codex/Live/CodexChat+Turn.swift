@@ -124,6 +124,7 @@ extension CodexChat {
         guard let listed, let id = listed["id"]?.string else { return notFound(turn, at: now) }
         self.turn?.id = id
         self.turn?.watch.emptyLooks = 0
+        self.turn?.watch.lookDue = nil
         link.idleSince = nil
         self.turn?.heard(at: now)
         if listed["status"]?.holds("inProgress") == true { self.turn?.state = .going }
@@ -224,12 +225,13 @@ extension CodexChat {
     /// Passes on what the thread's frames said, and follows the turn by it.
     private mutating func heard(_ events: [RunEvent], of run: RunID?) -> [Order] {
         var orders: [Order] = []
+        let id = place?.thread
         for event in events {
             switch event {
             case .finished, .failed:
                 link.idleSince = nil
                 // What has no one to answer to, before the end that closes the bubble.
-                orders += say(asks.closeAll(), of: run)
+                orders += say(asks.closeAll(besides: id), of: run)
                 if run == turn?.run, turn?.id != nil { orders += accept() }
                 orders.append(observed(event, of: run))
                 if run == turn?.run { orders += closeTurn() }
@@ -246,6 +248,8 @@ extension CodexChat {
         let change = params["itemId"]?.string.flatMap { thread.turn?.calls.diff(of: $0) }
         let ask = CodexAsk(method, params, agent: child, change: change) { asks.timesClosed($0) }
         guard let ask else { return [] }
+        // A sub-agent may outlive the turn: without a bubble there is no one to ask, and it would wait without limit.
+        guard isBusy else { return say(CodexOpenAsks.refusal(of: ask, as: id)) }
         return say(asks.asked(ask, as: id, isStopping: turn?.isStopping == true))
     }
 
@@ -281,27 +285,25 @@ extension CodexChat {
             return list()
         }
         guard let turn else { return rest(at: now) }
-        if let due = turn.watch.lookDue, due <= now {
-            self.turn?.watch.lookDue = nil
-            if way == .open { return list() }
-        }
         if case .asked(let until) = turn.stop, until <= now { return ignoredStop() }
         guard way == .open else { return [] }
+        if let due = turn.watch.lookDue, due <= now {
+            self.turn?.watch.lookDue = nil
+            return list()
+        }
         if case .due(let until) = turn.stop, until <= now, turn.state != .going {
             self.turn?.stop = .due(until: now + CodexTurn.startPatience)
             return list()
         }
-        if asks.isEmpty, turn.watch.lastHeard + CodexTurn.silence <= now, let place {
+        if let silence, turn.watch.lastHeard + silence <= now, let place {
             self.turn?.heard(at: now)
             return [.request(.probe, "thread/read", CodexFrames.thread(place.thread))]
         }
         return []
     }
 
-    /// A thread that is loaded belongs to this server alone: a person's own programs cannot open it (codex.md#one-writer-several-clients).
     private mutating func rest(at now: Instant) -> [Order] {
-        guard way == .open, !isBusy, errands.isEmpty, asks.isEmpty, case .kept(let place) = home else { return [] }
-        guard let due = link.restDue, due <= now else { return [] }
+        guard mayRest, let due = link.restDue, due <= now, let place else { return [] }
         link.restDue = nil
         way = .absent
         return [.request(.aside, "thread/unsubscribe", CodexFrames.thread(place.thread))]

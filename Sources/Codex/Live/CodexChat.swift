@@ -145,14 +145,19 @@ struct CodexChat {
     }
 
     var nextDeadline: Instant? {
-        var moments = [turn?.nextDeadline(isOpen: way == .open, isAsking: !asks.isEmpty), link.asksDue]
+        var moments = [turn?.nextDeadline(isOpen: way == .open, silence: silence)]
         if way == .open {
-            moments.append(link.idleSince.map { $0 + CodexTurn.idlePatience })
-            if !isBusy { moments.append(link.restDue) }
+            moments += [link.asksDue, link.idleSince.map { $0 + CodexTurn.idlePatience }]
+            if mayRest { moments.append(link.restDue) }
         }
         if case .waiting(let until) = way { moments.append(until) }
         return moments.compactMap(\.self).min()
     }
+
+    /// Nil: a person is asked, which takes as long as it takes.
+    var silence: Duration? { asks.isEmpty ? CodexTurn.silence : nil }
+    /// A thread that is loaded belongs to this server alone: a person's own programs cannot open it (codex.md#one-writer-several-clients).
+    var mayRest: Bool { way == .open && !isBusy && errands.isEmpty && asks.isEmpty }
 
     // MARK: The past
 

@@ -14,6 +14,8 @@ struct CodexOpenAsks {
     }
 
     private struct Open {
+        /// Where it was asked: a sub-agent's outlives the end of the turn.
+        let thread: String
         var kind: CodexAsk.Kind?
         var questions: [CodexQuestion] = []
         var form = CodexForm.userInput
@@ -51,13 +53,13 @@ struct CodexOpenAsks {
         switch ask.content {
         case .refused(let result, let why): return [.answer(id, result), .note(why)]
         case .approval(let request, let kind):
-            open[ask.name, default: Open()].kind = kind
+            open[ask.name, default: Open(thread: ask.thread)].kind = kind
             open[ask.name]?.id = id
             open[ask.name]?.isSent = false
             let shown: [Said] = isNew ? [.event(.approvalRequested(request))] : []
             return shown + answer(ask.name, isStopping: isStopping)
         case .questions(let questions, let form):
-            open[ask.name, default: Open()].questions = questions
+            open[ask.name, default: Open(thread: ask.thread)].questions = questions
             open[ask.name]?.form = form
             open[ask.name]?.id = id
             open[ask.name]?.isSent = false
@@ -68,17 +70,36 @@ struct CodexOpenAsks {
         }
     }
 
+    /// There is no one to ask.
+    static func refusal(of ask: CodexAsk, as id: JSONText) -> [Said] {
+        let result =
+            switch ask.content {
+            case .approval(_, let kind): CodexAsk.result(.deny, of: kind, isStopping: false)
+            case .questions(_, let form): form.refusal
+            case .refused(let result, _): result
+            }
+        return [.answer(id, result), .note("Codex asked for something when its turn was over; it is refused")]
+    }
+
     /// `isOver`: no turn continues any more.
     mutating func resolved(_ id: JSONText, isOver: Bool) -> [Said] {
         guard let name = open.first(where: { $0.value.id == id })?.key else { return [] }
         return close(name, isAnswered: open[name]?.isSent == true, elsewhere: !isOver)
     }
 
-    /// The turn is over, or the thread is followed again and the server does not ask any more.
-    mutating func closeAll(elsewhere: Bool = false) -> [Said] {
-        let said = open.keys.sorted().flatMap { close($0, isAnswered: open[$0]?.decision != nil, elsewhere: elsewhere) }
+    /// The turn is over, and with it what was asked in its thread. Sub-agents wait on for an answer that no one can give any more.
+    mutating func closeAll(besides thread: String? = nil) -> [Said] {
+        let names = open.keys.sorted()
+        let refusals = names.compactMap { name -> Said? in
+            guard let known = open[name], let thread, known.thread != thread, !known.isSent, let id = known.id else {
+                return nil
+            }
+            return .answer(
+                id, known.kind.map { CodexAsk.result(.deny, of: $0, isStopping: false) } ?? known.form.refusal)
+        }
+        let said = names.flatMap { close($0, isAnswered: open[$0]?.decision != nil, elsewhere: false) }
         closed = [:]
-        return said + takeEarlier()
+        return refusals + said + takeEarlier()
     }
 
     /// What the server did not ask again when the thread was resumed.

@@ -78,14 +78,15 @@ struct CodexTurn {
 
     mutating func heard(at now: Instant) { watch.lastHeard = now }
 
-    /// `isAsking`: silence says nothing while a person is asked.
-    func nextDeadline(isOpen: Bool, isAsking: Bool) -> Instant? {
-        var moments = [watch.lookDue]
-        if isOpen, !isAsking { moments.append(watch.lastHeard + Self.silence) }
+    /// Only what something is done about when it comes. `silence`: nil while it says nothing, because a person is asked.
+    func nextDeadline(isOpen: Bool, silence: Duration?) -> Instant? {
+        var moments: [Instant?] = []
         switch stop {
-        case .due(let until), .asked(let until): moments.append(until)
-        case .no: break
+        case .asked(let until): moments.append(until)
+        case .due(let until) where isOpen && state != .going: moments.append(until)
+        case .due, .no: break
         }
+        if isOpen { moments += [watch.lookDue, silence.map { watch.lastHeard + $0 }] }
         return moments.compactMap(\.self).min()
     }
 }

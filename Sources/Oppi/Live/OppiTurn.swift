@@ -118,7 +118,8 @@ struct OppiTurn {
 
     /// `isLive`: its socket is open, so that silence says something.
     func nextDeadline(isLive: Bool) -> Instant? {
-        var moments = [look.due]
+        // A look that is under way sees for itself what is next.
+        var moments = [look.isUnderWay ? nil : look.due]
         if isTaken, isLive { moments.append(watch.lastHeard + (watch.hasProbed ? Self.redialAfter : probeDelay)) }
         if case .asked(let until) = stop { moments.append(until) }
         moments.append(stuckSince.map { $0 + Self.limit })

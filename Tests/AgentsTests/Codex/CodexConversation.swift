@@ -91,9 +91,17 @@ struct CodexConversation: MachineConversation {
     mutating func fails() -> [String] {
         lines(machine.happened(.failed(message: "no such file"), on: Self.main, occasion()))
     }
+    /// Without a closing frame.
     mutating func breaks() -> [String] {
-        lines(machine.happened(.closed(code: 1006, reason: ""), on: Self.main, occasion()))
+        lines(machine.happened(.failed(message: "the peer ended it"), on: Self.main, occasion()))
     }
+    /// The link is lost and back: no server is started.
+    mutating func rejoins() -> [String] {
+        let left = breaks() + ran("codex-cli 0.163.0")
+        return left + greets()
+    }
+    mutating func pauses() -> [String] { lines(machine.happened(.readingPaused, on: Self.main, occasion())) }
+    mutating func resumes() -> [String] { lines(machine.happened(.readingResumed, on: Self.main, occasion())) }
     mutating func spawns(_ id: Int32) -> [String] {
         let name = ProcessName(id: id, startTicks: 1)
         return lines(machine.happened(.spawned(name), on: Self.server, occasion()))
