@@ -3,7 +3,8 @@ import JSONReading
 
 /// A request of the server that a person answers (codex.md#server-requests).
 ///
-/// Its name is made of the turn and the item, because the request's own number belongs to one process of the server.
+/// Its name is made of the turn and the item, because the request's own number belongs to one process of the server. An elicitation names
+/// no item, and two of them may be equal: the server and the number, which its process keeps.
 struct CodexAsk {
     enum Kind: Hashable {
         case command, fileChange
@@ -34,16 +35,14 @@ struct CodexAsk {
 
     /// Nil for a request of another kind. `change`: the item of a file change, whose request has no diff. `times`: how often one of this name
     /// was closed in the turn.
-    init?(_ method: String, _ params: FrameNode, agent: String?, change: String?, times: (String) -> Int) {
+    init?(
+        _ method: String, _ params: FrameNode, as number: JSONText, agent: String?, change: String?,
+        times: (String) -> Int
+    ) {
         guard Self.methods.contains(method), let thread = params["threadId"]?.string else { return nil }
         self.thread = thread
         turn = params["turnId"]?.string
-        let more = params["approvalId"]?.string.map { ":\($0)" } ?? ""
-        // An elicitation names no item, and comes again with the same words.
-        let item = params["itemId"]?.string ?? StableHash.text(of: params.compact.text)
-        let first = "\(turn ?? thread):\(item)\(more)"
-        let before = times(first)
-        name = before == 0 ? first : "\(first):\(before + 1)"
+        name = Self.name(params, number, times)
         let id = ApprovalID(name)
         let prefix = agent.map { "agent \($0): " } ?? ""
         switch method {
@@ -63,6 +62,14 @@ struct CodexAsk {
         case "item/tool/requestUserInput": content = CodexForm.userInput(params, name: name)
         default: content = CodexForm.elicitation(params, id: id, name: name, prefix: prefix)
         }
+    }
+
+    private static func name(_ params: FrameNode, _ number: JSONText, _ times: (String) -> Int) -> String {
+        let more = params["approvalId"]?.string.map { ":\($0)" } ?? ""
+        let item = params["itemId"]?.string ?? "\(params["serverName"]?.string ?? "server")#\(number.text)"
+        let first = "\(params["turnId"]?.string ?? params["threadId"]?.string ?? ""):\(item)\(more)"
+        let before = times(first)
+        return before == 0 ? first : "\(first):\(before + 1)"
     }
 
     private static func command(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {

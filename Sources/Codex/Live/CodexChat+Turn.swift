@@ -246,7 +246,7 @@ extension CodexChat {
         turn?.heard(at: now)
         let child = params["threadId"]?.string.flatMap { thread.children[$0]?.name }
         let change = params["itemId"]?.string.flatMap { thread.turn?.calls.diff(of: $0) }
-        let ask = CodexAsk(method, params, agent: child, change: change) { asks.timesClosed($0) }
+        let ask = CodexAsk(method, params, as: id, agent: child, change: change) { asks.timesClosed($0) }
         guard let ask else { return [] }
         // A sub-agent may outlive the turn: without a bubble there is no one to ask, and it would wait without limit.
         guard isBusy else { return say(CodexOpenAsks.refusal(of: ask, as: id)) }
