@@ -52,6 +52,8 @@ extension CodexMachine {
             let isToken = status == 401
             let remedy = isToken ? LinkRemedy("check CODEX_TOKEN", exitCode: .agentTokenMissing) : nil
             lose("the server refused the connection with \(status)", isToken ? .byLongBackOff : .byBackOff, remedy, now)
+        // The end of a connection is not that of the server, which cuts slow clients without a word (codex.md#known-bugs).
+        case .failed(let message, _) where life.isLive || life.hasGreeting: lose(message, .byBackOff, nil, now)
         case .failed(let message, _): notOpened(message, now)
         case .closed(let code, _): lose("the server closed the connection (\(code))", .byBackOff, nil, now)
         case .readingPaused: life.readingPaused(at: now.now)
@@ -192,10 +194,14 @@ extension CodexMachine {
 
     mutating func happenedToServer(_ event: ChannelEvent, _ now: Occasion) {
         switch event {
-        case .spawned(let name): server.name = name
+        case .spawned(let name):
+            server.child = name
+            // Another one may have answered first: the one that was started ends by itself then.
+            if server.isStarting { server.name = name }
         case .failed(let message, _): serverEnded(message, now)
         // Its socket was lost first, so that another one is being started already.
         case .exited where server.isStarting && !server.isOrdered: server.name = nil
+        case .exited where !server.isStarting && server.child != server.name: server.child = nil
         case .exited(let end, _):
             server.end = end
             // Its words are in its log alone.

@@ -21,6 +21,8 @@ struct CodexServer {
     var version: String?
     /// The process, where it is known.
     var name: ProcessName?
+    /// The one that this bridge has started.
+    var child: ProcessName?
     /// What the running one was started with.
     var startedWith: String?
     /// The one that is `starting` has been ordered: an end before that is of the one before it.

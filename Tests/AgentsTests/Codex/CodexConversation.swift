@@ -18,12 +18,16 @@ struct CodexConversation: MachineConversation {
     init(
         facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = [], folder: String? = "/work"
     ) {
-        let own = CodexSettings.Own(
-            command: ["codex"], folder: "/work", socket: "/state/codex.sock", log: "/state/codex.log", fingerprint: "F")
-        machine = CodexMachine(CodexSettings(own, folder: folder))
+        machine = CodexMachine(CodexSettings(Self.own("F"), folder: folder))
         var past = AgentPast()
         (past.facts, past.processes, past.turns) = (facts, processes, turns)
         beginning = lines(machine.begin(past, occasion()))
+    }
+
+    private static func own(_ fingerprint: String) -> CodexSettings.Own {
+        CodexSettings.Own(
+            command: ["codex"], folder: "/work", socket: "/state/codex.sock", log: "/state/codex.log",
+            fingerprint: fingerprint)
     }
 
     /// Its server runs and has greeted.
@@ -63,6 +67,15 @@ struct CodexConversation: MachineConversation {
 
     mutating func aborts(_ run: String) -> [String] {
         lines(machine.command(.abort(session: Self.chat, run: RunID(run)), occasion()))
+    }
+
+    mutating func looksUp(_ run: String) -> [String] {
+        lines(machine.command(.lookUp(session: Self.chat, run: RunID(run)), occasion()))
+    }
+
+    /// The configuration is another one.
+    mutating func uses(fingerprint: String) -> [String] {
+        lines(machine.use(CodexSettings(Self.own(fingerprint), folder: "/work"), occasion()))
     }
 
     mutating func decides(_ approval: String, _ decision: ApprovalDecision) -> [String] {
