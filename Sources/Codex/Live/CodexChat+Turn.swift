@@ -77,7 +77,7 @@ extension CodexChat {
 
     mutating func listed(_ result: FrameNode, at now: Instant) -> [Order] {
         guard way == .listing || way == .open else { return [] }
-        way = .open
+        isFollowed()
         let turns = result["data"]?.elements ?? []
         var orders = find(in: turns, at: now)
         for errand in errands {
@@ -152,24 +152,6 @@ extension CodexChat {
         errands.insert(.prompt(turn.prompt), at: 0)
         self.turn = nil
         return []
-    }
-
-    mutating func listRefused(_ message: String, at now: Instant) -> [Order] {
-        if way == .listing { way = .open }
-        if CodexRefusal.isNotLoaded(message) { way = .absent }
-        return failTurn("Codex cannot list this thread: \(message)") + listed(at: now)
-    }
-
-    private mutating func listed(at now: Instant) -> [Order] {
-        let looks = errands.compactMap { errand -> Order? in
-            switch errand {
-            case .prompt: nil
-            case .lookUp(let run): .observed([.lookedUp(run, .unknown)])
-            case .abort(let run): .observed([.abortAnswered(run)])
-            }
-        }
-        errands.removeAll { if case .prompt = $0 { false } else { true } }
-        return looks + advance(at: now)
     }
 
     /// Sub-agents ask in threads of their own, which have to be resumed too.

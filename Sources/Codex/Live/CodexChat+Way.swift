@@ -77,17 +77,21 @@ extension CodexChat {
 
     private mutating func resumed(_ result: FrameNode, at now: Instant) -> [Order] {
         thread.opened(result, isNew: false)
-        link.refusals = 0
-        link.backOff = BackOff()
         let isIdle = result["thread"]?["status"]?["type"]?.holds("active") != true
         link.asksDue = asks.isEmpty && !asks.hasEarlier ? nil : now + CodexTurn.lookAgain
         let isLooking = errands.contains { if case .prompt = $0 { false } else { true } }
         guard turn != nil || isLooking || !isIdle || thread.turn != nil else {
-            way = .open
+            isFollowed()
             return advance(at: now)
         }
         way = .listing
         return list()
+    }
+
+    mutating func isFollowed() {
+        way = .open
+        link.refusals = 0
+        link.backOff = BackOff()
     }
 
     func list() -> [Order] {
@@ -102,17 +106,35 @@ extension CodexChat {
             link.refusals += 1
             return [.request(.unarchive, "thread/unarchive", CodexFrames.thread(place.thread))]
         }
-        link.refusals += 1
-        var random = SeededGenerator(seed: link.random)
-        way = .waiting(until: now + link.backOff.next(using: &random))
-        guard link.refusals >= 5 else { return [] }
-        link.refusals = 0
         let why =
             CodexRefusal.isOwnedElsewhere(message)
             ? "Another program has this chat's thread open (the Codex app, an editor or a terminal); close it there, "
                 + "or begin a new chat."
             : "Codex cannot open this chat's thread: \(message)"
-        return refusePrompts(why) + failTurn(why)
+        return joinsLater(why, isLost: true, at: now)
+    }
+
+    /// The thread is resumed once more, which says whether a turn continues in it: nothing is written to it before.
+    private mutating func joinsLater(_ why: String, isLost: Bool, at now: Instant) -> [Order] {
+        link.refusals += 1
+        var random = SeededGenerator(seed: link.random)
+        way = .waiting(until: now + link.backOff.next(using: &random))
+        guard link.refusals >= Self.refusalLimit else { return [] }
+        link.refusals = 0
+        return refusePrompts(why) + takeLooks().map { .observed([$0]) } + (isLost ? failTurn(why) : [])
+    }
+
+    /// The turn continues all the same.
+    mutating func listRefused(_ code: Int, _ message: String, at now: Instant) -> [Order] {
+        guard way == .listing || way == .open else { return [] }
+        if CodexRefusal.hasNoThread(message) { return loseHome() + advance(at: now) }
+        if CodexRefusal.isNotLoaded(message), link.refusals == 0 {
+            link.refusals += 1
+            way = .absent
+            return advance(at: now)
+        }
+        let why = "Codex cannot list this chat's thread: \(message)"
+        return joinsLater(why, isLost: code != CodexRefusal.overloaded, at: now)
     }
 
     /// The thread is not stored, so that no turn of it ever was.
@@ -182,7 +204,7 @@ extension CodexChat {
             return refusePrompts("Codex cannot begin a thread: \(message)")
         case .peek: return way == .joining ? resume() : []
         case .unarchive, .resume: return way == .joining ? refusedToJoin(message, at: now) : []
-        case .list: return listRefused(message, at: now)
+        case .list: return listRefused(code, message, at: now)
         case .turn(let run): return turnRefused(run, code, message, at: now)
         // It has ended, or another turn continues: the list says which.
         case .interrupt: return list()

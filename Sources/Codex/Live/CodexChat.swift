@@ -79,6 +79,7 @@ struct CodexChat {
     /// As many of the newest turns as a look takes: each may hold a megabyte for each command.
     static let listLimit = 5
     static let silenceLimit = 2
+    static let refusalLimit = 5
     static let restAfter = Duration.seconds(300)
 
     let session: AgentSession
@@ -98,7 +99,7 @@ struct CodexChat {
         var isUp = false
         /// Of the thread that the chat has or had last.
         var folder: String?
-        /// Refusals in a row because another process writes the thread.
+        /// In a row, of the thread or of its list of turns.
         var refusals = 0
         /// Requests in a row to begin something that had no answer.
         var silences = 0

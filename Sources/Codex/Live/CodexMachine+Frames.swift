@@ -118,7 +118,8 @@ extension CodexMachine {
     private mutating func followed(_ session: AgentSession, _ now: Occasion) {
         guard let chat = chats.awake[session], chat.way != .joining, chat.way != .listing, !chat.frames.frames.isEmpty
         else { return }
-        let frames = chat.way == .open ? chat.frames.frames : []
+        // Also while it waits to be joined once more: it is subscribed, and a message that lacks a part would have a hole.
+        let frames = chat.way == .absent ? [] : chat.frames.frames
         change(session, now) { chat in
             chat.frames = CodexHeldFrames()
             return []

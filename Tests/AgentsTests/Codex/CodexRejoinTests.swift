@@ -4,6 +4,12 @@ import Testing
 
 @Suite("Codex: the way back to a turn")
 struct CodexRejoinTests {
+    private static let active = #"{"id":3,"result":{"thread":{"id":"T","status":{"type":"active"}}}}"#
+
+    private static func refusal(_ number: Int, code: Int, _ message: String) -> String {
+        #"{"id":\#(number),"error":{"code":\#(code),"message":"\#(message)"}}"#
+    }
+
     // MARK: The server
 
     @Test("a connection that is cut is dialled again, and no server is started beside the one that lives")
@@ -36,5 +42,57 @@ struct CodexRejoinTests {
         _ = codex.exits()
         // Its settings are changed: it is the one that is ended.
         #expect(codex.uses(fingerprint: "G").contains("end 7"))
+    }
+
+    // MARK: The list
+
+    @Test("an overloaded server is asked for the list again, and the turn's bubble stays")
+    func overloaded() {
+        var codex = CodexConversation.going()
+        _ = codex.rejoins()
+        #expect(codex.says(Self.active).contains { $0.contains("thread/turns/list") })
+        var said = codex.says(Self.refusal(4, code: -32_001, "Server overloaded; retry later."))
+        said += codex.waits(2_000)
+        #expect(!said.contains { $0.contains("failed") || $0.contains("finished") })
+        #expect(said.contains { $0.contains("thread/resume") })
+        let list = codex.says(#"{"id":5,"result":{"thread":{"id":"T","status":{"type":"active"}}}}"#)
+        #expect(list.contains { $0.contains("thread/turns/list") })
+        let found = codex.says(
+            #"{"id":6,"result":{"data":[{"id":"U","status":"completed","items":[{"type":"agentMessage","id":"a","text":"Well."}]}]}}"#
+        )
+        #expect(found.contains { $0.contains(#"segment ended "Well.""#) })
+    }
+
+    @Test("a list that is always refused ends the turn with a sentence, and nothing is written to its thread")
+    func refused() {
+        var codex = CodexConversation.going()
+        _ = codex.sends("r2", "two")
+        _ = codex.rejoins()
+        var said: [String] = []
+        var number = 3
+        for _ in 0..<5 {
+            said += codex.says(#"{"id":\#(number),"result":{"thread":{"id":"T","status":{"type":"active"}}}}"#)
+            said += codex.says(Self.refusal(number + 1, code: -32_603, "the index is broken"))
+            // A pause that grows from one refusal to the next.
+            for _ in 0..<40 where said.last?.contains("thread/resume") != true { said += codex.waits(1_000) }
+            number += 2
+        }
+        #expect(said.contains { $0.contains("failed") && $0.contains("the index is broken") })
+        #expect(said.contains { $0.hasPrefix("send r2 not made") })
+        #expect(!said.contains { $0.contains("turn/start") })
+    }
+
+    @Test("frames that came before the refusal leave no hole in a message")
+    func noHole() {
+        var codex = CodexConversation.going()
+        _ = codex.says(
+            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"agentMessage","id":"a"}}}"#)
+        #expect(codex.looksUp("r0").contains { $0.contains("thread/turns/list") })
+        func delta(_ text: String) -> String {
+            #"{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"U","itemId":"a","delta":"\#(text)"}}"#
+        }
+        #expect(codex.says(delta("one ")).isEmpty)
+        let said = codex.says(Self.refusal(5, code: -32_001, "Server overloaded; retry later.")) + codex.says(delta("two"))
+        #expect(said.filter { $0.contains("append") }.count == 2)
     }
 }
