@@ -110,7 +110,8 @@ package struct CodexDecoder: AgentDecoder {
         let owner = parents[thread] ?? thread
         let agent = threads[owner]?.children[thread]?.name
         let change = params["itemId"]?.string.flatMap { threads[owner]?.turn?.calls.diff(of: $0) }
-        guard let ask = CodexAsk(method, params, as: id, agent: agent, change: change, times: { closed[$0] ?? 0 }) else {
+        guard let ask = CodexAsk(method, params, as: id, agent: agent, change: change, times: { closed[$0] ?? 0 })
+        else {
             unknown.count("request", method)
             return []
         }

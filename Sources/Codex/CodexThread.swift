@@ -110,8 +110,10 @@ struct CodexThread {
         guard item["type"]?.holds("agentMessage") == true else {
             return child(item) + tools { $0.began(item, of: nil) }
         }
+        // A list may have had all of it before its own frames are read.
+        guard let id = item["id"]?.string, turn?.endedMessages.contains(id) == false else { return [] }
         let abandoned = abandonMessage()
-        turn?.openMessage = item["id"]?.string
+        turn?.openMessage = id
         return abandoned
     }
 

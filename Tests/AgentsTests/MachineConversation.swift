@@ -25,7 +25,9 @@ extension MachineConversation {
             let occasion = occasion()
             all += lines(machine.timePassed(occasion))
             // Its alarm would ring without pause.
-            if let left = machine.nextDeadline, left <= now { Issue.record("a deadline stays that has passed: \(left)") }
+            if let left = machine.nextDeadline, left <= now {
+                Issue.record("the deadline \(left) has passed and stays")
+            }
         }
         now = end
         return all

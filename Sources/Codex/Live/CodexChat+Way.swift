@@ -34,7 +34,8 @@ extension CodexChat {
         guard let prompt = errands.lazy.compactMap(\.prompt).first else { return orders }
         // Never one that no configuration names: the sandbox lets the agent write to all of it.
         guard let folder = prompt.folder ?? link.folder ?? settings.folder else {
-            return orders + refusePrompts("The bridge does not know this chat's workspace. Please send the message again.")
+            let why = "The bridge does not know this chat's workspace. Please send the message again."
+            return orders + refusePrompts(why)
         }
         link.folder = folder
         home = .making
@@ -245,6 +246,14 @@ extension CodexChat {
             orders += say(asks.closeUnasked())
         }
         return orders + watch(at: now) + advance(at: now)
+    }
+
+    /// For so long no frame was read.
+    mutating func postpone(by pause: Duration) {
+        turn?.postpone(by: pause)
+        link.idleSince = link.idleSince.map { $0 + pause }
+        link.asksDue = link.asksDue.map { $0 + pause }
+        if case .waiting(let until) = way { way = .waiting(until: until + pause) }
     }
 
     /// The computer slept: that nothing was said meanwhile proves nothing.

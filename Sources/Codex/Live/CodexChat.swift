@@ -155,8 +155,11 @@ struct CodexChat {
         return moments.compactMap(\.self).min()
     }
 
-    /// Nil: a person is asked, which takes as long as it takes.
-    var silence: Duration? { asks.isEmpty ? CodexTurn.silence : nil }
+    /// Until Codex is asked whether it is there. Nil: a person is asked, which takes as long as it takes.
+    var silence: Duration? {
+        if asks.isEmpty { return CodexTurn.silence }
+        return asks.areAnswered ? CodexTurn.answerPatience : nil
+    }
     /// A thread that is loaded belongs to this server alone: a person's own programs cannot open it (codex.md#one-writer-several-clients).
     var mayRest: Bool { way == .open && !isBusy && errands.isEmpty && asks.isEmpty }
 
@@ -167,7 +170,7 @@ struct CodexChat {
         var prompt = CodexPrompt(run: run.id, text: run.text ?? "")
         prompt.isWhole = run.text != nil && !run.hadFiles
         prompt.folder = run.folder
-        if case .named(let model) = run.model { prompt.model = model }
+        prompt.model = CodexPrompt.model(of: run.model)
         var turn = CodexTurn(prompt, .doubtful, at: now)
         turn.isAdopted = true
         turn.wasAccepted = earlier.isAccepted
@@ -211,11 +214,13 @@ struct CodexChat {
     }
 
     mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) -> [Order] {
-        say(asks.decide(approval, decision, isStopping: turn?.isStopping == true)) + advance(at: now)
+        turn?.heard(at: now)
+        return say(asks.decide(approval, decision, isStopping: turn?.isStopping == true)) + advance(at: now)
     }
 
     mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, at now: Instant) -> [Order] {
-        say(asks.answer(question, answer)) + advance(at: now)
+        turn?.heard(at: now)
+        return say(asks.answer(question, answer)) + advance(at: now)
     }
 
     mutating func kept(_ isKept: Bool, at now: Instant) -> [Order] {

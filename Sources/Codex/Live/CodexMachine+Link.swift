@@ -57,14 +57,27 @@ extension CodexMachine {
         case .failed(let message, _): notOpened(message, now)
         case .closed(let code, _): lose("the server closed the connection (\(code))", .byBackOff, nil, now)
         case .readingPaused: life.readingPaused(at: now.now)
-        case .readingResumed: _ = life.readingResumed(at: now.now)
+        case .readingResumed: readingResumed(now)
         case .spawned, .skipped, .exited, .waits, .wanted: break
+        }
+    }
+
+    /// What was due meanwhile gets the time that it was not read.
+    private mutating func readingResumed(_ now: Occasion) {
+        guard let pause = life.readingResumed(at: now.now) else { return }
+        requests.postpone(by: pause)
+        mind.decisions.waitAgain(at: now.now)
+        for session in chats.sorted {
+            change(session, now) {
+                $0.postpone(by: pause)
+                return []
+            }
         }
     }
 
     mutating func initialized(_ result: FrameNode, _ now: Occasion) {
         guard case .greeting(.initialize, _) = life.state else { return }
-        mind.version = result["userAgent"]?.string.flatMap { CodexTrouble.version(in: $0) } ?? "unknown"
+        mind.version = result["userAgent"]?.string.flatMap { CodexTrouble.version(in: $0) } ?? Self.unknownVersion
         orders.append(.send(Self.mainChannel, CodexFrames.initialized))
         life.awaits(.account, at: now.now)
         // Warnings of its configuration come before the answer to this.
@@ -82,7 +95,9 @@ extension CodexMachine {
         let isLoggedOut =
             result["requiresOpenaiAuth"]?.flag == true && result["account"]?.isObject != true
         // The defaults that a broken file leaves have an account of their own, or none.
-        if case .configuration(let details) = mind.trouble {
+        if mind.version != Self.unknownVersion, CodexTrouble.isTooOld(mind.version) {
+            troubled(.tooOld(mind.version), now)
+        } else if case .configuration(let details) = mind.trouble {
             troubled(.configuration(details), now)
         } else if isLoggedOut {
             troubled(.loggedOut, now)
@@ -184,6 +199,18 @@ extension CodexMachine {
         _ = life.lose("Codex's server is starting", .after(CodexServer.tryAgain), at: now.now)
         var random = SeededGenerator(seed: now.random)
         _ = life.settle(at: now.now, using: &random)
+    }
+
+    mutating func serverIsNotKept(_ now: Occasion) {
+        // It was never ordered: the next look begins at the beginning.
+        server.process = .unknown
+        troubled(.cannotStart("the journal cannot be written"), now)
+    }
+
+    /// Which of those that earlier bridges have started still run.
+    mutating func serversAre(_ result: WorkResult) {
+        guard case .alive(let alive) = result, server.child == nil, server.process != .ending else { return }
+        server.name = alive.max { $0.startTicks < $1.startTicks }
     }
 
     mutating func openServer() {

@@ -29,7 +29,7 @@ package struct CodexMachine: AgentMachine {
     /// What a work is for.
     enum Errand: Hashable {
         case version, ended, logSize, logEnd
-        case keepServer
+        case keepServer, servers
         case keep(AgentSession)
     }
 
@@ -40,6 +40,7 @@ package struct CodexMachine: AgentMachine {
     static let silence = Duration.seconds(365 * 86_400)
     static let lookAgain = Duration.seconds(60)
     static let lookLimit = Duration.seconds(25)
+    static let unknownVersion = "unknown"
     static let threadFact = "thread:"
     static let serverFact = "server"
 
@@ -100,11 +101,12 @@ package struct CodexMachine: AgentMachine {
     }
     package var nextDeadline: Instant? {
         if let check { return check.nextDeadline }
-        return [
-            life.nextDeadline, requests.nextDeadline, chats.nextDeadline, mind.lookUntil, mind.nextLook,
-            life.isLive ? mind.decisions.nextDeadline : nil,
-        ]
-        .compactMap(\.self).min()
+        var moments = [life.nextDeadline, mind.lookUntil, mind.nextLook]
+        // What is not read is not missed.
+        if !life.isPaused {
+            moments += [requests.nextDeadline, chats.nextDeadline, life.isLive ? mind.decisions.nextDeadline : nil]
+        }
+        return moments.compactMap(\.self).min()
     }
 
     // MARK: The course
@@ -117,7 +119,9 @@ package struct CodexMachine: AgentMachine {
                 chats.remember(place, of: AgentSession(String(fact.name.dropFirst(Self.threadFact.count))))
             }
         }
-        server.name = past.processes.last
+        // Those that have ended are still among them. Start times count from the boot, and the newest is the one that is joined.
+        server.name = past.processes.max { $0.startTicks < $1.startTicks }
+        if past.processes.count > 1 { work(.servers, .look(at: past.processes)) }
         for turn in past.turns {
             for decision in turn.decisions {
                 mind.decisions.hold(decision.decision, on: decision.approval, at: now.now)
@@ -246,7 +250,8 @@ package struct CodexMachine: AgentMachine {
         case .logSize: logSizeIs(result, now)
         case .logEnd: logEndIs(result, now)
         case .keepServer:
-            if isDone { openServer() } else { troubled(.cannotStart("the journal cannot be written"), now) }
+            if isDone { openServer() } else { serverIsNotKept(now) }
+        case .servers: serversAre(result)
         case .keep(let session): change(session, now) { $0.kept(isDone, at: now.now) }
         case nil: break
         }
@@ -259,13 +264,15 @@ package struct CodexMachine: AgentMachine {
         if check != nil { return check?.timePassed(at: now.now) ?? [] }
         if life.noticesSleep(at: now.now, wallMilliseconds: now.wallMilliseconds, due: nextDeadline) { wakeUp(now) }
         watch(now)
-        for purpose in requests.takeExpired(at: now.now) { overdue(purpose, now) }
-        for session in chats.due(at: now.now) {
-            change(session, now) { $0.timePassed(at: now.now, random: now.random) }
+        if !life.isPaused {
+            for purpose in requests.takeExpired(at: now.now) { overdue(purpose, now) }
+            for session in chats.due(at: now.now) {
+                change(session, now) { $0.timePassed(at: now.now, random: now.random) }
+            }
         }
         if let due = mind.lookUntil, due <= now.now { concludeLook(now) }
         if let due = mind.nextLook, due <= now.now { look(now) }
-        if life.isLive { settleOverdue(now) }
+        if life.isLive, !life.isPaused { settleOverdue(now) }
         restartIfOutdated(now)
         return takeOrders()
     }
@@ -301,15 +308,17 @@ extension CodexPrompt {
             pictureLimit: readsFiles ? .max : 0, room: .max)
         let (taken, leftOut) = rules.sort(message.files)
         let text = PromptText.noting(message.missing + leftOut, behind: message.prompt)
-        let model: String? =
-            switch message.choice {
-            case .unchanged, .own(nil): nil
-            case .own(let model?), .named(let model): model
-            }
         let prompt = CodexPrompt(
-            run: run, text: text, images: taken.map(\.path), model: model, effort: message.thoughtLevel,
-            folder: message.folder)
+            run: run, text: text, images: taken.map(\.path), model: model(of: message.choice),
+            effort: message.thoughtLevel, folder: message.folder)
         return (prompt, leftOut)
+    }
+
+    static func model(of choice: ModelChoice) -> String? {
+        switch choice {
+        case .unchanged, .own(nil): nil
+        case .own(let model?), .named(let model): model
+        }
     }
 
     /// A turn names its model itself, which holds for the turns after it.

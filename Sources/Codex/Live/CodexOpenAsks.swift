@@ -36,6 +36,8 @@ struct CodexOpenAsks {
     private var closed: [String: Int] = [:]
 
     var isEmpty: Bool { open.isEmpty }
+    /// None of them waits for a person: the server's word is due.
+    var areAnswered: Bool { open.values.allSatisfy(\.isSent) }
     var hasEarlier: Bool { !earlier.isEmpty }
     func holds(_ approval: ApprovalID) -> Bool { open[approval.text]?.kind != nil }
 

@@ -23,6 +23,11 @@ struct CodexRequests<Purpose: Hashable> {
         return expired.compactMap { open.removeValue(forKey: $0)?.purpose }
     }
 
+    /// For so long no answer was read.
+    mutating func postpone(by pause: Duration) {
+        open = open.mapValues { ($0.purpose, $0.deadline + pause) }
+    }
+
     /// The connection is gone.
     mutating func takeAll() -> [Purpose] {
         defer { open = [:] }

@@ -40,6 +40,8 @@ struct CodexTurn {
     /// From the idle status to a look, where the turn's end does not come (codex.md#known-bugs).
     static let idlePatience = Duration.seconds(2)
     static let silence = Duration.seconds(360)
+    /// From an answer of a person to the server's word that it has it.
+    static let answerPatience = Duration.seconds(30)
     /// Between two looks at a list that does not have the turn.
     static let lookAgain = Duration.seconds(1)
 
@@ -77,6 +79,17 @@ struct CodexTurn {
     var mayBeRepeated: Bool { !wasAccepted && !isStopping && prompt.isWhole }
 
     mutating func heard(at now: Instant) { watch.lastHeard = now }
+
+    /// For so long no frame was read.
+    mutating func postpone(by pause: Duration) {
+        watch.lastHeard = watch.lastHeard + pause
+        watch.lookDue = watch.lookDue.map { $0 + pause }
+        switch stop {
+        case .due(let until): stop = .due(until: until + pause)
+        case .asked(let until): stop = .asked(until: until + pause)
+        case .no: break
+        }
+    }
 
     /// Only what something is done about when it comes. `silence`: nil while it says nothing, because a person is asked.
     func nextDeadline(isOpen: Bool, silence: Duration?) -> Instant? {

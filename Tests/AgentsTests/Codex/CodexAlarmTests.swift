@@ -64,4 +64,28 @@ struct CodexAlarmTests {
         #expect(said.contains(#"send {"id":0,"result":{"decision":"decline"}}"#))
         #expect(said.contains { $0.contains("approval settled V:i") || $0.contains("V:i cancelled") })
     }
+
+    @Test("a server that says nothing to a person's answer is asked whether it is there, and left if it is not")
+    func deafToAnswer() {
+        var codex = CodexConversation.going()
+        _ = codex.says(Self.ask(0, in: "T"))
+        // A person may take as long as it takes.
+        #expect(codex.waits(3_600_000).isEmpty)
+        _ = codex.decides("V:i", .approve)
+        #expect(codex.waits(31_000).contains { $0.contains("thread/read") })
+        #expect(codex.waits(11_000).contains("close 1"))
+    }
+
+    @Test("what is not read, because reading is paused, is not missed")
+    func paused() {
+        var codex = CodexConversation.going()
+        _ = codex.says(#"{"method":"thread/status/changed","params":{"threadId":"T","status":{"type":"idle"}}}"#)
+        #expect(codex.waits(2_100).contains { $0.contains("thread/turns/list") })
+        _ = codex.pauses()
+        #expect(codex.waits(3_600_000).isEmpty)
+        _ = codex.resumes()
+        #expect(codex.waits(20_000).isEmpty)
+        let said = codex.says(#"{"id":5,"result":{"data":[{"id":"U","status":"completed","items":[]}]}}"#)
+        #expect(said.contains { $0.contains("finished") })
+    }
 }

@@ -164,6 +164,7 @@ struct CodexConversation: MachineConversation {
                 return facts.map { "keep \($0.name) \(String(decoding: $0.value ?? [], as: UTF8.self))" }
             case .end(let name, _): return ["end \(name.id)"]
             case .read(let path, let from, let limit): return ["read \(path) \(from) \(limit)"]
+            case .look(let processes): return ["look " + processes.map { "\($0.id)" }.joined(separator: " ")]
             default: return ["work"]
             }
         case .observed(let observations): return observations.map { ObservationText.line($0) }

@@ -86,13 +86,16 @@ struct CodexRejoinTests {
     func noHole() {
         var codex = CodexConversation.going()
         _ = codex.says(
-            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"agentMessage","id":"a"}}}"#)
+            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"agentMessage","id":"a"}}}"#
+        )
         #expect(codex.looksUp("r0").contains { $0.contains("thread/turns/list") })
         func delta(_ text: String) -> String {
-            #"{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"U","itemId":"a","delta":"\#(text)"}}"#
+            let params = #"{"threadId":"T","turnId":"U","itemId":"a","delta":"\#(text)"}"#
+            return #"{"method":"item/agentMessage/delta","params":\#(params)}"#
         }
         #expect(codex.says(delta("one ")).isEmpty)
-        let said = codex.says(Self.refusal(5, code: -32_001, "Server overloaded; retry later.")) + codex.says(delta("two"))
+        let said =
+            codex.says(Self.refusal(5, code: -32_001, "Server overloaded; retry later.")) + codex.says(delta("two"))
         #expect(said.filter { $0.contains("append") }.count == 2)
     }
 }

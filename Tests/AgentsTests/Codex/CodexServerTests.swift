@@ -1,0 +1,55 @@
+import AgentKit
+import BridgeModel
+import Testing
+
+@Suite("Codex's server: which one, and in which version")
+struct CodexServerTests {
+    @Test("of several that earlier bridges have started, the newest that lives is the one that is ended")
+    func newest() {
+        let processes = [(100_213, 9), (99_871, 5), (7, 12)].map { ProcessName(id: $0.0, startTicks: $0.1) }
+        var codex = CodexConversation(facts: [Fact("server", Array("0.150.0 F".utf8))], processes: processes)
+        #expect(codex.beginning == ["look 100213 99871 7", "run codex --version"])
+        _ = codex.finished(.alive([processes[0]]))
+        _ = codex.ran("codex-cli 0.163.0")
+        #expect(codex.greets().contains("end 100213"))
+    }
+
+    @Test("one that was joined and is too old is said to be")
+    func tooOld() {
+        var codex = CodexConversation()
+        _ = codex.ran("codex-cli 0.163.0")
+        _ = codex.opens()
+        _ = codex.says(#"{"id":1,"result":{"userAgent":"sophon_bridge/0.120.0 (Debian)"}}"#)
+        let said = codex.says(#"{"id":2,"result":{"account":null,"requiresOpenaiAuth":false}}"#)
+        #expect(said.contains { $0.hasPrefix("remedy") && $0.contains("0.120.0") })
+    }
+
+    @Test("one that could not be written down is started by the next message, once there is room")
+    func notWrittenDown() {
+        var codex = CodexConversation()
+        _ = codex.ran("codex-cli 0.163.0")
+        _ = codex.fails()
+        #expect(codex.finished(.failed(WorkFailure(.other, "full"))).contains { $0.hasPrefix("remedy") })
+        #expect(codex.sends("r1", "one") == ["run codex --version"])
+        _ = codex.ran("codex-cli 0.163.0")
+        #expect(codex.fails() == ["keep server 0.163.0 F"])
+        #expect(codex.isDone().contains { $0.hasPrefix("start 2") })
+    }
+
+    @Test("a message whose end the list brought is not begun again by frames that waited for it")
+    func notTwice() {
+        var codex = CodexConversation.going()
+        _ = codex.rejoins()
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"active"}}}}"#)
+        _ = codex.says(
+            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"agentMessage","id":"a"}}}"#
+        )
+        _ = codex.says(
+            #"{"method":"item/agentMessage/delta","params":{"threadId":"T","turnId":"U","itemId":"a","delta":"Well."}}"#
+        )
+        let said = codex.says(
+            #"{"id":4,"result":{"data":[{"id":"U","status":"inProgress","items":[{"type":"agentMessage","id":"a","text":"Well."}]}]}}"#
+        )
+        #expect(said.filter { $0.contains("Well.") }.count == 1)
+    }
+}
