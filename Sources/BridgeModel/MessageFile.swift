@@ -69,6 +69,9 @@ extension Unicode.Scalar.Properties {
 }
 
 extension UserMessage {
+    /// How many of its files are fetched.
+    package static let attachmentLimit = 16
+
     /// Those that were fetched.
     package var files: [MessageFile] {
         attachments.compactMap { if case .file(let file) = $0.outcome { file } else { nil } }
@@ -78,10 +81,12 @@ extension UserMessage {
         attachments.compactMap { if case .missing(let file) = $0.outcome { file } else { nil } }
     }
 
+    package var holdsFilesAlone: Bool { text.allSatisfy(\.isWhitespace) && !attachments.isEmpty }
+
     /// What the agent is asked: of a message that holds files alone, their names. It follows from what the journal keeps, so that a
     /// restarted bridge finds it in the agent's history.
     package var prompt: String {
-        guard text.allSatisfy(\.isWhitespace), !attachments.isEmpty else { return text }
-        return "Attached: \(attachments.map(\.plainName).joined(separator: ", "))"
+        guard holdsFilesAlone else { return text }
+        return "Files sent: \(attachments.map(\.plainName).joined(separator: ", "))"
     }
 }

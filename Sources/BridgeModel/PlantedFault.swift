@@ -82,6 +82,10 @@
         case filesLeftBehind
         /// A message with files that the agent may have is handed over by the next process, too.
         case filesHandedOverAgain
+        /// A prompt leaves before its pictures are read.
+        case promptBeforePictures
+        /// A sealed message that had to wait for its key has no files.
+        case sealedFilesForgotten
 
         /// A prompt goes to the next process when the one that had it dies.
         case promptResent

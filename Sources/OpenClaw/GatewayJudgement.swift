@@ -36,7 +36,7 @@ package final class GatewayJudge: Sendable {
                 guard let greeted = state.greeted else { return nil }
                 return .greeted(
                     version: greeted.version, scopes: greeted.scopes, missing: state.missing, remedy: state.remedy)
-            case .observed, .replied, .saveDeviceToken, .dial, .send, .load, .close, .note: return nil
+            case .observed, .replied, .saveDeviceToken, .dial, .send, .load, .dropLoad, .close, .note: return nil
             }
             return nil
         }

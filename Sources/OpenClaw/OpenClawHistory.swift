@@ -172,7 +172,7 @@ enum OpenClawHistory {
 
     private static func isSame(_ row: FrameNode, _ question: Question) -> Bool {
         guard let asked = question.text, let said = row["content"]?.contentText else { return false }
-        guard PromptText.isPrompt(said.trimmed, asked.trimmed) else { return false }
+        guard PromptText.isPrompt(said, asked) else { return false }
         guard let time = row["timestamp"]?.integer(in: .wallMilliseconds), let sent = question.sentAtMilliseconds else {
             return true
         }
@@ -181,14 +181,5 @@ enum OpenClawHistory {
 
     private static func key(_ row: FrameNode) -> String? {
         (row["__openclaw"]?["idempotencyKey"] ?? row["idempotencyKey"])?.string
-    }
-}
-
-extension StringProtocol {
-    /// Without white space at either end.
-    var trimmed: SubSequence {
-        guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
-        else { return self[startIndex..<startIndex] }
-        return self[first...last]
     }
 }

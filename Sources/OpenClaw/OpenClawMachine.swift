@@ -32,7 +32,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
     }
 
     package var nextDeadline: Instant? {
-        [session.nextDeadline, check?.deadline].compactMap(\.self).min()
+        [session.nextDeadline, loads.nextDeadline, check?.deadline].compactMap(\.self).min()
     }
 
     // MARK: The course
@@ -122,7 +122,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
         var random = SeededGenerator(seed: now.random)
         session.timePassed(at: now.now, wallMilliseconds: now.wallMilliseconds, using: &random)
         if let finding = check?.timePassed(at: now.now) { return conclude(finding, now) }
-        return orders(now)
+        return loads.timePassed(at: now.now) + orders(now)
     }
 
     package mutating func slept(_ now: Occasion) -> [AgentOrder] {
@@ -134,11 +134,14 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
     // MARK: Work
 
     package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
-        switch loads.finished(work, result) {
+        switch loads.finished(work, result, at: now.now) {
         case .foreign: return tokens.finished(result, wallMilliseconds: now.wallMilliseconds)
         case .more(let orders): return orders
         case .loaded(let loaded):
             session.loaded(loaded, at: now.now)
+            return orders(now)
+        case .unreadable(let run, let sentence):
+            session.unreadable(run, sentence, at: now.now)
             return orders(now)
         }
     }
@@ -181,7 +184,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
             return .open(channel, .socket(plan))
         case .send(let frame): return .send(channel, frame)
         case .close(let code, let reason): return .close(channel, .socket(code: code, reason: reason))
-        case .observed, .replied, .load, .saveDeviceToken, .note: return nil
+        case .observed, .replied, .load, .dropLoad, .saveDeviceToken, .note: return nil
         }
     }
 
@@ -191,6 +194,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
         case .observed(let observations): orders.append(.observed(observations))
         case .replied(let query, let reply): orders.append(.replied(query, reply))
         case .load(let run, let files): orders += loads.begin(run, files)
+        case .dropLoad(let run): loads.drop(run)
         case .saveDeviceToken(let token): orders += [.cover(Secret(token.token))] + tokens.keep(token)
         case .note(let note):
             orders.append(AgentOrder(note))

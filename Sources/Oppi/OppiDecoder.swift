@@ -51,7 +51,7 @@ package struct OppiDecoder: AgentDecoder {
         /// The agent may say a command of its own in other words, so that only the beginning of a loop can be gone by.
         var isCommand: Bool { text.hasPrefix("/") && !waits }
         func isSaid(by text: String) -> Bool {
-            PromptText.isPrompt(OppiTrace.trimmed(text), OppiTrace.trimmed(self.text))
+            PromptText.isPrompt(text, self.text)
         }
     }
 

@@ -43,11 +43,10 @@ struct OppiTrace {
     /// not asked. `twins`: when questions with the same text were written before it, each of which has a place of its own.
     /// Without its text the question is known by its time alone.
     func answer(to question: String, sentAt: Int64?, behind twins: [Int64?] = []) -> Answer? {
-        let wanted = Self.trimmed(question)
-        if wanted.isEmpty { return sentAt.flatMap { answer(toAnyIn: $0...Int64.max) } }
+        if question.trimmed.isEmpty { return sentAt.flatMap { answer(toAnyIn: $0...Int64.max) } }
         var places = rows.indices.filter { index in
             rows[index]["type"]?.holds("user") == true
-                && PromptText.isPrompt(Self.trimmed(rows[index]["text"]?.string ?? ""), wanted)
+                && PromptText.isPrompt(rows[index]["text"]?.string ?? "", question)
         }[...]
         for twin in twins {
             if let at = places.firstIndex(where: { isAsked(at: $0, notBefore: twin) }) { places = places[(at + 1)...] }
@@ -96,11 +95,6 @@ struct OppiTrace {
             }
         }
         return answer
-    }
-
-    static func trimmed(_ text: String) -> Substring {
-        let start = text.drop { $0.isWhitespace }
-        return start[..<(start.lastIndex { !$0.isWhitespace }.map { start.index(after: $0) } ?? start.startIndex)]
     }
 
     /// Of `2026-02-20T15:00:00.000Z`, as every row has it; nil for any other form.

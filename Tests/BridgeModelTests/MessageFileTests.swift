@@ -29,7 +29,7 @@ struct MessageFileTests {
             ).prompt
         }
         #expect(prompt("Look.", "a.png") == "Look.")
-        #expect(prompt(" \n", "a.png", "b.pdf") == "Attached: a.png, b.pdf")
+        #expect(prompt(" \n", "a.png", "b.pdf") == "Files sent: a.png, b.pdf")
         #expect(prompt(" ") == " ")
     }
 }

@@ -13,11 +13,14 @@ package struct LoadedFile: Hashable, Sendable {
 /// Files of messages on their way from the bridge's disk into a frame, those of one message one after another.
 ///
 /// - A message whose files are being read is not read a second time.
-/// - Each that was begun ends once, with what could be read.
+/// - Each that was begun ends once: with all of its files, with the one that cannot be read, or by `drop`, after which nothing of it
+///   is reported.
+/// - A read that failed for want of room or time is tried again; a file that is gone is not.
 package struct FileLoads: Sendable {
     package struct Loaded: Hashable, Sendable {
         package var run: RunID
         package var files: [LoadedFile] = []
+        /// Not along, for whatever reason.
         package var missing: [MissingFile] = []
 
         package init(run: RunID, missing: [MissingFile] = []) {
@@ -31,12 +34,20 @@ package struct FileLoads: Sendable {
         case foreign
         case more([AgentOrder])
         case loaded(Loaded)
+        /// The message cannot go whole. The sentence is for the person.
+        case unreadable(RunID, sentence: String)
     }
 
     private struct Load {
         var waiting: ArraySlice<MessageFile>
         var loaded: Loaded
+        var work: WorkID?
+        var failures = 0
+        var retryAt: Instant?
     }
+
+    private static let tries = 5
+    private static let pause = Duration.seconds(2)
 
     private var loads: [RunID: Load] = [:]
     private var works: [WorkID: RunID] = [:]
@@ -45,30 +56,50 @@ package struct FileLoads: Sendable {
 
     package init() {}
 
+    package var nextDeadline: Instant? { loads.values.lazy.compactMap(\.retryAt).min() }
+
     package mutating func begin(_ run: RunID, _ files: [MessageFile]) -> [AgentOrder] {
         guard loads[run] == nil, !files.isEmpty else { return [] }
         loads[run] = Load(waiting: files[...], loaded: Loaded(run: run))
         return next(of: run)
     }
 
+    /// They are of no use any more.
+    package mutating func drop(_ run: RunID) { loads[run] = nil }
+
     private mutating func next(of run: RunID) -> [AgentOrder] {
         guard let file = loads[run]?.waiting.first else { return [] }
         lastNumber += 1
         works[WorkID(lastNumber)] = run
+        loads[run]?.work = WorkID(lastNumber)
+        loads[run]?.retryAt = nil
         return [.work(WorkID(lastNumber), .read(path: file.path, from: 0, limit: file.size))]
     }
 
-    package mutating func finished(_ work: WorkID, _ result: WorkResult) -> Step {
-        guard let run = works.removeValue(forKey: work), var load = loads[run], let file = load.waiting.popFirst()
-        else {
-            return .foreign
-        }
+    package mutating func finished(_ work: WorkID, _ result: WorkResult, at now: Instant) -> Step {
+        guard let run = works.removeValue(forKey: work) else { return .foreign }
+        guard var load = loads[run], load.work == work, let file = load.waiting.first else { return .more([]) }
         if case .read(let bytes, let size) = result, bytes.count == file.size, size == Int64(file.size) {
+            load.waiting.removeFirst()
             load.loaded.files.append(LoadedFile(file, bytes))
-        } else {
-            load.loaded.missing.append(.notPassedOn(file.name, "the bridge could not read it from its disk"))
+            load.failures = 0
+            loads[run] = load.waiting.isEmpty ? nil : load
+            return load.waiting.isEmpty ? .loaded(load.loaded) : .more(next(of: run))
         }
-        loads[run] = load.waiting.isEmpty ? nil : load
-        return load.waiting.isEmpty ? .loaded(load.loaded) : .more(next(of: run))
+        load.failures += 1
+        if case .failed(let failure) = result, failure.code != .absent, load.failures < Self.tries {
+            load.retryAt = now + Self.pause
+            loads[run] = load
+            return .more([])
+        }
+        loads[run] = nil
+        let sentence =
+            "The bridge could not read \(file.name) from its disk, so the agent did not get this message. Please send it again."
+        return .unreadable(run, sentence: sentence)
+    }
+
+    package mutating func timePassed(at now: Instant) -> [AgentOrder] {
+        let due = loads.filter { $0.value.retryAt.map { $0 <= now } == true }.keys.sorted()
+        return due.flatMap { next(of: $0) }
     }
 }

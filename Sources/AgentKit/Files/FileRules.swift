@@ -39,6 +39,8 @@ package struct FileRules: Hashable, Sendable {
     }
 
     private static func megabytes(_ bytes: Int) -> String {
-        bytes < 1_000_000 ? "\(bytes / 1_000) KB" : "\(bytes / 1_000_000) MB"
+        guard bytes >= 1_000_000 else { return "\(bytes / 1_000) KB" }
+        let tenths = bytes % 1_000_000 / 100_000
+        return "\(bytes / 1_000_000)\(tenths == 0 ? "" : ".\(tenths)") MB"
     }
 }

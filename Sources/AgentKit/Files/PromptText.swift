@@ -2,14 +2,28 @@ package import BridgeModel
 
 /// A message as its agent reads it: what the person wrote, and behind it which of its files did not come along.
 package enum PromptText {
-    private static let joint = "\n\n[Not attached: "
+    private static let note = "[Not attached: "
 
     package static func noting(_ missing: [MissingFile], behind prompt: String) -> String {
-        missing.reduce(into: prompt) { $0 += "\(joint)\($1.sentence)]" }
+        missing.reduce(into: prompt) { $0 += "\n\n\(note)\($1.sentence)]" }
     }
 
-    /// Whether the agent's history has this prompt, with such notes or without: another process does not know them.
+    /// Whether the agent's history has this prompt, with such notes or without: another process does not know them. White space at
+    /// either end counts for nothing: agents trim it, and between the words and their notes they cannot.
     package static func isPrompt(_ said: some StringProtocol, _ asked: some StringProtocol) -> Bool {
-        said == asked || said.hasPrefix(asked) && said.dropFirst(asked.count).hasPrefix(joint)
+        if said == asked { return true }
+        let (said, asked) = (said.trimmed, asked.trimmed)
+        guard said.starts(with: asked) else { return false }
+        let rest = said.dropFirst(asked.count)
+        return rest.isEmpty || rest.first?.isWhitespace == true && rest.drop { $0.isWhitespace }.starts(with: note)
+    }
+}
+
+extension StringProtocol {
+    /// Without white space at either end.
+    package var trimmed: SubSequence {
+        guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
+        else { return self[startIndex..<startIndex] }
+        return self[first...last]
     }
 }

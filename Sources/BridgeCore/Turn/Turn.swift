@@ -192,6 +192,9 @@ package struct Turn: Sendable {
     ) -> [TurnOrder] {
         guard phase == .waiting else { return [] }
         deadlines.agent = nil
+        if let message = opening.message, message.holdsFilesAlone, message.files.isEmpty {
+            return conclude(.neverSent, line: Sentences.missing(message.missing), at: now)
+        }
         phase = .handedOver
         guard var message = opening.message else { return [] }
         message.folder = folder

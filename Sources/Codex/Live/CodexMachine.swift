@@ -165,6 +165,10 @@ package struct CodexMachine: AgentMachine {
         case .send(_, let session, let run, let message):
             let (prompt, leftOut) = CodexPrompt.of(message, as: run, readsFiles: settings.readsFiles)
             if !leftOut.isEmpty { orders.append(.observed([.filesLeftOut(run, leftOut)])) }
+            if message.holdsFilesAlone, prompt.images.isEmpty {
+                orders.append(.observed([.sendAnswered(asked: run, PicturePrompt.nothingLeft)]))
+                return takeOrders()
+            }
             if let answer = CodexPrompt.answer(to: message.choice) {
                 orders.append(.observed([.modelAnswered(run, message.choice, answer)]))
             }

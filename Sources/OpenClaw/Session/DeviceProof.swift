@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 
 /// The text a device signs to prove itself (openclaw.md#device-identity-and-signature).

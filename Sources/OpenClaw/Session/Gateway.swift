@@ -32,7 +32,8 @@ struct Gateway {
         methods = Set(payload["features"]?["methods"]?.elements.compactMap(\.string) ?? [])
         let policy = payload["policy"]
         tickInterval = .milliseconds(policy?["tickIntervalMs"]?.integer(clampedTo: 1_000...600_000) ?? 30_000)
-        maxPayload = policy?["maxPayload"]?.integer(clampedTo: 65_536...(1 << 40)) ?? 524_288
+        // Beyond that a frame is too much for what may wait to be sent.
+        maxPayload = policy?["maxPayload"]?.integer(clampedTo: 65_536...(32 << 20)) ?? 524_288
         let files = policy?["attachments"]
         fileLimit = files?["maxBytes"]?.integer(clampedTo: 0...(1 << 40)) ?? Self.unsaidFileLimit
         pictureLimit = min(fileLimit, files?["maxImageBytes"]?.integer(clampedTo: 0...(1 << 40)) ?? fileLimit)

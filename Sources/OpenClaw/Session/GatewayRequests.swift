@@ -42,6 +42,7 @@ enum GatewayRequest: Hashable {
 struct GatewayRequests {
     private struct Pending {
         var request: GatewayRequest
+        var number: Int
         var deadline: Instant
     }
 
@@ -59,6 +60,9 @@ struct GatewayRequests {
         requestNumber = 0
     }
 
+    /// Of the next request.
+    var nextNumber: Int { requestNumber + 1 }
+
     /// Of a request whose answer is awaited elsewhere.
     mutating func nextID() -> String {
         requestNumber += 1
@@ -68,16 +72,28 @@ struct GatewayRequests {
     /// The id it is sent under.
     mutating func asks(_ request: GatewayRequest, until deadline: Instant) -> String {
         let id = nextID()
-        pending[id] = Pending(request: request, deadline: deadline)
+        pending[id] = Pending(request: request, number: requestNumber, deadline: deadline)
         return id
+    }
+
+    /// Nil: it is not pending.
+    func number(of id: String) -> Int? { pending[id]?.number }
+
+    func deadline(of request: GatewayRequest) -> Instant? {
+        pending.values.lazy.filter { $0.request == request }.map(\.deadline).min()
+    }
+
+    mutating func limit(_ request: GatewayRequest, until deadline: Instant) {
+        for (id, known) in pending where known.request == request { pending[id]?.deadline = deadline }
     }
 
     /// Nil: a second answer, or one that is too late (openclaw.md#frames).
     mutating func answered(_ id: String) -> GatewayRequest? { pending.removeValue(forKey: id)?.request }
 
-    /// Those whose deadline has passed, in the order of their ids.
-    mutating func expire(at now: Instant) -> [GatewayRequest] {
-        let late = pending.filter { $0.value.deadline <= now }.sorted { $0.key < $1.key }
+    /// Those whose deadline has passed, in the order of their ids. `only`: of this one alone.
+    mutating func expire(at now: Instant, only request: GatewayRequest? = nil) -> [GatewayRequest] {
+        let late = pending.filter { $0.value.deadline <= now && (request ?? $0.value.request) == $0.value.request }
+            .sorted { $0.key < $1.key }
         for (id, _) in late { pending[id] = nil }
         return late.map(\.value.request)
     }

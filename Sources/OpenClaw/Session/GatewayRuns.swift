@@ -19,7 +19,7 @@ struct GatewayRuns {
         let session: AgentSession
         /// Nil for a run that was not begun by this session.
         let text: String?
-        let files: RunFiles
+        fileprivate(set) var files: RunFiles
         fileprivate(set) var stage: Stage
         fileprivate(set) var lastHeard: Instant
         /// A frame of it was seen.
@@ -30,7 +30,10 @@ struct GatewayRuns {
         fileprivate(set) var hasMissed = false
         /// Its end came, with the newest segment alone: the history is asked for those that were missed.
         fileprivate(set) var heldEnd: RunEnd?
-        fileprivate var hasLeft = false
+        /// It left on the socket that is open.
+        fileprivate(set) var isOnSocket = false
+        /// Its files wait for those of another message: it is not given up.
+        fileprivate var isQueued = false
         /// Look-ups in a row that found nothing.
         fileprivate var misses = 0
 
@@ -49,6 +52,8 @@ struct GatewayRuns {
         var isFollowed: Bool { stage == .accepted }
         var isHeld: Bool { if case .held = stage { true } else { false } }
         var isAsked: Bool { if case .asked = stage { true } else { false } }
+        /// It may have arrived: the gateway did not say that it has not.
+        var isInDoubt: Bool { isAsked && resendAt == nil }
         var resendAt: Instant? { if case .asked(_, _, let resendAt) = stage { resendAt } else { nil } }
 
         /// When a frame or an answer is missed.
@@ -57,7 +62,7 @@ struct GatewayRuns {
         /// The core explains a message that never left after 2 minutes (DESIGN.md#a-runs-journey), and closes a turn after 30.
         fileprivate var givenUpAt: Instant? {
             switch stage {
-            case .held(let since): since + .seconds(120)
+            case .held(let since): isQueued ? nil : since + .seconds(120)
             case .asked(let since, _, _): since + .seconds(1_800)
             case .accepted: nil
             }
@@ -124,7 +129,8 @@ struct GatewayRuns {
         case nil: return
         }
         runs[run]?.lastHeard = now
-        runs[run]?.hasLeft = true
+        runs[run]?.isOnSocket = true
+        runs[run]?.isQueued = false
     }
 
     /// The gateway did not take it, and asked for a pause.
@@ -133,11 +139,11 @@ struct GatewayRuns {
         runs[run]?.stage = .asked(since: since, tries: tries, resendAt: moment)
     }
 
-    /// It has not left under this key yet.
-    func leavesForTheFirstTime(_ run: RunID) -> Bool { runs[run]?.hasLeft == false }
+    mutating func choose(_ files: RunFiles, of run: RunID) { runs[run]?.files = files }
 
     /// Its files are being read: it leaves when they are.
     mutating func isLoading(_ run: RunID, at now: Instant) {
+        runs[run]?.isQueued = true
         if runs[run]?.resendAt != nil { putOff(run, until: now + .seconds(60)) }
     }
 
@@ -234,8 +240,11 @@ struct GatewayRuns {
         for run in runs.keys { runs[run]?.hasMissed = true }
     }
 
-    mutating func socketLost() {
+    mutating func socketLost(at now: Instant) {
         for run in runs.keys {
+            if runs[run]?.isQueued == true, runs[run]?.isHeld == true { runs[run]?.stage = .held(since: now) }
+            runs[run]?.isOnSocket = false
+            runs[run]?.isQueued = false
             guard case .asked(let since, let tries, _) = runs[run]?.stage else { continue }
             runs[run]?.stage = .asked(since: since, tries: tries)
         }

@@ -3,36 +3,109 @@ package import BridgeModel
 
 // Files of messages: chosen by what the gateway takes, read, and sent as base64 within the frame (openclaw.md#chatsend).
 extension OpenClawSession {
-    mutating func load(_ run: RunID, at now: Instant) {
-        guard let known = runs[run], let text = known.text, let gateway else { return }
-        let (taken, missing) = rules(gateway, text, known.files).sort(known.files.files)
-        guard taken.isEmpty else {
-            runs.isLoading(run, at: now)
-            return orders.append(.load(run, taken))
+    /// What the message has of files is chosen once; then it waits for its turn to be read and sent.
+    mutating func load(_ run: RunID, _ gateway: Gateway, at now: Instant) {
+        guard let known = runs[run], let text = known.text else { return }
+        let (taken, leftOut) = rules(gateway, text, known.files).sort(known.files.files)
+        if known.files.areChosen {
+            guard leftOut.isEmpty else { return cannotRepeat(run, at: now) }
+        } else {
+            var files = known.files
+            files.files = taken
+            files.missing += leftOut
+            files.areChosen = true
+            runs.choose(files, of: run)
+            if !leftOut.isEmpty { observed([.filesLeftOut(run, leftOut)]) }
+            if files.areAlone, taken.isEmpty {
+                runs.forget(run)
+                return answer(run, PicturePrompt.nothingLeft)
+            }
         }
-        report(missing, of: run)
-        leave(run, text, FileLoads.Loaded(run: run, missing: known.files.missing + missing), gateway, at: now)
+        guard !taken.isEmpty else {
+            let missing = runs[run]?.files.missing ?? []
+            return leave(run, text, FileLoads.Loaded(run: run, missing: missing), gateway, at: now)
+        }
+        runs.isLoading(run, at: now)
+        uploads.queue(run)
+        advanceUploads(at: now)
     }
 
-    /// Read, as far as they could be. The link may be another one than when they were asked for, or away: then the message leaves
-    /// with the next one, and they are read again.
+    /// Under its key only the same text with the same files may go, and this gateway does not take them.
+    private mutating func cannotRepeat(_ run: RunID, at now: Instant) {
+        guard let known = runs[run] else { return }
+        if known.isInDoubt { return lookUpSend(run, in: known.session, at: now) }
+        runs.forget(run)
+        answer(
+            run,
+            .notSent(
+                sentence:
+                    "The agent's gateway takes smaller files than before, so it did not get this message. Please send it again."
+            ))
+    }
+
+    /// Begins with the next when one is over: it was answered, is not wanted any more, or is looked for in the history.
+    mutating func advanceUploads(at now: Instant) {
+        guard isLive else { return }
+        if let (run, step) = uploads.current {
+            switch step {
+            case .reading:
+                if runs[run].map({ $0.isFollowed || $0.isStopped || lookUps[run]?.settlesSend == true }) == false {
+                    return
+                }
+                orders.append(.dropLoad(run))
+            case .leaving(_, let since):
+                if requests.count(of: .send(run)) > 0 { return }
+                requests.postpone(by: now - since)
+            }
+            uploads.isOver()
+        }
+        while let run = uploads.beginNext() {
+            guard let known = runs[run], !known.isFollowed, !known.isStopped else {
+                uploads.isOver()
+                continue
+            }
+            return orders.append(.load(run, known.files.files))
+        }
+    }
+
+    /// Read whole.
     package mutating func loaded(_ loaded: FileLoads.Loaded, at now: Instant) {
-        guard let known = runs[loaded.run], let text = known.text, let gateway, !known.isFollowed, !known.isStopped,
-            requests.count(of: .send(loaded.run)) == 0
-        else { return }
-        let (taken, missing) = rules(gateway, text, known.files).sort(known.files.files)
-        var loaded = loaded
-        loaded.files.removeAll { !taken.contains($0.file) }
-        loaded.missing += missing
-        report(loaded.missing, of: loaded.run)
-        loaded.missing = known.files.missing + loaded.missing
-        leave(loaded.run, text, loaded, gateway, at: now)
+        let run = loaded.run
+        guard uploads.isReading(run), let known = runs[run], let text = known.text, let gateway, !known.isFollowed,
+            !known.isStopped
+        else { return advanceUploads(at: now) }
+        // Reading takes time, and the way there will.
+        if known.isInDoubt, !mayRepeat(known, at: now) {
+            uploads.isOver()
+            lookUpSend(run, in: known.session, at: now)
+        } else {
+            var loaded = loaded
+            loaded.missing = known.files.missing
+            leave(run, text, loaded, gateway, at: now)
+        }
+        advanceUploads(at: now)
     }
 
-    /// Once for each message, however often it leaves.
-    private mutating func report(_ missing: [MissingFile], of run: RunID) {
-        guard !missing.isEmpty, runs.leavesForTheFirstTime(run) else { return }
-        observed([.filesLeftOut(run, missing)])
+    package mutating func unreadable(_ run: RunID, _ sentence: String, at now: Instant) {
+        guard uploads.isReading(run), let known = runs[run] else { return advanceUploads(at: now) }
+        uploads.isOver()
+        if known.isInDoubt {
+            var files = known.files
+            files.areGone = true
+            runs.choose(files, of: run)
+            lookUpSend(run, in: known.session, at: now)
+        } else {
+            runs.forget(run)
+            answer(run, .notSent(sentence: sentence))
+        }
+        advanceUploads(at: now)
+    }
+
+    /// The second copy would be there while the gateway still knows the key.
+    func mayRepeat(_ known: GatewayRuns.Run, at now: Instant) -> Bool {
+        guard case .asked(let since, _, _) = known.stage else { return true }
+        let size = known.files.files.reduce(0) { $0 + Base64.length(of: $1.size) }
+        return now - since + FrameTime.limit(for: size) < Self.keyLife
     }
 
     private func rules(_ gateway: Gateway, _ text: String, _ files: RunFiles) -> FileRules {

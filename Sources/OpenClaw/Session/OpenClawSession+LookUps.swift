@@ -16,6 +16,17 @@ extension OpenClawSession {
         if isLive { askHistory(of: session, for: [run], at: now) }
     }
 
+    /// For the core. Behind a long frame the history's answer would come too late for it: what is known of the run is said at once, and
+    /// its end, should the history have it, as that of any run.
+    mutating func coreLooksUp(_ run: RunID, in session: AgentSession, at now: Instant) {
+        let isOnItsWay = uploads.holds(run) && runs[run] != nil
+        guard isOnItsWay || uploads.leavingSince != nil && runs[run] != nil else {
+            return lookUp(run, in: session, isAsked: true, at: now)
+        }
+        observed([.lookedUp(run, .running(text: nil))])
+        if !isOnItsWay { lookUp(run, in: session, isAsked: false, at: now) }
+    }
+
     mutating func lookUpSend(_ run: RunID, in session: AgentSession, at now: Instant) {
         lookUp(run, in: session, isAsked: false, at: now)
         lookUps.settleSend(of: run)

@@ -86,8 +86,24 @@ extension OpenClawSession {
 
     // MARK: Time limits
 
+    /// The request whose long frame leaves.
+    var leaving: GatewayRequest? {
+        uploads.leavingSince == nil ? nil : uploads.current.map { GatewayRequest.send($0.run) }
+    }
+
+    /// An answer to what was asked behind a long frame: that has arrived, and its own answer is due.
+    mutating func noteArrival(of id: String, at now: Instant) {
+        guard case .leaving(let number, let since)? = uploads.current?.step, let leaving,
+            requests.number(of: id).map({ $0 > number }) == true
+        else { return }
+        requests.postpone(by: now - since)
+        requests.limit(leaving, until: now + Self.requestLimit)
+        uploads.isOver()
+    }
+
+    /// While a long frame leaves only its own limit counts: what is behind it has not left.
     mutating func expireRequests(at now: Instant) {
-        for expired in requests.expire(at: now) {
+        for expired in requests.expire(at: now, only: leaving) {
             orders.append(.note(.requestFailed(method: expired.name, code: "no answer in time")))
             switch expired {
             case .subscribe, .approvals: break

@@ -17,7 +17,8 @@ extension OpenClawSession {
         guard runs.hasRoom else {
             return answer(run, .refused(message: "Too many runs are open. Try again when some have ended."))
         }
-        let files = RunFiles(files: message.files, missing: message.missing)
+        let files = RunFiles(
+            files: message.files, missing: message.missing, areAlone: message.holdsFilesAlone)
         runs.begins(
             run,
             .init(session: session, text: message.prompt, files: files, stage: .held(since: now), lastHeard: now),
@@ -38,7 +39,7 @@ extension OpenClawSession {
             #endif
             return choose(choice, for: run, in: known.session, at: now)
         }
-        guard known.files.files.isEmpty else { return load(run, at: now) }
+        guard known.files.files.isEmpty else { return load(run, gateway, at: now) }
         leave(run, text, FileLoads.Loaded(run: run, missing: known.files.missing), gateway, at: now)
     }
 
@@ -57,9 +58,9 @@ extension OpenClawSession {
         follow(known.session, at: now)
         runs.leaves(run, at: now)
         lookUps.leaveSend(of: run)
-        // A long frame needs its time on a slow line: 100 KB a second at least.
-        ask(
-            .send(run), "chat.send", body, limit: Self.requestLimit + .milliseconds(Int64(body.count / 100)), at: now)
+        uploads.leaves(run, as: requests.nextNumber, at: now)
+        let limit = Self.requestLimit + (loaded.files.isEmpty ? .zero : FrameTime.limit(for: body.count))
+        ask(.send(run), "chat.send", body, limit: limit, at: now)
     }
 
     mutating func sendAnswered(
@@ -91,14 +92,14 @@ extension OpenClawSession {
         if runs.accepted(run, as: taken, at: now) { sendStop(taken, at: now) }
     }
 
-    /// No answer in time: whatever happened, the same key is safe.
+    /// No answer in time: whatever happened, the same key is safe. A long frame may still be on its way, and would be there twice as late.
     mutating func sendUnanswered(_ run: RunID, at now: Instant) {
         guard let known = runs[run], case .asked(_, let tries, _) = known.stage else { return }
         if known.isHeard {
             accept(run, as: run, at: now)
             return answer(run, .accepted(run: run))
         }
-        if tries < Self.triesLimit, !known.isStopped { return handOver(run, at: now) }
+        if tries < Self.triesLimit, !known.isStopped, known.files.files.isEmpty { return handOver(run, at: now) }
         lookUpSend(run, in: known.session, at: now)
     }
 
@@ -120,7 +121,12 @@ extension OpenClawSession {
         if known.isStopped { return refuse(run, because: "The message was stopped before the agent had it.") }
         if known.files.areGone {
             return refuse(
-                run, because: "The bridge was restarted before the agent had the message and its files: send it again.")
+                run, because: "The bridge has the message's files no more, and the agent did not get it: send it again."
+            )
+        }
+        // On this socket, where one copy took too long, another one would be too late for its key.
+        if known.isOnSocket, !known.files.files.isEmpty, !mayRepeat(known, at: now) {
+            return refuse(run, because: "The agent's gateway did not answer.")
         }
         // On a link that was asked three times already, once more would be no help.
         if now - since < Self.keyLife, tries >= Self.triesLimit {
@@ -144,8 +150,16 @@ extension OpenClawSession {
     mutating func abort(_ run: RunID, in session: AgentSession, at now: Instant) {
         if let known = runs[run], known.isHeld || known.resendAt != nil {
             runs.forgetMessage(run)
-            return answer(run, .noRun)
+            uploads.remove(run)
+            answer(run, .noRun)
+            return advanceUploads(at: now)
         }
+        // It left on an earlier socket, and was to leave again: no answer is to come.
+        if runs[run]?.isAsked == true, uploads.holds(run), requests.count(of: .send(run)) == 0 {
+            runs.acceptedUnanswered(run)
+            uploads.remove(run)
+        }
+        defer { advanceUploads(at: now) }
         runs.isStopped(run)
         guard runs.stops[run] != nil || runs.stops.hasRoom else { return }
         // The same again: its answer is still to come, or the next try has its time.

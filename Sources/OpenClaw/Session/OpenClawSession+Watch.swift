@@ -15,7 +15,7 @@ extension OpenClawSession {
         if isLive {
             add(runs.nextResend)
             if !life.isPaused {
-                add(requests.nextDeadline)
+                if let leaving { add(requests.deadline(of: leaving)) } else { add(requests.nextDeadline) }
                 add(runs.nextQuiet)
             }
             add(approvals.nextResend)
@@ -42,12 +42,12 @@ extension OpenClawSession {
 
     /// The link is gone; when to try again is drawn by `settle`.
     mutating func lose(_ reason: String, _ redial: Redial, _ trouble: Trouble? = nil, at now: Instant) {
-        leftSocket(life.lose(reason, redial, at: now))
+        leftSocket(life.lose(reason, redial, at: now), at: now)
         outage.trouble = trouble
     }
 
     /// Forgets what belongs to the socket, and nothing that outlives it.
-    mutating func leftSocket(_ left: Greeted?) {
+    mutating func leftSocket(_ left: Greeted?, at now: Instant) {
         if let left {
             introduction.lost(left.gateway)
             observed([.linkLost])
@@ -55,7 +55,9 @@ extension OpenClawSession {
         decoder.socketLost()
         for request in requests.socketLost() { refuseLost(request) }
         approvals.socketLost()
-        runs.socketLost()
+        runs.socketLost(at: now)
+        if let run = uploads.current?.run { orders.append(.dropLoad(run)) }
+        uploads.socketLost()
         lookUps.socketLost()
     }
 

@@ -62,6 +62,7 @@ package struct OpenClawSession: ~Copyable {
     var runs = GatewayRuns()
     var lookUps = LookUps()
     var approvals = GatewayApprovals()
+    var uploads = Uploads()
     var sessionNames = SessionNames()
 
     package init(_ settings: OpenClawSettings) { introduction = Introduction(settings) }
@@ -92,7 +93,7 @@ package struct OpenClawSession: ~Copyable {
     /// Say goodbye. What is kept stays kept, for a later `start`.
     package mutating func shutDown(at now: Instant) {
         if life.hasSocket { orders.append(.close(code: 1000, reason: "bridge stops")) }
-        leftSocket(life.leave(at: now))
+        leftSocket(life.leave(at: now), at: now)
     }
 
     /// Other credentials, for the next socket; a link that waits tries them at once. One that is up stays unchanged.
@@ -160,7 +161,7 @@ package struct OpenClawSession: ~Copyable {
         case .abort(let session, let run): abort(run, in: session, at: now)
         case .resolve(let approval, let subject, let decision, let scope):
             resolve(approval, subject, decision, scope, at: now)
-        case .lookUp(let session, let run): lookUp(run, in: session, isAsked: true, at: now)
+        case .lookUp(let session, let run): coreLooksUp(run, in: session, at: now)
         case .release(let session, _): release(session, at: now)
         // A gateway asks nothing that yes and no do not answer, so there is none that it could know.
         case .answer: break
@@ -179,6 +180,7 @@ package struct OpenClawSession: ~Copyable {
                 expireRequests(at: now)
                 lookUpQuietRuns(at: now)
             }
+            advanceUploads(at: now)
         }
         forgetOld(at: now)
         settle(at: now, using: &random)
@@ -206,8 +208,10 @@ package struct OpenClawSession: ~Copyable {
         if type.holds("res"), let id = root["id"]?.string {
             if case .greeting(.hello(let request), _) = life.state, id == request { return introduced(root, at: now) }
             // Unknown ids are second answers, or too late: dropped in silence (openclaw.md#frames).
+            noteArrival(of: id, at: now)
             guard let request = requests.answered(id) else { return }
-            return answered(request, root, said, at: now)
+            answered(request, root, said, at: now)
+            return advanceUploads(at: now)
         }
         take(said, at: now)
     }

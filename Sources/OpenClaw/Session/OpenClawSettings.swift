@@ -72,6 +72,8 @@ extension OpenClawSession {
         case send([UInt8])
         /// Read these for the message of that run; answered by `loaded`.
         case load(RunID, [MessageFile])
+        /// What was to be read is of no use any more.
+        case dropLoad(RunID)
         /// Close the socket. Nothing more of it is reported after this.
         case close(code: Int, reason: String)
         /// For the core, but for the echo of our own commands.

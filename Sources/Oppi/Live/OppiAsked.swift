@@ -19,7 +19,7 @@ struct OppiAsked {
 
     subscript(run: RunID) -> Question? { questions[run] }
     func knows(_ text: String) -> Bool {
-        questions.values.contains { PromptText.isPrompt(OppiTrace.trimmed(text), OppiTrace.trimmed($0.text)) }
+        questions.values.contains { PromptText.isPrompt(text, $0.text) }
     }
 
     mutating func remember(_ run: RunID, _ text: String, sentAt: Int64?) {
@@ -34,9 +34,9 @@ struct OppiAsked {
     /// When those were written that were asked before in the same words, and are in the history.
     func earlierTwins(of run: RunID) -> [Int64?] {
         guard let question = questions[run], let place = order.firstIndex(of: run) else { return [] }
-        let words = OppiTrace.trimmed(question.text)
+        let words = question.text.trimmed
         return order[..<place].compactMap { questions[$0] }
-            .filter { $0.hasBegun && OppiTrace.trimmed($0.text) == words }.map(\.sentAt)
+            .filter { $0.hasBegun && $0.text.trimmed == words }.map(\.sentAt)
     }
 
     mutating func wants(_ run: RunID) { wanted.insert(run) }

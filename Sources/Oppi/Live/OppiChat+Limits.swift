@@ -21,7 +21,7 @@ extension OppiChat {
         }
         let since = turn.stuckSince ?? now
         self.turn?.stuckSince = since
-        return since + OppiTurn.limit <= now ? giveUp(turn, at: now) : []
+        return since + turn.patience <= now ? giveUp(turn, at: now) : []
     }
 
     private mutating func giveUp(_ turn: OppiTurn, at now: Instant) -> [Order] {

@@ -105,7 +105,9 @@ extension OppiChat {
         let message = waiting[index]
         decoder?.steers(steer, message.prompt.frameText)
         asked.wasWritten(steer, at: asked[steer]?.sentAt ?? serverMilliseconds(now))
-        let id = requests.add(.steer(steer, into: turn.run), for: Self.commandLimit, at: now)
+        let time = message.prompt.frameTime
+        let id = requests.add(.steer(steer, into: turn.run), for: Self.commandLimit + time, at: now)
+        self.turn?.isSilent(until: now + time)
         return [
             .send(OppiFrames.say(.steer, message.prompt, turn: steer.text, waits: false, to: place.native, id))
         ]
@@ -130,7 +132,7 @@ extension OppiChat {
         let (said, mayGo) = choose(turn.prompt.model, for: turn.run, in: place, at: now)
         guard mayGo else { return said }
         guard turn.prompt.isReady else { return said + [.load(turn.run, turn.prompt.pictures)] }
-        let id = requests.add(.prompt(turn.run), for: Self.commandLimit, at: now)
+        let id = requests.add(.prompt(turn.run), for: Self.commandLimit + turn.prompt.frameTime, at: now)
         // The same words each time, or the server takes it for another prompt under the same name.
         let waits = turn.waits ?? link.isBusy
         self.turn?.waits = waits
@@ -182,7 +184,9 @@ extension OppiChat {
         guard let place else { return [] }
         way = .subscribing(isAnswered: false)
         requests.forget(.subscribe)
-        let id = requests.add(.subscribe, for: Self.subscribeLimit, at: now)
+        // It may wait behind a prompt with pictures.
+        let time = turn?.state == .unanswered ? turn?.prompt.frameTime : nil
+        let id = requests.add(.subscribe, for: Self.subscribeLimit + (time ?? .zero), at: now)
         return [.send(OppiFrames.subscribe(place.native, isFull: true, since: decoder?.lastSequence, id))]
     }
 

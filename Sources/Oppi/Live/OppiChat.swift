@@ -259,17 +259,30 @@ struct OppiChat {
     func isToWrite(_ run: RunID) -> Bool { turn?.run == run || waiting.contains { $0.run == run } }
 
     mutating func loaded(_ loaded: FileLoads.Loaded, at now: Instant) -> [Order] {
+        let leftOut: [MissingFile]
+        let isNothing: Bool
         if turn?.run == loaded.run {
             guard turn?.prompt.isReady == false else { return [] }
-            turn?.prompt.take(loaded)
+            leftOut = turn?.prompt.take(loaded) ?? []
+            isNothing = turn?.prompt.isNothing == true
         } else if let index = waiting.firstIndex(where: { $0.run == loaded.run }) {
-            waiting[index].prompt.take(loaded)
+            leftOut = waiting[index].prompt.take(loaded)
+            isNothing = waiting[index].prompt.isNothing
         } else {
             return []
         }
-        let missing: [Order] =
-            loaded.missing.isEmpty ? [] : [.observed([.filesLeftOut(loaded.run, loaded.missing)])]
-        return missing + advance(at: now)
+        let said: [Order] = leftOut.isEmpty ? [] : [.observed([.filesLeftOut(loaded.run, leftOut)])]
+        return said + (isNothing ? leavesOut(loaded.run, PicturePrompt.nothingLeft, at: now) : advance(at: now))
+    }
+
+    /// Its files are not to be had, so that it is not written.
+    mutating func leavesOut(_ run: RunID, _ answer: SendAnswer, at now: Instant) -> [Order] {
+        if turn?.run == run {
+            guard turn?.state == .held else { return [] }
+            return refuse(answer) + advance(at: now)
+        }
+        waiting.removeAll { $0.run == run }
+        return [.observed([.sendAnswered(asked: run, answer)])] + advance(at: now)
     }
 
     mutating func abort(_ run: RunID, at now: Instant) -> [Order] {

@@ -71,12 +71,16 @@ extension OppiMachine {
     // MARK: Works
 
     package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
-        switch loads.finished(work, result) {
+        switch loads.finished(work, result, at: now.now) {
         case .foreign: break
         case .more(let orders): return orders
         case .loaded(let loaded):
             guard let session = chats.session(toWrite: loaded.run) else { return [] }
             change(session, now) { $0.loaded(loaded, at: now.now) }
+            return takeOrders()
+        case .unreadable(let run, let sentence):
+            guard let session = chats.session(toWrite: run) else { return [] }
+            change(session, now) { $0.leavesOut(run, .notSent(sentence: sentence), at: now.now) }
             return takeOrders()
         }
         if let finished = errands.finished(work) { take(result, of: finished, now) }

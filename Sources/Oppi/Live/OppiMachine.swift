@@ -88,7 +88,8 @@ package struct OppiMachine: AgentMachine {
 
     package var nextDeadline: Instant? {
         var moments = [
-            life.nextDeadline, permissions.nextDeadline(isPaused: life.isPaused), chats.nextDeadline, check?.deadline,
+            life.nextDeadline, permissions.nextDeadline(isPaused: life.isPaused), chats.nextDeadline,
+            loads.nextDeadline, check?.deadline,
         ]
         if life.isLive, !life.isPaused, !main.hasAsked { moments.append(main.lastHeard + Self.quiet) }
         return moments.compactMap(\.self).min()
@@ -159,8 +160,14 @@ package struct OppiMachine: AgentMachine {
         case .send(_, let session, let run, let message):
             let (prompt, leftOut) = PicturePrompt.of(message, for: "Oppi", room: OppiSettings.pictureRoom)
             if !leftOut.isEmpty { orders.append(.observed([.filesLeftOut(run, leftOut)])) }
-            change(session, now) { $0.send(run, prompt, at: now.now) }
-        case .abort(let session, let run): change(session, now) { $0.abort(run, at: now.now) }
+            if prompt.isNothing {
+                orders.append(.observed([.sendAnswered(asked: run, PicturePrompt.nothingLeft)]))
+            } else {
+                change(session, now) { $0.send(run, prompt, at: now.now) }
+            }
+        case .abort(let session, let run):
+            loads.drop(run)
+            change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): change(session, now) { $0.lookUp(run, at: now.now) }
         case .resolve(let approval, let subject, let decision, let scope):
             if subject == .dialog {
@@ -297,6 +304,7 @@ package struct OppiMachine: AgentMachine {
         if life.noticesSleep(at: now.now, wallMilliseconds: now.wallMilliseconds, due: nextDeadline) { wakeUp(now) }
         watch(now)
         if !life.isPaused { permissions.timePassed(at: now.now) }
+        orders += loads.timePassed(at: now.now)
         lookAtList(now)
         for session in chats.due(at: now.now) { change(session, now) { $0.timePassed(at: now.now) } }
         if let deadline = check?.deadline, deadline <= now.now {

@@ -114,7 +114,10 @@ struct OppiTurn {
         if case .asked(let until) = stop { stop = .asked(until: until + pause) }
     }
 
-    mutating func heard(at now: Instant) { watch = Watch(lastHeard: now) }
+    mutating func heard(at now: Instant) { watch = Watch(lastHeard: max(watch.lastHeard, now)) }
+
+    /// A long frame leaves, and what would be asked waits behind it.
+    mutating func isSilent(until moment: Instant) { watch = Watch(lastHeard: max(watch.lastHeard, moment)) }
 
     /// `isLive`: its socket is open, so that silence says something.
     func nextDeadline(isLive: Bool) -> Instant? {
@@ -122,9 +125,12 @@ struct OppiTurn {
         var moments = [look.isUnderWay ? nil : look.due]
         if isTaken, isLive { moments.append(watch.lastHeard + (watch.hasProbed ? Self.redialAfter : probeDelay)) }
         if case .asked(let until) = stop { moments.append(until) }
-        moments.append(stuckSince.map { $0 + Self.limit })
+        moments.append(stuckSince.map { $0 + patience })
         return moments.compactMap(\.self).min()
     }
+
+    /// A long frame needs its time, and so does what is asked behind it.
+    var patience: Duration { isTaken ? Self.limit : Self.limit + prompt.frameTime + prompt.frameTime }
 
     var probeDelay: Duration { state == .accepted ? Self.startPatience : Self.probeAfter }
 }

@@ -97,6 +97,21 @@ extension PiChat {
         }
     }
 
+    /// A line was too long. While a history is asked for and no run is followed it was that; else, whatever it said, the run cannot be
+    /// followed any more.
+    mutating func skipped(_ bytes: Int, at now: Instant) -> [Order] {
+        if turn == nil, decoder.isIdle, let run = requests.takeHistory() {
+            let failure = RunFailure(
+                kind: .agentGone, message: "its process ended, and its chat is too long to be read")
+            asked[run] = nil
+            return [
+                .note("a history of \(bytes) bytes was skipped"), .observed([.lookedUp(run, .failed(failure))]),
+            ] + advance(at: now)
+        }
+        failures.doom = "pi wrote \(bytes) bytes on one line"
+        return [.note("a line of \(bytes) bytes was skipped")] + advance(at: now)
+    }
+
     /// pi called itself idle and no end came, or it never answered.
     mutating func stopOverdue() -> [Order] {
         if decoder.isRunning { failures.doom = "it ignored a stop" }

@@ -11,10 +11,17 @@ extension PiChat {
         guard let index = errands.firstIndex(where: { $0.isPrompt(of: loaded.run) }),
             case .prompt(_, var prompt) = errands[index]
         else { return [] }
-        prompt.take(loaded)
+        let leftOut = prompt.take(loaded)
         errands[index] = .prompt(loaded.run, prompt)
-        let missing: [Order] =
-            loaded.missing.isEmpty ? [] : [.observed([.filesLeftOut(loaded.run, loaded.missing)])]
-        return missing + advance(at: now)
+        let said: [Order] = leftOut.isEmpty ? [] : [.observed([.filesLeftOut(loaded.run, leftOut)])]
+        return said + (prompt.isNothing ? leavesOut(loaded.run, PicturePrompt.nothingLeft, at: now) : advance(at: now))
+    }
+
+    /// Its files are not to be had, so that it is not written.
+    mutating func leavesOut(_ run: RunID, _ answer: SendAnswer, at now: Instant) -> [Order] {
+        guard isToWrite(run) else { return [] }
+        errands.removeAll { $0.isPrompt(of: run) }
+        asked[run] = nil
+        return [.observed([.sendAnswered(asked: run, answer)])] + advance(at: now)
     }
 }

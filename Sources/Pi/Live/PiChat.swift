@@ -73,8 +73,8 @@ struct PiChat {
     var dialogs = PiDialogs()
     var failures = PiFailures()
     var seat = PiSeat()
-    /// The texts of prompts that may be looked up, until their run has ended.
-    var asked: [RunID: String] = [:]
+    /// Prompts that may be looked up, until their run has ended.
+    var asked: [RunID: PiQuestion] = [:]
 
     /// `mark` is in the names of runs that no prompt began: another process of the bridge must not give the same ones.
     init(_ session: AgentSession, place: PiChats.Place, mark: String) {
@@ -91,7 +91,7 @@ struct PiChat {
     var file: String? { home.file }
     func holds(_ approval: ApprovalID) -> Bool { dialogs.holds(approval) }
     /// Of prompts that wait or may be looked up.
-    var heldBytes: Int { asked.values.reduce(0) { $0 + $1.utf8.count + HeldBytes.entryCost } }
+    var heldBytes: Int { asked.values.reduce(0) { $0 + $1.text.utf8.count + HeldBytes.entryCost } }
     /// The bubble of one of our prompts can show what it asks.
     private var isHeard: Bool {
         guard let turn else { return errands.contains { if case .prompt = $0 { true } else { false } } }
@@ -113,12 +113,14 @@ struct PiChat {
         process == .ready && failures.doom == nil && !requests.isProbing ? turn?.nextProbe : nil
     }
 
-    mutating func remember(_ text: String?, of run: RunID) { asked[run] = text }
+    mutating func remember(_ question: PiQuestion?, of run: RunID) { asked[run] = question }
 
     // MARK: Commands
 
-    mutating func send(_ run: RunID, _ prompt: PicturePrompt, in folder: String? = nil, at now: Instant) -> [Order] {
-        asked[run] = prompt.text
+    mutating func send(
+        _ run: RunID, _ prompt: PicturePrompt, in folder: String? = nil, wallMilliseconds: Int64? = nil, at now: Instant
+    ) -> [Order] {
+        asked[run] = PiQuestion(text: prompt.text, notBefore: wallMilliseconds)
         home.moves(to: folder)
         (home.isLeft, home.isForgotten) = (false, false)
         errands.append(.prompt(run, prompt))
@@ -127,7 +129,7 @@ struct PiChat {
 
     mutating func lookUp(_ run: RunID, at now: Instant) -> [Order] {
         if turn?.run == run { return [.observed([.lookedUp(run, .running(text: nil))])] }
-        errands.append(.lookUp(run, text: asked[run]))
+        errands.append(.lookUp(run, text: asked[run]?.text))
         return advance(at: now)
     }
 
@@ -216,12 +218,6 @@ struct PiChat {
         return orders + advance(at: now)
     }
 
-    /// A line was too long: whatever it said, the run cannot be followed any more.
-    mutating func skipped(_ bytes: Int, at now: Instant) -> [Order] {
-        failures.doom = "pi wrote \(bytes) bytes on one line"
-        return [.note("a line of \(bytes) bytes was skipped")] + advance(at: now)
-    }
-
     mutating func kept(_ isKept: Bool, at now: Instant) -> [Order] {
         guard case .keeping(let path) = process else { return [] }
         process = .ready
@@ -241,7 +237,7 @@ struct PiChat {
         var orders = cards(seat.isFree(waitingPrompts)) + heard(decoder.settle(), at: now)
         #if PLANTED_FAULTS
             if PlantedFault.promptResent.isPlanted, let turn, !turn.isStopping {
-                errands.insert(.prompt(turn.run, PicturePrompt(asked[turn.run] ?? "")), at: 0)
+                errands.insert(.prompt(turn.run, PicturePrompt(asked[turn.run]?.text ?? "")), at: 0)
                 self.turn = nil
             }
         #endif

@@ -34,7 +34,7 @@ package struct PiMachine: AgentMachine {
 
     package var heldBytes: Int { chats.heldBytes }
     package var nextDeadline: Instant? {
-        [chats.nextDeadline, list.nextDeadline, check?.nextDeadline].compactMap(\.self).min()
+        [chats.nextDeadline, loads.nextDeadline, list.nextDeadline, check?.nextDeadline].compactMap(\.self).min()
     }
 
     // MARK: The course
@@ -53,7 +53,11 @@ package struct PiMachine: AgentMachine {
         }
         var gone: [Observation] = []
         for turn in past.turns {
-            for run in turn.runs { chats.change(turn.session) { $0.remember(run.text, of: run.id) } }
+            let receivedAt = now.wallMilliseconds - (now.now - turn.receivedAt).nanoseconds / 1_000_000
+            for run in turn.runs {
+                let question = run.text.map { PiQuestion(text: $0, notBefore: receivedAt) }
+                chats.change(turn.session) { $0.remember(question, of: run.id) }
+            }
             // They ended with the processes that asked them.
             gone += turn.questions.map { id in
                 let event = RunEvent.questionSettled(QuestionSettlement(id: id, .cancelled))
@@ -81,8 +85,16 @@ package struct PiMachine: AgentMachine {
         case .send(_, let session, let run, let message):
             let (prompt, leftOut) = PicturePrompt.of(message, for: "pi", room: PiSettings.pictureRoom)
             let said: [AgentOrder] = leftOut.isEmpty ? [] : [.observed([.filesLeftOut(run, leftOut)])]
-            return said + change(session, now) { $0.send(run, prompt, in: message.folder, at: now.now) }
-        case .abort(let session, let run): return change(session, now) { $0.abort(run, at: now.now) }
+            if prompt.isNothing {
+                return said + [.observed([.sendAnswered(asked: run, PicturePrompt.nothingLeft)])]
+            }
+            return said
+                + change(session, now) {
+                    $0.send(run, prompt, in: message.folder, wallMilliseconds: now.wallMilliseconds, at: now.now)
+                }
+        case .abort(let session, let run):
+            loads.drop(run)
+            return change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, at: now.now) }
         case .resolve(let approval, _, let decision, _):
             guard let session = chats.awake.first(where: { $0.value.holds(approval) })?.key else {
@@ -162,12 +174,15 @@ package struct PiMachine: AgentMachine {
     }
 
     package mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
-        switch loads.finished(work, result) {
+        switch loads.finished(work, result, at: now.now) {
         case .foreign: break
         case .more(let orders): return orders
         case .loaded(let loaded):
             guard let session = chats.awake.first(where: { $0.value.isToWrite(loaded.run) })?.key else { return [] }
             return change(session, now) { $0.loaded(loaded, at: now.now) }
+        case .unreadable(let run, let sentence):
+            guard let session = chats.awake.first(where: { $0.value.isToWrite(run) })?.key else { return [] }
+            return change(session, now) { $0.leavesOut(run, .notSent(sentence: sentence), at: now.now) }
         }
         guard let session = keeping.removeValue(forKey: work) else { return [] }
         let isKept = if case .done = result { true } else { false }
@@ -178,6 +193,7 @@ package struct PiMachine: AgentMachine {
 
     package mutating func timePassed(_ now: Occasion) -> [AgentOrder] {
         var orders = (check?.timePassed(at: now.now) ?? []) + list.timePassed(at: now.now)
+        orders += loads.timePassed(at: now.now)
         let due = chats.awake.filter { $0.value.nextDeadline.map { $0 <= now.now } ?? false }.keys.sorted()
         for session in due { orders += change(session, now) { $0.timePassed(at: now.now) } }
         return orders

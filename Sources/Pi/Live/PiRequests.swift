@@ -45,6 +45,16 @@ struct PiRequests {
         return open.remove(at: index).purpose
     }
 
+    /// The oldest question for a run of an earlier process: pi answers in the order in which it was asked.
+    mutating func takeHistory() -> RunID? {
+        for (index, request) in open.enumerated() {
+            guard case .history(let run, isLive: false) = request.purpose else { continue }
+            open.remove(at: index)
+            return run
+        }
+        return nil
+    }
+
     /// A failure without an id belongs to the only request that it can belong to (pi.md#responses-stdout).
     mutating func failedWithoutID() -> Purpose? {
         let candidates = open.indices.filter { if case .prompt = open[$0].purpose { false } else { true } }

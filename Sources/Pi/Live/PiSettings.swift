@@ -15,9 +15,9 @@ package struct PiSettings: Hashable, Sendable {
 
     var program: String { command.joined(separator: " ") }
 
-    /// A line may hold a picture, or a whole answer twice (pi.md#framing).
     /// For pictures of one prompt: the whole line has to fit into what may wait for a child.
     static let pictureRoom = 48 << 20
+    /// A line may hold a picture, or a whole answer twice (pi.md#framing).
     private static let lineLimit = 64 << 20
     /// What pi's own client grants (pi.md#process-end).
     private static let grace = Duration.seconds(1)

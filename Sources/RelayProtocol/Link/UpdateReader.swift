@@ -5,7 +5,6 @@ import JSONReading
 struct UpdateReader {
     /// Nothing that names or describes is longer than this; the rest is cut, since it may reach logs.
     private static let wordLimit = 400
-    private static let attachmentLimit = 100
 
     /// The members of the update: nested under `update`, or the frame itself (relay.md#wrapper, D2).
     private let update: FrameNode
@@ -91,14 +90,18 @@ struct UpdateReader {
     private var message: RelayUpdate.Payload? {
         guard let message = payload?["message"], message.isObject, let session else { return nil }
         let sealed = message["text_ct"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        let attachments = (message["attachments"]?.elements ?? []).prefix(Self.attachmentLimit).map {
+        let all = message["attachments"]?.elements ?? []
+        var attachments = all.prefix(UserMessage.attachmentLimit).map {
             Attachment(
                 url: $0["url"]?.string, key: $0["key"]?.string, mimeType: word($0["mime"]), name: word($0["name"]))
         }
+        let more = all.count - attachments.count
+        // One for all of them: a sentence for each would fill the prompt and the bubble.
+        if more > 0 { attachments.append(Attachment(name: "\(more) more \(more == 1 ? "file" : "files")")) }
         var read = UserMessage(
             id: name(message["id"]).map { MessageID($0) } ?? unnamed, session: session, interaction: interaction,
             // If both are there, the sealed one holds (relay.md#sessionmessage-the-user-wrote).
-            text: sealed == nil ? message["text"]?.string ?? "" : "", attachments: Array(attachments),
+            text: sealed == nil ? message["text"]?.string ?? "" : "", attachments: attachments,
             model: model(payload?["session"]?["model"]), thoughtLevel: word(message["thought_level"]))
         read.isModelUnsaid = payload?["session"]?["model"] == nil
         return .message(read, sealedText: sealed)

@@ -28,6 +28,7 @@ final class OpenClawConversation {
     var scopes: [String]? = ["operator.read", "operator.write", "operator.approvals"]
     /// Of the greeting's `policy`, beside what every gateway says there.
     var files = ""
+    var maxPayload = 524_288
     private(set) var orders: [Order] = []
     private var random = NoJitter()
 
@@ -115,6 +116,11 @@ final class OpenClawConversation {
         collect()
     }
 
+    func cannotRead(_ run: String = "r1", _ sentence: String = "Unread.") {
+        session.unreadable(RunID(run), sentence, at: now)
+        collect()
+    }
+
     func shutDown() {
         session.shutDown(at: now)
         collect()
@@ -154,7 +160,7 @@ final class OpenClawConversation {
             {"type":"hello-ok","protocol":\(era.protocolVersion),"server":{"version":"\(era.version)","connId":"c"},
             "features":{"methods":\(Self.list(era.methods)),"events":[]},
             "snapshot":{"presence":[],"health":{},"stateVersion":{"presence":1,"health":1},"uptimeMs":\(uptime)}\(auth),
-            "policy":{"maxPayload":524288,"maxBufferedBytes":1572864,"tickIntervalMs":30000\(files)}}
+            "policy":{"maxPayload":\(maxPayload),"maxBufferedBytes":1572864,"tickIntervalMs":30000\(files)}}
             """
     }
 

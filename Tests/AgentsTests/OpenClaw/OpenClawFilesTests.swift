@@ -59,17 +59,35 @@ struct OpenClawFilesTests {
         #expect(talk.methods.filter { $0 == "chat.send" }.count == 1, "it is asked already")
     }
 
-    @Test("that are missing are named in the message, and those that could not be read to the person too")
+    @Test("that are missing are named in the message")
     func missing() {
         let talk = Self.live()
         let gone = MissingFile.notFetched("c.txt", "no")
         talk.command(Self.message([Self.picture], missing: [gone]))
-        let unread = MissingFile.notPassedOn("a.png", "unread")
-        talk.load(Self.loaded(missing: [unread]))
-        let text = PromptText.noting([gone, unread], behind: "Look.").replacing("\n", with: "\\n")
+        talk.load(Self.loaded(Self.picture))
+        let text = PromptText.noting([gone], behind: "Look.").replacing("\n", with: "\\n")
         #expect(talk.sent.last?.params.contains(text) == true)
-        #expect(talk.sent.last?.params.contains("attachments") == false)
-        #expect(talk.observations == [.filesLeftOut(RunID("r1"), [unread])])
+        #expect(talk.observations == [])
+    }
+
+    @Test("that cannot be read keep the message back: the agent is not asked about what it does not see")
+    func unread() {
+        let talk = Self.live()
+        talk.command(Self.message([Self.picture]))
+        talk.cannotRead()
+        #expect(talk.methods == [])
+        #expect(talk.observations == [.sendAnswered(asked: RunID("r1"), .notSent(sentence: "Unread."))])
+    }
+
+    @Test("alone, and none of them taken, are no message")
+    func alone() {
+        let talk = Talk()
+        talk.files = #","attachments":{"maxBytes":2}"#
+        talk.goLive()
+        talk.clear()
+        talk.command(Self.message([Self.other], text: " "))
+        #expect(talk.methods == [])
+        #expect(talk.observations.last == .sendAnswered(asked: RunID("r1"), PicturePrompt.nothingLeft))
     }
 
     @Test("beyond what the gateway takes are left out before they are read", arguments: [5_000_001, 400_000])

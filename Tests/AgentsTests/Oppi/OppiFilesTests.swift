@@ -43,12 +43,35 @@ struct OppiFilesTests {
                 == ["r1 oppi:ses_1 started"])
     }
 
-    @Test("that cannot be read any more are named, and the message goes")
+    @Test("that cannot be read any more keep the message back")
     func unread() {
         var (oppi, _) = Self.sending([Self.picture])
         let lines = oppi.reads([1])
-        let reason = "a.png was not passed on: the bridge could not read it from its disk."
-        #expect(lines == ["r1 leaves without \(reason)", "2 > prompt s1 r1 look\n\n[Not attached: \(reason)]"])
+        #expect(lines.count == 1 && lines[0].contains("could not read a.png from its disk"), "\(lines)")
+    }
+
+    @Test("alone, and none of them a picture, are no message")
+    func none() {
+        var oppi = OppiConversation.live()
+        let lines = oppi.sends("r1", " ", files: [Self.paper])
+        #expect(lines.count == 2 && lines[1].contains("None of its files could be passed on"), "\(lines)")
+    }
+
+    @Test("have the time that a slow line needs for them, and so has what is asked behind them")
+    func slowLine() {
+        let photo = MessageFile(name: "b.jpg", mimeType: "image/jpeg", path: "/files/2", size: 3_000_000)
+        var (oppi, _) = Self.sending([photo])
+        #expect(oppi.reads(Array(repeating: 7, count: 3_000_000)).count == 1)
+        // 4 MB of base64 at 20,000 bytes a second, and 8 s for the answer.
+        // The other stream is not behind them.
+        for _ in 0..<5 {
+            #expect(oppi.waits(30_000) == [])
+            _ = oppi.hears(#"{"type":"ping"}"#, on: 1)
+        }
+        #expect(oppi.waits(30_000) == [])
+        _ = oppi.hears(#"{"type":"ping"}"#, on: 1)
+        #expect(oppi.waits(25_000) == [])
+        #expect(oppi.waits(5_000).contains { $0.contains("subscribe") })
     }
 
     @Test("a message that is stopped while they are read is not written")

@@ -31,7 +31,7 @@ struct PiChatsTests {
     @Test("a chat that only remembers a prompt's text until its run is looked up stays awake")
     func remembered() {
         var chats = thousands()
-        chats.change(session) { $0.remember("hello", of: RunID("r1")) }
+        chats.change(session) { $0.remember(PiQuestion(text: "hello"), of: RunID("r1")) }
         #expect(chats.awake.count == 1)
     }
 

@@ -11,6 +11,7 @@ struct PiConversation: MachineConversation {
     /// Whether orders about idle processes are among the lines.
     var showsIdle = false
     private var reads: [WorkID] = []
+    private static let wall: Int64 = 1_770_000_000_000
     static let chat = AgentSession("pi-ses_1")
     private(set) var beginning: [String] = []
 
@@ -46,16 +47,18 @@ struct PiConversation: MachineConversation {
     }
 
     /// Behind a process of the bridge that had a run in its only chat.
-    static func after(_ run: String, _ text: String) -> Self {
+    /// `receivedAt`: of the message, in milliseconds.
+    static func after(_ run: String, _ text: String, receivedAt: Int64 = 0) -> Self {
         let turn = EarlierTurn(
             session: chat, runs: [EarlierTurn.Run(RunID(run), text: text)], isAccepted: true, isStopping: false,
-            receivedAt: .zero, decisions: [], detached: [])
+            receivedAt: Instant.zero + .milliseconds(receivedAt), decisions: [], detached: [])
         return Self(facts: [Fact("session:\(chat)", Array("/s/1".utf8))], turns: [turn])
     }
 
     mutating func occasion() -> Occasion {
         random += 1
-        return Occasion(now: now, wallMilliseconds: 0, random: random)
+        return Occasion(
+            now: now, wallMilliseconds: Self.wall + (now - Instant.zero).nanoseconds / 1_000_000, random: random)
     }
 
     // MARK: The bridge

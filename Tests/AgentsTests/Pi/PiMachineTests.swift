@@ -191,6 +191,29 @@ struct PiMachineTests {
         #expect(lines.last == #"r1 pi-ses_1 failed agentGone "pi wrote 100000000 bytes on one line""#)
     }
 
+    @Test("a history that is longer than a line may be fails its question alone")
+    func longHistory() {
+        var pi = PiConversation.after("r1", "one")
+        _ = pi.looksUp("r1")
+        _ = pi.spawns()
+        _ = pi.says(PiSays.state(1, #""sessionFile":"/s/1""#))
+        let lines = pi.skips(100_000_000)
+        #expect(!lines.contains("kill 1"), "\(lines)")
+        #expect(lines.contains { $0.hasPrefix("looked up r1 failed") }, "\(lines)")
+        #expect(pi.sends("r2", "two").first?.contains(#""message":"two""#) == true)
+    }
+
+    @Test("a row with the same words that is older than the prompt is another prompt's")
+    func olderTwin() {
+        var pi = PiConversation.after("r1", "one", receivedAt: 10_000)
+        _ = pi.looksUp("r1")
+        _ = pi.spawns()
+        _ = pi.says(PiSays.state(1, #""sessionFile":"/s/1""#))
+        let messages =
+            #"[{"role":"user","content":"one","timestamp":1770000005000},{"role":"assistant","content":"Old","stopReason":"stop"}]"#
+        #expect(pi.says(PiSays.messages(2, messages)).first?.hasPrefix("looked up r1 failed") == true)
+    }
+
     @Test("a run of an earlier process is found in the session, by the text that began it")
     func earlierRun() {
         var pi = PiConversation.after("r1", "one")

@@ -113,13 +113,30 @@ struct TurnFilesTests {
         #expect(Self.end(of: empty.begin(at: .zero)) == Sentences.emptyMessage)
     }
 
+    @Test("of files alone that are all missing is no message: the person reads why", arguments: ["", " \n"])
+    func nothingLeft(text: String) {
+        let opening = Self.opening(text, files: 2)
+        var turn = Turn(opening)
+        _ = turn.begin(at: .zero)
+        _ = turn.reported(.delivered(.open, message: MessageID("b1")), at: .zero)
+        let orders = turn.fetched(Self.fetched(opening, missing: 2), at: .zero) + turn.handOver(at: .zero)
+        #expect(turn.outcome == .neverSent)
+        #expect(Self.end(of: orders)?.contains("0.png could not be fetched: the server answered 404.") == true)
+        #expect(!orders.contains { if case .command = $0 { true } else { false } })
+        var one = Turn(opening)
+        _ = one.begin(at: .zero)
+        _ = one.fetched(Self.fetched(opening, missing: 1), at: .zero)
+        _ = one.handOver(at: .zero)
+        #expect(one.phase == .handedOver)
+    }
+
     @Test("goes without the files that do not come")
     func late() {
         let opening = Self.opening("Look.", files: 1)
         var turn = Turn(opening)
         _ = turn.begin(at: .zero)
-        #expect(turn.nextDeadline == .at(300))
-        _ = turn.deadlineHit(at: .at(300))
+        #expect(turn.nextDeadline == .at(600))
+        _ = turn.deadlineHit(at: .at(600))
         #expect(turn.phase == .waiting && !turn.holdsFiles)
         #expect(turn.opening.message?.missing.map(\.sentence) == ["0.png could not be fetched: it took too long."])
     }

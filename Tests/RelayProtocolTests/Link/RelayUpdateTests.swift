@@ -209,6 +209,24 @@ struct RelayUpdateTests {
                             model: "sonnet", thoughtLevel: "max"), sealedText: nil)))
     }
 
+    @Test("of more files than a message may have, those beyond are one", arguments: [16, 17, 130])
+    func attachments(count: Int) {
+        let all = Array(repeating: #"{"key":"u/1","url":"https://a/b","name":"a.png"}"#, count: count)
+        let update = read(
+            "session.message",
+            #"{"session":{"id":"ses_1"},"message":{"id":"msg_1","text":"hi","attachments":[\#(all.joined(separator: ","))]}}"#
+        )
+        guard case .message(let message, _) = update?.payload else {
+            Issue.record("no message")
+            return
+        }
+        let more = count - 16
+        let names = message.attachments.dropFirst(16).map(\.plainName)
+        #expect(message.attachments.prefix(16).allSatisfy { $0.url != nil })
+        #expect(names == (more == 0 ? [] : ["\(more) more \(more == 1 ? "file" : "files")"]))
+        #expect(message.attachments.dropFirst(16).allSatisfy { $0.url == nil })
+    }
+
     @Test("a sealed text wins over an open one and is left closed")
     func sealedMessage() {
         let update = read(
