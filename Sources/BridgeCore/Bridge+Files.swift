@@ -4,24 +4,21 @@ package import BridgeModel
 extension Bridge {
     /// Each has its outcome now. Of a turn that does not wait for them any more nothing is taken: its files were dropped.
     package mutating func fetched(_ attachments: [Attachment], for id: TurnID, at now: Instant) {
-        guard let session = entries[id]?.turn.opening.agentSession else { return }
-        let files = attachments.compactMap { if case .file(let file) = $0.outcome { file } else { nil } }
+        guard let turn = entries[id]?.turn, turn.phase == .fetching else { return }
+        let session = turn.opening.agentSession
         change(id, at: now) { $0.fetched(attachments, at: now) }
-        routeAnswer(id, at: now)
-        if case .answering = entries[id]?.turn.phase {
-            let reason = "the answer to a question is its text alone"
-            change(id, at: now) { $0.filesLeftOut(files.map { .notPassedOn($0.name, reason) }) }
-        }
         handOverNext(of: session, at: now)
         deliver(at: now)
         keepChanged()
     }
 
+    /// The turn has no use for its files any more. A fetch that was not begun is not begun.
     mutating func dropFiles(of id: TurnID, _ turn: Turn) {
         #if PLANTED_FAULTS
             if PlantedFault.filesLeftBehind.isPlanted, turn.outcome == nil { return }
         #endif
-        orders.append(.dropFiles(id))
+        let fetch = orders.firstIndex { if case .fetch(id, _) = $0 { true } else { false } }
+        if let fetch { orders.remove(at: fetch) } else { orders.append(.dropFiles(id)) }
     }
 
     mutating func touched(_ files: [ToolFile], by id: TurnID) {

@@ -3,9 +3,10 @@ package import BridgeModel
 // Which message is the answer to a question (DESIGN.md#questions). A question of the chat that a person can have read takes the next
 // message; so does the end of one that no person can have read yet, with a line that it was too late.
 extension Bridge {
-    /// The message of this turn goes to the question that it answers, if there is one, and not into the queue.
+    /// The message of this turn goes to the question that it answers, if there is one, and not into the queue. Decided when it can be
+    /// read first: while its files are fetched a question may be asked that it does not answer.
     mutating func routeAnswer(_ id: TurnID, to recorded: QuestionID? = nil, at now: Instant) {
-        guard let turn = entries[id]?.turn, turn.phase == .waiting, let message = turn.opening.message else { return }
+        guard let turn = entries[id]?.turn, turn.mayAnswer, let message = turn.opening.message else { return }
         let chat = entries.values.filter {
             $0.turn.opening.session == turn.opening.session && !$0.turn.agent.questions.all.isEmpty
         }.map(\.turn)
@@ -18,12 +19,12 @@ extension Bridge {
         }
         if let recorded, let asking = chat.first(where: { $0.hasOpen(recorded) }) {
             guard let question = asking.agent.questions[recorded]?.question else { return }
-            return answer(question, of: asking.opening.id, with: message.text, from: id, at: now)
+            return answer(question, of: asking.opening.id, with: message, from: id, at: now)
         }
         let asking = chat.filter { openQuestion(of: $0) != nil }
             .max { $0.opening.receivedAt < $1.opening.receivedAt }
         if let asking, let question = openQuestion(of: asking) {
-            return answer(question, of: asking.opening.id, with: message.text, from: id, at: now)
+            return answer(question, of: asking.opening.id, with: message, from: id, at: now)
         }
         // An update may be long on its way: the relay keeps it while the bridge is away.
         let written = turn.opening.windowEnds - settings.window
@@ -40,10 +41,12 @@ extension Bridge {
     }
 
     private mutating func answer(
-        _ question: Question, of asker: TurnID, with text: String, from id: TurnID, at now: Instant
+        _ question: Question, of asker: TurnID, with message: UserMessage, from id: TurnID, at now: Instant
     ) {
         leaveQueue(id, at: now)
-        switch AnswerReading(text, to: question) {
+        let reason = "the answer to a question is its text alone"
+        change(id, at: now) { $0.filesLeftOut(message.attachments.map { .notPassedOn($0.plainName, reason) }) }
+        switch AnswerReading(message.text, to: question) {
         case .misfit(let line): change(id, at: now) { $0.isNoAnswer(line, at: now) }
         case .answer(let answer, let words):
             change(id, at: now) { $0.answers(question.id, of: asker) }

@@ -9,10 +9,7 @@ extension Bridge {
             // One that does not wait for its files any more goes to the agent.
             let waiting = entries[id].flatMap { $0.turn.isIncomplete ? $0.turn.opening.agentSession : nil }
             change(id, at: now) { $0.deadlineHit(at: now, agentRemedy: remedy) }
-            if let waiting {
-                routeAnswer(id, at: now)
-                handOverNext(of: waiting, at: now)
-            }
+            if let waiting { handOverNext(of: waiting, at: now) }
         }
         deliver(at: now)
         keepChanged()

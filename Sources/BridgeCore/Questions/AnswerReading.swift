@@ -23,6 +23,9 @@ enum AnswerReading: Hashable {
         let text = text.trimmed
         if text.lowercased() == "/skip" {
             self = .answer(.declined, words: "")
+        } else if text.isEmpty {
+            // A message of files alone: an answer cannot be taken back.
+            self = Self.misfit(Sentences.answerNeedsWords, question)
         } else if question.options.isEmpty {
             self = Self.ownWords(text)
         } else {

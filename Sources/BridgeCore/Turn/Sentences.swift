@@ -34,6 +34,7 @@ enum Sentences {
         "The agent asked for an approval that could not be shown here. Please decide it on the agent's machine."
     static let questionEnded = "The run ended before the question was answered."
     static let questionStaysOpen = "The question is still open."
+    static let answerNeedsWords = "An answer needs words."
     static let noSuchOption = "That is none of the options."
     static let ambiguousOption =
         "That could be more than one of the options; # before the number makes it clear, as in #2."

@@ -140,11 +140,15 @@ extension Turn {
 
     // MARK: The turn that answers
 
+    /// It has not gone to the agent. An answer needs none of its files.
+    var mayAnswer: Bool { phase == .waiting || phase == .fetching }
+
     /// Its message is the answer to a question of that turn: the agent gets it by another way than the queue.
     mutating func answers(_ question: QuestionID, of asker: TurnID) -> [TurnOrder] {
-        guard phase == .waiting else { return [] }
+        guard mayAnswer else { return [] }
         phase = .answering(question, of: asker)
         deadlines.agent = nil
+        deadlines.fetch = nil
         _ = agent.free()
         return []
     }
@@ -161,7 +165,7 @@ extension Turn {
 
     /// It came when the question was over, or it is none that the agent could take.
     mutating func isNoAnswer(_ line: String, at now: Instant) -> [TurnOrder] {
-        guard phase == .waiting else { return [] }
+        guard mayAnswer else { return [] }
         return [.note(.answerNotTaken)] + conclude(.neverSent, line: line, at: now)
     }
 

@@ -40,6 +40,20 @@ struct AnswerReadingTests {
         #expect(AnswerReading(text, to: Self.colours) == .misfit("\(why) The question is still open. \(hint)"))
     }
 
+    @Test("is nothing without words, whatever the question takes", arguments: ["", " \n"])
+    func noWords(text: String) {
+        let questions = [
+            Self.question([]), Self.question(["Red"], words: true), Self.question(["Red"], several: true), Self.colours,
+        ]
+        for question in questions {
+            guard case .misfit(let line) = AnswerReading(text, to: question) else {
+                Issue.record("an empty answer to \(question)")
+                continue
+            }
+            #expect(line.hasPrefix("An answer needs words. The question is still open."))
+        }
+    }
+
     @Test("is never the wrong option of two that are called alike")
     func ambiguous() {
         let sizes = Self.question(["3", "5", "10"])

@@ -110,6 +110,72 @@ struct BridgeQuestionsTests {
         #expect(bridge.turn(TurnID("int_1"))?.openQuestion != nil)
     }
 
+    private static func withFile(_ number: Int, _ text: String) -> TurnOpening {
+        var opening = opening(number, text)
+        opening.message?.attachments = [Attachment(url: "https://u/1", name: "a.png")]
+        return opening
+    }
+
+    private static let fetched: [Attachment] = {
+        var attachment = Attachment(url: "https://u/1", name: "a.png")
+        attachment.outcome = .file(MessageFile(name: "a.png", mimeType: "image/png", path: "/files/1", size: 7))
+        return [attachment]
+    }()
+
+    private static let leftOut = "a.png was not passed on: the answer to a question is its text alone."
+
+    @Test("an answer with a file is one when it comes; the file is named, and not fetched")
+    mutating func answeredWithFile() {
+        var bridge = questioning(isJournaled: false)
+        bridge.turnBegins(Self.withFile(2, "2"), at: .at(2))
+        #expect(bridge.turn(TurnID("int_2"))?.phase == .answering(QuestionID("q1"), of: TurnID("int_1")))
+        #expect(bridge.turn(TurnID("int_2"))?.bubble.notice == Self.leftOut)
+        let orders = bridge.takeOrders()
+        #expect(!orders.contains { if case .fetch = $0 { true } else { false } })
+        bridge.fetched(Self.fetched, for: TurnID("int_2"), at: .at(3))
+        #expect(bridge.turn(TurnID("int_2"))?.bubble.notice == Self.leftOut)
+    }
+
+    @Test("a message that came before the question answers nothing, however long its files take")
+    mutating func cameBefore() {
+        var bridge = Bridge(isJournaled: false)
+        bridge.turnBegins(Self.opening(1, "hello"), at: .at(1))
+        _ = settle(&bridge)
+        bridge.sendAnswered(.accepted(run: RunID("r1")), run: RunID("r1"), at: .at(1))
+        bridge.turnBegins(Self.withFile(2, "also fix the footer"), at: .at(2))
+        bridge.agentSays(signal(.asked(Make.question())), at: .at(3))
+        _ = settle(&bridge, at: .at(3))
+        bridge.fetched(Self.fetched, for: TurnID("int_2"), at: .at(4))
+        #expect(bridge.turn(TurnID("int_2"))?.phase == .waiting)
+        #expect(bridge.turn(TurnID("int_1"))?.openQuestion != nil)
+        bridge.fetched(Self.fetched, for: TurnID("int_2"), at: .at(5))
+        #expect(bridge.turn(TurnID("int_2"))?.phase == .waiting, "it waits for the run, and its files are there")
+    }
+
+    @Test("nor does it when its files are late")
+    mutating func lateFiles() {
+        var bridge = Bridge(isJournaled: false)
+        bridge.turnBegins(Self.opening(1, "hello"), at: .at(1))
+        _ = settle(&bridge)
+        bridge.sendAnswered(.accepted(run: RunID("r1")), run: RunID("r1"), at: .at(1))
+        bridge.turnBegins(Self.withFile(2, "also fix the footer"), at: .at(2))
+        bridge.agentSays(signal(.asked(Make.question())), at: .at(3))
+        _ = settle(&bridge, at: .at(3))
+        bridge.timePassed(at: .at(602))
+        #expect(bridge.turn(TurnID("int_2"))?.phase == .waiting)
+    }
+
+    @Test("files without words answer nothing: the question stays open, and they are named")
+    mutating func filesAlone() {
+        var bridge = questioning(isJournaled: false)
+        bridge.turnBegins(Self.withFile(2, ""), at: .at(2))
+        let (end, text) = outcome(2, bridge)
+        #expect(end == .neverSent && text?.contains("An answer needs words.") == true)
+        #expect(text?.contains(Self.leftOut) == true)
+        #expect(settle(&bridge) == [])
+        #expect(bridge.turn(TurnID("int_1"))?.openQuestion != nil)
+    }
+
     @Test("several of one dialog are asked one after the other, each as soon as the machine has the answer before it")
     mutating func parts() {
         var bridge = questioning()
