@@ -205,7 +205,7 @@ let package = Package(
         tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Journal"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),
         tests("SealingTests", ["BridgeModel", "Crypto", "Locking", "RelayProtocol", "Sealing", "WireTesting"]),
-        tests("AttachmentsTests", ["Attachments", "BridgeModel", "Files", "Locking", "WireTesting"]),
+        tests("AttachmentsTests", ["Attachments", "BridgeModel", "Files", "Locking", "Threads", "WireTesting"]),
         tests("ChildrenTests", ["BridgeModel", "CPosix", "Children", "Locking", "Threads", "WireTesting"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
         tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),

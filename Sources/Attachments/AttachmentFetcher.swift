@@ -2,17 +2,42 @@ package import BridgeModel
 import Locking
 import Threads
 
-/// Fetches the files of one connection's messages into the spool, the files of a message one after another, at most
-/// `FetchSettings.workerLimit` messages at once; the others wait.
+/// Fetches the files of one connection's messages into the spool, `FetchSettings.workerLimit` at once, in turns: a message whose file was
+/// fetched goes behind the others that wait, so that slow servers of some messages do not keep the others waiting for long.
 ///
-/// - A turn that was dropped gets no answer, and none of its files stays on the disk, whatever the worker is at.
-/// - Every other turn is answered once, within its time: what is not fetched by then says so.
+/// - A turn that was dropped gets no answer but one that is on its way already, which counts for nothing, and none of its files stays on
+///   the disk, whatever the worker is at.
+/// - Every other turn is answered once, within its time, which begins with its first try: what is not fetched by then says so.
 package final class AttachmentFetcher: AttachmentPort {
     private struct Job {
         let number: Int
         let turn: TurnID
         let attachments: [Attachment]
         let completion: @Sendable ([Attachment]) -> Void
+        /// For its first try.
+        let waitEnd: Deadline
+        var done: [Attachment] = []
+        var course: Course?
+
+        struct Course {
+            let settings: FetchSettings
+            let end: Deadline
+            /// Bytes that the message may still have.
+            var left: Int
+
+            init(_ settings: FetchSettings) {
+                self.settings = settings
+                end = Deadline(after: settings.messageTimeLimit)
+                left = settings.messageLimit
+            }
+        }
+
+        func isLate(at now: Deadline) -> Bool { (course?.end ?? waitEnd).hasPassed(at: now) }
+
+        /// The rest is not tried.
+        func given(up problem: FetchProblem) -> [Attachment] {
+            done + attachments.dropFirst(done.count).map { $0.missing(problem) }
+        }
     }
 
     private struct State {
@@ -22,6 +47,7 @@ package final class AttachmentFetcher: AttachmentPort {
         /// The job that counts for a turn; another number was dropped.
         var numbers: [TurnID: Int] = [:]
         var files: [TurnID: [SpooledFile]] = [:]
+        var isStopped = false
     }
 
     private let spool: FileSpool
@@ -50,11 +76,15 @@ package final class AttachmentFetcher: AttachmentPort {
     package func fetch(
         _ attachments: [Attachment], for turn: TurnID, completion: @escaping @Sendable ([Attachment]) -> Void
     ) {
+        let waitEnd = Deadline(after: settings.waitLimit)
         let startsWorker = state.withLock { state in
+            guard !state.isStopped else { return false }
             state.lastNumber += 1
             state.numbers[turn] = state.lastNumber
             state.waiting.append(
-                Job(number: state.lastNumber, turn: turn, attachments: attachments, completion: completion))
+                Job(
+                    number: state.lastNumber, turn: turn, attachments: attachments, completion: completion,
+                    waitEnd: waitEnd))
             guard state.workers < FetchSettings.workerLimit else { return false }
             state.workers += 1
             return true
@@ -74,7 +104,7 @@ package final class AttachmentFetcher: AttachmentPort {
     /// Nothing is fetched any more, and nothing stays.
     package func stop() {
         let files = state.withLock { state in
-            (state.numbers, state.waiting) = ([:], [])
+            (state.numbers, state.waiting, state.isStopped) = ([:], [], true)
             defer { state.files = [:] }
             return state.files.values.flatMap(\.self)
         }
@@ -89,16 +119,31 @@ package final class AttachmentFetcher: AttachmentPort {
     // MARK: Workers
 
     private func work() {
-        while let job = next() { finish(job, fetched(job)) }
+        while let job = next() {
+            var job = job
+            tryNext(&job)
+            if job.done.count == job.attachments.count {
+                finish(job, job.done)
+            } else {
+                state.withLock { if $0.numbers[job.turn] == job.number { $0.waiting.append(job) } }
+            }
+        }
     }
 
+    /// What waited too long is answered on the way.
     private func next() -> Job? {
-        state.withLock { state in
-            if state.waiting.isEmpty {
+        while true {
+            let now = Deadline.now
+            let (job, isLate) = state.withLock { state -> (Job?, Bool) in
+                if let index = state.waiting.firstIndex(where: { $0.isLate(at: now) }) {
+                    return (state.waiting.remove(at: index), true)
+                }
+                if !state.waiting.isEmpty { return (state.waiting.removeFirst(), false) }
                 state.workers -= 1
-                return nil
+                return (nil, false)
             }
-            return state.waiting.removeFirst()
+            guard let job, isLate else { return job }
+            finish(job, job.given(up: job.course == nil ? .notBegun : .noTimeLeft))
         }
     }
 
@@ -116,23 +161,22 @@ package final class AttachmentFetcher: AttachmentPort {
             defer { state.waiting = [] }
             return state.waiting
         }
-        for job in jobs { finish(job, job.attachments.map { $0.missing(.noThread) }) }
+        for job in jobs { finish(job, job.given(up: .noThread)) }
     }
 
-    private func fetched(_ job: Job) -> [Attachment] {
-        let settings = settings
-        let end = Deadline(after: settings.messageTimeLimit)
-        var left = settings.messageLimit
-        return job.attachments.enumerated().map { index, attachment in
-            guard index < FetchSettings.countLimit else { return attachment.missing(.tooMany) }
-            do throws(FetchProblem) {
-                let file = try fetch(attachment, for: job, settings, until: end, atMost: left)
-                left -= file.size
-                return attachment.fetched(file)
-            } catch {
-                return attachment.missing(error)
-            }
+    private func tryNext(_ job: inout Job) {
+        guard job.done.count < job.attachments.count else { return }
+        var course = job.course ?? Job.Course(settings)
+        let attachment = job.attachments[job.done.count]
+        do throws(FetchProblem) {
+            guard job.done.count < FetchSettings.countLimit else { throw .tooMany }
+            let file = try fetch(attachment, for: job, course.settings, until: course.end, atMost: course.left)
+            course.left -= file.size
+            job.done.append(attachment.fetched(file))
+        } catch {
+            job.done.append(attachment.missing(error))
         }
+        job.course = course
     }
 
     // MARK: One file
@@ -151,7 +195,8 @@ package final class AttachmentFetcher: AttachmentPort {
         guard isTaken else { throw .cancelled }
         do throws(FetchProblem) {
             let type = try load(
-                url, said: attachment.mimeType, into: file, for: job, settings, until: end, atMost: left)
+                url, said: attachment.mimeType, name: attachment.plainName, into: file, for: job, settings, until: end,
+                atMost: left)
             return MessageFile(name: attachment.plainName, mimeType: type, path: file.path, size: file.size)
         } catch {
             forget(file, of: job.turn)
@@ -165,7 +210,7 @@ package final class AttachmentFetcher: AttachmentPort {
     }
 
     private func load(
-        _ url: String, said: String?, into file: SpooledFile, for job: Job, _ settings: FetchSettings,
+        _ url: String, said: String?, name: String, into file: SpooledFile, for job: Job, _ settings: FetchSettings,
         until messageEnd: Deadline, atMost left: Int
     ) throws(FetchProblem) -> String {
         let end = Deadline(after: settings.timeLimit)
@@ -184,10 +229,7 @@ package final class AttachmentFetcher: AttachmentPort {
             case .whole(let served):
                 file.finish()
                 guard file.size > 0 else { throw .empty }
-                guard let type = PictureKind.mimeType(said: said, served: served, bytes: download.prefix) else {
-                    throw .noPicture
-                }
-                return type
+                return try KindOfFile(said: said, served: served, name: name, bytes: download.prefix).mimeType()
             }
         }
         throw .tooManyRedirects

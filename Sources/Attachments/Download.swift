@@ -7,7 +7,8 @@ import Threads
 ///
 /// - Where the name leads is judged when it is connected to, not before: a name may lead elsewhere the second time it is asked.
 /// - Nothing of ours goes along: no token, no cookie, no user of the address, no referrer.
-/// - Packed answers are not asked for, and not taken.
+/// - Packed answers are not asked for, and not taken: neither packed content, nor any transfer coding but chunks, which libcurl would
+///   unpack unasked.
 final class Download {
     enum Outcome {
         case whole(served: String?)
@@ -27,6 +28,10 @@ final class Download {
     private(set) var prefix: [UInt8] = []
     private var served: String?
     private var isPacked = false
+    /// Headers behind it are trailers, which count for nothing.
+    private var hasBody = false
+    /// An address of the host was refused, and whether another was connected to.
+    private var sockets = (refused: false, opened: false)
     private var headerBytes = 0
     private var unread = 0
     private static let unreadLimit = 65_536
@@ -60,7 +65,11 @@ final class Download {
         if let problem { throw problem }
         var status = 0
         _ = sb_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
-        guard code == CURLE_OK else { throw problem(of: code) }
+        guard code == CURLE_OK else {
+            // Of several addresses of a host the ones that may be asked decide.
+            if sockets.refused, !sockets.opened || code == CURLE_COULDNT_CONNECT { throw .privateAddress }
+            throw problem(of: code)
+        }
         switch status {
         case 200: return .whole(served: served)
         case 301, 302, 303, 307, 308:
@@ -129,10 +138,11 @@ final class Download {
         let (family, kind, number) = (address.pointee.family, address.pointee.socktype, address.pointee.protocol)
         if !self.address.isRelay {
             guard let host = Self.host(address), settings.isAllowed(host) else {
-                problem = .privateAddress
+                sockets.refused = true
                 return -1
             }
         }
+        sockets.opened = true
         return Glibc.socket(family, kind | Int32(SOCK_CLOEXEC.rawValue), number)
     }
 
@@ -164,7 +174,7 @@ final class Download {
             problem = .unreadable
             return 0
         }
-        read(bytes)
+        if !hasBody { read(bytes) }
         return bytes.count
     }
 
@@ -178,13 +188,16 @@ final class Download {
         let value = line[line.index(after: colon)...].filter { !$0.isWhitespace }
         switch line[..<colon].lowercased() {
         case "content-type": served = value
-        case "content-encoding": isPacked = !value.isEmpty && value.lowercased() != "identity"
+        // Each such header counts: a later one takes nothing back.
+        case "content-encoding": isPacked = isPacked || !value.isEmpty && value.lowercased() != "identity"
+        case "transfer-encoding": isPacked = isPacked || value.lowercased() != "chunked"
         default: break
         }
     }
 
     /// Fewer bytes than there are end the transfer.
     fileprivate func body(_ bytes: UnsafeRawBufferPointer) -> Int {
+        hasBody = true
         var status = 0
         _ = sb_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &status)
         // The words of a redirect or a refusal have no reader; libcurl says where it leads when they are over.
@@ -196,8 +209,8 @@ final class Download {
         do throws(FetchProblem) {
             if isPacked { throw .packed }
             guard file.size + bytes.count <= limit.bytes else { throw limit.passed }
-            if prefix.count < PictureKind.prefixLength {
-                prefix += bytes.prefix(PictureKind.prefixLength - prefix.count)
+            if prefix.count < KindOfFile.prefixLength {
+                prefix += bytes.prefix(KindOfFile.prefixLength - prefix.count)
             }
             try file.append(bytes)
             return bytes.count

@@ -12,6 +12,9 @@ package struct FetchSettings: Sendable {
     /// A server that sends less than this many bytes a second for so long is not waited for.
     package var leastPace = (bytes: 1_000, over: Duration.seconds(15))
 
+    /// How long a message waits for a first try.
+    package var waitLimit = Duration.seconds(180)
+
     // For tests, which have no public host at hand.
 
     /// As in `curl --resolve`.
@@ -20,12 +23,13 @@ package struct FetchSettings: Sendable {
     /// Of hosts that are not the relay's.
     package var foreignAuthorityFile: String?
 
-    package static let countLimit = 16
+    package static let countLimit = UserMessage.attachmentLimit
     static let redirectLimit = 5
     static let workerLimit = 4
 
     /// All files of one message together.
     var messageLimit: Int { fileLimit * 4 }
+    /// From the first try on.
     var messageTimeLimit: Duration { timeLimit + timeLimit + timeLimit }
 
     package init(relay: WebAddress) { self.relay = relay }
@@ -48,7 +52,12 @@ struct FetchProblem: Error, Hashable {
     static let packed = FetchProblem("the server sent it packed, which was not asked for")
     static let empty = FetchProblem("it is empty")
     static let noPicture = FetchProblem("it is not the picture that it is said to be")
+    static let page = FetchProblem("the server sent a web page instead of it")
+    static let noSuchKind = FetchProblem("it is not of the kind that it is said to be")
     static let diskFull = FetchProblem("the bridge's disk is full")
+    static let diskLow = FetchProblem("the bridge's disk is nearly full")
+    static let notBegun = FetchProblem("too many files were to be fetched at the same time")
+    static let noTimeLeft = FetchProblem("the files before it took too long")
     static let noRoom = FetchProblem("too many files wait for the agent")
     static let cancelled = FetchProblem("it is not wanted any more")
     static let noThread = FetchProblem("the bridge has no room for more work")

@@ -6,23 +6,57 @@ import Locking
 /// not know of which message it was: it is emptied at the start.
 ///
 /// - Files are 0600 in a folder of 0700, under names that say nothing.
-/// - All of them together hold at most `limit` bytes.
+/// - All of them together hold at most `limit` bytes, and leave room on the disk, where the journal is too.
+/// - A folder that could not be made is tried again with each file.
 package final class FileSpool: Sendable {
     package static let usualLimit = 1 << 30
+    /// What stays free, of a small disk a twentieth.
+    private static let reserve = 256 << 20
+    /// So much is written between two looks at the disk.
+    private static let lookEvery = 4 << 20
 
     private struct State {
+        var isOpen = false
         var count = 0
         var bytes = 0
+        /// Written since the disk was looked at.
+        var unseen = 0
     }
 
     private let folder: String
     private let limit: Int
+    private let room: @Sendable (String) -> Int?
     private let state = Locked(State())
 
-    /// `folder` belongs to this process alone.
-    package init(_ folder: String, limit: Int = usualLimit) throws(FileError) {
+    /// `folder` belongs to this process alone. `room`: how many bytes its disk has for files; nil: that is not known.
+    package init(
+        _ folder: String, limit: Int = usualLimit,
+        room: @escaping @Sendable (String) -> Int? = { FileSpool.room(on: $0) }
+    ) {
         self.folder = folder
         self.limit = limit
+        self.room = room
+    }
+
+    private static func room(on folder: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0 else { return nil }
+        let (free, all) = (Int(status.f_bavail) * Int(status.f_frsize), Int(status.f_blocks) * Int(status.f_frsize))
+        return free - min(reserve, all / 20)
+    }
+
+    /// Made and emptied, once.
+    package func open() throws(FileError) {
+        let failure: FileError? = state.withLock { state in
+            guard !state.isOpen else { return nil }
+            do throws(FileError) { try makeFolder() } catch { return error }
+            state.isOpen = true
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    private func makeFolder() throws(FileError) {
         try PrivateFile.makeDirectory(folder)
         var status = stat()
         // Not through a link: what is behind it would be emptied.
@@ -47,22 +81,35 @@ package final class FileSpool: Sendable {
     }
 
     func make() throws(FetchProblem) -> SpooledFile {
+        do throws(FileError) { try open() } catch { throw .notWritten(error.message) }
+        if let room = room(folder), room <= 0 { throw .diskLow }
         let number = state.withLock { state in
             state.count += 1
             return state.count
         }
         let path = "\(folder)/file-\(number)"
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR)
-        guard descriptor >= 0 else { throw Self.problem(errno) }
+        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR)
+        guard descriptor >= 0 else {
+            let number = errno
+            if number == ENOENT { state.withLock { $0.isOpen = false } }
+            throw Self.problem(number)
+        }
         return SpooledFile(path: path, descriptor: descriptor, spool: self)
     }
 
-    fileprivate func take(_ count: Int) -> Bool {
-        state.withLock { state in
-            guard state.bytes + count <= limit else { return false }
+    /// Why there is no room for so many bytes more; nil: they are taken.
+    fileprivate func take(_ count: Int) -> FetchProblem? {
+        let (problem, looks): (FetchProblem?, Bool) = state.withLock { state in
+            guard state.bytes + count <= limit else { return (.noRoom, false) }
             state.bytes += count
-            return true
+            state.unseen += count
+            guard state.unseen >= Self.lookEvery else { return (nil, false) }
+            state.unseen = 0
+            return (nil, true)
         }
+        guard looks, let room = room(folder), room <= 0 else { return problem }
+        giveBack(count)
+        return .diskLow
     }
 
     fileprivate func giveBack(_ count: Int) { state.withLock { $0.bytes -= count } }
@@ -72,11 +119,13 @@ package final class FileSpool: Sendable {
     }
 }
 
-/// One file of the spool, written by one thread, deleted by any, once.
+/// One file of the spool, written by one thread, deleted by any, once. A disk that takes its time keeps nobody waiting but the writer.
 final class SpooledFile: Sendable {
-    private struct State {
+    fileprivate struct State {
         var descriptor: Int32
         var size = 0
+        /// Outside the lock, by the writer, who closes what was deleted meanwhile.
+        var isWriting = false
         var isDeleted = false
     }
 
@@ -95,39 +144,56 @@ final class SpooledFile: Sendable {
     var size: Int { state.withLock { $0.size } }
 
     func append(_ bytes: UnsafeRawBufferPointer) throws(FetchProblem) {
-        let problem: FetchProblem? = state.withLock { state in
-            guard state.descriptor >= 0 else { return .cancelled }
-            guard spool.take(bytes.count) else { return .noRoom }
+        if let problem = spool.take(bytes.count) { throw problem }
+        let descriptor: Int32? = state.withLock { state in
+            guard state.descriptor >= 0, !state.isDeleted else { return nil }
             state.size += bytes.count
-            var written = 0
-            while written < bytes.count {
-                let count = write(state.descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return FileSpool.problem(count == 0 ? ENOSPC : errno) }
-                written += count
-            }
-            return nil
+            state.isWriting = true
+            return state.descriptor
         }
-        if let problem { throw problem }
+        guard let descriptor else {
+            spool.giveBack(bytes.count)
+            throw .cancelled
+        }
+        let problem = Self.write(bytes, to: descriptor)
+        let isDeleted = state.withLock { state in
+            state.isWriting = false
+            if state.isDeleted { state.close() }
+            return state.isDeleted
+        }
+        if let problem = isDeleted ? .cancelled : problem { throw problem }
+    }
+
+    private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> FetchProblem? {
+        var written = 0
+        while written < bytes.count {
+            let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return FileSpool.problem(count == 0 ? ENOSPC : errno) }
+            written += count
+        }
+        return nil
     }
 
     /// Nothing more is written.
-    func finish() {
-        state.withLock { state in
-            if state.descriptor >= 0 { close(state.descriptor) }
-            state.descriptor = -1
-        }
-    }
+    func finish() { state.withLock { $0.close() } }
 
     func delete() {
         let size: Int? = state.withLock { state in
             guard !state.isDeleted else { return nil }
             state.isDeleted = true
-            if state.descriptor >= 0 { close(state.descriptor) }
-            state.descriptor = -1
-            unlink(path)
+            if !state.isWriting { state.close() }
             return state.size
         }
-        if let size { spool.giveBack(size) }
+        guard let size else { return }
+        unlink(path)
+        spool.giveBack(size)
+    }
+}
+
+extension SpooledFile.State {
+    fileprivate mutating func close() {
+        if descriptor >= 0 { Glibc.close(descriptor) }
+        descriptor = -1
     }
 }

@@ -49,6 +49,27 @@ struct AttachmentFetcherTests {
         #expect(try servers.problem(servers.relay("html-as-png")) == "it is not the picture that it is said to be")
     }
 
+    @Test("are no page that says why the file is not there, and are what they are said to be")
+    func kinds() throws {
+        let servers = try HostileServers()
+        let page = "the server sent a web page instead of it"
+        for type in ["application/pdf", "text/plain", "application/json", "video/mp4"] {
+            #expect(try servers.problem(servers.relay("html-as-png"), type: type) == page, "\(type)")
+        }
+        #expect(try servers.problem(servers.relay("html-as-png"), type: nil) == page)
+        #expect(try servers.problem(servers.relay("html-as-text"), type: "application/x-notes") == page)
+        let other = "it is not of the kind that it is said to be"
+        for type in ["application/pdf", "application/zip", "application/vnd.openxmlformats-officedocument.a.b"] {
+            #expect(try servers.problem(servers.relay("text"), type: type) == other, "\(type)")
+        }
+        #expect(Self.file(try servers.fetch(servers.relay("html-as-png"), type: "text/html"))?.mimeType == "text/html")
+        #expect(
+            Self.file(try servers.fetch(servers.relay("html-as-text"), type: "text/plain"))?.mimeType == "text/plain")
+        #expect(Self.file(try servers.fetch(servers.relay("pdf"), type: "application/pdf")) != nil)
+        let named = try servers.fetch([Attachment(url: servers.relay("html-as-png"), name: "Page.HTML")])
+        #expect(Self.file(named.first?.outcome)?.mimeType == "text/html")
+    }
+
     @Test("over TLS from a host that may be asked")
     func foreign() throws {
         let servers = try HostileServers { $0.isAllowed = { _ in true } }
@@ -148,7 +169,10 @@ struct AttachmentFetcherTests {
             ("says-much", "it is larger than 1 MB"), ("never-ends", "it is larger than 1 MB"),
             ("size/1048577", "it is larger than 1 MB"),
             ("headers-never-end", "the server's answer could not be read"),
-            ("bomb", "the server sent it packed, which was not asked for"), ("drips", "the server is too slow"),
+            ("bomb", "the server sent it packed, which was not asked for"),
+            ("bomb-then-identity", "the server sent it packed, which was not asked for"),
+            ("transfer-gzip", "the server sent it packed, which was not asked for"),
+            ("drips", "the server is too slow"),
             ("silent", "the server is too slow"),
         ])
     func hostile(path: String, problem: String) throws {
@@ -158,6 +182,25 @@ struct AttachmentFetcherTests {
         }
         #expect(try servers.problem(servers.relay(path)) == problem)
         #expect(servers.filesOnDisk == [])
+    }
+
+    @Test("what a server says behind the file counts for nothing")
+    func trailers() throws {
+        let servers = try HostileServers()
+        let file = try #require(Self.file(try servers.fetch(servers.relay("trailers"), type: nil)))
+        #expect(file.mimeType == "text/plain" && HostileServers.bytes(file) == Array("hello".utf8))
+    }
+
+    @Test("an address that is refused hides none that may be asked")
+    func addressesOfOneName() throws {
+        let servers = try HostileServers { $0.isAllowed = { $0 == .version4([127, 0, 0, 1]) } }
+        for name in ["both.example", "mixed.example"] {
+            let file = Self.file(try servers.fetch("https://\(name):\(servers.https)/png"))
+            #expect(file.map { HostileServers.bytes($0) } == HostileServers.png, "\(name)")
+        }
+        #expect(
+            try servers.problem("https://private.example:\(servers.https)/png")
+                == "its address leads into a private network")
     }
 
     @Test("a size that is said too small or not at all is what the server keeps to, and no more")
@@ -200,13 +243,41 @@ struct AttachmentFetcherTests {
         #expect(file != nil && !servers.hasAnswer)
     }
 
-    @Test("a fetcher that stops leaves nothing")
+    @Test("slow files of some messages do not keep those of the others waiting")
+    func inTurns() throws {
+        let servers = try HostileServers { $0.timeLimit = .seconds(2) }
+        let slow = Array(repeating: Attachment(url: servers.relay("silent"), name: "slow"), count: 3)
+        for number in 1...4 { servers.begin(slow, for: "t\(number)") }
+        for _ in 1...4 { _ = try servers.request() }
+        let first = try servers.fetch([Attachment(url: servers.relay("png"), name: "quick")], for: "t5")
+        #expect(first.count == 1 && Self.file(first.first?.outcome) != nil, "that of the last message came first")
+    }
+
+    @Test("a message whose turn does not come in time is told so")
+    func notBegun() throws {
+        let servers = try HostileServers {
+            $0.timeLimit = .seconds(4)
+            $0.waitLimit = .seconds(2)
+        }
+        for number in 1...4 { servers.begin([Attachment(url: servers.relay("gate"))], for: "t\(number)") }
+        for _ in 1...4 { _ = try servers.request() }
+        servers.begin([Attachment(url: servers.relay("png"), name: "a.png")], for: "t5")
+        let answers = try (1...5).map { _ in try servers.answer() }
+        let reasons = answers.compactMap { answer -> String? in
+            if case .missing(let file)? = answer.first?.outcome { file.sentence } else { nil }
+        }
+        #expect(reasons.contains("a.png could not be fetched: too many files were to be fetched at the same time."))
+    }
+
+    @Test("a fetcher that stops leaves nothing, and begins nothing")
     func stopped() throws {
         let servers = try HostileServers()
         _ = try servers.fetch(servers.relay("png"))
         #expect(servers.filesOnDisk.count == 1)
         servers.fetcher.stop()
         #expect(servers.filesOnDisk == [])
+        servers.begin([Attachment(url: servers.relay("png"))], for: "t2")
+        #expect(servers.filesOnDisk == [] && !servers.hasAnswer)
     }
 
     @Test("more messages than workers are all answered")

@@ -29,9 +29,13 @@ final class HostileServers {
         var settings = FetchSettings(relay: try WebAddress("http://127.0.0.1:\(http)"))
         settings.foreignAuthorityFile = words[3]
         settings.resolve = ["files.example:\(https):127.0.0.1", "files.example:443:127.0.0.1", "six.example:443:::1"]
+        settings.resolve += [
+            "both.example:\(https):10.0.0.1,127.0.0.1", "mixed.example:\(https):fd00::1,127.0.0.1",
+            "private.example:\(https):10.0.0.1,fd00::1",
+        ]
         settings.timeLimit = .seconds(20)
         change(&settings)
-        fetcher = AttachmentFetcher(into: try FileSpool(folder), settings) { delete in
+        fetcher = AttachmentFetcher(into: FileSpool(folder), settings) { delete in
             delete()
             return true
         }
@@ -57,6 +61,9 @@ final class HostileServers {
     func begin(_ attachments: [Attachment], for turn: String = "t1") {
         fetcher.fetch(attachments, for: TurnID(turn)) { [answers] in answers.put($0) }
     }
+
+    /// The next one, of whichever turn.
+    func answer() throws -> [Attachment] { try answers.next() }
 
     var hasAnswer: Bool { !answers.isEmpty }
 

@@ -46,6 +46,8 @@ class Files:
             case ["png"]: self.whole(send)
             case ["text"]: self.whole(send, b"hello", "text/plain; charset=utf-8")
             case ["html-as-png"]: self.whole(send, b"<html>expired</html>", "text/html")
+            case ["html-as-text"]: self.whole(send, b"\n<!DOCTYPE HTML><p>expired", "text/plain")
+            case ["pdf"]: self.whole(send, b"\n%PDF-1.7\n...", "application/octet-stream")
             case ["empty"]: self.whole(send, b"")
             case ["size", count]: self.whole(send, b"x" * int(count), "application/x-big")
             case ["status", status]: send(head(int(status), "Content-Length: 2", "Connection: close") + b"no")
@@ -79,6 +81,19 @@ class Files:
                 packed = zlib.compressobj(9, zlib.DEFLATED, 31)
                 body = b"".join(packed.compress(bytes(1 << 20)) for _ in range(64)) + packed.flush()
                 self.whole(send, body, "image/png", "Content-Encoding: gzip")
+            case ["bomb-then-identity"]:
+                packed = zlib.compressobj(9, zlib.DEFLATED, 31)
+                body = packed.compress(PNG) + packed.flush()
+                self.whole(send, body, "image/png", "Content-Encoding: gzip", "Content-Encoding: identity")
+            case ["transfer-gzip"]:
+                packed = zlib.compressobj(9, zlib.DEFLATED, 31)
+                body = packed.compress(PNG) + packed.flush()
+                send(head(200, "Content-Type: image/png", "Transfer-Encoding: gzip, chunked", "Connection: close"))
+                send(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+            case ["trailers"]:
+                send(head(200, "Content-Type: text/plain", "Transfer-Encoding: chunked", "Trailer: Content-Type",
+                          "Connection: close"))
+                send(b"5\r\nhello\r\n0\r\nContent-Type: image/png\r\nContent-Encoding: gzip\r\n\r\n")
             case ["to", *rest]: self.redirect(send, "/".join(rest).replace("HTTPS", str(https)).replace("HTTP", str(http)))
             case ["loop"]: self.redirect(send, "/loop")
             case ["hops", "0"]: self.whole(send)
@@ -131,7 +146,7 @@ def listen(files, wrap):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        certificates(folder, "DNS:localhost,DNS:files.example,IP:127.0.0.1")
+        certificates(folder, "DNS:localhost,DNS:files.example,DNS:both.example,DNS:mixed.example,IP:127.0.0.1")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(os.path.join(folder, "leaf.pem"), os.path.join(folder, "leaf.key"))
         ports = []

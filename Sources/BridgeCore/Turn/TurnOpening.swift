@@ -57,7 +57,7 @@ package struct TurnSettings: Sendable, Hashable {
     /// How long a sealed message waits for its key (relay.md#session-key-life-cycle).
     package var keyPatience = Duration.seconds(120)
     /// How long a message waits for its files. The fetcher has limits of its own; this one is for files that it lost.
-    package var fetchPatience = Duration.seconds(300)
+    package var fetchPatience = Duration.seconds(600)
     /// How long before the window's end the bubble is ended.
     package var windowMargin = Duration.seconds(60)
     /// How long a message waits for an agent that is away.

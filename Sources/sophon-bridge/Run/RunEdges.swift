@@ -25,7 +25,7 @@ final class RunEdges {
     private let scaled: ScaledClock?
     private var clients: [CurlClient] = []
     private var writers: [KeyWriter] = []
-    private let spool: FileSpool?
+    private let spool: FileSpool
     private var fetchers: [AttachmentFetcher] = []
     private var agents: [ConnectionName: any LiveAgent] = [:]
     private let journal: Journal
@@ -46,10 +46,10 @@ final class RunEdges {
         } catch {
             throw CommandFailure(code: .unexpected, message: error.message)
         }
+        spool = FileSpool(loaded.configuration.stateDirectory + "/files")
         do {
-            spool = try FileSpool(loaded.configuration.stateDirectory + "/files")
+            try spool.open()
         } catch {
-            spool = nil
             log.warning("files of messages cannot be fetched", [("reason", .text(error.message))])
         }
         if let remedy = journal.remedy { log.warning("the journal keeps its size", [("remedy", .text(remedy))]) }
@@ -136,9 +136,7 @@ final class RunEdges {
         return parts
     }
 
-    /// Nil: there is no folder for what it fetches.
-    private func fetcher(of connection: Configuration.Connection) -> AttachmentFetcher? {
-        guard let spool else { return nil }
+    private func fetcher(of connection: Configuration.Connection) -> AttachmentFetcher {
         var settings = FetchSettings(relay: connection.relay.address)
         settings.authorityFile = connection.relay.authorityFile
         settings.fileLimit = loaded.configuration.limits.fileBytes
