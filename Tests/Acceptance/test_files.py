@@ -3,56 +3,23 @@
 import asyncio
 import base64
 import json
-import os
-import tempfile
 import unittest
 import urllib.request
 
+from codex_stage import CodexStage
+from file_stories import BAD_LIMITS, FIVE, GIF, JPEG, PNG, WEBP, FilesTests, Held, nothing_left, offered, on_disk
 from harness import Stage, until
-from peers import oppi_steps
-from peers.oppi_server import OppiServer
+from oppi_stage import OppiStage
+from peers import codex_steps, oppi_steps
 from peers.steps import Hold, Say
-from peers.wire import Response
+from peers.wire import next_port
+from rerouted import Rerouted
 from scheduling import Scenarios, scenario
 from test_pi import PiStage, said
 from test_sealed import sealed
 
-PNG = b"\x89PNG\r\n\x1a\n" + os.urandom(3000)
-JPEG = b"\xff\xd8\xff\xe0" + os.urandom(2000)
-GIF = b"GIF89a" + os.urandom(500)
-WEBP = b"RIFF\x00\x10\x00\x00WEBP" + os.urandom(700)
-FIVE = [("fox.png", "image/png", PNG), ("photo.jpg", "image/jpeg", JPEG), ("paper.pdf", "application/pdf", b"%PDF-1.7\n" + os.urandom(9000)),
-        ("notes.txt", "text/plain", "grüße\n".encode() * 100), ("disk.img", "application/octet-stream", os.urandom(90_000))]
 
-
-def offered(relay, *files):
-    """Attachments whose files are on the relay's own origin."""
-    for name, _, content in files:
-        relay.files[f"/files/{name}"] = content
-    return [{"key": f"u/{name}", "url": f"{relay.url}/files/{name}", "mime": kind, "name": name} for name, kind, _ in files]
-
-
-def on_disk(stage):
-    folder = stage.state / "files"
-    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-
-
-async def nothing_left(stage):
-    await until(lambda: not on_disk(stage), 30, "no file is left on the disk")
-
-
-class Held:
-    """A file whose server waits."""
-
-    def __init__(self, content):
-        self.content, self.gate = content, asyncio.Event()
-
-    async def __call__(self):
-        await self.gate.wait()
-        return Response(200, self.content)
-
-
-class OpenClawFilesTests(Scenarios):
+class OpenClawFilesTests(FilesTests):
     @scenario(90)
     async def test_files_of_five_types_reach_the_agent_byte_for_byte(self):
         for era in ("E1", "E4"):
@@ -70,7 +37,7 @@ class OpenClawFilesTests(Scenarios):
     @scenario(60)
     async def test_a_message_of_files_alone_is_a_message(self):
         async with Stage("E3") as stage:
-            stage.gateway.plan("Attached: fox.png, notes.txt", Say(["A fox."]))
+            stage.gateway.plan("Files sent: fox.png, notes.txt", Say(["A fox."]))
             turn = stage.relay.ask("", attachments=offered(stage.relay, FIVE[0], FIVE[3]))
             await stage.ended(turn)
             stage.expect(turn, "A fox.")
@@ -79,43 +46,30 @@ class OpenClawFilesTests(Scenarios):
             await stage.ended(empty)
             stage.expect_said(empty, "empty")
 
-    @scenario(90)
+    @scenario(120)
     async def test_each_file_that_cannot_be_had_leaves_a_sentence_and_an_answered_message(self):
-        async with Stage("E3", configuration={"limits": {"file_time": "1s", "file_mb": 1}}) as stage:
-            relay = stage.relay
-            relay.files |= {
-                "/files/metadata": Response(302, b"", {"Location": "https://169.254.169.254/latest"}),
-                "/files/open": Response(302, b"", {"Location": "http://192.0.2.1/"}),
-                "/files/page": b"<html>expired</html>", "/files/big": bytes(2 << 20), "/files/slow": Held(b""),
-                "/files/empty": b"", "/files/packed": Response(200, b"x" * 9, {"Content-Encoding": "gzip"}),
-            }
-            for name, url, words in (
-                ("gone.png", f"{relay.url}/files/none", "the server answered 404"),
-                ("metadata.png", f"{relay.url}/files/metadata", "private network"),
-                ("private.png", "https://10.1.2.3/a.png", "private network"),
-                ("loop.png", "https://localhost/a.png", "private network"),
-                ("mapped.png", "https://[::ffff:127.0.0.1]/a.png", "private network"),
-                ("open.png", f"{relay.url}/files/open", "not encrypted"),
-                ("local.png", "file:///etc/passwd", "cannot be used"),
-                ("page.png", f"{relay.url}/files/page", "not the picture"),
-                ("big.png", f"{relay.url}/files/big", "larger than 1 MB"),
-                ("slow.png", f"{relay.url}/files/slow", "too slow"),
-                ("empty.png", f"{relay.url}/files/empty", "it is empty"),
-                ("packed.png", f"{relay.url}/files/packed", "packed"),
-                ("nowhere.png", None, "does not say where"),
-            ):
-                text = f"What is {name}?"
-                file = {"key": "u/1", "mime": "image/png", "name": name} | ({"url": url} if url else {})
-                turn = relay.ask(text, attachments=[file])
-                await stage.ended(turn)
-                stage.expect_begins(turn, f"You said: {text}")
-                stage.expect_said(turn, words)
-                said = stage.gateway.sends[-1]["text"]
-                self.assertTrue(said.startswith(f"{text}\n\n[Not attached: {name} could not be fetched: ") and words in said, said)
-                self.assertEqual(stage.phone.final(turn.interaction).count(f"{name} could not be fetched"), 2)
-                stage.check(turn)
+        async with Rerouted() as public, Stage("E3", configuration=BAD_LIMITS, environment=public.environment) as stage:
+            await self.each_bad_file(stage, public, lambda text: f"You said: {text}", lambda: [send["text"] for send in stage.gateway.sends])
             self.assertEqual(stage.gateway.files, [])
-            await nothing_left(stage)
+
+    @scenario(60)
+    async def test_no_proxy_of_the_environment_is_asked_for_a_file(self):
+        asked = []
+
+        async def proxy(reader, writer):
+            asked.append(await reader.readline())
+            writer.close()
+        async with await asyncio.start_server(proxy, "127.0.0.1", next_port()) as server, Rerouted() as public:
+            address = "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
+            proxies = {name: address for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")}
+            # The relay may be reached by a proxy; this one is on this machine.
+            environment = public.environment | proxies | {"no_proxy": "127.0.0.1"}
+            async with Stage("E3", environment=environment) as stage:
+                self.assertTrue(public.is_loaded(stage.bridge.pid))
+                turn = stage.relay.ask("Look.", attachments=[{"url": f"{public.url}/a.png", "mime": "image/png", "name": "a.png"}])
+                await stage.ended(turn)
+                stage.expect_said(turn, "could not show who it is (TLS)")
+        self.assertEqual(asked, [])
 
     @scenario(60)
     async def test_what_the_gateway_does_not_take_is_named_and_the_rest_goes(self):
@@ -210,7 +164,7 @@ class OpenClawFilesTests(Scenarios):
             self.assertEqual(on_disk(stage), [])
 
 
-class PiFilesTests(Scenarios):
+class PiFilesTests(FilesTests):
     @scenario(60)
     async def test_pictures_reach_pi_byte_for_byte_and_the_rest_is_named(self):
         files = [FIVE[0], FIVE[1], ("a.gif", "image/gif", GIF), ("b.webp", "image/webp", WEBP), FIVE[2]]
@@ -228,46 +182,28 @@ class PiFilesTests(Scenarios):
                 stage.check_prompts(turn)
                 await nothing_left(stage)
 
+    @scenario(120)
+    async def test_each_file_that_cannot_be_had_leaves_a_sentence_and_an_answered_message(self):
+        async with Rerouted() as public, PiStage(
+                {"What": [said("Nothing.")]}, configuration=BAD_LIMITS, environment=public.environment) as stage:
+            await self.each_bad_file(stage, public, lambda _: "Nothing.", lambda: stage.log("prompts"))
+            self.assertEqual(stage.log("images"), [])
+
     @scenario(60)
     async def test_a_picture_alone_and_one_that_is_missing(self):
-        async with PiStage({"Attached": [said("A fox.")]}) as stage:
+        async with PiStage({"Files sent": [said("A fox.")]}) as stage:
             alone = stage.relay.ask("", attachments=offered(stage.relay, FIVE[0]))
             await stage.ended(alone)
             stage.expect(alone, "A fox.")
             missing = stage.relay.ask("", attachments=[{"url": f"{stage.relay.url}/none", "mime": "image/png", "name": "b.png"}])
             await stage.ended(missing)
-            stage.expect(missing, "A fox.\n\nb.png could not be fetched: the server answered 404.")
-            self.assertEqual(len(stage.log("images")), 1)
+            stage.expect(missing, "b.png could not be fetched: the server answered 404.")
+            self.assertEqual([prompt["text"] for prompt in stage.log("images")], ["Files sent: fox.png"])
+            stage.check_prompts(alone)
             await nothing_left(stage)
 
 
-class OppiStage(Stage):
-    """A relay, an Oppi server in one of its dialects, and the bridge between them."""
-
-    def __init__(self, dialect):
-        super().__init__(start=False)
-        self._dialect = dialect
-
-    async def __aenter__(self):
-        self._home = tempfile.TemporaryDirectory(prefix="oppi-")
-        self.oppi = await OppiServer(self._home.name, self._dialect).__aenter__()
-        await super().__aenter__()
-        await self.bridge.start()
-        return self
-
-    async def __aexit__(self, *error):
-        await super().__aexit__(*error)
-        await self.oppi.__aexit__()
-        self._home.cleanup()
-
-    def environment(self):
-        base = super().environment()
-        for name in ("OPENCLAW_URL", "OPENCLAW_TOKEN", "OPENCLAW_STATE_DIR"):
-            base.pop(name)
-        return base | {"SOPHON_AGENT": "oppi", "OPPI_URL": self.oppi.url, "OPPI_TOKEN": self.oppi.token}
-
-
-class OppiFilesTests(Scenarios):
+class OppiFilesTests(FilesTests):
     @scenario(60)
     async def test_pictures_reach_oppi_byte_for_byte_and_the_rest_is_named(self):
         files = [FIVE[0], FIVE[1], ("a.gif", "image/gif", GIF), ("b.webp", "image/webp", WEBP), FIVE[2]]
@@ -284,6 +220,13 @@ class OppiFilesTests(Scenarios):
                 stage.check(turn)
                 await nothing_left(stage)
 
+    @scenario(120)
+    async def test_each_file_that_cannot_be_had_leaves_a_sentence_and_an_answered_message(self):
+        async with Rerouted() as public, OppiStage("head", configuration=BAD_LIMITS, environment=public.environment) as stage:
+            stage.oppi.plan("What", oppi_steps.Say(["Nothing."]))
+            await self.each_bad_file(stage, public, lambda _: "Nothing.", stage.oppi.prompts)
+            self.assertEqual(stage.oppi.images, [])
+
     @scenario(60)
     async def test_a_kill_while_a_picture_is_fetched_sends_it_once(self):
         async with OppiStage("head") as stage:
@@ -293,7 +236,61 @@ class OppiFilesTests(Scenarios):
             await stage.bridge.restart_after_kill()
             held.gate.set()
             await stage.ended(turn)
-            self.assertEqual(stage.oppi.images, [("Attached: fox.png", "image/png", PNG)])
+            self.assertEqual(stage.oppi.images, [("Files sent: fox.png", "image/png", PNG)])
+            await nothing_left(stage)
+
+
+class CodexFilesTests(FilesTests):
+    @scenario(90)
+    async def test_pictures_reach_codex_byte_for_byte_and_the_rest_is_named(self):
+        files = [FIVE[0], FIVE[1], ("a.gif", "image/gif", GIF), ("b.webp", "image/webp", WEBP), FIVE[2]]
+        async with CodexStage() as stage:
+            stage.codex.plan("Look", codex_steps.Say(["Nice."]))
+            # It looks at them some time after it has answered.
+            stage.codex.habits(message_after=0.3)
+            turn = stage.relay.ask("Look.", attachments=offered(stage.relay, *files))
+            await stage.ended(turn)
+            sentence = "paper.pdf was not passed on: Codex takes pictures alone (PNG, JPEG, GIF, WebP)."
+            stage.expect(turn, f"Nice.\n\n{sentence}")
+            text = f"Look.\n\n[Not attached: {sentence}]"
+            seen = [(image["text"], base64.b64decode(image["content"])) for image in stage.codex.log("images")]
+            self.assertEqual(seen, [(text, content) for _, _, content in files[:4]])
+            self.assertEqual(stage.codex.texts(), [text])
+            stage.check(turn)
+            await nothing_left(stage)
+
+    @scenario(90)
+    async def test_a_picture_alone_and_a_file_that_codex_does_not_take(self):
+        async with CodexStage() as stage:
+            stage.codex.plan("Files sent", codex_steps.Say(["A fox."]))
+            alone = stage.relay.ask("", attachments=offered(stage.relay, FIVE[0]))
+            await stage.ended(alone)
+            stage.expect(alone, "A fox.")
+            paper = stage.relay.ask("", attachments=offered(stage.relay, FIVE[2]))
+            await stage.ended(paper)
+            stage.expect_said(paper, "None of its files could be passed on")
+            stage.expect_said(paper, "paper.pdf was not passed on")
+            self.assertEqual(stage.codex.texts(), ["Files sent: fox.png"])
+            await nothing_left(stage)
+
+    @scenario(120)
+    async def test_each_file_that_cannot_be_had_leaves_a_sentence_and_an_answered_message(self):
+        async with Rerouted() as public, CodexStage(configuration=BAD_LIMITS, environment=public.environment) as stage:
+            stage.codex.plan("What", codex_steps.Say(["Nothing."]))
+            await self.each_bad_file(stage, public, lambda _: "Nothing.", stage.codex.texts)
+            self.assertEqual(stage.codex.log("images"), [])
+
+    @scenario(90)
+    async def test_a_kill_while_a_picture_is_fetched_sends_it_once(self):
+        async with CodexStage() as stage:
+            stage.codex.plan("Files sent", codex_steps.Say(["A fox."]))
+            held = Held(PNG)
+            turn = stage.relay.ask("", attachments=offered(stage.relay, ("fox.png", "image/png", held)))
+            await until(lambda: stage.relay.fetches, 30, "the file is asked for")
+            await stage.bridge.restart_after_kill()
+            held.gate.set()
+            await stage.ended(turn)
+            self.assertEqual([base64.b64decode(image["content"]) for image in stage.codex.log("images")], [PNG])
             await nothing_left(stage)
 
 
@@ -314,7 +311,7 @@ class SealedFilesTests(Scenarios):
             looked = await talk.do(talk.phone.send, chat, "Look.", attachments=[fox, gone])
             line = "gone.png could not be fetched: the server answered 404."
             self.assertEqual((await talk.ended(looked))["text"], f"A fox.\n\n{line}")
-            talk.stage.gateway.plan("Attached: fox.png", Say(["The same fox."]))
+            talk.stage.gateway.plan("Files sent: fox.png", Say(["The same fox."]))
             alone = await talk.do(talk.phone.send, chat, "", attachments=[fox])
             self.assertEqual((await talk.ended(alone))["text"], "The same fox.")
             self.assertEqual([file[1:] for file in talk.stage.gateway.files], [("fox.png", "image/png", PNG)] * 2)

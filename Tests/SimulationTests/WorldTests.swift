@@ -54,7 +54,11 @@ struct WorldTests {
         #expect(result.violations.isEmpty, "seed \(seed): \(result.violations.joined(separator: "; "))")
     }
 
-    @Test("faults with files are caught", arguments: [PlantedFault.filesLeftBehind, .filesHandedOverAgain])
+    @Test(
+        "faults with files are caught",
+        arguments: [
+            PlantedFault.filesLeftBehind, .filesHandedOverAgain, .promptBeforePictures, .sealedFilesForgotten,
+        ])
     func plantedInFiles(fault: PlantedFault) {
         let caught = (UInt64(1)...2_000).first { seed in
             let plan = WorldPlan.random(seed: seed)

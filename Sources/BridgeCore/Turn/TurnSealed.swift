@@ -21,7 +21,11 @@ extension Turn {
         guard phase == .awaitingKey else { return orders }
         deadlines.key = nil
         switch text {
-        case .text(let text): opening.message?.text = text
+        case .text(let text):
+            opening.message?.text = text
+            #if PLANTED_FAULTS
+                if PlantedFault.sealedFilesForgotten.isPlanted { opening.message?.attachments = [] }
+            #endif
         // It came in the open, into a chat whose key was lost.
         case nil where opening.sealedText == nil: break
         case .unreadable, nil:

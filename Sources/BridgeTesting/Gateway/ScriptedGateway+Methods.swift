@@ -109,6 +109,7 @@ extension ScriptedGateway {
             return answer(id, ["ok": true, "aborted": false, "runIds": []])
         }
         if let since = keys[key], now - since < Self.keyLife, let run = runs[key] {
+            if run.question != text { breaches.append("another text under the key of \(run.question ?? "?")") }
             return answer(id, repeated(run), failure: run)
         }
         if era.joinsEqualTexts,
@@ -148,7 +149,8 @@ extension ScriptedGateway {
             }
             taken.append(.init(name: name, content: content))
         }
-        attached.append(GatewayFiles(run: key, files: taken))
+        attached.append(
+            GatewayFiles(run: key, files: taken, prompt: Self.asked(params["message"]?.string ?? "")))
         return true
     }
 

@@ -24,6 +24,20 @@ package struct GatewayFiles: Sendable, Hashable {
 
     package var run: String
     package var files: [File]
+    /// Without what is noted behind it.
+    package var prompt: String
+
+    init(run: String, files: [File], prompt: String) {
+        self.run = run
+        self.files = files
+        self.prompt = prompt
+    }
+
+    /// As agents take them that know pictures alone, without names.
+    init(pictures: [GatewayValue], of prompt: String) {
+        self.init(
+            run: "", files: pictures.map { File(name: "", content: $0["data"]?.string ?? "") }, prompt: prompt)
+    }
 }
 
 /// An OpenClaw gateway of one of four eras, written from the documentation and sharing no code with the bridge's side: frames go in

@@ -43,13 +43,16 @@ extension ScriptedOppi {
     private func take(
         _ type: String, _ frame: GatewayValue, _ session: OppiSession, _ activation: OppiActivation
     ) -> String? {
-        let text = frame["message"]?.string ?? ""
+        let whole = frame["message"]?.string ?? ""
+        let text = ScriptedGateway.asked(whole)
         if type == "steer", activation.run == nil { return "Steer requires an active streaming turn" }
         guard let id = frame["clientTurnId"]?.string else {
             breaches.append("\(text) has no turn")
             return "no turn"
         }
-        let payload = "\(type):\(text):\(frame["streamingBehavior"]?.string ?? "")"
+        let pictures = frame["images"]?.elements ?? []
+        let images = pictures.map { $0["data"]?.string ?? "" }.joined(separator: ",")
+        let payload = "\(type):\(whole):\(images):\(frame["streamingBehavior"]?.string ?? "")"
         activation.turns.removeAll { time.now - $0.touched > Self.turnLife }
         if let index = activation.turns.firstIndex(where: { $0.id == id }) {
             let turn = activation.turns.remove(at: index)
@@ -66,6 +69,8 @@ extension ScriptedOppi {
         turn.stage = "dispatched"
         acknowledge(turn, frame["requestId"], session)
         activation.starting.append(turn)
+        wholePrompts[text] = whole
+        if !pictures.isEmpty { attached.append(GatewayFiles(pictures: pictures, of: text)) }
         let behaviour = type == "steer" ? "steer" : frame["streamingBehavior"]?.string
         handOver(text, behaviour, session, activation)
         return nil
@@ -120,7 +125,7 @@ extension ScriptedOppi {
         func items(_ isSteering: Bool) -> GatewayValue {
             .array(
                 activation.queue.filter { $0.isSteering == isSteering }.map {
-                    ["id": "q1", "message": "\($0.text)", "createdAt": 1]
+                    ["id": "q1", "message": "\(wholePrompts[$0.text] ?? $0.text)", "createdAt": 1]
                 })
         }
         emit(
@@ -150,7 +155,7 @@ extension ScriptedOppi {
             "queue_item_started",
             [
                 "kind": item.isSteering ? "steer" : "follow_up", "queueVersion": .integer(activation.queueVersion),
-                "item": ["id": "q1", "message": "\(item.text)", "createdAt": 1],
+                "item": ["id": "q1", "message": "\(wholePrompts[item.text] ?? item.text)", "createdAt": 1],
             ], session)
     }
 

@@ -36,9 +36,10 @@ extension ScriptedOppi {
     private func userSays(_ text: String, _ session: OppiSession) {
         asked.append(AgentAsked(.prompt, text))
         session.prompts.append(text)
-        write([row(session, "user", entry(session)).with("text", "\(text)")], session)
+        let whole = wholePrompts[text] ?? text
+        write([row(session, "user", entry(session)).with("text", "\(whole)")], session)
         if !session.unwritten.isEmpty { unwritten.insert(text) }
-        emit("message_end", ["role": "user", "content": "\(text)"], session)
+        emit("message_end", ["role": "user", "content": "\(whole)"], session)
         tellState(session)
     }
 

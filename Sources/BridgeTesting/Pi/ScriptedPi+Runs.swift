@@ -7,8 +7,10 @@ extension ScriptedPi {
         processes[number]?.run?.hasBegun = true
         say(["type": "agent_start"], on: number)
         say(["type": "turn_start"], on: number)
-        let text = processes[number]?.run?.text ?? ""
-        add(["role": "user", "content": [["type": "text", "text": "\(text)"]]], on: number)
+        // Pictures stay in the session, and are in each later history (pi.md#framing).
+        guard let going = processes[number]?.run else { return }
+        let content: [GatewayValue] = [["type": "text", "text": "\(going.text)"]] + going.pictures
+        add(["role": "user", "content": .array(content)], on: number)
         scheduleNext(run, on: number)
     }
 

@@ -31,6 +31,7 @@ package final class ScriptedPi: ScriptedAgent {
         var prompt: String
         /// The prompt and what is noted behind it, as it came.
         var text: String
+        var pictures: [GatewayValue] = []
         var steps: ArraySlice<GatewayScript.Timed>
         /// Of the message that is being written; nil: none is.
         var said: String?
@@ -58,6 +59,7 @@ package final class ScriptedPi: ScriptedAgent {
     package var scripts: [String: GatewayScript] = [:]
     package internal(set) var asked: [AgentAsked] = []
     package internal(set) var decided: [AgentDecided] = []
+    package internal(set) var attached: [GatewayFiles] = []
     package internal(set) var breaches: [String] = []
     package internal(set) var questions: Set<String> = []
     private var answered: Set<String> = []
@@ -124,7 +126,10 @@ package final class ScriptedPi: ScriptedAgent {
         asked.append(AgentAsked(.prompt, text))
         runCount += 1
         let run = runCount
-        processes[number]?.run = Run(number: run, prompt: text, text: whole, steps: script.steps[...])
+        let pictures = command["images"]?.elements ?? []
+        if !pictures.isEmpty { attached.append(GatewayFiles(pictures: pictures, of: text)) }
+        processes[number]?.run = Run(
+            number: run, prompt: text, text: whole, pictures: pictures, steps: script.steps[...])
         if script.speaksFirst { begin(run, on: number) }
         time.after(script.answersAfter) { [self] in
             answer(command, on: number)

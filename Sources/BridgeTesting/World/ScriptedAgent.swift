@@ -10,6 +10,8 @@ package protocol ScriptedAgent: AgentDouble {
     var asked: [AgentAsked] { get }
     /// What it heard about its approvals, in order.
     var decided: [AgentDecided] { get }
+    /// The pictures of each prompt that had some and was taken.
+    var attached: [GatewayFiles] { get }
     /// Approvals that it asked for as a choice among several.
     var questions: Set<String> { get }
     /// Some run continues, or waits for a decision.
@@ -69,6 +71,7 @@ extension ScriptedAgent {
         .failed(WorkFailure(.unreachable, "connection refused"))
     }
 
+    package var attached: [GatewayFiles] { [] }
     package var questions: Set<String> { [] }
     package func isLost(_ prompt: String) -> Bool { false }
     package func ignoresStop(_ prompt: String) -> Bool { false }

@@ -3,7 +3,8 @@ import RelayRules
 
 /// Files that messages name in a world: where their addresses lead, how long they take, and what of them is on the computer's disk.
 ///
-/// As on the real outside, a process that starts finds none of an earlier one's.
+/// As on the real outside, a process that starts finds none of an earlier one's, only so many are fetched at once, and a server that takes
+/// its time is left.
 package final class VirtualAttachments: @unchecked Sendable {
     /// Nil bytes: it cannot be had.
     package struct Served {
@@ -21,10 +22,15 @@ package final class VirtualAttachments: @unchecked Sendable {
     /// How often each was asked for.
     package private(set) var asked: [String: Int] = [:]
     private static let folder = "/files/"
+    private static let workerLimit = 4
+    /// Of one file.
+    static let timeLimit = Duration.seconds(60)
     private let store: VirtualFiles
     private let time: VirtualTime
     private var numbers: [TurnID: Int] = [:]
     private var lastNumber = 0
+    private var workers = 0
+    private var waiting: [() -> Void] = []
 
     init(_ store: VirtualFiles, _ time: VirtualTime) {
         self.store = store
@@ -36,7 +42,7 @@ package final class VirtualAttachments: @unchecked Sendable {
     /// Of the process that starts.
     func port(_ isAlive: @escaping () -> Bool) -> any AttachmentPort {
         for path in onDisk { store.files[path] = nil }
-        numbers = [:]
+        (numbers, workers, waiting) = ([:], 0, [])
         return Port(self, isAlive)
     }
 
@@ -56,7 +62,21 @@ package final class VirtualAttachments: @unchecked Sendable {
             files.lastNumber += 1
             let number = files.lastNumber
             files.numbers[turn] = number
-            next(attachments, 0, for: turn, number, completion)
+            files.waiting.append { [self] in next(attachments, 0, for: turn, number, completion) }
+            work()
+        }
+
+        private func work() {
+            guard isAlive(), files.workers < VirtualAttachments.workerLimit, !files.waiting.isEmpty else { return }
+            files.workers += 1
+            files.waiting.removeFirst()()
+        }
+
+        /// A file is there, or is not wanted any more.
+        private func rests() {
+            guard isAlive() else { return }
+            files.workers -= 1
+            work()
         }
 
         func drop(_ turn: TurnID) {
@@ -71,29 +91,45 @@ package final class VirtualAttachments: @unchecked Sendable {
             _ attachments: [Attachment], _ index: Int, for turn: TurnID, _ number: Int,
             _ completion: @escaping @Sendable ([Attachment]) -> Void
         ) {
-            guard index < attachments.count else { return completion(attachments) }
+            guard files.numbers[turn] == number else { return rests() }
+            guard index < attachments.count else {
+                rests()
+                return completion(attachments)
+            }
             let url = attachments[index].url ?? ""
             let served = files.served[url] ?? Served(nil, takes: .zero)
             files.asked[url, default: 0] += 1
             let path = "\(Self.folder(of: turn))\(index)"
             // Half of it is there while it comes.
             files.store.files[path] = served.bytes.map { Array($0.prefix($0.count / 2)) }
-            files.time.after(served.takes) { [self] in
-                guard isAlive(), files.numbers[turn] == number else { return }
-                files.store.files[path] = served.bytes
+            let isTooSlow = served.takes > VirtualAttachments.timeLimit
+            files.time.after(isTooSlow ? VirtualAttachments.timeLimit : served.takes) { [self] in
+                guard isAlive() else { return }
+                guard files.numbers[turn] == number else { return rests() }
+                let bytes = isTooSlow ? nil : served.bytes
+                files.store.files[path] = bytes
                 var attachments = attachments
                 let name = attachments[index].plainName
                 attachments[index].outcome =
-                    served.bytes.map {
+                    bytes.map {
                         .file(MessageFile(name: name, mimeType: "image/png", path: path, size: $0.count))
-                    } ?? .missing(.notFetched(name, "the server answered 404"))
-                next(attachments, index + 1, for: turn, number, completion)
+                    } ?? .missing(.notFetched(name, isTooSlow ? "the server is too slow" : "the server answered 404"))
+                // The others have their turn first.
+                files.workers -= 1
+                files.waiting.append { [self] in next(attachments, index + 1, for: turn, number, completion) }
+                work()
             }
         }
     }
 }
 
 extension WorldSide {
+    /// A JSON array. `more`: members that each has besides.
+    static func attachments(_ urls: [String], more: String = "") -> String {
+        let list = urls.map { #"{"key":"u/1","mime":"image/png","url":"\#($0)","name":"\#($0)"\#(more)}"# }
+        return "[\(list.joined(separator: ","))]"
+    }
+
     /// The person writes, with files that are served, or are not, under these addresses; their names are the same.
     package func writes(_ text: String, files urls: [String], chat: Int? = nil, after: Duration) {
         time.after(after) { [self] in
@@ -101,14 +137,14 @@ extension WorldSide {
             let isThere = relay.sessions.contains { $0.id == known && !$0.isDeleted }
             let session = isThere ? known ?? "" : relay.userStartsSession(at: moment)
             if let chat { begins(chat, in: session) }
-            let list = urls.map { #"{"key":"u/1","mime":"image/png","size":9,"url":"\#($0)","name":"\#($0)"}"# }
+            let list = Self.attachments(urls, more: #","size":9"#)
             let exchange = relay.respond(
                 to: RawRequest(
                     method: "POST", target: "/v1/me/sessions/\(session)/send",
                     headers: [
                         RawHeader("Authorization", "Bearer \(RelayOptions().userToken)"),
                         RawHeader("Content-Type", "application/json"),
-                    ], body: Array(#"{"text":"\#(text)","attachments":[\#(list.joined(separator: ","))]}"#.utf8)),
+                    ], body: Array(#"{"text":"\#(text)","attachments":\#(list)}"#.utf8)),
                 at: moment)
             let answer = GatewayValue.parse(exchange.response.body)
             guard let names = answer?["result"] ?? answer, let interaction = names["interaction_id"]?.string,

@@ -16,11 +16,9 @@ package struct WorldFile: Sendable {
         switch fate {
         case .whole, .slow: nil
         case .missing: "\(name) could not be fetched: the server answered 404."
-        case .never: noticeOfTime
+        case .never: "\(name) could not be fetched: the server is too slow."
         }
     }
-
-    var noticeOfTime: String { "\(name) could not be fetched: it took too long." }
 }
 
 extension WorldPlan {
@@ -28,7 +26,7 @@ extension WorldPlan {
     /// the end of its answer is known to the letter.
     mutating func drawFiles() {
         var random = SeededGenerator(seed: seed ^ 0x6669_6C65)
-        guard random.happens(0.25), sealing == nil, !themes.contains(.sleep) else { return }
+        guard random.happens(0.25), !themes.contains(.sleep) else { return }
         for index in messages.indices where random.happens(0.7) {
             let message = messages[index]
             guard agents[message.side].takesFiles, [.text, .tools, .long].contains(message.script.kind),
@@ -42,7 +40,9 @@ extension WorldPlan {
             }
             if random.happens(0.3) {
                 files[files.count - 1].fate = random.pick([.missing, .missing, .never])
-                if files[files.count - 1].fate == .never { quietAt = max(quietAt, .seconds(40)) }
+                if files[files.count - 1].fate == .never {
+                    quietAt = max(quietAt, VirtualAttachments.timeLimit + .seconds(40))
+                }
             }
             for number in files.indices where files[number].fate == .slow {
                 files[number].takes = .seconds(Int64.random(in: 2...9, using: &random))
@@ -54,20 +54,19 @@ extension WorldPlan {
 
 extension WorldAgentKind {
     /// Its double says what it got.
-    fileprivate var takesFiles: Bool { self == .openClaw || self == .pi }
+    fileprivate var takesFiles: Bool { [.openClaw, .pi, .oppi].contains(self) }
 }
 
 extension WorldRun {
-    /// False: the message has none.
-    func writesWithFiles(_ message: WorldPlan.Message) -> Bool {
-        guard let files = plan.files[message.text] else { return false }
+    /// Serves those of the message, and gives their names.
+    func serves(_ message: WorldPlan.Message) -> [String] {
+        let files = plan.files[message.text] ?? []
         let side = world.sides[message.side]
         for file in files {
             let takes = file.fate == .never ? Duration.seconds(100_000) : file.takes
             side.attachments.served[file.name] = .init(file.fate == .missing ? nil : file.bytes, takes: takes)
         }
-        side.writes(message.text, files: files.map(\.name), chat: message.chat, after: message.at)
-        return true
+        return files.map(\.name)
     }
 }
 
@@ -76,12 +75,17 @@ extension WorldJudge {
     mutating func judgeFiles(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         let left = side.attachments.onDisk
         if !left.isEmpty { violation("files are left on the disk: \(left)", run) }
-        let served = Dictionary(
-            plan.files.values.joined().map { ($0.name, Base64.encode($0.bytes)) },
-            uniquingKeysWith: { first, _ in first })
-        for message in side.gateway.attached {
-            for file in message.files where served[file.name] != file.content {
-                violation("\(file.name) reached the agent as something else", run)
+        let attached = side.scripted?.attached ?? side.gateway.attached
+        for message in plan.messages where message.side == index {
+            let files = (plan.files[message.text] ?? []).filter { $0.fate == .whole || $0.fate == .slow }
+            guard !files.isEmpty else { continue }
+            let expected = files.map { Base64.encode($0.bytes) }
+            let taken = attached.filter { $0.prompt == message.text }
+            for taken in taken where taken.files.map(\.content) != expected {
+                violation("\(message.text) reached the agent with other files: \(taken.files)", run)
+            }
+            if taken.isEmpty, side.begun(message.text) > 0 {
+                violation("\(message.text) reached the agent without its files", run)
             }
         }
     }
@@ -94,10 +98,7 @@ extension WorldJudge {
 
     /// The text behind the agent's words.
     func notices(_ message: WorldPlan.Message) -> String {
-        let files = plan.files[message.text] ?? []
-        // The files of a message come at once, when the last of them is there: one that never comes keeps the others back.
-        let isLate = files.contains { $0.fate == .never }
-        let notices = isLate ? files.map(\.noticeOfTime) : files.compactMap(\.notice)
+        let notices = (plan.files[message.text] ?? []).compactMap(\.notice)
         return notices.isEmpty ? "" : "\n\n" + notices.joined(separator: "\n")
     }
 }

@@ -27,7 +27,9 @@ extension WorldRun {
     /// The device that no person has allowed.
     static func stranger(of side: WorldSide) -> WorldPhone? { side.sealing.phones.first { $0.name == stranger } }
 
-    func writesSealed(_ text: String, _ side: Int, chat: Int, under first: String? = nil, after: Duration) {
+    func writesSealed(
+        _ text: String, _ side: Int, chat: Int, under first: String? = nil, files: [String] = [], after: Duration
+    ) {
         world.time.after(after) { [weak self] in
             guard let self else { return }
             let place = world.sides[side]
@@ -41,7 +43,8 @@ extension WorldRun {
             }
             let interaction = first.flatMap { first in place.sent.first { $0.text == first }?.interaction }
             let made = place.relay.userSends(
-                sealedText: phone.seal(text, in: session), session: session, under: interaction, at: place.moment)
+                sealedText: phone.seal(text, in: session), session: session, under: interaction,
+                attachments: files.isEmpty ? nil : WorldSide.attachments(files), at: place.moment)
             if interaction == nil { place.note(text, made) }
             place.pump()
         }

@@ -130,13 +130,16 @@ package final class WorldRun {
     private func write(_ message: WorldPlan.Message) {
         let side = world.sides[message.side]
         let again = message.at + message.secondAfter
+        let files = serves(message)
         guard plan.sealing == nil else {
-            writesSealed(message.text, message.side, chat: message.chat, after: message.at)
+            writesSealed(message.text, message.side, chat: message.chat, files: files, after: message.at)
             guard let second = message.second else { return }
             return writesSealed(
                 Self.question(second), message.side, chat: message.chat, under: message.text, after: again)
         }
-        if writesWithFiles(message) { return }
+        guard files.isEmpty else {
+            return side.writes(message.text, files: files, chat: message.chat, after: message.at)
+        }
         side.writes(message.text, chat: message.chat, after: message.at)
         if let second = message.second {
             side.writesAgain(Self.question(second), under: message.text, after: again)

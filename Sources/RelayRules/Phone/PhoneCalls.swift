@@ -34,11 +34,14 @@ extension Relay {
     }
 
     /// The same with an envelope in base64, which may be anything, in a session that exists: its key has to be there first.
+    /// `attachments`: a JSON array as in updates.
     @discardableResult
     package mutating func userSends(
-        sealedText: String, session: String, under interaction: String? = nil, at now: Moment
+        sealedText: String, session: String, under interaction: String? = nil, attachments: String? = nil,
+        at now: Moment
     ) -> (session: String, interaction: String, message: String) {
-        userSends(UserDraft(sealedText: sealedText), session: session, under: interaction, at: now)
+        let draft = UserDraft(sealedText: sealedText, attachments: attachments)
+        return userSends(draft, session: session, under: interaction, at: now)
     }
 
     /// What `POST /v1/me/sessions` does.

@@ -1,6 +1,7 @@
 """One turn of the scripted Codex: what is sent, in which order, and what is written when (codex.md#a-turn, codex.md#ends-and-errors)."""
 
 import asyncio
+import base64
 import os
 import time
 import uuid
@@ -64,6 +65,19 @@ class Turn:
         self.whole_item({"type": "userMessage", "id": str(uuid.uuid4()), "clientId": client,
                          "content": content or [{"type": "text", "text": text, "text_elements": []}]})
 
+    def look_at_pictures(self):
+        """Files of this computer are read here; one that cannot be read is no error (codex.md#methods)."""
+        for part in self.content:
+            if part.get("type") != "localImage":
+                continue
+            try:
+                with open(part["path"], "rb") as file:
+                    content = base64.b64encode(file.read()).decode()
+            except OSError as error:
+                content = None
+                self.server.disk.note("unread", {"text": self.text, "path": part["path"], "error": str(error)})
+            self.server.disk.note("images", {"text": self.text, "content": content})
+
     # The turn
 
     async def run(self):
@@ -77,6 +91,7 @@ class Turn:
             await asyncio.sleep(disk.habit("message_after", 0.01))
             if not self.is_child:
                 thread.record["turns"].append(self.record)
+                self.look_at_pictures()
                 self.user_message(self.text, self.client, self.content)
             steps = self.steps or disk.steps(self.text) or [words.Say(["Understood."])]
             while True:

@@ -49,6 +49,8 @@ async def chat_send(gateway, connection, params):
         return {"ok": True, "aborted": bool(stopped), "runIds": stopped}
     known = gateway.dedupe.get(key)
     if known is not None:
+        if known.user_text != text:
+            gateway.violations.append((f"another text under the key of {known.user_text!r}", params))
         return _repeated(gateway, known)
     return gateway.begin(session, params, connection)
 

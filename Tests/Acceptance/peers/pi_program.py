@@ -187,15 +187,17 @@ class Pi:
         self.streaming = True
         self.idle.clear()
         respond("prompt", identity)
-        threading.Thread(target=self.run, args=(text, steps or [{"say": ["Hello."]}]), daemon=True).start()
+        # Pictures stay in the session: each later history and each end of a run has them (pi.md#framing).
+        content = [{"type": "text", "text": text}, *images] if images else text
+        threading.Thread(target=self.run, args=(content, steps or [{"say": ["Hello."]}]), daemon=True).start()
 
     # The loop
 
-    def run(self, text, steps):
-        self.produced = []
+    def run(self, content, steps):
+        question = {"role": "user", "content": content, "timestamp": int(time.time() * 1000)}
+        self.produced = [question]
         emit({"type": "agent_start"})
         emit({"type": "turn_start"})
-        question = {"role": "user", "content": text, "timestamp": 0}
         emit({"type": "message_start", "message": question})
         emit({"type": "message_end", "message": question})
         self.session.add(question)

@@ -38,8 +38,15 @@ class Request:
 @dataclass
 class Response:
     status: int
-    body: dict | bytes = b""
+    body: "dict | bytes | Endless" = b""
     headers: dict = field(default_factory=dict)
+
+
+@dataclass
+class Endless:
+    """A body that does not end while anybody takes it."""
+    chunk: bytes
+    pause: float = 0.0
 
 
 DROP = object()
@@ -282,17 +289,30 @@ class Server:
         if response is DROP:
             reset(writer)
             return False
+        if isinstance(response.body, Endless):
+            await self._write_for_ever(writer, response)
+            return False
         alive = self._write(writer, response)
         await writer.drain()
-        return alive and request.headers.get("connection", "").lower() != "close"
+        return alive and response.headers.get("Connection") != "close" and request.headers.get("connection", "").lower() != "close"
 
     @staticmethod
     def _write(writer, response):
         body = response.body if isinstance(response.body, bytes) else json.dumps(response.body).encode()
-        lines = [f"HTTP/1.1 {response.status} Status", f"Content-Length: {len(body)}", "Content-Type: application/json"]
-        lines += [f"{name}: {value}" for name, value in response.headers.items()]
+        headers = {"Content-Length": len(body), "Content-Type": "application/json"} | response.headers
+        lines = [f"HTTP/1.1 {response.status} Status", *(f"{name}: {value}" for name, value in headers.items())]
         writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
         return True
+
+    @staticmethod
+    async def _write_for_ever(writer, response):
+        headers = {"Connection": "close"} | response.headers
+        lines = [f"HTTP/1.1 {response.status} Status", *(f"{name}: {value}" for name, value in headers.items())]
+        writer.write("\r\n".join(lines).encode() + b"\r\n\r\n")
+        while not writer.is_closing():
+            writer.write(response.body.chunk)
+            await writer.drain()
+            await asyncio.sleep(response.body.pause)
 
     async def _upgrade(self, request, reader, writer):
         protocol = self.protocol()
