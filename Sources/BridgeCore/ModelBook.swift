@@ -99,6 +99,10 @@ struct ModelBook: Sendable {
             case Self.refusalLimit: return Sentences.modelInQuarantine(model)
             default: return nil
             }
+        // No refusal: it is tried again with the next message.
+        case (.named(let model), .unsettled(let reason)):
+            return chat.isNews(model) ? Sentences.modelRefused(model, reason) : nil
+        case (.own, .unsettled(let reason)): return chat.isNews("") ? Sentences.ownModelRefused(reason) : nil
         case (.own, .refused(let reason)): return chat.refuse("") == 1 ? Sentences.ownModelRefused(reason) : nil
         }
     }

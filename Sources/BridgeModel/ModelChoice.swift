@@ -20,4 +20,6 @@ package enum ModelAnswer: Hashable, Sendable {
     case set(before: String?)
     /// Its own model answers.
     case refused(message: String)
+    /// Whether it was set is not known, or it may be set the next time: its own model answers, or this one.
+    case unsettled(message: String)
 }

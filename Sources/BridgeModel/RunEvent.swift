@@ -303,11 +303,20 @@ extension Usage {
     package static func + (earlier: Usage, later: Usage) -> Usage {
         let costs = [earlier.estimatedCostUSD, later.estimatedCostUSD].compactMap(\.self)
         return Usage(
-            inputTokens: earlier.inputTokens + later.inputTokens,
-            outputTokens: earlier.outputTokens + later.outputTokens,
+            inputTokens: sum(earlier.inputTokens, later.inputTokens),
+            outputTokens: sum(earlier.outputTokens, later.outputTokens),
             estimatedCostUSD: costs.isEmpty ? nil : costs.reduce(0, +), model: later.model ?? earlier.model,
             provider: later.provider ?? earlier.provider)
     }
+
+    /// What a far side says may be at the end of what a number can be, and come again and again.
+    private static func sum(_ one: Int, _ other: Int) -> Int {
+        let (sum, overflows) = one.addingReportingOverflow(other)
+        return overflows ? limit : min(sum, limit)
+    }
+
+    /// What JavaScript counts exactly.
+    private static let limit = 1 << 53
 }
 
 /// A run event with the address its bus gave it.

@@ -135,7 +135,7 @@ package struct FrameNode {
 
 /// Ranges for numbers of a far side.
 extension ClosedRange where Bound == Int {
-    /// Tokens, sequence numbers, sizes: what JavaScript counts exactly. Sums of a thousand of them do not overflow.
+    /// Tokens, sequence numbers, sizes: what JavaScript counts exactly. Sums of more than a thousand of them overflow.
     package static var counts: Self { 0...(1 << 53) }
     /// Milliseconds since 1970, to the year 5138: the differences stay far below 64 bits in nanoseconds' thousandths.
     package static var wallMilliseconds: Self { 0...100_000_000_000_000 }

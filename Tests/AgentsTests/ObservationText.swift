@@ -20,6 +20,7 @@ enum ObservationText {
         case .filesLeftOut(let run, let files): "\(run) leaves without \(files.map(\.sentence).joined(separator: " "))"
         case .modelAnswered(let run, let choice, .set(let before)): "\(run) has \(choice), before \(before ?? "-")"
         case .modelAnswered(let run, let choice, .refused(let reason)): "\(run) lacks \(choice) \(quoted(reason))"
+        case .modelAnswered(let run, let choice, .unsettled(let reason)): "\(run) may lack \(choice) \(quoted(reason))"
         case .abortAnswered(let run): "stop of \(run) answered"
         case .lookedUp(let run, .running(let text)): "looked up \(run) running \(quoted(text))"
         case .lookedUp(let run, .ended(let end)): "looked up \(run) \(self.end(end))"

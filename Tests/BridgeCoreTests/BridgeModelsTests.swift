@@ -109,6 +109,16 @@ struct BridgeModelsTests {
         #expect(Self.play(7, "a/bad", no, in: &bridge).line?.contains("could not be set") == true)
     }
 
+    @Test("an agent that does not answer has refused nothing: each message tries the model, and the first says so")
+    func unsettled() {
+        var bridge = Self.bridge()
+        let silent = ModelAnswer.unsettled(message: "no answer in time")
+        let lines = (1...5).map { Self.play($0, "a/one", silent, in: &bridge) }
+        #expect(lines[0].line?.contains("no answer in time") == true)
+        #expect(lines.dropFirst().allSatisfy { $0.line == nil })
+        #expect(lines[4].heard.contains(#"message 5 with named("a/one")"#))
+    }
+
     @Test("two refusals and a success begin the count again")
     func notInARow() {
         var bridge = Self.bridge()

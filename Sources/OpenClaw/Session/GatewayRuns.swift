@@ -77,6 +77,8 @@ struct GatewayRuns {
     var stops = KeptStops()
     var questions = RunQuestions()
     var models = SessionModels()
+    /// Whose chat is over, and whose runs are not.
+    private var left: Set<AgentSession> = []
 
     subscript(run: RunID) -> Run? { runs[run] }
 
@@ -220,6 +222,12 @@ struct GatewayRuns {
         questions.ended(run)
         forget(run)
     }
+
+    mutating func isToBeLeft(_ session: AgentSession) { left.insert(session) }
+    mutating func isWanted(_ session: AgentSession) { left.remove(session) }
+
+    /// Its chat is over, and so are its runs.
+    func isLeft(_ session: AgentSession) -> Bool { left.contains(session) && !sessions.contains(session) }
 
     /// A run that is not found is not looked for for ever; the core has its own timeout.
     mutating func missed(_ run: RunID) {

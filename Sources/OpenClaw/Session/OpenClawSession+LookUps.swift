@@ -58,7 +58,7 @@ extension OpenClawSession {
                 if isNews { finish(run, .ended(finding.end(inParagraphs: decoder.tellsNewestSegment)), at: now) }
                 followsUp(next.run, next.text, in: session, at: now)
                 if !isNews { finish(run, .running(text: nil), at: now) }
-                ended(run)
+                ended(run, at: now)
                 continue
             }
             switch finding.course {
@@ -200,7 +200,7 @@ extension OpenClawSession {
         }
         if known.isAsked { observed([.lookedUp(run, .ended(end))]) }
         observed([.signal(RunSignal(run: run, session: known.session, event: .finished(end)))])
-        ended(run)
+        ended(run, at: now)
     }
 
     mutating func finish(_ run: RunID, _ result: RunLookup, at now: Instant) {
@@ -220,7 +220,7 @@ extension OpenClawSession {
             observed([.signal(RunSignal(run: run, session: known.session, event: event))])
         }
         switch result {
-        case .ended, .failed: ended(run)
+        case .ended, .failed: ended(run, at: now)
         case .unknown: runs.missed(run)
         case .running: runs.found(run, in: known.session, at: now)
         }

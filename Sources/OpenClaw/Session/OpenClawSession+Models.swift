@@ -17,21 +17,37 @@ extension OpenClawSession {
     }
 
     mutating func modelAnswered(_ run: RunID, _ choice: ModelChoice, _ error: Refusal?, at now: Instant) {
-        settle(choice, for: run, error.map { words(of: $0) }, at: now)
+        let answer: ModelAnswer =
+            switch error {
+            case nil: .set(before: nil)
+            case let error? where error.isRetryable: .unsettled(message: words(of: error))
+            case let error?: .refused(message: words(of: error))
+            }
+        settle(choice, for: run, answer, at: now)
     }
 
     /// It may still be set: the next message that names one asks again.
     mutating func modelUnanswered(_ run: RunID, _ choice: ModelChoice, at now: Instant) {
-        settle(choice, for: run, "the gateway did not answer in time", at: now)
+        settle(choice, for: run, .unsettled(message: "the gateway did not answer in time"), at: now)
     }
 
-    /// `refusal`: why it was not set.
-    private mutating func settle(_ choice: ModelChoice, for run: RunID, _ refusal: String?, at now: Instant) {
+    private mutating func settle(_ choice: ModelChoice, for run: RunID, _ answer: ModelAnswer, at now: Instant) {
         guard let known = runs[run] else { return }
-        runs.models.answered(choice, for: run, in: known.session, isSet: refusal == nil)
-        let answer = refusal.map { ModelAnswer.refused(message: $0) } ?? .set(before: nil)
+        runs.models.answered(choice, for: run, in: known.session, isSet: answer == .set(before: nil))
         observed([.modelAnswered(run, choice, answer)])
         handOver(run, at: now)
+    }
+
+    /// Somebody else may have set another one: the next message that names ours sets it again.
+    mutating func noticeModel(_ event: FrameNode?, _ payload: FrameNode?) {
+        guard event?.holds("sessions.changed") == true, payload?["reason"]?.holds("patch") == true,
+            let key = payload?["sessionKey"]?.string
+        else { return }
+        let row = payload?["session"]?.isObject == true ? payload?["session"] : payload
+        guard let model = row?["model"]?.string else { return }
+        let provider = row?["modelProvider"]?.string
+        runs.models.changed(
+            in: sessionNames.ours(for: AgentSession(key)), to: [model] + (provider.map { ["\($0)/\(model)"] } ?? []))
     }
 
     // MARK: Questions of the phone
@@ -76,9 +92,11 @@ extension OpenClawSession {
 
     // MARK: The end of a chat
 
-    /// The session stays at the gateway, where its owner can go on with it; only its frames are of no use here.
+    /// The session stays at the gateway, where its owner can go on with it; only its frames are of no use here, once its runs have ended.
     mutating func release(_ session: AgentSession, at now: Instant) {
-        guard !runs.sessions.contains(session), life.withLive({ $0.leaves(session) }) == true else { return }
+        guard !runs.sessions.contains(session) else { return runs.isToBeLeft(session) }
+        runs.isWanted(session)
+        guard life.withLive({ $0.leaves(session) }) == true else { return }
         var params = JSONObjectWriter()
         params.string("key", session.text)
         ask(.subscribe, "sessions.messages.unsubscribe", params.finish(), at: now)

@@ -23,6 +23,7 @@ extension OpenClawSession {
             run,
             .init(session: session, text: message.prompt, files: files, stage: .held(since: now), lastHeard: now),
             .init(run: run, text: message.prompt, sentAtMilliseconds: wallMilliseconds), at: now)
+        runs.isWanted(session)
         runs.models.wants(message.choice, for: run)
         if isLive { handOver(run, at: now) }
     }
@@ -30,6 +31,8 @@ extension OpenClawSession {
     /// Also again, under the same key.
     mutating func handOver(_ run: RunID, at now: Instant) {
         guard let known = runs[run], let text = known.text, let gateway else { return }
+        // Its model was set again meanwhile. A stopped message never leaves, and what left of it before may have arrived.
+        if known.isStopped { return known.isAsked ? lookUpSend(run, in: known.session, at: now) : () }
         if gateway.grants("operator.write") == false {
             return refuse(run, because: scopeRemedy(["operator.write"]))
         }
@@ -216,7 +219,7 @@ extension OpenClawSession {
             if isListing, request.subject == .exec { approvals.listed(request.id, in: signal.session) }
         case .approvalSettled(let settlement): forget(settlement.id)
         case .finished, .failed:
-            if let run = signal.run { ended(run) }
+            if let run = signal.run { ended(run, at: now) }
             return
         case .paused(let call):
             runs.questions.expectFollowUp(of: call.approval, after: signal.run, in: signal.session, at: now)
@@ -225,8 +228,10 @@ extension OpenClawSession {
         if let run = signal.run { runs.told(of: run, in: signal.session, at: now) }
     }
 
-    mutating func ended(_ run: RunID) {
+    mutating func ended(_ run: RunID, at now: Instant) {
+        let session = runs[run]?.session
         runs.ended(run)
         lookUps.ended(run)
+        if let session, runs.isLeft(session) { release(session, at: now) }
     }
 }

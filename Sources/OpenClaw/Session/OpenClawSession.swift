@@ -199,6 +199,7 @@ package struct OpenClawSession: ~Copyable {
         if type.holds("event") {
             noticeSequence(root, at: now)
             noticeRun(root["payload"], at: now)
+            noticeModel(root["event"], root["payload"])
             if root["event"]?.holds("connect.challenge") == true { return challenged(root, type, at: now) }
             if root["event"]?.holds("shutdown") == true {
                 outage.announced(restart: ConnectRefusal.delay(root["payload"]?["restartExpectedMs"]))

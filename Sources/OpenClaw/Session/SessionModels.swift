@@ -4,7 +4,8 @@ import BridgeModel
 ///
 /// - A choice is asked for once before its message leaves for the first time on a link (`next`); the answer, whatever it is, lets the
 ///   message go.
-/// - What this link has set is not set again. Another socket knows nothing: the gateway may have been given another model meanwhile.
+/// - What this link has set is not set again, unless the gateway says that it was changed. Another socket knows nothing: the gateway may
+///   have been given another model meanwhile.
 struct SessionModels {
     private enum Step: Hashable { case due, asked, done }
 
@@ -43,6 +44,11 @@ struct SessionModels {
         guard isSet else { return }
         if case .named(let model) = choice { set.updateValue(model, forKey: session) }
         if case .own = choice { set.updateValue(nil, forKey: session) }
+    }
+
+    /// `names`: how the new one may be spelt.
+    mutating func changed(in session: AgentSession, to names: [String]) {
+        if case .some(.some(let model)) = set[session], !names.contains(model) { set.removeValue(forKey: session) }
     }
 
     mutating func forget(_ run: RunID) { wanted[run] = nil }

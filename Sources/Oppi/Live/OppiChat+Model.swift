@@ -39,7 +39,7 @@ extension OppiChat {
             return (modelSettled(choice, of: run, .refused(message: "Oppi names its models as provider/model")), true)
         }
         guard model.losses < OppiModel.lossLimit else {
-            return (modelSettled(choice, of: run, .refused(message: "the connection was lost each time")), true)
+            return (modelSettled(choice, of: run, .unsettled(message: "the connection was lost each time")), true)
         }
         model.choosing = run
         let id = requests.add(.model(run, choice), for: Self.commandLimit, at: now)
@@ -56,6 +56,10 @@ extension OppiChat {
         case .unchanged, .own(nil): break
         }
         return modelSettled(choice, of: run, .set(before: before))
+    }
+
+    mutating func modelUnanswered(_ run: RunID, _ choice: ModelChoice) -> [Order] {
+        modelSettled(choice, of: run, .unsettled(message: "Oppi did not answer"))
     }
 
     private mutating func modelSettled(_ choice: ModelChoice, of run: RunID, _ answer: ModelAnswer) -> [Order] {

@@ -289,7 +289,7 @@ extension OppiChat {
             return turn.map { $0.stopTries >= OppiTurn.stopTries } == true
                 ? dropSocket("a stop was not answered", at: now) : []
         case .dialog: return dropSocket("the answer to a dialog was not taken", at: now)
-        case .model(let run, let choice): return modelAnswered(run, choice, isDone: false, "Oppi did not answer")
+        case .model(let run, let choice): return modelUnanswered(run, choice)
         }
     }
 }

@@ -29,7 +29,8 @@ struct OppiPlace: Hashable {
         workspace = String(lines[0])
         native = String(lines[1])
         if !lines[2].isEmpty { run = RunID(String(lines[2])) }
-        sentAt = Int64(lines[3]) ?? 0
+        // From a journal that may be damaged: what is reckoned with it does not overflow.
+        sentAt = min(max(Int64(lines[3]) ?? 0, 0), 1 << 53)
         if lines.count == 5, !lines[4].isEmpty { steer = RunID(String(lines[4])) }
     }
 

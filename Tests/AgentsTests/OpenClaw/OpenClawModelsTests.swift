@@ -88,7 +88,7 @@ struct OpenClawModelsTests {
         #expect(
             talk.observations.first
                 == .modelAnswered(
-                    RunID("r1"), .named("acme/big"), .refused(message: "the gateway did not answer in time")))
+                    RunID("r1"), .named("acme/big"), .unsettled(message: "the gateway did not answer in time")))
     }
 
     @Test("over a loss it is set again before the message, in this order")
@@ -125,6 +125,43 @@ struct OpenClawModelsTests {
         #expect(!talk.methods.contains("chat.send"))
         talk.clear()
         talk.send("r2", choice: .named("acme/big"))
+        #expect(talk.methods == ["sessions.patch"])
+    }
+
+    @Test("a message that is stopped while its model is set again after a loss does not leave again")
+    func stoppedAfterLoss() {
+        let talk = Self.live()
+        talk.send("r1", choice: .named("acme/big"))
+        talk.answer("sessions.patch", #"{"ok":true}"#)
+        #expect(talk.methods.contains("chat.send"))
+        talk.close(1006)
+        talk.pass(5)
+        talk.clear()
+        talk.goLive()
+        #expect(talk.methods.contains("sessions.patch") && !talk.methods.contains("chat.send"))
+        talk.command(.abort(session: Talk.session, run: RunID("r1")))
+        talk.answer("sessions.patch", #"{"ok":true}"#)
+        #expect(!talk.methods.contains("chat.send"))
+        #expect(talk.methods.last == "chat.history", "what left before may have arrived")
+    }
+
+    @Test("a model that somebody else changed is set again, and our own change is none")
+    func changedElsewhere() {
+        let talk = Self.live()
+        talk.send("r1", choice: .named("acme/big"))
+        talk.answer("sessions.patch", #"{"ok":true}"#)
+        func says(_ model: String) {
+            talk.event(
+                "sessions.changed",
+                #"{"sessionKey":"\#(Talk.key)","reason":"patch","model":"\#(model)","modelProvider":"acme","ts":1}"#)
+        }
+        says("big")
+        talk.clear()
+        talk.send("r2", choice: .named("acme/big"))
+        #expect(talk.methods == ["chat.send"])
+        says("small")
+        talk.clear()
+        talk.send("r3", choice: .named("acme/big"))
         #expect(talk.methods == ["sessions.patch"])
     }
 
@@ -242,6 +279,25 @@ struct OpenClawModelsTests {
         #expect(talk.methods == ["sessions.messages.unsubscribe"])
         talk.command(.release(session: Talk.session, isDeleted: true))
         #expect(talk.methods.count == 1)
+    }
+
+    @Test("a chat that ends while its run goes on is left when that has ended, unless it is written in again")
+    func releasedLater() {
+        let talk = Talk()
+        talk.goLiveWithRun()
+        talk.clear()
+        talk.command(.release(session: Talk.session, isDeleted: false))
+        #expect(talk.methods == [])
+        let end = #"{"runId":"r1","sessionKey":"\#(Talk.key)","seq":9,"state":"final"}"#
+        talk.event("chat", end)
+        #expect(talk.methods == ["sessions.messages.unsubscribe"])
+        let other = Talk()
+        other.goLiveWithRun()
+        other.command(.release(session: Talk.session, isDeleted: false))
+        other.send("r2")
+        other.clear()
+        other.event("chat", end)
+        #expect(other.methods == [])
     }
 
     // MARK: Usage

@@ -111,7 +111,8 @@ package struct Mirroring: Sendable {
             chats[session] = RunChat(.muted)
             return true
         }
-        let runs = record.runs.filter { wall - $0.wall < RunChatRecord.life }.prefix(Self.waitingLimit)
+        let runs = record.runs.filter { wall.subtractingReportingOverflow($0.wall).partialValue < RunChatRecord.life }
+            .prefix(Self.waitingLimit)
         guard !runs.isEmpty else { return false }
         waiting[session] = runs.map { Waiting(run: RunID($0.run), wall: $0.wall, isUnseen: true) }
         for run in runs { remember(RunID(run.run)) }
