@@ -122,6 +122,16 @@ struct CodexCalls {
         }
     }
 
+    /// What is there after a patch, by whole paths (codex.md#items).
+    private static func changed(_ item: FrameNode) -> [ToolFile] {
+        (item["changes"]?.elements ?? []).prefix(100).compactMap { change in
+            let kind = change["kind"]
+            guard kind?["type"]?.holds("delete") != true else { return nil }
+            let path = kind?["move_path"]?.string ?? change["path"]?.string
+            return path.flatMap { ToolFile.named(kind?["type"]?.holds("add") == true ? .write : .edit, $0) }
+        }
+    }
+
     private static func result(of id: ToolCallID, _ call: Call, _ item: FrameNode) -> ToolResult {
         var result = ToolResult(call: id, name: call.name, status: .completed)
         switch item["status"]?.string {
@@ -135,8 +145,13 @@ struct CodexCalls {
             if result.status == .failed {
                 result.error = item["exitCode"]?.integer(in: -1_000_000...1_000_000).map { "exit \($0)" } ?? "failed"
             }
-        case "fileChange": result.result = .string(CodexWords.diff(item))
+        case "fileChange":
+            result.result = .string(CodexWords.diff(item))
+            result.files = changed(item)
         default:
+            if item["type"]?.holds("imageView") == true {
+                result.files = item["path"]?.string.flatMap { ToolFile.named(.read, $0) }.map { [$0] } ?? []
+            }
             let content = [item["result"], item["contentItems"]].compactMap(\.self).first { $0.isObject || $0.isArray }
             result.result = ToolLabel.result(content)
             if result.status == .failed { result.error = item["error"]?["message"]?.string ?? "failed" }

@@ -6,12 +6,8 @@ enum CodexWords {
     /// Of one card or one approval.
     private static let limit = 160
 
-    /// The bare command: Codex wraps it for a shell (codex.md#items).
-    static func command(_ item: FrameNode) -> String {
-        let actions = item["commandActions"]?.elements ?? []
-        if actions.count == 1, let bare = actions[0]["command"]?.string { return bare }
-        return unwrapped(item["command"]?.string ?? "")
-    }
+    /// The bare command, whole: Codex wraps it for a shell, and what `commandActions` says of it may lack parts (codex.md#items).
+    static func command(_ item: FrameNode) -> String { unwrapped(item["command"]?.string ?? "") }
 
     /// `/bin/bash -lc '…'` without its shell and its quotes.
     static func unwrapped(_ command: String) -> String {

@@ -10,7 +10,7 @@ from peers.codex_steps import (AskLate, Change, Command, Compact, Flood, Form, H
 from pi_home import words
 from scheduling import Scenarios, scenario
 
-MOULDY = Command("rm -r labels/mouldy", None, asks="Delete the mouldy labels?")
+MOULDY = Command("rm -rv labels/mouldy | wc -l", None, asks="Delete the mouldy labels?")
 
 
 def story(name, *between):
@@ -64,6 +64,8 @@ class CodexTests(Scenarios):
                 turn = stage.ask("labels", *steps)
                 name = await stage.approval(turn)
                 self.assertEqual(stage.phone.approvals[name]["title"], "Delete the mouldy labels?")
+                # All of it, and not what Codex sums it up to.
+                self.assertEqual(stage.phone.approvals[name]["command"], MOULDY.command)
                 stage.relay.decide(name, decision)
                 await stage.ended(turn)
                 if decision == "approve_always":
@@ -115,7 +117,7 @@ class CodexTests(Scenarios):
                 self.assertEqual(stage.codex.ran(), [])
                 stage.relay.decide(await stage.approval(other), "approve")
                 await stage.ended(other)
-                self.assertEqual(stage.codex.ran(), ["rm -r labels/mouldy"])
+                self.assertEqual(stage.codex.ran(), [MOULDY.command])
                 self.assertEqual(len(stage.phone.approvals), 2)
                 stage.check(turn, other)
 
@@ -215,7 +217,7 @@ class CodexTests(Scenarios):
             stage.relay.decide(name, "approve")
             await stage.ended(turn)
             stage.expect(turn, "The apprentice is done.")
-            self.assertEqual(stage.codex.ran(), ["rm -r labels/mouldy"])
+            self.assertEqual(stage.codex.ran(), [MOULDY.command])
             stage.check(turn)
 
     @scenario(120)

@@ -15,6 +15,10 @@ final class CodexAgent: LiveAgent {
     /// Its permanent rule would hold in every project (codex.md#server-requests).
     var abilities: GrantAbilities { GrantAbilities(session: true, permanent: false) }
     var choosesModels: Bool { true }
+    var sharesFiles: Bool {
+        guard case .web(let address) = settings.withLock({ $0.values as? CodexValues })?.address else { return true }
+        return address.isThisMachine
+    }
     func session(of chat: SessionID) -> AgentSession { AgentSession("codex:\(chat)") }
 
     func read(_ settings: AgentSettings) -> AgentReading {

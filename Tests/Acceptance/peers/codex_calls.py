@@ -39,7 +39,8 @@ class Calls:
     # Commands
 
     def command_item(self, step):
-        actions = [{"type": "unknown", "command": step.command}]
+        # What only shapes the output is missing in it.
+        actions = [{"type": "unknown", "command": step.command.partition(" | ")[0]}]
         return {"type": "commandExecution", "id": self.server.identity("call"), "pluginId": None, "scriptPath": None,
                 "command": f"/bin/bash -lc {shlex.quote(step.command)}", "cwd": self.thread.record["cwd"], "processId": None,
                 "source": "agent", "status": "inProgress", "commandActions": actions, "aggregatedOutput": None, "exitCode": None,
