@@ -155,6 +155,12 @@ package final class RelaySimulator: Sendable {
         announce()
     }
 
+    /// Where a bridge of the same process stands in for one on a socket: answers what the phone asks of it, a type such as
+    /// `models.list.req` with its fields, by the members of the answer; both are JSON objects.
+    package func onQuestion(_ handler: @escaping @Sendable (_ type: String, _ fields: [UInt8]) -> String) {
+        state.withLock { $0.questionHandler = handler }
+    }
+
     package func acknowledge(upTo update: String) { change { $0.relay.acknowledge(upTo: update) } }
 
     package func plan(_ fault: Fault) { change { $0.relay.plan(fault) } }

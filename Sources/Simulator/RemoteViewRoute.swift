@@ -22,24 +22,39 @@ extension RelaySimulator {
         guard Relay.isForBridge(method: request.method, target: request.target) else { return nil }
         let now = clock.now()
         let raw = Self.raw(request)
-        return change { state in
+        let answer: RemoteViewAnswer? = change { state in
             guard state.waitingViews.count < Self.viewLimit else {
-                return .whole(
-                    ControlReply.failure(503, "temporarily_unavailable", "Too many wait for the bridge already."))
+                return .known(
+                    .whole(
+                        ControlReply.failure(503, "temporarily_unavailable", "Too many wait for the bridge already.")))
             }
             switch state.relay.viewRemote(raw, at: now) {
             case nil: return nil
-            case .answered(let response): return .whole(Self.localResponse(response))
+            case .answered(let response): return .known(.whole(Self.localResponse(response)))
+            case .inside(let type, let fields): return .inside(type, fields, state.questionHandler)
             case .asked(let id):
                 let ticket = ResponseTicket()
                 state.waitingViews.append(
                     WaitingView(
                         request: id, trace: state.relay.traceHeaders(for: raw.headers), ticket: ticket,
                         until: now.advanced(byMilliseconds: Self.patienceMilliseconds)))
-                return .deferred(ticket)
+                return .known(.deferred(ticket))
             }
         }
+        switch answer {
+        case nil: return nil
+        case .known(let answer): return answer
+        case .inside(let type, let fields, let handler):
+            let reply = handler.map { Relay.response(to: Array($0(type, fields).utf8)) }
+            return .whole(Self.localResponse(reply ?? Relay.noAnswer))
+        }
     }
+}
+
+private enum RemoteViewAnswer: Sendable {
+    case known(LocalAnswer)
+    /// To be asked outside the lock.
+    case inside(String, [UInt8], (@Sendable (String, [UInt8]) -> String)?)
 }
 
 extension SimulatorState {

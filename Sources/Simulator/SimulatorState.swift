@@ -19,6 +19,8 @@ struct SimulatorState {
     var links: [SocketID: any WebSocketLink] = [:]
     var waitingPolls: [WaitingPoll] = []
     var waitingViews: [WaitingView] = []
+    /// The bridge in the same process, for what the phone asks of it.
+    var questionHandler: (@Sendable (String, [UInt8]) -> String)?
     var files = AttachmentFiles()
     var watch = WatchFeed()
     /// The phones' event stream, and its position.

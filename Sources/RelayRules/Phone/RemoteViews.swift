@@ -3,6 +3,8 @@ package enum RemoteView: Hashable, Sendable {
     case answered(RawResponse)
     /// The bridge was asked; `remoteAnswer` returns its answer.
     case asked(String)
+    /// The bridge of the same process is to be asked; `response(to:)` makes the answer of its words. `fields`: a JSON object.
+    case inside(type: String, fields: [UInt8])
 }
 
 // What the relay passes on to the bridge as a request with a `req_id` (relay.md#relay-to-bridge-rpcs-req_id-frames):
@@ -32,6 +34,7 @@ extension Relay {
             }
             let (type, fields) = try question(view, target, request)
             guard let id = ask(type: type, fields: fields) else {
+                if options.hasBridgeInside { return .inside(type: type, fields: Array(fields.text.utf8)) }
                 throw Refusal(status: 503, code: "temporarily_unavailable", message: "No bridge is connected.")
             }
             return .asked(id)
@@ -44,11 +47,14 @@ extension Relay {
     package func remoteAnswer(_ id: String) -> RawResponse? {
         switch remoteRequest(id)?.outcome {
         case .waiting: return nil
-        case .answered(let frame):
-            guard let reply = try? JSONParser.parse(frame) else { return Self.noAnswer }
-            return Self.response(to: reply)
+        case .answered(let frame): return Self.response(to: frame)
         case .lost, .forgotten, nil: return Self.noAnswer
         }
+    }
+
+    /// `reply`: the members of an answer, as a JSON object.
+    package static func response(to reply: [UInt8]) -> RawResponse {
+        (try? JSONParser.parse(reply)).map { response(to: $0) } ?? noAnswer
     }
 
     package static var noAnswer: RawResponse {

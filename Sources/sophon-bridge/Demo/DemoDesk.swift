@@ -52,6 +52,8 @@ final class DemoDesk: Sendable {
         self.speed = speed
         self.output = output
         simulator.onUpdate { [weak self] in self?.take($0) }
+        let answers = DemoAnswers { [simulator, keys] words in Self.write(words, simulator, keys) }
+        simulator.onQuestion { answers.answer($0, $1) }
     }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -64,16 +66,21 @@ final class DemoDesk: Sendable {
             output.line("── \(run.name) ──")
             let text = DemoRecording(run.text).prompt
             state.withLock { $0.planned.append((text, index)) }
-            if let keys {
-                _ = keys.sends(text, in: keys.startChat())
-            } else {
-                simulator.userSends(text: text)
-            }
+            Self.write(text, simulator, keys)
             finished.wait()
             _ = Pace.wait(atMost: .seconds(30)) { [session] in session.runner.isAtRest }
             output.line("")
         }
         state.withLock { $0.nextRun = 0 }
+    }
+
+    /// As the user, in a new chat.
+    private static func write(_ text: String, _ simulator: RelaySimulator, _ keys: DemoKeys?) {
+        if let keys {
+            _ = keys.sends(text, in: keys.startChat())
+        } else {
+            simulator.userSends(text: text)
+        }
     }
 
     /// What still plays is stopped, as by the user.
