@@ -44,7 +44,10 @@ class Result(unittest.TestResult):
     addError = addFailure = failed
 
     def addSkip(self, test, reason):
-        self.words |= {"outcome": "skipped", "detail": reason}
+        if isinstance(test, unittest.TestCase):
+            self.words |= {"outcome": "skipped", "detail": reason}
+        else:
+            say({"test": str(test), "outcome": "skipped", "detail": reason, "seconds": 0})
 
 
 def say(words):

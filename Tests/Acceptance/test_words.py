@@ -11,6 +11,26 @@ from peers.steps import Say
 from pi_home import said
 from pi_stage import PiStage
 from scheduling import Scenarios, scenario
+from test_sealed import sealed
+
+
+class SealedWordTests(Scenarios):
+    @scenario(90)
+    async def test_a_sealed_word_is_answered_sealed_and_no_agent_gets_it(self):
+        async with sealed() as here:
+            session, gateway = await here.chat(), here.stage.gateway
+            self.assertEqual(await here.answer("One?", Say(["First."]), session=session), "First.")
+            for word, answer in (("/bridge status", "Connected to OpenClaw."), ("/bridge dance", "does not know \u201cdance\u201d"),
+                                 ("/bridge new", "begins a new conversation")):
+                sent = await here.do(here.phone.send, session, word)
+                self.assertIn(answer, (await here.ended(sent))["text"])
+            self.assertEqual(await here.answer("Two?", Say(["Second."]), session=session), "Second.")
+            self.assertEqual([send["text"] for send in gateway.sends], ["One?", "Two?"])
+            self.assertNotEqual(*(send["session"] for send in gateway.sends))
+            stored = str(await here.stage.simulator.messages(session))
+            for words in ("/bridge", "Connected", "dance", "conversation"):
+                self.assertNotIn(words, stored)
+            self.assertEqual(await here.stage.simulator.breaches(), [])
 
 
 class WordTests(Scenarios):
