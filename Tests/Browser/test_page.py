@@ -222,6 +222,17 @@ class ThePage(BrowserTest):
         self.page.gone("#stop")
         self.assertEqual(self.page.count(".message.user"), 1)
 
+    def test_who_writes_sees_what_was_written_wherever_they_were_reading(self):
+        run = self.ask().open()
+        run.end("word\n\n" * 200)
+        self.open(run.session)
+        self.ended()
+        self.page.run("document.getElementById('scroller').scrollTop = 0")
+        self.page.shown("#latest")
+        self.page.write("And now?" + Keys.ENTER)
+        self.page.says("#messages", "And now?")
+        self.page.gone("#latest")
+
     def test_a_stop_that_is_refused_says_so_and_can_be_tried_again(self):
         run = self.ask().open()
         with self.page.beforehand("""const real = window.fetch; window.isRefusing = true;
@@ -375,6 +386,7 @@ class ThePage(BrowserTest):
                 self.page.says("#messages", "takes a moment")
                 self.assertLessEqual(self.page.run("return document.documentElement.scrollWidth"), size[0])
                 self.assertEqual(self.nameless(), [])
+                self.assertGreater(self.page.run("return document.getElementById('title').clientWidth"), 90)
                 ground = self.page.run("return getComputedStyle(document.body).backgroundColor")
                 self.assertEqual(sum(map(int, ground[4:-1].split(","))) > 380, theme == "light", ground)
                 self.page.picture(f"streaming-{name}-{theme}")

@@ -16,6 +16,7 @@ from trim import trim
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FIXTURES = ROOT / "Tests" / "Fixtures" / "recordings"
+SCREENS = ROOT / "build" / "screens"
 PASSED_ON = ("KILLS", "KILL_SEED", "ACCEPTANCE_PROCESSES", "ACCEPTANCE_PARALLEL")
 
 
@@ -41,7 +42,8 @@ def skip(sentence):
 def run(bridge, codex, home, *command):
     """In a cell with this home, to its end; answers the exit code."""
     pythons = [folder for folder in (sys.prefix, sys.base_prefix) if folder != "/usr"]
-    keep = [HERE, ROOT / "Tests" / "Acceptance", codex, bridge[0], *pythons, *libraries(bridge[0])]
+    SCREENS.mkdir(parents=True, exist_ok=True)
+    keep = [HERE, ROOT / "Tests" / "Acceptance", ROOT / "Tests" / "Browser", SCREENS, codex, bridge[0], *pythons, *libraries(bridge[0])]
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {
         "SOPHON_BRIDGE": shlex.join(bridge), "REAL_CODEX": str(codex), "PYTHONDONTWRITEBYTECODE": "1"}
     return cell.run([sys.executable, *map(str, command)], keep=keep, home=home, environment=environment).returncode

@@ -21,11 +21,12 @@ export function conversation(phone) {
   let bubbles = new Map();
   let shown = null;
   let isFollowing = true;
+  let sent = 0;
 
   const isNearEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_PX;
   const look = () => {
     isFollowing = isNearEnd();
-    if (isFollowing) setHidden(latest, true);
+    setHidden(latest, isFollowing);
   };
   scroller.addEventListener("scroll", look, { passive: true });
   // An opened row is read from its top; what is below it has a button.
@@ -51,6 +52,9 @@ export function conversation(phone) {
       list.replaceChildren();
       setAttribute(list, "data-session", shown);
     }
+    // Who writes wants to see what becomes of it, whatever was read above.
+    if (phone.drafts !== sent) isFollowing = true;
+    sent = phone.drafts;
     drawHead(state, chat);
     drawEmpty(state, chat);
     arrange(list, chat ? rowsOf(chat, state, bubbles, phone, isNew) : []);

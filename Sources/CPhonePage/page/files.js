@@ -1,6 +1,6 @@
 // Files that the agent has touched: a row of them below the chat's head, and one that is opened, as text or as a picture.
 
-import { arrange, byId, make, setHidden, setText, unmasked } from "./dom.js";
+import { arrange, byId, icon, make, setHidden, setText, unmasked } from "./dom.js";
 import { codeBlock } from "./markdown.js";
 import { base64Of } from "./sealing.js";
 
@@ -73,8 +73,8 @@ const nameOf = (file) => unmasked(file.name ?? (file.path ?? "Sealed file").spli
 function row(file, open) {
   const words = { read: "Read", write: "Wrote", edit: "Edited" }[file.tool] ?? "";
   return make("li", {}, make("button", {
-    type: "button", title: `${words} ${file.path ?? ""}`.trim(), text: `📄 ${nameOf(file)}`, on: { click: () => open(file) },
-  }));
+    type: "button", title: `${words} ${file.path ?? ""}`.trim(), on: { click: () => open(file) },
+  }, icon("file"), nameOf(file)));
 }
 
 function textBlock(text) {

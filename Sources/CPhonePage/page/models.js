@@ -1,6 +1,6 @@
 // Which model answers in a chat: the agent's own, or one of its list. It belongs to the chat, and goes along with every message.
 
-import { arrange, byId, make, setHidden, setText } from "./dom.js";
+import { arrange, byId, make, setAttribute, setHidden, setText } from "./dom.js";
 
 const ASKING = "Asking the agent…";
 
@@ -63,6 +63,7 @@ export function modelChoice(phone) {
   const draw = (state) => {
     const model = modelOf(state);
     setHidden(opener, !state.selected);
+    setAttribute(opener.firstElementChild, "data-chosen", model ? "" : null);
     setText(byId("model-name"), model ? nameOf(model, known) : "Agent’s own model");
     const listed = new Map(known.map((one) => [one.id, described(one)]));
     // What was chosen once may not be in today's list.
