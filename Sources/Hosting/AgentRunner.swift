@@ -7,6 +7,7 @@ import Locking
 /// - Events come from any thread and are handled one at a time, with the current time. Orders are carried out in the order
 ///   they were made, by whichever thread finds no other at it, never under the lock.
 /// - What a socket or a child says after the machine has closed its channel is dropped, by its number.
+/// - The machine has its past before its first command.
 /// - Each work and each query is answered once, in its time; what is over the bounds of `WorkTable` is refused.
 /// - A deadline that the machine leaves behind when it has come rings again after `leastPause`.
 /// - After `shutDown` no command is handled and no channel is opened; `isClosed` once nothing is open or being written.
@@ -18,6 +19,8 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     final class State {
         var machine: Machine
         var phase = Phase.running
+        /// That came before the machine had its past; nil: it has.
+        var early: [AgentCommand]? = []
         var channels = ChannelTable()
         var seats = Seats()
         var works = WorkTable()
@@ -60,7 +63,17 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
 
     package func begin(_ past: AgentPast) {
         let past = kept.past(past.facts, turns: past.turns)
-        tell { machine, now in machine.begin(past, now) }
+        let mayPerform = state.withLock { state in
+            guard state.phase != .stopped else { return false }
+            let early = state.early ?? []
+            state.early = nil
+            var orders = state.machine.begin(past, occasion(state))
+            if state.phase == .running {
+                for command in early { orders += state.machine.command(command, occasion(state)) }
+            }
+            return collect(orders, state)
+        }
+        if mayPerform { perform() }
         forgetDead(past.processes)
     }
 
@@ -68,7 +81,15 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     package func slept() { tell { machine, now in machine.slept(now) } }
 
     package func command(_ command: AgentCommand) {
-        tell(in: .running) { machine, now in machine.command(command, now) }
+        let mayPerform = state.withLock { state in
+            guard state.phase == .running else { return false }
+            guard state.early == nil else {
+                state.early?.append(command)
+                return false
+            }
+            return collect(state.machine.command(command, occasion(state)), state)
+        }
+        if mayPerform { perform() }
     }
 
     package func query(_ query: AgentQuery, completion: @escaping @Sendable (AgentReply) -> Void) {
@@ -144,10 +165,9 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
             now: edges.clock.now, wallMilliseconds: edges.clock.wallMilliseconds, random: state.random.next())
     }
 
-    /// `phase`: handled in this phase alone.
-    func tell(in phase: Phase? = nil, _ event: (inout Machine, Occasion) -> [AgentOrder]) {
+    func tell(_ event: (inout Machine, Occasion) -> [AgentOrder]) {
         let mayPerform = state.withLock { state in
-            guard state.phase != .stopped, phase == nil || phase == state.phase else { return false }
+            guard state.phase != .stopped else { return false }
             return collect(event(&state.machine, occasion(state)), state)
         }
         if mayPerform { perform() }

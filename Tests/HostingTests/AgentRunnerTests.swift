@@ -115,6 +115,16 @@ struct AgentRunnerTests {
         #expect(stage.journal.entries == [.setting(name: "agent toy process 12 7", value: nil)])
     }
 
+    @Test("a command that comes before the past follows it")
+    func early() {
+        stage.link.command(.abort(session: AgentSession("s"), run: RunID("r")))
+        #expect(stage.told == [])
+        stage.answers("begin [] []", .note(.words("begun")))
+        stage.link.begin(AgentPast())
+        stage.link.command(.abort(session: AgentSession("s"), run: RunID("q")))
+        #expect(stage.told == ["begin [] []", "command", "command"])
+    }
+
     @Test("what was promised of a send is answered once: written, or not any more")
     func telling() {
         stage.order(
