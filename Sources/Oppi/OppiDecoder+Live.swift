@@ -22,7 +22,8 @@ extension OppiDecoder {
     var isRunning: Bool { state?.isRunning == true }
     var runningRun: RunID? { state.flatMap { $0.isRunning ? $0.run : nil } }
     /// Its loop has ended, and a retry may follow.
-    var isHolding: Bool { state?.held != nil }
+    var isHolding: Bool { heldEnd != nil }
+    var heldEnd: RunEvent? { state?.held?.event }
     /// Its loop has failed, and begins again by then.
     var retryUntil: Instant? { state.flatMap { $0.isRetrying ? $0.retryUntil : nil } }
     var hasOpenTool: Bool { state?.calls.isEmpty == false }

@@ -209,6 +209,7 @@ extension OppiChat {
         _ signal: RunSignal, of turn: OppiTurn, _ said: inout [Observation], _ orders: inout [Order], at now: Instant
     ) {
         let observation = Observation.signal(signal)
+        self.turn?.look.heldEnd = nil
         switch signal.event {
         case .started:
             if !turn.isTaken { said.append(.sendAnswered(asked: turn.run, .accepted(run: turn.run))) }

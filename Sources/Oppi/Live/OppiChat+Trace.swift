@@ -212,6 +212,7 @@ extension OppiChat {
         if decoder == nil { makeDecoder(place) }
         var orders: [Order] = []
         self.turn?.stuckSince = nil
+        self.turn?.look.heldEnd = nil
         if let answer {
             self.turn?.state = .going
             asked.hasBegun(turn.run)
@@ -255,8 +256,12 @@ extension OppiChat {
             return []
         }
         if turn.isStopping { return settle(.ended(RunEnd(text: answer?.text, reason: .aborted)), at: now) }
-        // Its agent is there and has nothing to do: the run has ended, without words at its end.
-        if let answer, link.isActive, !turn.look.hasNewAgent {
+        if case .failed(var failure)? = turn.look.heldEnd {
+            failure.text = answer.flatMap { $0.text.isEmpty ? nil : $0.text }
+            return settle(.failed(failure), at: now)
+        }
+        // Its loop was seen to end, or its agent is there and has nothing to do: the run has ended, without words at its end.
+        if let answer, turn.look.heldEnd != nil || link.isActive && !turn.look.hasNewAgent {
             return settle(.ended(RunEnd(text: answer.text)), at: now)
         }
         var failure = gone(answer == nil ? "it never began to work on this" : "its work was cut off")

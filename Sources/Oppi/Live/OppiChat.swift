@@ -364,6 +364,8 @@ struct OppiChat {
         dialogs.socketLost()
         link.pausedAt = nil
         model.socketLost()
+        // A server that was restarted knows nothing of it.
+        if let turn, decoder?.runningRun == turn.run { self.turn?.look.heldEnd = decoder?.heldEnd }
         decoder?.socketLost()
         for index in waiting.indices where waiting[index].isSteering { waiting[index].restsAfterLoss() }
         if turn?.state == .written || turn?.state == .unanswered { turn?.state = .doubtful }

@@ -59,6 +59,8 @@ struct OppiTurn {
         var isTorn = false
         /// The session was activated again behind the run, which ended with the agent before.
         var hasNewAgent = false
+        /// How its loop ended just before the socket was lost: a retry could have followed.
+        var heldEnd: RunEvent?
         /// The numbers say that all that was missed can be had. The trace says whether they are still those of our run's activation.
         var isInDoubt = false
         /// The bridge asks for the run after a loss of the whole link, and is answered then.
