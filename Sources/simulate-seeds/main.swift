@@ -2,7 +2,7 @@ import BridgeModel
 import BridgeTesting
 import Glibc
 
-// simulate-seeds trace SEED: all that passes in one world.
+// simulate-seeds trace SEED: all that passes in one world. simulate-seeds choices SEED: in the world of models and ends of that seed.
 // simulate-seeds [SEEDS] [FIRST]: so many seeds of the decisions alone and of whole worlds, then whether each planted fault is
 // caught, then what the delivery makes of load. Prints the seed of whatever fails, and exits 1.
 //
@@ -103,6 +103,7 @@ switch arguments.first {
 case "seeds": isGood = seeds(number(1, 1), number(2, 100), number(3, 1)).failed == 0
 case "load": load()
 case "trace": WorldRun.run(.random(seed: number(1, 1)), trace: say).violations.forEach(say)
+case "choices": ChoiceWorld.run(seed: number(1, 1), trace: say).forEach(say)
 case "faults":
     #if PLANTED_FAULTS
         for fault in PlantedFault.allCases { say(fault.rawValue) }

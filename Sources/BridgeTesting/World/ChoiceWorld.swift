@@ -31,8 +31,10 @@ package final class ChoiceWorld {
     private var absences: [(from: Instant, to: Instant)] = []
     private var violations: [String] = []
 
-    package static func run(seed: UInt64) -> [String] {
+    /// `trace` hears in words all that passes.
+    package static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> [String] {
         let choices = ChoiceWorld(seed)
+        choices.side.trace = trace
         defer { choices.world.end() }
         return choices.play()
     }
@@ -52,6 +54,10 @@ package final class ChoiceWorld {
             scripts[text] = Self.script(number, hasTool: hasTool)
         }
         messages.sort { $0.at < $1.at }
+        // What a person chooses for one message is not what another one in the same millisecond goes out with.
+        for index in messages.indices.dropFirst() {
+            messages[index].at = max(messages[index].at, messages[index - 1].at + .milliseconds(1))
+        }
         world = LiveWorld(.e4, scripts: scripts, seed: seed)
         world.sides[0].bridge.choosesModels = true
         world.sides[0].gateway.models.known = ["acme/one", "acme/two"]
