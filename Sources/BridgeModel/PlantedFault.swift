@@ -94,6 +94,10 @@
 
         /// A ring that has lost frames counts as one that has them all.
         case overflowTakenWhole
+        /// A permission of a session that no chat has is shown in a chat.
+        case strangersPermission
+        /// Text behind a hole is appended.
+        case holeAppended
         /// What answers another client's message within our run is taken for ours.
         case othersWordsTaken
 

@@ -179,11 +179,7 @@ package struct OppiDecoder: AgentDecoder {
         switch type {
         case "agent_start": return loopBegan(id)
         case "text_delta":
-            guard sessions[id]?.lacksBeginning == false, live?.isReplay != true, let delta = root["delta"]?.string,
-                !delta.isEmpty
-            else {
-                return []
-            }
+            guard mayAppend(id), let delta = root["delta"]?.string, !delta.isEmpty else { return [] }
             return [signal(id, .text(.append(delta)))]
         case "message_end": return messageEnded(root, id)
         case "tool_start", "tool_output", "tool_end": return tool(type, root, id)
@@ -239,6 +235,13 @@ package struct OppiDecoder: AgentDecoder {
             unknown.count("frame", type)
             return []
         }
+    }
+
+    private func mayAppend(_ id: AgentSession) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.holeAppended.isPlanted { return true }
+        #endif
+        return sessions[id]?.lacksBeginning == false && live?.isReplay != true
     }
 
     private mutating func messageEnded(_ root: FrameNode, _ id: AgentSession) -> [Observation] {

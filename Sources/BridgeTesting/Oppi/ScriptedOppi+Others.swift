@@ -4,6 +4,8 @@ import BridgeModel
 package enum OppiTrouble: Sendable {
     /// The owner's own device prompts in a session; `session`: which of those that exist, by its place.
     case prompt(name: String, session: Int)
+    /// And in a session that only that device has, where a permission is asked for.
+    case asksElsewhere(name: String)
     case stops(session: Int)
     case ends(session: Int)
     case deletes(session: Int)
@@ -18,7 +20,7 @@ package enum OppiTrouble: Sendable {
     var losesRuns: Bool {
         switch self {
         case .stops, .ends, .deletes, .restarts: true
-        case .prompt, .cuts, .pages: false
+        case .prompt, .asksElsewhere, .cuts, .pages: false
         }
     }
 }
@@ -27,6 +29,7 @@ extension ScriptedOppi {
     package func happens(_ trouble: OppiTrouble) {
         switch trouble {
         case .prompt(let name, let place): anotherPrompts(name, place)
+        case .asksElsewhere(let name): anotherPrompts(name, nil)
         case .stops(let place): if let session = picked(place), session.activation?.run != nil { stop(session) }
         case .ends(let place): if let session = picked(place) { end(session, random.pick(["stopped", "terminated"])) }
         case .deletes(let place):
@@ -55,21 +58,21 @@ extension ScriptedOppi {
         }
     }
 
-    /// In a session of the bridge's, or in one of its own where there is none yet.
-    private func anotherPrompts(_ name: String, _ place: Int) {
+    /// In a session of the bridge's, or in one of its own where there is none yet. No place: in one of its own, and it asks.
+    private func anotherPrompts(_ name: String, _ place: Int?) {
         let prompt = "Foreign \(name)?"
         var script = GatewayScript((30, .says("\(name)w0 ")))
         func add(_ milliseconds: Int64, _ step: GatewayScript.Step) {
             script.steps.append(.init(after: .milliseconds(milliseconds), step: step))
         }
         add(200, .callsTool(id: "\(name)t", command: name))
-        if random.happens(0.5) { add(20, .asksApproval(id: "\(name)ap", command: name)) }
+        if place == nil || random.happens(0.5) { add(20, .asksApproval(id: "\(name)ap", command: name)) }
         add(200, .toolReturns(id: "\(name)t", output: name))
         add(random.pick([100, 2_000]), .says("\(name)w1"))
         add(40, .finishes)
         scripts[prompt] = script
-        let isBeside = random.happens(0.3)
-        let session = (isBeside ? nil : picked(place)) ?? makeSession()
+        let shared = place.flatMap { random.happens(0.3) ? nil : picked($0) }
+        let session = shared ?? makeSession()
         activate(session)
         if let activation = session.activation { handOver(prompt, "followUp", session, activation) }
     }

@@ -16,6 +16,20 @@ extension WorldPlan {
         }
     }
 
+    /// During runs of ours. Drawn from a generator of its own, so that what is drawn above stays what it was.
+    mutating func drawBesideRuns() {
+        guard !themes.contains(.codes) else { return }
+        var random = SeededGenerator(seed: seed ^ 0x6265_7369)
+        for (number, message) in messages.enumerated() where agents[message.side] == .oppi {
+            guard message.side != untouched, random.happens(0.25) else { continue }
+            let at = message.at + .milliseconds(Int64.random(in: 100...3_000, using: &random))
+            let trouble: OppiTrouble =
+                random.happens(0.5)
+                ? .asksElsewhere(name: "private\(seed)s\(number)") : .cuts(session: number)
+            troubles.append(Trouble(at: at, side: message.side, misfortune: .oppi(trouble)))
+        }
+    }
+
     private func oppiTrouble(_ name: String, using random: inout SeededGenerator) -> OppiTrouble {
         let session = Int.random(in: 0..<3, using: &random)
         func moment(_ range: ClosedRange<Int64>) -> Duration { .milliseconds(Int64.random(in: range, using: &random)) }

@@ -38,7 +38,9 @@ extension WorldPlan {
         let other = WorldAgentKind.others[number]
         agentLimit = random.pick([8, 8, 2, 1])
         for side in agents.indices where side == 0 || random.happens(0.5) { agents[side] = other }
-        if other == .oppi { drawOppi(using: &random) }
+        guard other == .oppi else { return }
+        drawOppi(using: &random)
+        drawBesideRuns()
     }
 
     /// Drawn from a generator of its own and in worlds that have no other theme, so that the seeds of all others stay what they

@@ -174,7 +174,7 @@ extension OppiMachine {
     /// A permission comes on every socket; a chat that follows its session learns of it in the order of its frames.
     mutating func permission(_ type: String, _ root: FrameNode, on channel: ChannelID, _ now: Occasion) {
         guard check == nil, let id = root["id"]?.string.map({ ApprovalID($0) }) else { return }
-        guard let session = root["sessionId"]?.string.flatMap({ chats.session(of: $0) }) else {
+        guard let session = asker(root) else {
             if type == "permission_request" { main.unknown.count("permission", "of another session") }
             return
         }
@@ -185,6 +185,16 @@ extension OppiMachine {
         }
         guard permissions.settled(id) else { return }
         change(session, now) { $0.permission(type, root, at: now.now) }
+    }
+
+    private func asker(_ root: FrameNode) -> AgentSession? {
+        let session = root["sessionId"]?.string.flatMap { chats.session(of: $0) }
+        #if PLANTED_FAULTS
+            if PlantedFault.strangersPermission.isPlanted {
+                return session ?? chats.sorted.first { chats[$0]?.isAtOurRun == true }
+            }
+        #endif
+        return session
     }
 
     private mutating func requested(
