@@ -14,18 +14,15 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
     static let others: [WorldAgentKind] = [.pi, .oppi]
 
     /// Nil: the side's own gateway.
-    /// `isReadable`: the person can read a question off the relay's bubble, and answer it.
-    func double(_ time: VirtualTime, seed: UInt64, isReadable: Bool = true) -> (any ScriptedAgent)? {
+    func double(_ time: VirtualTime, seed: UInt64) -> (any ScriptedAgent)? {
         var random = SeededGenerator(seed: seed ^ 0x6861_6269)
         switch self {
         case .openClaw: return nil
         case .pi:
-            var habits = ScriptedPi.Habits.drawn(using: &random)
-            if !isReadable { habits.choices = 0 }
+            let habits = ScriptedPi.Habits.drawn(using: &random)
             return ScriptedPi(time, habits, seed: random.next())
         case .oppi:
-            var habits = ScriptedOppi.Habits.drawn(using: &random)
-            if !isReadable { habits.choices = 0 }
+            let habits = ScriptedOppi.Habits.drawn(using: &random)
             return ScriptedOppi(time, habits, seed: random.next())
         }
     }
@@ -73,8 +70,8 @@ extension WorldAgent {
 // The far side, whichever agent it is.
 extension WorldSide {
     /// Instead of OpenClaw, from the next start on.
-    func uses(_ kind: WorldAgentKind, seed: UInt64, isReadable: Bool) {
-        guard let double = kind.double(time, seed: seed, isReadable: isReadable) else { return }
+    func uses(_ kind: WorldAgentKind, seed: UInt64) {
+        guard let double = kind.double(time, seed: seed) else { return }
         let network = DoubleNetwork(double, time, seed: seed &+ 5)
         network.onSend = { [weak self] in self?.onFrameToAgent?($0) }
         network.onFrame = { [weak self] isIncoming, frame in

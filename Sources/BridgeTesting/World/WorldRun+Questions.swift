@@ -14,7 +14,7 @@ extension WorldRun {
     private func reply(to id: String, _ side: WorldSide) {
         guard let message = plan.messages.first(where: { $0.script.approval == id }),
             let sent = side.sent.first(where: { $0.text == message.text }),
-            let chat = side.relay.sessions.first(where: { $0.id == sent.session }),
+            let chat = side.seenSession(sent.session),
             chat.messages.contains(where: { $0.role == .agent && Self.asks(id, $0) })
         else { return }
         replied.insert(id)
@@ -37,7 +37,12 @@ extension WorldRun {
     private func write(_ text: String, in session: String, _ side: WorldSide, after: Duration) {
         world.time.after(after) { [weak side] in
             guard let side, side.relay.sessions.contains(where: { $0.id == session && !$0.isDeleted }) else { return }
-            side.relay.userSends(text: text, session: session, at: side.moment)
+            if side.seals {
+                let sealed = side.sealing.phones[0].seal(text, in: session)
+                side.relay.userSends(sealedText: sealed, session: session, at: side.moment)
+            } else {
+                side.relay.userSends(text: text, session: session, at: side.moment)
+            }
             side.pump()
         }
     }

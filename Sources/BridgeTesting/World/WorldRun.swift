@@ -60,8 +60,7 @@ package final class WorldRun {
         judge = WorldJudge(plan)
         world.agentLimit = plan.agentLimit
         for (index, side) in world.sides.enumerated() {
-            side.uses(
-                plan.agents[index], seed: plan.seed &* 13 &+ UInt64(index), isReadable: plan.sealing == nil)
+            side.uses(plan.agents[index], seed: plan.seed &* 13 &+ UInt64(index))
             for (prompt, script) in scripts { side.gives(script, to: prompt) }
         }
     }
