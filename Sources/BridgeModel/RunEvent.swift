@@ -201,6 +201,9 @@ package struct ApprovalSettlement: Hashable, Sendable {
         case unknown
         /// The question was withdrawn, for example because its session ended.
         case cancelled
+        /// This bridge's decision was sent, and it cannot be found out whether the agent got it: nothing confirms it, and the question
+        /// is gone.
+        case inDoubt
     }
 
     package var id: ApprovalID

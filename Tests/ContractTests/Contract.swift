@@ -47,10 +47,14 @@ struct Contract {
     }
 
     /// One bubble, ended with this text; the agent began once.
-    private func judge(_ stage: ContractStage, _ text: String, begun: Int = 1, index: Int = 0) -> [String] {
+    /// `inDoubt`: the link was lost while a decision may have been on its way, so that it need not be known whether it arrived.
+    private func judge(
+        _ stage: ContractStage, _ text: String, begun: Int = 1, index: Int = 0, inDoubt: Bool = false
+    ) -> [String] {
         var found = stage.breaches() + stage.world.relay.breaches.map(\.sentence)
         let bubbles = bubbles(stage.world, index)
-        let expected = agent.text(of: text) ?? ""
+        var expected = agent.text(of: text) ?? ""
+        if inDoubt, bubbles.first?.text == expected + Self.doubt { expected += Self.doubt }
         if bubbles.count != 1 { found.append("\(text) has \(bubbles.count) bubbles") }
         if bubbles.first?.isFinal != true { found.append("\(text) has not ended") }
         if let said = bubbles.first?.text, said != expected { found.append("\(text) ended with “\(said)”") }
@@ -59,6 +63,8 @@ struct Contract {
     }
 
     private func expect(_ isTrue: Bool, _ words: String) -> [String] { isTrue ? [] : [words] }
+
+    private static let doubt = "\n\nThe agent did not confirm this decision, so it may not have got it."
 
     // MARK: The checks
 
@@ -118,7 +124,7 @@ struct Contract {
 
     private func survived(_ stage: ContractStage, _ text: String) -> [String] {
         switch agent.survives {
-        case .run: return judge(stage, text)
+        case .run: return judge(stage, text, inDoubt: text == "Ask." && !stage.decisions().isEmpty)
         case .transcript:
             if stage.finished().contains(text) { return judge(stage, text) }
             let bubbles = bubbles(stage.world)

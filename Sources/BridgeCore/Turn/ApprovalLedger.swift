@@ -103,6 +103,10 @@ struct ApprovalLedger: Sendable, Hashable {
     private var open: [ApprovalID] { order.filter { approvals[$0]?.state == .open } }
 
     func knows(_ id: ApprovalID) -> Bool { approvals[id] != nil }
+    /// Nil: undecided, or settled.
+    func decision(on id: ApprovalID) -> ApprovalDecision? {
+        if case .decided(let decision)? = approvals[id]?.state { decision } else { nil }
+    }
 
     /// A person can decide it still, or has decided it. Not so when the relay would not show it, or when it has expired.
     func isForPerson(_ id: ApprovalID) -> Bool {
@@ -227,12 +231,14 @@ struct ApprovalLedger: Sendable, Hashable {
         case (.decided(let ours), .decided(let theirs)) where (ours == .deny) == (theirs == .deny):
             return .confirmed
         // A retried decision: the follow-up run has begun, so the agent had received the first try (openclaw.md#others).
-        case (.decided, .unknown) where approval.followUpBegan:
+        case (.decided, .unknown) where approval.followUpBegan, (.decided, .inDoubt) where approval.followUpBegan:
             return .confirmed
         case (_, .decided):
             approvals[settlement.id]?.decidedByPerson = true
             return .otherwise(settlement.outcome, detached: approval.detached)
-        case (_, .expired), (_, .unknown), (_, .cancelled):
+        // Something may come of it.
+        case (.decided, .inDoubt): return .otherwise(.inDoubt, detached: approval.detached)
+        case (_, .expired), (_, .unknown), (_, .cancelled), (_, .inDoubt):
             approvals[settlement.id]?.decidedByPerson = false
             return .otherwise(settlement.outcome, detached: approval.detached)
         }

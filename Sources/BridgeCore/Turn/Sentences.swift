@@ -28,6 +28,7 @@ enum Sentences {
     static let approvalExpired = "The approval was not answered in time."
     static let approvalUnknown = "The agent no longer waited for this approval."
     static let approvalCancelled = "The approval was withdrawn by the agent."
+    static let decisionInDoubt = "The agent did not confirm this decision, so it may not have got it."
     static let approvalImpossible =
         "The agent asked for a decision that cannot be given on the phone, so it was refused."
     static let approvalLeftUnshown =

@@ -47,13 +47,19 @@ extension Turn {
     }
 
     mutating func settled(_ settlement: ApprovalSettlement, at now: Instant) -> [TurnOrder] {
+        let ours = approvals.decision(on: settlement.id)
         switch approvals.settled(settlement) {
         case .ignored, .confirmed: return []
         case .otherwise(let outcome, let detached):
-            var decision = ApprovalDecision.deny
-            if case .decided(let taken) = outcome { decision = taken }
-            let person = if case .decided = outcome { true } else { false }
-            let orders = detached ? finishPaused(settlement.id, decision, followUp: person, at: now) : []
+            let decision: ApprovalDecision? =
+                switch outcome {
+                case .decided(let taken): taken
+                case .inDoubt: ours
+                case .expired, .unknown, .cancelled: nil
+                }
+            let orders =
+                detached
+                ? finishPaused(settlement.id, decision ?? .deny, followUp: decision != nil, at: now) : []
             // A person who pressed Stop has said all there is to say.
             return agent.isStopping ? orders : orders + say(Self.line(for: outcome))
         }
@@ -65,6 +71,7 @@ extension Turn {
         case .expired: Sentences.approvalExpired
         case .unknown: Sentences.approvalUnknown
         case .cancelled: Sentences.approvalCancelled
+        case .inDoubt: Sentences.decisionInDoubt
         }
     }
 

@@ -74,8 +74,18 @@ extension WorldJudge {
             return false
         }
         var remarks = ["The approval was not answered in time.", "The agent no longer waited for this approval."]
+        if losesAgent(message.side) || mayLoseRuns(message.side) || mayCut(message.side) {
+            remarks.append("The agent did not confirm this decision")
+        }
         if message.decision?.tap == "approve_always" { remarks.append("“Always” could not be granted") }
         return remarks.contains { said.hasPrefix("\(text)\n\n\($0)") }
+    }
+
+    /// The sockets of a session break at the server.
+    private func mayCut(_ side: Int) -> Bool {
+        plan.troubles.contains { trouble in
+            if trouble.side == side, case .oppi(.cuts) = trouble.misfortune { true } else { false }
+        }
     }
 
     /// What the owner does on another device stays there; where such runs are shown, they are beside our bubbles.

@@ -21,8 +21,11 @@ struct OppiDialogs {
         var kind: Kind
         var expiresAt: Instant?
         var answer: OppiFrames.DialogAnswer?
+        var isConfirm: Bool { if case .confirm = kind { true } else { false } }
         /// On this socket.
         var isSent = false
+        /// How often it was sent; once more if an earlier process may have.
+        var tries = 0
     }
 
     enum Verdict {
@@ -121,10 +124,13 @@ struct OppiDialogs {
         return true
     }
 
-    /// On a dialog of an earlier process. False: it has ended.
-    mutating func decidedEarlier(_ approval: ApprovalID, isYes: Bool, expiresAt: Instant?) -> Bool {
+    /// On a dialog of an earlier process. `mayHaveLeft`: the decision is that process's, too. False: it has ended.
+    mutating func decidedEarlier(
+        _ approval: ApprovalID, isYes: Bool, expiresAt: Instant? = nil, mayHaveLeft: Bool = false
+    ) -> Bool {
         answeredEarlier(
-            approval.text, Dialog(kind: .confirm, expiresAt: expiresAt, answer: .confirmed(isYes)))
+            approval.text,
+            Dialog(kind: .confirm, expiresAt: expiresAt, answer: .confirmed(isYes), tries: mayHaveLeft ? 1 : 0))
     }
 
     private mutating func answeredEarlier(_ id: String, _ dialog: Dialog) -> Bool {
@@ -215,6 +221,7 @@ struct OppiDialogs {
         open.keys.sorted().compactMap { id in
             guard let dialog = open[id], let answer = dialog.answer, !dialog.isSent else { return nil }
             open[id]?.isSent = true
+            open[id]?.tries += 1
             return (id, answer)
         }
     }
@@ -245,9 +252,12 @@ struct OppiDialogs {
     private static func settled(_ id: String, _ dialog: Dialog, _ reason: QuestionSettlement.Reason) -> [RunEvent] {
         switch dialog.kind {
         case .confirm:
+            // The complaint about a first try says that it was too late.
+            let isInDoubt = dialog.tries > (reason == .unknown ? 1 : 0)
             let outcome: ApprovalSettlement.Outcome =
                 switch (reason, dialog.answer) {
                 case (.answered, .confirmed(let isYes)): .decided(isYes ? .approve : .deny)
+                case _ where isInDoubt: .inDoubt
                 case (.expired, _): .expired
                 case (.unknown, _): .unknown
                 default: .cancelled
@@ -263,8 +273,10 @@ struct OppiDialogs {
         take(.expired) { $0.expiresAt.map { $0 <= now } ?? false }
     }
 
-    /// Their run or their session is over. Of one that was answered it is likely that the answer was taken.
-    mutating func takeAll() -> [RunEvent] { take(.answered, where: \.isSent) + take(.cancelled) { _ in true } }
+    /// Their run or their session is over. Of a question that was answered it is likely that the answer was taken.
+    mutating func takeAll() -> [RunEvent] {
+        take(.answered) { $0.isSent && !$0.isConfirm } + take(.cancelled) { _ in true }
+    }
 
     private mutating func take(
         _ reason: QuestionSettlement.Reason, where isOver: (Dialog) -> Bool

@@ -294,7 +294,7 @@ extension OppiChat {
     /// Of an earlier process.
     mutating func adopt(_ decision: EarlierTurn.Decision) {
         _ = dialogs.decidedEarlier(
-            decision.approval, isYes: decision.decision != .deny, expiresAt: decision.expiresAt)
+            decision.approval, isYes: decision.decision != .deny, expiresAt: decision.expiresAt, mayHaveLeft: true)
     }
 
     /// A dialog is answered on the socket that follows its session, as soon as there is one.
@@ -302,7 +302,7 @@ extension OppiChat {
         let isYes = decision != .deny
         guard
             dialogs.decided(approval, isYes: isYes)
-                || dialogs.decidedEarlier(approval, isYes: isYes, expiresAt: nil)
+                || dialogs.decidedEarlier(approval, isYes: isYes)
         else {
             return aside([.approvalSettled(ApprovalSettlement(id: approval, outcome: .unknown))])
         }

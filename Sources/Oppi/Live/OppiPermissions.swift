@@ -9,6 +9,7 @@ import JSONReading
 ///
 /// - A decision is sent while the server still lists its permission, at most once on a socket before a look at the list.
 /// - A denial takes the place of an approval that is not answered, and nothing takes the place of a denial.
+/// - A decision counts as such when the server has answered it. One whose answer was lost, and whose permission is gone, is in doubt.
 /// - A permission of a session that no chat has is left to others.
 struct OppiPermissions {
     struct Decision: Hashable {
@@ -89,7 +90,7 @@ struct OppiPermissions {
 
     mutating func sessionEnded(_ session: AgentSession) -> [Order] {
         let ended = entries.filter { $0.value.session == session }.keys.sorted()
-        return ended.map { settle($0, .cancelled) }
+        return ended.map { settle($0, entries[$0]?.wasSent == true ? .inDoubt : .cancelled) }
     }
 
     private mutating func settle(_ id: ApprovalID, _ outcome: ApprovalSettlement.Outcome) -> Order {
@@ -169,10 +170,9 @@ struct OppiPermissions {
             guard let entry = entries[id], entry.askedAt <= askedAt else { continue }
             if pending.contains(id) {
                 if let decision = entry.decision, !entry.isSent { orders.append(send(id, decision, at: now)) }
-            } else if let decision = entry.decision {
-                // While its answer is on its way, that is what counts. Where the answer was lost, another device may have been first, but
-                // it is far likelier that ours was taken.
-                if !entry.isSent { orders.append(settle(id, entry.wasSent ? .decided(decision.said) : .unknown)) }
+            } else if entry.decision != nil {
+                // While its answer is on its way, that is what counts. Where the answer was lost, ours was taken, or another device's.
+                if !entry.isSent { orders.append(settle(id, entry.wasSent ? .inDoubt : .unknown)) }
             } else {
                 let isExpired = entry.expiresAt.map { $0 <= now } ?? false
                 orders.append(settle(id, isExpired ? .expired : .unknown))

@@ -131,6 +131,29 @@ struct OppiDialogsTests {
         #expect(oppi.replies("unsubscribe", on: 3) == [Self.approved])
     }
 
+    private static let inDoubt = "approval settled d1 inDoubt"
+
+    @Test("one that may have arrived before, and that the agent no longer waits for, is in doubt")
+    func complainedLater() {
+        var oppi = OppiConversation.running()
+        _ = oppi.says("extension_ui_request", Self.confirm)
+        _ = oppi.decides("d1", .approve, subject: .dialog)
+        _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
+        _ = reconnect(&oppi)
+        let lines = oppi.hears(#"{"type":"error","error":"UI request not found: d1","sessionId":"s1"}"#, on: 3)
+        #expect(lines.count == 1 && lines[0].hasSuffix(Self.inDoubt), "\(lines)")
+    }
+
+    @Test("one whose run ends before the decision is known to be taken is in doubt")
+    func endedEarly() {
+        var oppi = OppiConversation.running()
+        _ = oppi.says("extension_ui_request", Self.confirm)
+        _ = oppi.decides("d1", .approve, subject: .dialog)
+        _ = oppi.answers(text: "Hello")
+        let lines = oppi.says("agent_end")
+        #expect(lines.first?.hasSuffix(Self.inDoubt) == true, "\(lines)")
+    }
+
     @Test("a decision while its stream is away is sent when it is back")
     func away() {
         var oppi = OppiConversation.running()

@@ -129,6 +129,17 @@ struct OppiQuestionsTests {
         #expect(lines.contains("- oppi:ses_1 approval settled p2 unknown"))
     }
 
+    @Test("a decision whose answer was lost, and whose permission is gone, is in doubt")
+    func answerLost() {
+        var oppi = OppiConversation.running()
+        _ = oppi.hears(Self.permission("p1"), on: 2)
+        #expect(oppi.decides("p1", .approve) == ["1 > permission_response p1 allow once"])
+        _ = oppi.happens(.closed(code: 1006, reason: ""))
+        _ = oppi.waits(1_500)
+        let lines = oppi.greets()
+        #expect(lines.contains("- oppi:ses_1 approval settled p1 inDoubt"), "\(lines)")
+    }
+
     @Test("an unknown one is settled by the server's complaint")
     func complained() {
         var oppi = OppiConversation.running()

@@ -45,6 +45,17 @@ struct TurnApprovalsTests {
             ])
     }
 
+    @Test("a decision that the agent did not confirm may not have arrived, and is called neither given nor denied")
+    func inDoubt() {
+        var turn = Make.asking(detached: false)
+        _ = turn.decided(id, .approve, reason: nil, at: .zero)
+        #expect(turn.on(.approvalSettled(ApprovalSettlement(id: id, outcome: .inDoubt))) == [])
+        #expect(
+            turn.on(.finished(RunEnd(text: "Let me look."))) == [
+                Make.taskEnded(.completed), Make.end("Let me look.\n\n" + Sentences.decisionInDoubt, .stop), .agentFree,
+            ])
+    }
+
     @Test("its time is watched here, because older agents do not say that it is over")
     func expiry() {
         var turn = Make.asking(detached: false, expiresAt: .at(120))
