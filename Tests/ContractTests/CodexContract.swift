@@ -23,8 +23,8 @@ struct CodexContract: ContractAgent {
     func stage(seed: UInt64) -> ContractStage {
         let world = LiveWorld(.e4, scripts: [:], seed: seed)
         let double = CodexDouble(world.time)
-        return ContractStage(
-            plugin, double, double.runs, world, seed: seed, configuration: #", "url": "ws://127.0.0.1:4500/""#)
+        let configuration = #", "url": "ws://127.0.0.1:4500/", "directory": "/garden""#
+        return ContractStage(plugin, double, double.runs, world, seed: seed, configuration: configuration)
     }
 }
 
