@@ -108,11 +108,19 @@ extension Bridge {
         case .accepted(let taken):
             if taken != run, case .abort(let session, _) = obligations.fulfil(name) {
                 if keeping.isJournaled { orders.append(.fulfilled(.abort(session: session, run: run))) }
-                owe(.abort(session: session, run: taken), at: now)
+                if !isOfAnotherTurn(taken, than: run) { owe(.abort(session: session, run: taken), at: now) }
             }
         case .noRun, .refused, .notSent: fulfil(name)
         }
         if let turn = agent.turnOfRun[run] { sendAnswered(answer, for: turn, at: now) }
+    }
+
+    /// The message went into a run of another turn, which continues: the stop was not of that one.
+    private func isOfAnotherTurn(_ taken: RunID, than run: RunID) -> Bool {
+        guard let owner = agent.turnOfRun[taken], owner != agent.turnOfRun[run], let turn = entries[owner]?.turn else {
+            return false
+        }
+        return turn.outcome == nil && !turn.agent.isStopping
     }
 
     mutating func noteFulfilment(_ signal: RunSignal) {

@@ -164,6 +164,16 @@ struct BridgeStopTests {
         #expect(hear(&bridge) == Heard(commands: [theirs.command], owed: [theirs], fulfilled: [Self.owed]))
     }
 
+    @Test("a stop of a message that went into the run of an older turn leaves that run alone")
+    mutating func joinedRun() {
+        var bridge = running()
+        let late = Obligation.abort(session: AgentSession("chat"), run: RunID("r2"))
+        bridge.restore(late, since: .zero)
+        _ = hear(&bridge)
+        bridge.sendAnswered(.accepted(run: RunID("r1")), run: RunID("r2"), at: .at(1))
+        #expect(hear(&bridge) == Heard(fulfilled: [late]))
+    }
+
     @Test("a message that never became a run owes nothing", arguments: [SendAnswer.noRun, .refused(message: "no")])
     mutating func neverRan(_ answer: SendAnswer) {
         var bridge = begun()
