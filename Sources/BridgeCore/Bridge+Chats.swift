@@ -7,8 +7,9 @@ extension Bridge {
         change(turn, at: now) { $0.beganUnseen(at: now) }
     }
 
-    /// The person deleted or archived the chat. `coming`: names of messages of it that have no turn yet. `agentSession`: the one that
-    /// serves this chat alone.
+    /// The person deleted or archived the chat. `coming`: names of messages of it that have no turn yet. `agentSession`: what the
+    /// plug-in calls the session that serves this chat alone; since `/bridge new` another one does, and ends with it. `made`: when it
+    /// was archived; what was written since goes on.
     package mutating func ended(
         session: SessionID, isDeleted: Bool, coming: [InteractionID] = [], releasing agentSession: AgentSession? = nil,
         at now: Instant
@@ -25,22 +26,36 @@ extension Bridge {
             #endif
             change(opening.id, at: now) { $0.chatEnded(isDeleted: isDeleted, at: now) }
         }
-        chats.homes.forget(session)
+        let served = agentSession.map { sessions(of: session, known, servedBy: $0) } ?? []
         if isDeleted {
             chats.models.forget(session)
             keepModels()
+            chats.homes.forget(session)
         }
         // Behind the aborts of its runs.
-        if let agentSession { orders.append(.command(.release(session: agentSession, isDeleted: isDeleted))) }
+        for session in served {
+            agent.served.remove(session)
+            orders.append(.command(.release(session: session, isDeleted: isDeleted)))
+        }
         deliver(at: now)
         keepChanged(.synced)
     }
 
     /// The installation is gone: nothing of its chats can be said any more, and no run continues for them.
     package mutating func installationRevoked(at now: Instant) {
-        let served = Set(entries.values.map(\.turn.opening).filter { !$0.isMirrored }.map(\.agentSession))
+    private func sessions(of chat: SessionID, _ open: [TurnOpening], servedBy base: AgentSession) -> [AgentSession] {
+        var served = Set(open.filter { !$0.isMirrored }.map(\.agentSession)).union([base])
+        // That of another agent is none of this one's.
+        if let home = chats.homes[chat], home.isNamed(base) { served.insert(home.session) }
+        return served.sorted()
+    }
+
+        let open = Set(entries.values.map(\.turn.opening).filter { !$0.isMirrored }.map(\.agentSession))
         abandonsTurns(at: now)
-        for session in served.sorted() { orders.append(.command(.release(session: session, isDeleted: true))) }
+        // Chats without an open turn have their sessions too.
+        for session in agent.served.take().union(open).sorted() {
+            orders.append(.command(.release(session: session, isDeleted: true)))
+        }
     }
 
     /// The person or the relay ends one call of a tool, by the name of its card. No agent can end a tool alone: its run is stopped.

@@ -15,6 +15,7 @@ extension Bridge {
         while let id = nextToHandOver(of: session) {
             switch place(of: id) {
             case .folder(let folder):
+                agent.served.insert(session)
                 let (choice, line) = choice(of: id)
                 change(id, at: now) { $0.handOver(in: folder, at: now, choice: choice, line: line) }
             case .missing(let line): change(id, at: now) { $0.hasNoPlace(line, at: now) }

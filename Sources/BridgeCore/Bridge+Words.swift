@@ -102,7 +102,16 @@ extension Bridge {
         keepHomes()
         move(chat: opening.session, from: opening.agentSession, to: home.session)
         answer(opening.id, OwnWordAnswers.new(settings.words, workspace), at: now)
-        if home.session != opening.agentSession { handOverNext(of: home.session, at: now) }
+        guard home.session != opening.agentSession else { return }
+        leave(opening.agentSession, for: home)
+        handOverNext(of: home.session, at: now)
+    }
+
+    /// No message of the chat goes to that session any more. The first one is the plug-in's own name for the chat, and is forgotten with
+    /// the chat; one between is known to nothing else.
+    private mutating func leave(_ session: AgentSession, for home: ChatHome) {
+        agent.served.remove(session)
+        orders.append(.command(.release(session: session, isDeleted: session != home.base)))
     }
 
     private func home(of opening: TurnOpening) -> ChatHome {

@@ -14,10 +14,27 @@ struct BridgeAgent: Sendable {
     var queues: [AgentSession: SessionQueue] = [:]
     var turnOfRun: [RunID: TurnID] = [:]
     var toolFiles = OpenToolFiles()
+    var served = ServedSessions()
 
     mutating func forget(_ runs: Set<RunID>, of turn: TurnID) {
         for run in runs where turnOfRun[run] == turn { turnOfRun[run] = nil }
         toolFiles.closed(turn)
+    }
+}
+
+/// Sessions of the agent that this process has handed a message to, and that were not released since.
+struct ServedSessions: Sendable {
+    static let limit = 2_000
+
+    private var sessions: Set<AgentSession> = []
+
+    /// Beyond the limit they end by the agent's own limits.
+    mutating func insert(_ session: AgentSession) { if sessions.count < Self.limit { sessions.insert(session) } }
+    mutating func remove(_ session: AgentSession) { sessions.remove(session) }
+
+    mutating func take() -> Set<AgentSession> {
+        defer { sessions = [] }
+        return sessions
     }
 }
 

@@ -36,6 +36,8 @@ struct BridgeWordsTests {
     private var random = SeededGenerator(seed: 1)
     private var homes: [SessionID: ChatHome] = [:]
     private var records: [TurnID: TurnRecord] = [:]
+    /// Sessions that were released, as "session deleted".
+    private var released: [String] = []
 
     /// Messages that leave, as "text in session at folder"; a relay that takes every call, a disk that takes every record.
     private mutating func settle(_ bridge: inout Bridge, at now: Instant = .at(1)) -> [String] {
@@ -46,6 +48,8 @@ struct BridgeWordsTests {
                 case .command(.send(_, let session, _, let message)):
                     sent.append("\(message.text) in \(session) at \(message.folder ?? "-")")
                 case .commandToKeep(let number, _): bridge.commandKept(number, at: now)
+                case .command(.release(let session, let isDeleted)):
+                    released.append("\(session) \(isDeleted ? "deleted" : "left")")
                 case .keepHome(let chat, let home): homes[chat] = home
                 case .keep(let kept, _): records[kept.record.id] = kept.record
                 case .turnClosed(let turn, _): records[turn] = nil
@@ -238,14 +242,57 @@ struct BridgeWordsTests {
         #expect(bridge.turn(TurnID("int_1"))?.openQuestion != nil)
     }
 
-    @Test("a chat that is deleted leaves nothing behind")
-    mutating func deleted() {
+    @Test("a chat that is deleted leaves nothing behind, and releases every session that has served it")
+    mutating func deleted() throws {
         var bridge = Bridge(settings: Self.settings(), isJournaled: true)
         bridge.turnBegins(Self.opening(1, "/bridge new"), at: .at(1))
         _ = settle(&bridge)
-        #expect(homes[Self.chat] != nil)
-        bridge.ended(session: Self.chat, isDeleted: true, at: .at(2))
-        _ = settle(&bridge, at: .at(2))
+        let first = try #require(homes[Self.chat]).session
+        #expect(released == ["\(Self.base) left"])
+        bridge.turnBegins(Self.opening(2, "/bridge new"), at: .at(2))
+        _ = settle(&bridge)
+        let second = try #require(homes[Self.chat]).session
+        #expect(released.last == "\(first) deleted" && first != second)
+        bridge.turnBegins(Self.opening(3, "three"), at: .at(3))
+        #expect(settle(&bridge) == ["three in \(second) at -"])
+        released = []
+        bridge.ended(session: Self.chat, isDeleted: true, releasing: Self.base, at: .at(4))
+        _ = settle(&bridge, at: .at(4))
         #expect(homes[Self.chat] == nil)
+        #expect(released == ["\(Self.base) deleted", "\(second) deleted"])
+    }
+
+    @Test("an archived chat goes on in its own session and workspace")
+    mutating func archived() throws {
+        var bridge = Bridge(settings: Self.settings(Self.two), isJournaled: true)
+        bridge.turnBegins(Self.opening(1, "/bridge new api"), at: .at(1))
+        bridge.turnBegins(Self.opening(2, "two"), at: .at(2))
+        _ = settle(&bridge)
+        let home = try #require(homes[Self.chat])
+        ends("r2", in: home.session, &bridge)
+        _ = settle(&bridge, at: .at(5))
+        released = []
+        bridge.ended(session: Self.chat, isDeleted: false, releasing: Self.base, at: .at(6))
+        _ = settle(&bridge, at: .at(6))
+        #expect(released == ["\(Self.base) left", "\(home.session) left"])
+        #expect(homes[Self.chat] == home)
+        bridge.turnBegins(Self.opening(7, "seven"), at: .at(7))
+        #expect(settle(&bridge, at: .at(7)) == ["seven in \(home.session) at /srv/api"])
+    }
+
+    @Test("with its installation the sessions of idle chats are released too")
+    mutating func revoked() throws {
+        var bridge = Bridge(settings: Self.settings(), isJournaled: true)
+        bridge.turnBegins(Self.opening(1, "/bridge new"), at: .at(1))
+        bridge.turnBegins(Self.opening(2, "two"), at: .at(2))
+        _ = settle(&bridge)
+        let home = try #require(homes[Self.chat])
+        ends("r2", in: home.session, &bridge)
+        _ = settle(&bridge, at: .at(5))
+        #expect(bridge.openTurns == 0)
+        released = []
+        bridge.installationRevoked(at: .at(6))
+        _ = settle(&bridge, at: .at(6))
+        #expect(released == ["\(home.session) deleted"])
     }
 }
