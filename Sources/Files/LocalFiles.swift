@@ -5,22 +5,28 @@ import Glibc
 /// waits for.
 package final class LocalFiles: AgentFilePort {
     private let home: String?
-    /// Absolute, without links: nothing below these is shown.
+    /// Nothing below these is shown: what is there is no file of the agent's, and would be answered for this process instead.
+    private static let system = ["/proc", "/sys", "/dev"]
+
+    /// Absolute: nothing below these is shown, nor they themselves.
     private let hidden: [String]
     private let reads: @Sendable (String) -> Void
     private let lookers = WorkerPool(workerLimit: 2)
     private let readers = WorkerPool(workerLimit: 4)
 
-    /// `hidden`: folders of the bridge's own, with its keys in them. `reads` is called before a file is opened.
+    /// `hidden`: folders and files of the bridge's own, with its keys in them. `reads` is called before a file is opened.
     package init(home: String?, hidden: [String], reads: @escaping @Sendable (String) -> Void = { _ in }) {
         self.home = home
-        self.hidden = hidden.map { (try? Self.resolved($0)) ?? $0 }
+        self.hidden = hidden
         self.reads = reads
     }
 
     package func look(at path: String, completion: @escaping @Sendable (Result<SeenFile, FileRefusal>) -> Void) {
         run(on: lookers, completion) { [self] () throws(FileRefusal) in
-            let file = try opened(Self.resolved(expanded(path)))
+            let written = try expanded(path)
+            // Its links lead to what this process has open, and not the agent.
+            guard !hides(written) else { throw .forbidden }
+            let file = try opened(Self.resolved(written))
             return SeenFile(path: file.path, size: file.size, mimeType: try kind(of: file))
         }
     }
@@ -45,9 +51,15 @@ package final class LocalFiles: AgentFilePort {
     }
 
     private func opened(_ path: String) throws(FileRefusal) -> OpenedFile {
-        guard !hidden.contains(where: { path == $0 || path.hasPrefix("\($0)/") }) else { throw .forbidden }
+        guard !hides(path) else { throw .forbidden }
         reads(path)
         return try OpenedFile(path)
+    }
+
+    /// Links of the hidden ones are followed each time: they may be put there while we run.
+    private func hides(_ path: String) -> Bool {
+        (Self.system + hidden + hidden.compactMap { try? Self.resolved($0) })
+            .contains { path == $0 || path.hasPrefix("\($0)/") }
     }
 
     private func kind(of file: OpenedFile) throws(FileRefusal) -> String {

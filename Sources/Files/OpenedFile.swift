@@ -47,7 +47,7 @@ final class OpenedFile {
     /// Its first bytes.
     func beginning(_ count: Int) throws(FileRefusal) -> [UInt8] { try read(upTo: count) }
 
-    /// Its size may be none that the kernel knows before, or grow meanwhile.
+    /// It may grow meanwhile.
     func bytes(atMost limit: Int) throws(FileRefusal) -> [UInt8] {
         guard size <= limit else { throw .tooLarge(size: size) }
         let bytes = try read(upTo: limit + 1)
@@ -57,6 +57,9 @@ final class OpenedFile {
 
     private func read(upTo limit: Int) throws(FileRefusal) -> [UInt8] {
         var bytes: [UInt8] = []
+        // What the kernel makes up for the process that reads it says that it has no size, wherever it is mounted: the bridge's own
+        // environment would be such a file.
+        guard size > 0 else { return bytes }
         var piece = [UInt8](repeating: 0, count: min(limit, 1 << 16))
         while bytes.count < limit {
             let count = piece.withUnsafeMutableBytes {

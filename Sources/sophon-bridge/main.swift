@@ -1,6 +1,7 @@
 import AgentKit
 import BridgeModel
 import BridgeService
+import Children
 import Commands
 import Configuring
 import Files
@@ -8,6 +9,7 @@ import FoundationEssentials
 import Glibc
 
 // Decides nothing: makes the edges, hands them to the service.
+OwnProcess.hide()
 let arguments = Array(CommandLine.arguments.dropFirst())
 let environment = ConfigurationSources(environment: ProcessInfo.processInfo.environment)
 let output = Output(json: arguments.contains("--json") || environment.wantsJSON)

@@ -194,7 +194,11 @@ class OutputTests(Scenarios):
             await stage.bridge.start_on(None, None)
             await connected(stage)
             for descriptor in range(3):
-                self.assertEqual(os.readlink(f"/proc/{stage.bridge.pid}/fd/{descriptor}"), "/dev/null")
+                try:
+                    self.assertEqual(os.readlink(f"/proc/{stage.bridge.pid}/fd/{descriptor}"), "/dev/null")
+                except PermissionError:
+                    # The bridge shows its descriptors to nobody but a superuser with that capability.
+                    break
             await self.conversation(stage, "on")
             await self.ends_well(stage)
             for file in stage.state.rglob("*"):

@@ -94,13 +94,34 @@ struct LocalFilesTests {
         #expect(await read("\(root)/five", limit: 1_572_864) == .failure(.tooLarge(size: 2 << 30)))
     }
 
-    @Test("a file that has grown since it was looked at, as those of the kernel do, is refused too")
-    func growing() async throws {
-        // It says that it has no size.
-        guard case .failure(.tooLarge) = await read("/proc/\(getpid())/status", limit: 10) else {
-            Issue.record("read beyond the limit")
-            return
+    @Test("what the kernel answers for this process, with its environment in it, is not shown")
+    func kernel() async throws {
+        for file in ["environ", "cmdline", "maps", "status", "fd/0", "cwd/Package.swift"] {
+            for process in ["self", "thread-self", String(getpid())] {
+                #expect(await look("/proc/\(process)/\(file)") == .failure(.forbidden), "\(process) \(file)")
+                #expect(await read("/proc/\(process)/\(file)") == .failure(.forbidden), "\(process) \(file)")
+            }
         }
+        for path in ["/dev/stdin", "/dev/fd/0", "/sys/kernel/uevent_seqnum", "/proc/version"] {
+            #expect(await look(path) == .failure(.forbidden), "\(path)")
+        }
+        // By whatever name it is reached.
+        symlink("/proc/self/environ", "\(root)/environ")
+        #expect(await look("\(root)/environ") == .failure(.forbidden))
+    }
+
+    @Test("a file that grows after it was opened is refused too")
+    func growing() throws {
+        try folder.put("12345", "five")
+        let file = try OpenedFile("\(root)/five")
+        truncate("\(root)/five", 7)
+        #expect(throws: FileRefusal.tooLarge(size: 6)) { try file.bytes(atMost: 5) }
+    }
+
+    @Test("a file that the kernel makes up has no bytes, wherever it is mounted")
+    func made() throws {
+        #expect(try OpenedFile("/proc/\(getpid())/environ").bytes(atMost: 100_000) == [])
+        #expect(try OpenedFile("/proc/\(getpid())/status").beginning(10) == [])
     }
 
     @Test("links that are put in the place of a file or its folder, between the request and the reading, lead nowhere")
@@ -140,6 +161,10 @@ struct LocalFilesTests {
         let files = LocalFiles(home: nil, hidden: ["\(root)/way"])
         #expect(await read("\(root)/config/credentials.json", in: files) == .failure(.forbidden))
         #expect(await look("\(root)/way/credentials.json", in: files) == .failure(.forbidden))
+        unlink("\(root)/way")
+        try folder.put("later", "later/credentials.json")
+        symlink("later", "\(root)/way")
+        #expect(await look("\(root)/later/credentials.json", in: files) == .failure(.forbidden))
         #expect(try await read("\(root)/configs.txt", in: files).get().bytes == Array("mine".utf8))
     }
 

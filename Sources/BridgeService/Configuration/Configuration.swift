@@ -38,6 +38,7 @@ package struct Configuration: Hashable, Sendable {
         package var whenBusy = WhenBusy.wait
         package var mirror = Mirror.cron
         package var deletedChats = DeletedChats.new
+        package var agentFiles = AgentFiles.auto
         /// Nil: its agent has no use for them, or none is known.
         package var workspaces: Workspaces?
 
@@ -54,6 +55,10 @@ package struct Configuration: Hashable, Sendable {
 
         package init() {}
     }
+
+    /// Whether the phone may have the files that the agent's tools touch. A loopback address may lead out of this machine's file system,
+    /// into a container or through a tunnel: only a person knows.
+    package enum AgentFiles: String, Hashable, Sendable, CaseIterable { case auto, off }
 
     /// Which of the runs that no phone message began are shown on the phone.
     package enum Mirror: String, Hashable, Sendable, CaseIterable { case all, cron, none }

@@ -190,7 +190,10 @@ package struct ConfigurationLoader {
     ) -> Configuration.Connection {
         let section = reader.section(
             value, at: "connections[\(index)]",
-            keys: ["name", "relay", "agent", "encryption", "devices", "when_busy", "mirror", "deleted_job_chats"])
+            keys: [
+                "name", "relay", "agent", "encryption", "devices", "when_busy", "mirror", "deleted_job_chats",
+                "agent_files",
+            ])
         let name = reader.value("name", of: section, as: .connectionName, else: Configuration.Connection.usualName.text)
         let relay = relay(section, isOnly: isOnly)
         var connection = Configuration.Connection(agent: agent(section, isOnly: isOnly))
@@ -202,6 +205,7 @@ package struct ConfigurationLoader {
         connection.mirror = reader.value("mirror", of: section, as: .choice, else: connection.mirror)
         connection.deletedChats = reader.value(
             "deleted_job_chats", of: section, as: .choice, else: connection.deletedChats)
+        connection.agentFiles = reader.value("agent_files", of: section, as: .choice, else: connection.agentFiles)
         return connection
     }
 

@@ -125,7 +125,8 @@ final class RunEdges {
         )
         parts.files = FileParts(
             fetcher: fetcher(of: connection),
-            viewer: try FileViewer.Parts(of: agent, in: loaded.configuration, alarm: alarm()))
+            viewer: connection.agentFiles == .off
+                ? nil : try FileViewer.Parts(of: agent, in: loaded, alarm: alarm()))
         parts.runner.folders = SystemFolders(WorkspaceFolders(of: loaded.configuration))
         parts.mirror = connection.mirror
         parts.memoryLimit = limits.memory(of: connections)
