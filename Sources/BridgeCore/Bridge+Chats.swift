@@ -12,13 +12,15 @@ extension Bridge {
     /// was archived; what was written since goes on.
     package mutating func ended(
         session: SessionID, isDeleted: Bool, coming: [InteractionID] = [], releasing agentSession: AgentSession? = nil,
-        at now: Instant
+        made: RelayMoment? = nil, at now: Instant
     ) {
         for name in coming {
             chats.stops.add(
                 name, isDeleted ? .chatDeleted : .pressed, at: now, memory: settings.stopMemory)
         }
-        let known = entries.values.filter { $0.turn.opening.session == session }.map(\.turn.opening)
+        let known = entries.values.map(\.turn.opening).filter {
+            $0.session == session && (isDeleted || !$0.isNewer(than: made))
+        }
         // The youngest first, so that stopping the active one does not hand a waiting one over.
         for opening in known.sorted(by: { $0.receivedAt > $1.receivedAt }) {
             #if PLANTED_FAULTS

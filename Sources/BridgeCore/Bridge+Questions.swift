@@ -27,7 +27,7 @@ extension Bridge {
             return answer(question, of: asking.opening.id, with: message, from: id, at: now)
         }
         // An update may be long on its way: the relay keeps it while the bridge is away.
-        let written = turn.opening.windowEnds - settings.window
+        let written = turn.opening.made?.instant ?? turn.opening.receivedAt
         let isLate =
             chat.contains(where: \.hasUnseenQuestionEnd)
             || chats.showedQuestion(in: turn.opening.session, at: written)

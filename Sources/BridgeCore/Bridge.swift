@@ -118,15 +118,21 @@ package struct Bridge: ~Copyable {
         keepChanged()
     }
 
-    /// Nil for the interaction: everything of the session that is open. The name of a turn identifies it as its interaction does.
-    package mutating func stopped(session: SessionID, interaction: InteractionID?, at now: Instant) {
+    /// Nil for the interaction: everything of the session that was written before. The name of a turn identifies it as its interaction
+    /// does, and needs no session. `made`: when the person pressed it.
+    package mutating func stopped(
+        session: SessionID?, interaction: InteractionID?, made: RelayMoment? = nil, at now: Instant
+    ) {
         let known = entries.values.filter { entry in
             let opening = entry.turn.opening
-            return interaction.map { opening.isNamed($0) } ?? (opening.session == session)
+            return interaction.map { opening.isNamed($0) }
+                ?? (opening.session == session && !opening.isNewer(than: made))
         }
         // The youngest first, so that stopping the active one does not hand a waiting one over.
         for entry in known.sorted(by: { $0.turn.opening.receivedAt > $1.turn.opening.receivedAt }) {
-            if entry.turn.agent.questions.isOnPhone { chats.questionEnded(in: entry.turn.opening.session, at: now) }
+            if entry.turn.agent.questions.isOnPhone {
+                chats.questionEnded(in: entry.turn.opening.session, at: made?.instant ?? now)
+            }
             change(entry.turn.opening.id, at: now) { $0.stopRequested(at: now) }
         }
         if known.isEmpty, let interaction {

@@ -233,6 +233,59 @@ struct BridgeStopTests {
         #expect(bridge.turn(TurnID("int_1"))?.outcome == .aborted)
     }
 
+    private static func second(madeAt milliseconds: Int64) -> TurnOpening {
+        var opening = second
+        opening.made = RelayMoment(wallMilliseconds: milliseconds, instant: .zero)
+        return opening
+    }
+
+    @Test(
+        "a Stop of the whole chat that comes again does not stop what was written after it",
+        arguments: [true, false])
+    func again(isArchived: Bool) {
+        var bridge = Bridge(isJournaled: true)
+        let pressed = RelayMoment(wallMilliseconds: 10_000, instant: .zero)
+        bridge.turnBegins(Self.opening, at: .zero)
+        func stop(_ bridge: inout Bridge) {
+            guard isArchived else {
+                return bridge.stopped(session: SessionID("ses_1"), interaction: nil, made: pressed, at: .at(1))
+            }
+            bridge.ended(session: SessionID("ses_1"), isDeleted: false, made: pressed, at: .at(1))
+        }
+        stop(&bridge)
+        #expect(bridge.turn(TurnID("int_1"))?.outcome != nil)
+        bridge.turnBegins(Self.second(madeAt: 12_000), at: .at(2))
+        stop(&bridge)
+        #expect(bridge.turn(TurnID("int_2"))?.outcome == nil)
+        bridge.stopped(session: SessionID("ses_1"), interaction: InteractionID("int_2"), made: pressed, at: .at(3))
+        // By its name it is for that message, whatever the clocks say.
+        #expect(bridge.turn(TurnID("int_2"))?.outcome != nil)
+    }
+
+    @Test(
+        "a Stop of the whole chat stops what was written before, and what does not say when",
+        arguments: [0, 9_000, 10_900])
+    func before(madeAt: Int64) {
+        var bridge = Bridge(isJournaled: true)
+        bridge.turnBegins(madeAt == 0 ? Self.second : Self.second(madeAt: madeAt), at: .zero)
+        bridge.stopped(
+            session: SessionID("ses_1"), interaction: nil,
+            made: RelayMoment(wallMilliseconds: 10_000, instant: .zero), at: .at(1))
+        #expect(bridge.turn(TurnID("int_2"))?.outcome != nil)
+    }
+
+    @Test("a Stop that names its interaction needs no session")
+    func withoutSession() {
+        var bridge = Bridge(isJournaled: true)
+        bridge.turnBegins(Self.second, at: .zero)
+        bridge.stopped(session: nil, interaction: InteractionID("int_1"), at: .at(1))
+        #expect(bridge.turn(TurnID("int_2"))?.outcome == nil)
+        bridge.stopped(session: nil, interaction: InteractionID("int_2"), at: .at(1))
+        #expect(bridge.turn(TurnID("int_2"))?.outcome != nil)
+        bridge.turnBegins(Self.opening, at: .at(2))
+        #expect(bridge.turn(TurnID("int_1"))?.outcome != nil, "it was remembered")
+    }
+
     @Test("there are only so many obligations, and each has its name")
     func limit() {
         var obligations = Obligations()

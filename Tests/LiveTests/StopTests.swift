@@ -141,6 +141,22 @@ struct StopTests {
         #expect(!world.journal.owes)
     }
 
+    @Test(
+        "a stop that names its interaction alone stops it, also while its message is being written down",
+        arguments: [20, 600])
+    func interactionAlone(milliseconds: Int64) {
+        let world = LiveWorld(.e4, scripts: ["Question?": Self.long])
+        world.start()
+        world.writes("Question?", after: .milliseconds(500))
+        world.time.after(.milliseconds(500 + milliseconds)) {
+            let interaction = world.sent[0].interaction
+            world.sides[0].pushes(
+                "session.cancelled", #"{"interaction_id":"\#(interaction)","reason":"user_aborted"}"#)
+        }
+        world.run(seconds: 40, atLeast: .seconds(20))
+        Self.expectStopped(world)
+    }
+
     // MARK: Two messages under one interaction
 
     private static func twice(_ world: LiveWorld, killAfter: Int? = nil) {

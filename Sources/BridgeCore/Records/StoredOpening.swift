@@ -13,6 +13,7 @@ package struct StoredOpening: StoredForm {
     var sealing: StoredSealing?
     var sealedText: String?
     var refusal: StoredRefusal?
+    var made: StoredMoment?
 
     enum CodingKeys: String, CodingKey {
         case id = "turn"
@@ -26,6 +27,7 @@ package struct StoredOpening: StoredForm {
         case sealing = "sealing"
         case sealedText = "text_ct"
         case refusal = "refusal"
+        case made = "made"
     }
 }
 
@@ -42,6 +44,7 @@ extension StoredOpening {
         sealing = opening.sealing.isSealed ? StoredSealing(opening.sealing) : nil
         sealedText = opening.sealedText
         refusal = opening.refusal.map { StoredRefusal($0) }
+        made = opening.made.map { StoredMoment($0) }
     }
 
     /// In its readable form: of a sealed message, the sealed form.
@@ -54,8 +57,27 @@ extension StoredOpening {
         TurnOpening(
             id: id, session: session, interaction: interaction, agentSession: agentSession, run: run,
             message: message?.value, receivedAt: receivedAt, windowEnds: windowEnds, sealing: sealing?.value ?? .open,
-            sealedText: sealedText, refusal: refusal?.value)
+            sealedText: sealedText, refusal: refusal?.value, made: made?.value)
     }
+}
+
+struct StoredMoment: StoredForm {
+    var wallMilliseconds: Int64
+    var instant: Instant
+
+    enum CodingKeys: String, CodingKey {
+        case wallMilliseconds = "wall_ms"
+        case instant = "instant"
+    }
+}
+
+extension StoredMoment {
+    init(_ moment: RelayMoment) {
+        wallMilliseconds = moment.wallMilliseconds
+        instant = moment.instant
+    }
+
+    var value: RelayMoment { RelayMoment(wallMilliseconds: wallMilliseconds, instant: instant) }
 }
 
 /// Not written for what goes out in the open.

@@ -11,6 +11,8 @@ package struct TurnOpening: Sendable, Hashable {
     /// Nil: a run that no phone message began.
     package var message: UserMessage?
     package var receivedAt: Instant
+    /// When the relay made the update; nil: it did not say, or a process before this one did not keep it.
+    package var made: RelayMoment?
     /// 30 minutes after the update was made or first seen, whichever is earlier.
     package var windowEnds: Instant
     /// Decided when the message comes. `.sealed(nil)`: its key has not come, and the text of `message` is empty until it has.
@@ -23,7 +25,7 @@ package struct TurnOpening: Sendable, Hashable {
     package init(
         id: TurnID, session: SessionID, interaction: InteractionID?, agentSession: AgentSession, run: RunID,
         message: UserMessage?, receivedAt: Instant, windowEnds: Instant, sealing: TurnSealing = .open,
-        sealedText: String? = nil, refusal: MessageRefusal? = nil
+        sealedText: String? = nil, refusal: MessageRefusal? = nil, made: RelayMoment? = nil
     ) {
         self.id = id
         self.session = session
@@ -36,6 +38,13 @@ package struct TurnOpening: Sendable, Hashable {
         self.sealing = sealing
         self.sealedText = sealedText
         self.refusal = refusal
+        self.made = made
+    }
+
+    /// That update is an older one, delivered late or a second time: its Stop was not for this message.
+    package func isNewer(than update: RelayMoment?) -> Bool {
+        guard let mine = made?.wallMilliseconds, let other = update?.wallMilliseconds else { return false }
+        return mine.subtractingReportingOverflow(other).partialValue > RelayMoment.nodeSkewMilliseconds
     }
 
     /// By its interaction, or by the name that its message alone would give it.

@@ -86,7 +86,7 @@ extension LiveConnection {
 
     /// The lock of the runner comes before the token's, as for what the agent says: a run is mirrored under both.
     private func step(to new: Secret) -> TokenState.Step {
-        let isAccepting = condition.withLock { !$0.accepting.isEmpty }
+        let isAccepting = condition.withLock { !$0.arriving.accepting.isEmpty }
         guard let runner else { return token.withLock { $0.use(new, hasOpenTurns: isAccepting, at: clock.now) } }
         return runner.ask { bridge in
             let hasOpenTurns = isAccepting || bridge.openTurns > 0
@@ -96,7 +96,7 @@ extension LiveConnection {
 
     /// A message that is being written down counts: its turn is about to begin, and only then is it written down no more.
     private var hasOpenTurns: Bool {
-        condition.withLock { !$0.accepting.isEmpty } || ask { $0.openTurns > 0 } ?? false
+        condition.withLock { !$0.arriving.accepting.isEmpty } || ask { $0.openTurns > 0 } ?? false
     }
 
     /// Of the token that calls go out with.

@@ -8,11 +8,15 @@ import Sealing
 // What the relay passes on: messages, decisions, stops. Each is acknowledged when what it changed is durable.
 extension LiveConnection {
     func take(_ update: RelayUpdate) {
+        let wall = clock.wallMilliseconds
+        let made = condition.withLock {
+            $0.arriving.relayTime.made(update.createdAtWallMilliseconds, receivedAt: update.receivedAt, wall: wall)
+        }
         switch update.payload {
-        case .message(let message, let sealedText): accept(message, sealedText, update)
-        case .stop(.sessionDeleted): chatEnded(update, isDeleted: true)
-        case .sessionEnded: chatEnded(update, isDeleted: false)
-        case .stop: stop(update)
+        case .message(let message, let sealedText): accept(message, sealedText, update, made)
+        case .stop(.sessionDeleted): chatEnded(update, made, isDeleted: true)
+        case .sessionEnded: chatEnded(update, made, isDeleted: false)
+        case .stop: stop(update, made)
         case .approval(let approval, let decision, let details):
             change(update) {
                 $0.decided(approval, decision, scope: details.scope, reason: details.reason, at: $1)
@@ -26,7 +30,9 @@ extension LiveConnection {
         }
     }
 
-    private func accept(_ message: UserMessage, _ sealedText: String?, _ update: RelayUpdate) {
+    private func accept(
+        _ message: UserMessage, _ sealedText: String?, _ update: RelayUpdate, _ made: RelayMoment?
+    ) {
         // Neither stored nor acknowledged: it comes again when there is room.
         guard runner?.ask({ $0.openTurns < $0.settings.turnLimit }) ?? true else {
             relay?.tell { link, _ in link.letGo(update) }
@@ -38,10 +44,10 @@ extension LiveConnection {
         // A chat that was made for the agent's own runs leads back to their session.
         let own = mirroring.withLock { $0.agentSession(of: message.session) }
         let intake = UpdateIntake { [agentSession] in own ?? agentSession($0) }
-        let opening = intake.opening(for: message, of: update, at: update.receivedAt, wall: wall)
-        let ownOpening = intake.ownOpening(for: message, at: update.receivedAt)
+        let opening = intake.opening(for: message, of: update, made: made, at: update.receivedAt, wall: wall)
+        let ownOpening = intake.ownOpening(for: message, made: made, at: update.receivedAt)
         let taken = message
-        condition.withLock { $0.accepting[ownOpening.id] = taken }
+        condition.withLock { $0.arriving.accepting[ownOpening.id] = ownOpening }
         // Only now: from here on the message holds up a change of installation.
         let installation = installation
         accept(opening, of: taken, sealedText, update, installation) { [weak self] in
@@ -74,7 +80,7 @@ extension LiveConnection {
             var isBegun = false
             defer { if !isBegun { keys?.neverBegan(opening.id, under: opening.sealing.key, in: opening.session) } }
             if case .success(.turnIsTaken) = result, let isTaken { return isTaken() }
-            defer { condition.withLock { $0.accepting[UpdateIntake.ownTurn(of: message)] = nil } }
+            defer { condition.withLock { $0.arriving.accepting[UpdateIntake.ownTurn(of: message)] = nil } }
             switch result {
             case .success(.known), .success(.turnIsTaken): acknowledge(update)
             case .success(.fresh):
@@ -125,14 +131,14 @@ extension LiveConnection {
     }
 
     /// That a chat has ended is said of an archived one, too (relay.md#others).
-    private func chatEnded(_ update: RelayUpdate, isDeleted: Bool) {
+    private func chatEnded(_ update: RelayUpdate, _ made: RelayMoment?, isDeleted: Bool) {
         guard let session = update.session else { return acknowledge(update) }
         // The agent session of a job serves it, whatever becomes of its chat.
         let isOwn = mirroring.withLock { $0.agentSession(of: session) != nil }
         let served = isOwn ? nil : agentSession(session)
         forgetChat(session)
         files?.viewer?.forget(session)
-        let names = stopsForMessagesBeingAccepted(in: session, nil)
+        let names = stopsForMessagesBeingAccepted(in: session, nil, made: isDeleted ? nil : made)
         // Its keys go too, those of its open turns when these have ended; both are on the disk before it is acknowledged.
         let halves = Locked<[Bool]>([])
         let half: @Sendable (Bool) -> Void = { [weak self] isKept in
@@ -144,7 +150,7 @@ extension LiveConnection {
             if both.contains(false) { relay?.tell { link, _ in link.letGo(update) } } else { acknowledge(update) }
         }
         runner?.tell { bridge, now in
-            bridge.ended(session: session, isDeleted: isDeleted, coming: names, releasing: served, at: now)
+            bridge.ended(session: session, isDeleted: isDeleted, coming: names, releasing: served, made: made, at: now)
         } whenKept: { [weak self] failure in
             if let failure, failure.code != .conflict { self?.journalFails(failure) }
             half(failure == nil)
@@ -183,28 +189,30 @@ extension LiveConnection {
 
     /// A message that is being written down has no turn yet, and the stop is for it, too: it is remembered by its own name.
     private func stopsForMessagesBeingAccepted(
-        in session: SessionID, _ interaction: InteractionID?
+        in session: SessionID?, _ interaction: InteractionID?, made: RelayMoment?
     ) -> [InteractionID] {
         let accepting = condition.withLock { state in
-            state.accepting.filter {
-                $0.value.session == session && (interaction == nil || $0.value.interaction == interaction)
-            }.keys.sorted()
+            state.arriving.accepting.filter { _, opening in
+                interaction.map { opening.interaction == $0 }
+                    ?? (opening.session == session && !opening.isNewer(than: made))
+            }.sorted { $0.key < $1.key }
         }
-        let names = accepting.map { InteractionID($0.text) }
-        let stops = (names + [interaction].compactMap { $0 }).map {
-            JournalEntry.stop(session, $0, wall: clock.wallMilliseconds)
-        }
-        if !stops.isEmpty { journal.submit(stops, .written, done: nil) }
+        let names = accepting.map { InteractionID($0.key.text) }
+        var stops = zip(accepting, names).map { ($0.value.session, $1) }
+        // By its name alone: the journal needs no more to find its message.
+        if let interaction { stops.append((session ?? SessionID(""), interaction)) }
+        let wall = clock.wallMilliseconds
+        let entries = stops.map { JournalEntry.stop($0, $1, wall: wall) }
+        if !entries.isEmpty { journal.submit(entries, .written, done: nil) }
         return names
     }
 
-    private func stop(_ update: RelayUpdate) {
-        guard let session = update.session else { return acknowledge(update) }
-        let interaction = update.interaction
-        let names = stopsForMessagesBeingAccepted(in: session, interaction)
+    private func stop(_ update: RelayUpdate, _ made: RelayMoment?) {
+        let (session, interaction) = (update.session, update.interaction)
+        let names = stopsForMessagesBeingAccepted(in: session, interaction, made: made)
         change(update) { bridge, now in
-            for name in names { bridge.stopped(session: session, interaction: name, at: now) }
-            bridge.stopped(session: session, interaction: interaction, at: now)
+            for name in names { bridge.stopped(session: session, interaction: name, made: made, at: now) }
+            bridge.stopped(session: session, interaction: interaction, made: made, at: now)
         }
     }
 

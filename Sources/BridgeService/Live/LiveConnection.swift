@@ -27,8 +27,7 @@ package final class LiveConnection: Sendable {
         /// Batches of the agent's: the ledger is looked at for every sixteenth.
         var observed: UInt = 0
         var sleep = SuspendWatch()
-        /// Messages that are being written down, by the names of their own.
-        var accepting: [TurnID: UserMessage] = [:]
+        var arriving = Arriving()
         /// The links have said goodbye: no other token opens them again.
         var isClosing = false
         /// What the journal does not have yet of the chats that this bridge makes.

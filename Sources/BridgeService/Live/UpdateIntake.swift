@@ -2,6 +2,13 @@ import BridgeCore
 import BridgeModel
 import RelayProtocol
 
+/// Of updates on their way in.
+struct Arriving: Sendable {
+    /// Messages that are being written down, by the names of their own.
+    var accepting: [TurnID: TurnOpening] = [:]
+    var relayTime = RelayTime()
+}
+
 /// What a message of the user becomes: the names of its turn, its run and its agent session, all made of durable facts, so
 /// that a restarted bridge gives the same.
 struct UpdateIntake {
@@ -10,27 +17,31 @@ struct UpdateIntake {
 
     var agentSession: @Sendable (SessionID) -> AgentSession
 
-    func opening(for message: UserMessage, of update: RelayUpdate, at now: Instant, wall: Int64) -> TurnOpening {
+    /// `made`: as well as the relay's clock is known.
+    func opening(
+        for message: UserMessage, of update: RelayUpdate, made: RelayMoment?, at now: Instant, wall: Int64
+    ) -> TurnOpening {
         let turn = message.interaction.map { TurnID($0.text) } ?? Self.ownTurn(of: message)
         // The window runs from the making of the update or its first sight, whichever is earlier.
         let age = update.createdAtWallMilliseconds.map { max(0, wall - $0) } ?? 0
-        return opening(for: message, as: turn, windowEnds: now - .milliseconds(age) + Self.window, at: now)
+        return opening(
+            for: message, as: turn, made: made, windowEnds: now - .milliseconds(age) + Self.window, at: now)
     }
 
     /// A second message under an interaction that has its turn already: a turn by the message's own name. It has no bubble, since
     /// the interaction has one; its answer goes out as whole messages, as if its window were over.
-    func ownOpening(for message: UserMessage, at now: Instant) -> TurnOpening {
-        opening(for: message, as: Self.ownTurn(of: message), windowEnds: now, at: now)
+    func ownOpening(for message: UserMessage, made: RelayMoment?, at now: Instant) -> TurnOpening {
+        opening(for: message, as: Self.ownTurn(of: message), made: made, windowEnds: now, at: now)
     }
 
     static func ownTurn(of message: UserMessage) -> TurnID { TurnID(StableHash.text(of: message.id.text)) }
 
     private func opening(
-        for message: UserMessage, as turn: TurnID, windowEnds: Instant, at now: Instant
+        for message: UserMessage, as turn: TurnID, made: RelayMoment?, windowEnds: Instant, at now: Instant
     ) -> TurnOpening {
         TurnOpening(
             id: turn, session: message.session, interaction: message.interaction,
             agentSession: agentSession(message.session), run: RunID("sophon-\(turn)"), message: message,
-            receivedAt: now, windowEnds: windowEnds)
+            receivedAt: now, windowEnds: windowEnds, made: made)
     }
 }

@@ -71,3 +71,12 @@ extension WorldSide {
         return String(json[start...].prefix { $0 != "\"" })
     }
 }
+
+extension WorldSide {
+    /// An update that names no session.
+    package func pushes(_ type: String, _ payload: String) {
+        _ = relay.pushUpdate(
+            type: type, session: nil, interaction: nil, payload: Array(payload.utf8), at: moment)
+        pump()
+    }
+}

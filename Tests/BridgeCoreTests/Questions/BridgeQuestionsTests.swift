@@ -8,14 +8,18 @@ import Testing
 struct BridgeQuestionsTests {
     private static let chat = SessionID("ses_1")
 
-    private static func opening(_ number: Int, _ text: String, in chat: SessionID = chat) -> TurnOpening {
+    /// `madeAt`: when it was written, where it came later.
+    private static func opening(
+        _ number: Int, _ text: String, in chat: SessionID = chat, madeAt: Int? = nil, receivedAt: Int? = nil
+    ) -> TurnOpening {
         let interaction = InteractionID("int_\(number)")
         return TurnOpening(
             id: TurnID(interaction.text), session: chat, interaction: interaction,
             agentSession: AgentSession("agent:\(chat)"), run: RunID("r\(number)"),
             message: UserMessage(
                 id: MessageID("m\(number)"), session: chat, interaction: interaction, text: text),
-            receivedAt: .at(Double(number)), windowEnds: .at(Double(number) + 1_800))
+            receivedAt: .at(Double(receivedAt ?? number)), windowEnds: .at(Double(number) + 1_800),
+            made: madeAt.map { RelayMoment(wallMilliseconds: Int64($0) * 1_000, instant: .at(Double($0))) })
     }
 
     private static func answer(_ answer: QuestionAnswer) -> AgentCommand {
@@ -226,9 +230,7 @@ struct BridgeQuestionsTests {
         var bridge = questioning()
         bridge.agentSays(signal(.questionSettled(QuestionSettlement(id: QuestionID("q1"), .expired))), at: .at(5))
         _ = settle(&bridge, at: .at(5))
-        var opening = Self.opening(2, "2")
-        opening.receivedAt = .at(90)
-        bridge.turnBegins(opening, at: .at(90))
+        bridge.turnBegins(Self.opening(2, "2", madeAt: 2, receivedAt: 90), at: .at(90))
         #expect(outcome(2, bridge) == (.neverSent, Sentences.answerTooLate))
     }
 
@@ -252,10 +254,37 @@ struct BridgeQuestionsTests {
         bridge.stopped(session: Self.chat, interaction: InteractionID("int_1"), at: .at(3))
         bridge.turnBegins(Self.opening(4, "something else"), at: .at(4))
         #expect(bridge.turn(TurnID("int_4"))?.phase == .waiting)
-        var overtaken = Self.opening(2, "2")
-        overtaken.receivedAt = .at(4)
-        bridge.turnBegins(overtaken, at: .at(4))
+        bridge.turnBegins(Self.opening(2, "2", madeAt: 2, receivedAt: 4), at: .at(4))
         #expect(outcome(2, bridge) == (.neverSent, Sentences.answerTooLate))
+    }
+
+    @Test("a Stop counts from when it was pressed, however late it comes")
+    mutating func lateStop() {
+        var bridge = questioning()
+        bridge.stopped(
+            session: Self.chat, interaction: InteractionID("int_1"),
+            made: RelayMoment(wallMilliseconds: 3_000, instant: .at(3)), at: .at(9))
+        bridge.turnBegins(Self.opening(4, "something else", madeAt: 4, receivedAt: 9), at: .at(9))
+        #expect(bridge.turn(TurnID("int_4"))?.phase == .waiting)
+        bridge.turnBegins(Self.opening(2, "2", madeAt: 2, receivedAt: 9), at: .at(9))
+        #expect(outcome(2, bridge) == (.neverSent, Sentences.answerTooLate))
+    }
+
+    @Test("a message whose window is shorter, or over, was not written before the question ended")
+    mutating func shortWindow() {
+        var bridge = questioning()
+        bridge.turnBegins(Self.opening(2, "2"), at: .at(2))
+        _ = settle(&bridge)
+        bridge.commandKept(numbers[0], at: .at(2))
+        bridge.agentSays(signal(.questionSettled(QuestionSettlement(id: QuestionID("q1"), .answered))), at: .at(3))
+        _ = settle(&bridge, at: .at(10))
+        // The bridge's clock is two minutes ahead; or the interaction has its turn already.
+        for (number, windowEnds) in [(30, 30 + 1_680), (31, 31)] {
+            var opening = Self.opening(number, "now deploy")
+            opening.windowEnds = .at(Double(windowEnds))
+            bridge.turnBegins(opening, at: .at(Double(number)))
+            #expect(bridge.turn(TurnID("int_\(number)"))?.phase == .waiting)
+        }
     }
 
     @Test("a stop withdraws an answer that waits for the disk, and none leaves after it")

@@ -155,7 +155,8 @@ enum Full {
     static let opening = TurnOpening(
         id: TurnID("t2"), session: SessionID("s2"), interaction: InteractionID("i2"),
         agentSession: AgentSession("a2"), run: RunID("r2"), message: message, receivedAt: .at(1), windowEnds: .at(2),
-        sealing: .keyGone(KeyName("k1")), sealedText: "AA==", refusal: .cameOpen)
+        sealing: .keyGone(KeyName("k1")), sealedText: "AA==", refusal: .cameOpen,
+        made: RelayMoment(wallMilliseconds: 3, instant: .at(4)))
     static let emptyOpening = TurnOpening(
         id: TurnID(""), session: SessionID(""), interaction: nil, agentSession: AgentSession(""), run: RunID(""),
         message: nil, receivedAt: .zero, windowEnds: .zero)
