@@ -39,19 +39,58 @@ struct FileAnnouncementsTests {
         #expect(queue.next(at: Self.second(2)) == Self.file("/a", size: 3))
     }
 
-    @Test("a rate limit is waited for, an unknown outcome tried three times in all")
+    @Test("a rate limit is waited for")
     func again() {
         var queue = FileAnnouncements()
         queue.add(Self.file("/a"))
         _ = queue.next(at: .zero)
         queue.answered(.wait(.seconds(7)), at: .zero)
         #expect(queue.next(at: Self.second(6)) == nil && queue.next(at: Self.second(7)) != nil)
-        queue.answered(.unknown, at: Self.second(7))
-        #expect(queue.next(at: Self.second(9)) != nil)
-        queue.answered(.unknown, at: Self.second(9))
-        #expect(queue.next(at: Self.second(13)) != nil)
-        queue.answered(.unknown, at: Self.second(13))
+        queue.answered(.refused(.rateLimited), at: Self.second(7))
         #expect(queue.nextDeadline == nil)
+    }
+
+    @Test("an outage of minutes loses none, and the relay is asked no faster than once a minute then")
+    func outage() {
+        var queue = FileAnnouncements()
+        for number in 0..<30 { queue.add(Self.file("/\(number)")) }
+        var (now, tries) = (Instant.zero, 0)
+        while now < Self.second(300) {
+            #expect(queue.next(at: now) != nil)
+            queue.answered(.unknown, at: now)
+            tries += 1
+            now = queue.nextDeadline ?? Self.second(300)
+        }
+        #expect(tries < 12)
+        var announced: Set<String> = []
+        while let due = queue.nextDeadline, let next = queue.next(at: due) {
+            announced.insert(next.file.path)
+            queue.answered(.done, at: due)
+        }
+        #expect(announced.count == 30)
+    }
+
+    @Test("one that the relay cannot take holds up no other, and is given up after ten minutes")
+    func stuck() {
+        var queue = FileAnnouncements()
+        for path in ["/bad", "/good"] { queue.add(Self.file(path)) }
+        var (said, last): ([String], Instant) = ([], .zero)
+        while let due = queue.nextDeadline, let next = queue.next(at: due) {
+            said.append(next.file.path)
+            last = due
+            queue.answered(next.file.path == "/bad" ? .unknown : .done, at: due)
+        }
+        #expect(said.prefix(3) == ["/bad", "/good", "/bad"] && said.filter { $0 == "/good" }.count == 1)
+        #expect(last > Self.second(500) && last < Self.second(700))
+    }
+
+    @Test("of a chat that has ended nothing is announced")
+    func ended() {
+        var queue = FileAnnouncements()
+        queue.add(Self.file("/a"))
+        queue.add(Self.file("/b", in: "t"))
+        queue.forget(SessionID("s"))
+        #expect(queue.next(at: .zero) == Self.file("/b", in: "t"))
     }
 
     @Test("is bounded")
@@ -85,13 +124,37 @@ struct FileAnnouncementsTests {
         #expect(!book.holds("/c", in: SessionID("c5")))
     }
 
-    @Test("a record says the same to the next process")
+    @Test("a file is had as it was announced, however its chat is sealed later")
+    func both() {
+        for firstSealed in [true, false] {
+            var book = AnnouncedFiles()
+            let session = SessionID("1")
+            _ = book.add("/a", in: session, isSealed: firstSealed)
+            _ = book.add("/b", in: session, isSealed: !firstSealed)
+            #expect(book.holds("/a", in: nil) == !firstSealed && book.holds("/a", in: session) == firstSealed)
+            #expect(book.holds("/b", in: nil) == firstSealed && book.holds("/b", in: session) == !firstSealed)
+            #expect(book.record(of: session)?.isSealed == true)
+        }
+    }
+
+    @Test("a record says the same to the next process, and which chat is the oldest")
     func record() throws {
         var book = AnnouncedFiles()
         let session = SessionID("1")
-        for path in ["/a b\nc", "/é"] { _ = book.add(path, in: session, isSealed: true) }
+        for path in ["/a b\nc", "/é"] { _ = book.add(path, in: session, isSealed: true, wall: 1_000_000) }
+        _ = book.add("/open", in: session, isSealed: false, wall: 1_000_000)
+        var records = [session: try #require(book.record(of: session))]
+        for number in 1..<AnnouncedFiles.chatLimit {
+            let other = SessionID("\(1_000 + number)")
+            _ = book.add("/\(number)", in: other, isSealed: false, wall: Int64(number))
+            records[other] = book.record(of: other)
+        }
         var next = AnnouncedFiles()
-        next.restore(try #require(book.record(of: session)), of: session, isSealed: true)
+        next.restore(records)
         #expect(next.holds("/a b\nc", in: session) && next.holds("/é", in: session) && !next.holds("/é", in: nil))
+        #expect(next.holds("/open", in: nil) && !next.holds("/open", in: session))
+        #expect(next.add("/new", in: SessionID("2"), isSealed: false).forgotten == SessionID("1001"))
+        next.restore([SessionID("bad"): AnnouncedFiles.Record(text: [0xFF, 0, 0x78], isSealed: false)])
+        #expect(next.holds("/new", in: nil))
     }
 }

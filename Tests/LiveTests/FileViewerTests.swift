@@ -164,6 +164,68 @@ struct FileViewerTests {
         #expect(["forbidden", "no_session_key"].contains(Self.reads(world, request)))
     }
 
+    private static let other = "inst_Simulator0000002:s_test_the_first_token_of_another_bridge"
+
+    @Test("another installation gets nothing that was offered to the one before it", arguments: [true, false])
+    func otherInstallation(isRunning: Bool) throws {
+        let commands = (1...30).map { "write /garden/\($0)" }
+        let world = Self.world("write /garden/a.txt")
+        world.sides[0].gives(Self.writing(commands), to: "Go.")
+        for number in 1...30 { world.sides[0].agentFiles.files["/garden/\(number)"] = [1] }
+        world.relay.admit(token: Self.other)
+        world.start()
+        world.writes("Go.", after: .seconds(1))
+        var tokens: Set<String> = []
+        world.afterStep = { world in
+            if let token = world.authorizations["notifyToolFile"] { tokens.insert(token) }
+        }
+        while world.callsMade["notifyToolFile", default: 0] < 3, world.step(until: world.time.now + .seconds(60)) {
+            world.afterStep?(world)
+        }
+        #expect(Self.reads(world, .open(path: "/garden/1", vouched: "/garden/1")) == "\u{1}")
+        if isRunning {
+            world.use(Secret(Self.other), after: .seconds(1))
+        } else {
+            world.kill()
+            world.token = Self.other
+            world.start()
+        }
+        let end = world.time.now + .seconds(60)
+        while world.step(until: end) { world.afterStep?(world) }
+        #expect(tokens == ["Bearer \(RelayOptions().bridgeToken)"])
+        #expect(Self.reads(world, .open(path: "/garden/1", vouched: "/garden/1")) == "forbidden")
+        world.restarts(down: .seconds(1))
+        Self.pass(world, 10)
+        #expect(Self.reads(world, .open(path: "/garden/1", vouched: "/garden/1")) == "forbidden")
+    }
+
+    /// All calls begin at once, and end one right after another.
+    private static func writing(_ commands: [String]) -> GatewayScript {
+        var script = GatewayScript((20, .says("I write. ")))
+        for command in commands {
+            script.steps.append(.init(after: .milliseconds(5), step: .callsTool(id: command, command: command)))
+            script.steps.append(.init(after: .milliseconds(5), step: .toolReturns(id: command, output: "ok")))
+        }
+        script.steps.append(.init(after: .milliseconds(50), step: .says("Done.")))
+        script.steps.append(.init(after: .milliseconds(50), step: .finishes))
+        return script
+    }
+
+    @Test("of a chat that is deleted while its files are being looked at nothing is announced or kept")
+    func deletedMeanwhile() {
+        let world = Self.world("write /garden/a.txt")
+        world.sides[0].agentFiles.pace = .seconds(5)
+        world.start()
+        world.writes("Go.", after: .seconds(1))
+        let end = world.time.now + .seconds(60)
+        while world.sides[0].agentFiles.asked.isEmpty, world.step(until: end) {}
+        #expect(world.sides[0].agentFiles.asked == ["look /garden/a.txt"])
+        world.deletesChat(0, after: .milliseconds(1))
+        Self.pass(world, 30)
+        #expect(world.callsMade["notifyToolFile"] == nil)
+        #expect(Self.reads(world, .open(path: "/garden/a.txt", vouched: "/garden/a.txt")) == "forbidden")
+    }
+
     @Test("an announcement that the relay does not answer is made again, and one that it refuses is let go")
     func trouble() {
         for (kind, isThere) in [
@@ -177,6 +239,10 @@ struct FileViewerTests {
             world.run()
             Self.pass(world, 30)
             #expect(Self.announced(world).isEmpty != isThere, "\(kind)")
+            let notes = world.events.filter {
+                if case .note(_, let words) = $0 { words.contains("refuses files") } else { false }
+            }
+            #expect(notes.isEmpty == isThere, "\(kind)")
         }
     }
 }

@@ -19,9 +19,12 @@ struct LiveFiles {
     let fetcher: (any AttachmentPort)?
     let viewer: FileViewer?
 
-    init(_ parts: FileParts, _ loose: LooseCalls, _ keys: LiveKeys?, journal: any TurnJournal, clock: any Clock) {
+    init(
+        _ parts: FileParts, _ loose: LooseCalls, _ keys: LiveKeys?, journal: any TurnJournal, clock: any Clock,
+        note: @escaping @Sendable (String) -> Void
+    ) {
         fetcher = parts.fetcher
-        viewer = parts.viewer.map { FileViewer($0, loose, keys, journal: journal, clock: clock) }
+        viewer = parts.viewer.map { FileViewer($0, loose, keys, journal: journal, clock: clock, note: note) }
     }
 }
 

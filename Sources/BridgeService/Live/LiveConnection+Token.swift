@@ -140,8 +140,9 @@ extension LiveConnection {
         runner?.tell { bridge, now in bridge.relayResumes(at: now) }
     }
 
-    /// Chats of the old installation are not there in the new one.
+    /// Chats of the old installation are not there in the new one, nor may the new one have what was offered to the old one.
     private func forgetChats() {
+        files?.viewer?.forgetAll()
         let entries = mirroring.withLock { $0.forgetChats() }.flatMap { Self.forgetting($0) }
         if !entries.isEmpty { journal.submit(entries, .written, done: nil) }
     }

@@ -89,7 +89,8 @@ package final class LiveConnection: Sendable {
             unwritable: { [weak self] in self?.journalFails($0) })
         let relay = LinkRunner(RelayLink(parts.relay), edges: parts.relayLink) { [weak self] in self?.relaySays($0) }
         let agent = parts.agent { [weak self] in self?.agentSays($0) }
-        let files = LiveFiles(parts.files, loose, keys, journal: journal, clock: clock)
+        let connection = parts.name
+        let files = LiveFiles(parts.files, loose, keys, journal: journal, clock: clock) { tell(.note(connection, $0)) }
         links.withLock { $0 = Links(runner: runner, relay: relay, agent: agent, keys: keys, files: files) }
         ringing.withLock { $0 = { [weak self] in self?.keysSay($0) } }
         heard.withLock { $0 = { [weak self] in self?.judge($0) } }
@@ -144,9 +145,9 @@ package final class LiveConnection: Sendable {
         for fault in restoring.faults { tell(.note(name, fault)) }
         restoreChats(contents.settings)
         restoreReplays(contents.settings)
-        files?.viewer?.restore(contents.settings)
         defer { installationIsTakenUp() }
         let isElsewhere = takeUpInstallation(contents.settings)
+        files?.viewer?.restore(contents.settings, isElsewhere: isElsewhere)
         runner.remember(restoring.storedCalls)
         let models = ModelRecord.restored(contents.settings)
         past.facts = contents.settings.map { Fact($0.key, $0.value) }

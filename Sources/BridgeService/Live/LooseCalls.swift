@@ -55,9 +55,13 @@ struct LooseCalls: Sendable {
         }
     }
 
+    /// Where calls go now.
+    var address: RelayAddress? { relay() }
+
     /// For the phone to ask for it.
     func announce(
-        _ announcement: FileAnnouncement, done: @escaping @Sendable (FileAnnouncements.Outcome) -> Void
+        _ announcement: FileAnnouncement, to relay: RelayAddress?,
+        done: @escaping @Sendable (FileAnnouncements.Outcome) -> Void
     ) {
         let session = announcement.session
         var sealed: SealedContent?
@@ -66,13 +70,14 @@ struct LooseCalls: Sendable {
             // Its key is not there any more: no phone could read what it is.
             if sealed == nil { return done(.done) }
         }
-        post(.toolFile(announcement.use, announcement.file, in: session), sealed) { answer in
+        post(.toolFile(announcement.use, announcement.file, in: session), sealed, to: relay) { answer in
             switch answer.outcome {
             case .delivered: done(.done)
             case .refused(let refusal) where refusal.code == .rateLimited:
                 done(.wait(refusal.retryAfter ?? .seconds(5)))
             // The relay could not, for now.
-            case .refused(let refusal): done(refusal.status >= 500 ? .unknown : .done)
+            case .refused(let refusal) where refusal.status >= 500: done(.unknown)
+            case .refused(let refusal): done(.refused(refusal.code))
             case .unknown: done(.unknown)
             }
         }
@@ -81,7 +86,14 @@ struct LooseCalls: Sendable {
     private func post(
         _ call: RelayCall, _ sealed: SealedContent?, _ done: @escaping @Sendable (RelayAnswer) -> Void
     ) {
-        guard let relay = relay() else { return done(RelayAnswer(.unknown(reason: "the connection is closed"))) }
+        post(call, sealed, to: relay(), done)
+    }
+
+    private func post(
+        _ call: RelayCall, _ sealed: SealedContent?, to relay: RelayAddress?,
+        _ done: @escaping @Sendable (RelayAnswer) -> Void
+    ) {
+        guard let relay else { return done(RelayAnswer(.unknown(reason: "the connection is closed"))) }
         let request = HTTPRequest(
             method: "POST", url: relay.baseURL + RelayEncoder.path(of: call), headers: relay.headers,
             body: RelayEncoder.body(of: call, sealed: sealed), timeout: edges.callLimit)

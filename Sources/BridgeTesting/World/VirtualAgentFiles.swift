@@ -8,6 +8,8 @@ package final class VirtualAgentFiles: @unchecked Sendable {
     package var links: [String: String] = [:]
     /// What was looked at or read, in order.
     package private(set) var asked: [String] = []
+    /// How long the disk takes.
+    package var pace = Duration.milliseconds(3)
     private let time: VirtualTime
 
     init(_ time: VirtualTime) { self.time = time }
@@ -48,7 +50,7 @@ package final class VirtualAgentFiles: @unchecked Sendable {
         private func later(_ line: String, _ body: @escaping (VirtualAgentFiles) -> Void) {
             guard isAlive() else { return }
             world.asked.append(line)
-            world.time.after(.milliseconds(3)) { [self] in if isAlive() { body(world) } }
+            world.time.after(world.pace) { [self] in if isAlive() { body(world) } }
         }
     }
 }

@@ -2,16 +2,23 @@ package import BridgeModel
 
 /// The files that tools of the agent have touched, by the chats that show them: the only ones that the phone may have.
 ///
-/// Bounded: the oldest files of a chat, and the chats whose files are oldest, are forgotten.
+/// - A file is had in the way in which it was announced: a path that the relay has not seen is no request in the open, and one that it
+///   has seen stays one when its chat is sealed later.
+/// - Bounded: the oldest files of a chat, and the chats whose files are oldest, are forgotten.
 package struct AnnouncedFiles: Sendable {
     package static let fileLimit = 200
     package static let chatLimit = 200
 
-    private struct Chat {
+    private struct File: Hashable {
+        var path: String
         var isSealed: Bool
+    }
+
+    private struct Chat {
         /// Newest last.
-        var paths: [String]
-        var number: Int
+        var files: [File] = []
+        var number = 0
+        var wall: Int64 = 0
     }
 
     private var chats: [SessionID: Chat] = [:]
@@ -20,44 +27,85 @@ package struct AnnouncedFiles: Sendable {
     package init() {}
 
     /// Whether something changed that has to be kept, and the chat that was forgotten for it.
-    package mutating func add(_ path: String, in session: SessionID, isSealed: Bool) -> (
+    package mutating func add(_ path: String, in session: SessionID, isSealed: Bool, wall: Int64 = 0) -> (
         isNew: Bool, forgotten: SessionID?
     ) {
+        var chat = chats[session] ?? Chat()
+        let file = File(path: path, isSealed: isSealed)
+        let isNew = chat.files.last != file
+        chat.files.removeAll { $0 == file }
+        chat.files.append(file)
+        if chat.files.count > Self.fileLimit { chat.files.removeFirst() }
+        chat.wall = wall
+        return (isNew, put(chat, in: session))
+    }
+
+    /// The chat that was forgotten for it.
+    private mutating func put(_ chat: Chat, in session: SessionID) -> SessionID? {
         count += 1
-        var chat = chats[session] ?? Chat(isSealed: isSealed, paths: [], number: count)
-        let isNew = chat.paths.last != path || chat.isSealed != isSealed
-        chat.paths.removeAll { $0 == path }
-        chat.paths.append(path)
-        if chat.paths.count > Self.fileLimit { chat.paths.removeFirst() }
-        (chat.isSealed, chat.number) = (isSealed, count)
         chats[session] = chat
+        chats[session]?.number = count
         guard chats.count > Self.chatLimit, let oldest = chats.min(by: { $0.value.number < $1.value.number })?.key
-        else { return (isNew, nil) }
+        else { return nil }
         chats[oldest] = nil
-        return (isNew, oldest)
+        return oldest
     }
 
     /// Where the request is sealed, in its chat alone; one in the open names no chat, and gets what was announced in the open.
     package func holds(_ path: String, in session: SessionID?) -> Bool {
-        if let session { return chats[session].map { $0.isSealed && $0.paths.contains(path) } ?? false }
-        return chats.values.contains { !$0.isSealed && $0.paths.contains(path) }
+        if let session { return chats[session]?.files.contains(File(path: path, isSealed: true)) ?? false }
+        let file = File(path: path, isSealed: false)
+        return chats.values.contains { $0.files.contains(file) }
     }
 
     /// Whether there was anything to forget.
     package mutating func forget(_ session: SessionID) -> Bool { chats.removeValue(forKey: session) != nil }
 
-    // MARK: In the journal
-
-    package func isSealed(_ session: SessionID) -> Bool { chats[session]?.isSealed == true }
-
-    /// No path holds a NUL.
-    package func record(of session: SessionID) -> [UInt8]? {
-        chats[session].map { Array($0.paths.joined(separator: "\0").utf8) }
+    /// The chats of which something was forgotten.
+    package mutating func forgetAll() -> [SessionID] {
+        defer { chats = [:] }
+        return chats.keys.sorted()
     }
 
-    package mutating func restore(_ record: [UInt8], of session: SessionID, isSealed: Bool) {
-        count += 1
-        let paths = String(decoding: record, as: UTF8.self).split(separator: "\0").map { String($0) }
-        chats[session] = Chat(isSealed: isSealed, paths: paths.suffix(Self.fileLimit), number: count)
+    // MARK: In the journal
+
+    /// What a chat's record is to the next process: no path holds a NUL.
+    package struct Record: Hashable, Sendable {
+        package var text: [UInt8]
+        /// It has paths that the journal must not show.
+        package var isSealed: Bool
+
+        package init(text: [UInt8], isSealed: Bool) {
+            self.text = text
+            self.isSealed = isSealed
+        }
+    }
+
+    package func record(of session: SessionID) -> Record? {
+        guard let chat = chats[session] else { return nil }
+        let parts = [String(chat.wall)] + chat.files.map { ($0.isSealed ? "s" : "o") + $0.path }
+        return Record(
+            text: Array(parts.joined(separator: "\0").utf8), isSealed: chat.files.contains { $0.isSealed })
+    }
+
+    /// Those of all chats, whose age is in their records.
+    package mutating func restore(_ records: [SessionID: Record]) {
+        let known = records.map { (session: $0.key, chat: Self.chat($0.value.text)) }
+        for (session, chat) in known.sorted(by: { ($0.chat.wall, $0.session) < ($1.chat.wall, $1.session) })
+        where !chat.files.isEmpty {
+            _ = put(chat, in: session)
+        }
+    }
+
+    private static func chat(_ text: [UInt8]) -> Chat {
+        let parts = String(decoding: text, as: UTF8.self).split(separator: "\0")
+        let files = parts.dropFirst().compactMap { part in
+            switch part.first {
+            case "s": File(path: String(part.dropFirst()), isSealed: true)
+            case "o": File(path: String(part.dropFirst()), isSealed: false)
+            default: File?.none
+            }
+        }
+        return Chat(files: files.suffix(Self.fileLimit), wall: parts.first.flatMap { Int64($0) } ?? 0)
     }
 }

@@ -20,33 +20,47 @@ package struct FileAnnouncement: Hashable, Sendable {
 ///
 /// - The relay knows a file by its chat and path, so that a call of unknown outcome may be made again, and a file that waits to be
 ///   announced is not announced twice.
+/// - While outcomes are unknown the pauses grow up to a minute, and each file has `patience`, so that none is lost by an outage.
 /// - Beyond `limit` further announcements are dropped: no answer depends on them.
 package struct FileAnnouncements: Sendable {
     package enum Outcome: Hashable, Sendable {
         case done, unknown
         case wait(Duration)
+        case refused(RelayErrorCode)
+    }
+
+    private struct Waiting {
+        var announcement: FileAnnouncement
+        /// When it was tried first.
+        var since: Instant?
+
+        func isOf(_ other: FileAnnouncement) -> Bool {
+            announcement.session == other.session && announcement.file.path == other.file.path
+        }
     }
 
     package static let limit = 200
     private static let gap = Duration.milliseconds(200)
-    private static let tries = 3
+    private static let longestPause = Duration.seconds(60)
+    private static let patience = Duration.seconds(600)
 
-    private var waiting: [FileAnnouncement] = []
-    private var underWay: FileAnnouncement?
+    private var waiting: [Waiting] = []
+    private var underWay: Waiting?
     private var failures = 0
     private var notBefore = Instant.zero
 
     package init() {}
 
     package mutating func add(_ announcement: FileAnnouncement) {
-        if let index = waiting.firstIndex(where: {
-            $0.session == announcement.session && $0.file.path == announcement.file.path
-        }) {
-            waiting[index] = announcement
+        if let index = waiting.firstIndex(where: { $0.isOf(announcement) }) {
+            waiting[index].announcement = announcement
         } else if waiting.count < Self.limit {
-            waiting.append(announcement)
+            waiting.append(Waiting(announcement: announcement))
         }
     }
+
+    /// Its chat is gone.
+    package mutating func forget(_ session: SessionID) { waiting.removeAll { $0.announcement.session == session } }
 
     package var nextDeadline: Instant? { underWay == nil && !waiting.isEmpty ? notBefore : nil }
 
@@ -54,23 +68,34 @@ package struct FileAnnouncements: Sendable {
     package mutating func next(at now: Instant) -> FileAnnouncement? {
         guard let due = nextDeadline, due <= now else { return nil }
         underWay = waiting.removeFirst()
-        return underWay
+        return underWay?.announcement
     }
 
     package mutating func answered(_ outcome: Outcome, at now: Instant) {
-        guard let announcement = underWay else { return }
-        underWay = nil
+        guard var tried = underWay.take() else { return }
         switch outcome {
-        case .done:
+        case .done, .refused:
             failures = 0
             notBefore = now + Self.gap
         case .wait(let pause):
-            waiting.insert(announcement, at: 0)
+            putBack(tried, first: true)
             notBefore = now + pause
         case .unknown:
             failures += 1
-            notBefore = now + .seconds(1 << min(failures, 6))
-            if failures < Self.tries { waiting.insert(announcement, at: 0) } else { failures = 0 }
+            notBefore = now + min(.seconds(1 << min(failures, 6)), Self.longestPause)
+            let since = tried.since ?? now
+            tried.since = since
+            // Behind the others: it may be the only one that the relay cannot take.
+            if now - since < Self.patience { putBack(tried, first: false) }
+        }
+    }
+
+    /// One that was touched again meanwhile waits already, as it is now.
+    private mutating func putBack(_ tried: Waiting, first: Bool) {
+        if let index = waiting.firstIndex(where: { $0.isOf(tried.announcement) }) {
+            waiting[index].since = tried.since
+        } else {
+            waiting.insert(tried, at: first ? 0 : waiting.count)
         }
     }
 }

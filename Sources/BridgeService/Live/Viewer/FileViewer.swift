@@ -25,6 +25,8 @@ package final class FileViewer: Sendable {
     private struct State {
         var announced = AnnouncedFiles()
         var queue = FileAnnouncements()
+        var looks = FileLooks()
+        var told: Set<RelayErrorCode> = []
     }
 
     private let parts: Parts
@@ -32,26 +34,39 @@ package final class FileViewer: Sendable {
     private let keys: LiveKeys?
     private let journal: any TurnJournal
     private let clock: any Clock
+    /// What only a log can say: no bubble shows that a file is not offered.
+    private let note: @Sendable (String) -> Void
+    /// The alarm is set and records are submitted while it is held: else an older one could take the place of a newer one.
     private let state = Locked(State())
 
-    init(_ parts: Parts, _ loose: LooseCalls, _ keys: LiveKeys?, journal: any TurnJournal, clock: any Clock) {
+    init(
+        _ parts: Parts, _ loose: LooseCalls, _ keys: LiveKeys?, journal: any TurnJournal, clock: any Clock,
+        note: @escaping @Sendable (String) -> Void
+    ) {
         self.parts = parts
         self.loose = loose
         self.keys = keys
         self.journal = journal
         self.clock = clock
+        self.note = note
     }
 
     func stop() { parts.alarm.stop() }
 
     // MARK: Announcing
 
+    /// One after another: an agent that touches hundreds of files at once takes one place of those that look.
     func touched(_ files: [ToolFile], in session: SessionID, _ sealing: TurnSealing) {
-        for file in files {
-            parts.files.look(at: file.path) { [weak self] result in
-                guard case .success(let seen) = result else { return }
-                self?.announce(FileAnnouncement(session: session, sealing: sealing, use: file.use, file: seen))
+        guard let file = files.first else { return }
+        let start = state.withLock { $0.looks.began() }
+        parts.files.look(at: file.path) { [weak self] result in
+            guard let self else { return }
+            let counts = state.withLock { $0.looks.ended(start, in: session) }
+            guard counts else { return }
+            if case .success(let seen) = result {
+                announce(FileAnnouncement(session: session, sealing: sealing, use: file.use, file: seen))
             }
+            touched(Array(files.dropFirst()), in: session, sealing)
         }
     }
 
@@ -59,53 +74,100 @@ package final class FileViewer: Sendable {
     private func announce(_ announcement: FileAnnouncement) {
         let isSealed = announcement.sealing != .open
         let session = announcement.session
-        let (isNew, forgotten) = state.withLock { state in
+        state.withLock { state in
             state.queue.add(announcement)
-            return state.announced.add(announcement.file.path, in: session, isSealed: isSealed)
+            let (isNew, forgotten) = state.announced.add(
+                announcement.file.path, in: session, isSealed: isSealed, wall: clock.wallMilliseconds)
+            if isNew { keep(session, state) }
+            if let forgotten { keep(forgotten, state) }
         }
-        if isNew { keep(session) }
-        if let forgotten { keep(forgotten) }
         proceed()
     }
 
     private func proceed() {
-        let now = clock.now
-        let (next, deadline) = state.withLock { state in
-            let next = state.queue.next(at: now)
-            return (next, state.queue.nextDeadline)
+        let (next, start, relay) = state.withLock { state in
+            let next = state.queue.next(at: clock.now)
+            setAlarm(state)
+            // With the token of the installation that it is for.
+            return (next, state.looks.start, loose.address)
         }
-        parts.alarm.set(deadline) { [weak self] in self?.proceed() }
         guard let next else { return }
-        loose.announce(next) { [weak self] outcome in
-            guard let self else { return }
-            state.withLock { $0.queue.answered(outcome, at: clock.now) }
-            proceed()
+        loose.announce(next, to: relay) { [weak self] outcome in self?.answered(outcome, start) }
+    }
+
+    private func answered(_ outcome: FileAnnouncements.Outcome, _ start: Int) {
+        let news: RelayErrorCode? = state.withLock { state in
+            guard state.looks.isCurrent(start) else { return nil }
+            state.queue.answered(outcome, at: clock.now)
+            guard case .refused(let code) = outcome, state.told.count < 30, state.told.insert(code).inserted else {
+                return nil
+            }
+            return code
         }
+        if let news {
+            note("the relay refuses files that are offered to the phone (\(news)); they cannot be opened there")
+        }
+        proceed()
+    }
+
+    private func setAlarm(_ state: State) {
+        parts.alarm.set(state.queue.nextDeadline) { [weak self] in self?.proceed() }
     }
 
     // MARK: In the journal
 
-    private func keep(_ session: SessionID) {
-        let (record, isSealed) = state.withLock { ($0.announced.record(of: session), $0.announced.isSealed(session)) }
-        let name = Self.setting + session.text
-        let value: [UInt8]?? = record.map { isSealed ? keys?.turnSealer.seal(record: $0) : $0 }
-        let kept = value.flatMap { $0.map { [isSealed ? 1 : 0] + $0 } }
-        journal.submit([.setting(name: name, value: kept)], .written, done: nil)
+    private static let inTheOpen: UInt8 = 2
+    private static let sealed: UInt8 = 3
+
+    private func keep(_ session: SessionID, _ state: State) {
+        let kept = state.announced.record(of: session).flatMap { stored($0) }
+        journal.submit([.setting(name: Self.setting + session.text, value: kept)], .written, done: nil)
     }
 
-    func restore(_ settings: [String: [UInt8]]) {
-        for (name, value) in settings.sorted(by: { $0.key < $1.key }) where name.hasPrefix(Self.setting) {
-            let isSealed = value.first == 1
+    /// Nil: nothing seals here any more.
+    private func stored(_ record: AnnouncedFiles.Record) -> [UInt8]? {
+        guard record.isSealed else { return [Self.inTheOpen] + record.text }
+        guard let keys else { return nil }
+        return [Self.sealed] + keys.turnSealer.seal(record: record.text)
+    }
+
+    /// `isElsewhere`: of another installation, which is forgotten.
+    func restore(_ settings: [String: [UInt8]], isElsewhere: Bool) {
+        let kept = settings.filter { $0.key.hasPrefix(Self.setting) }
+        if isElsewhere {
+            let entries = kept.keys.sorted().map { JournalEntry.setting(name: $0, value: nil) }
+            if !entries.isEmpty { journal.submit(entries, .written, done: nil) }
+            return
+        }
+        var records: [SessionID: AnnouncedFiles.Record] = [:]
+        for (name, value) in kept {
+            guard let form = value.first, [Self.inTheOpen, Self.sealed].contains(form) else { continue }
             let stored = Array(value.dropFirst())
-            guard let record = isSealed ? try? keys?.turnSealer.open(record: stored) : stored else { continue }
-            let session = SessionID(String(name.dropFirst(Self.setting.count)))
-            state.withLock { $0.announced.restore(record, of: session, isSealed: isSealed) }
+            guard let text = form == Self.sealed ? try? keys?.turnSealer.open(record: stored) : stored else { continue }
+            records[SessionID(String(name.dropFirst(Self.setting.count)))] = AnnouncedFiles.Record(
+                text: text, isSealed: form == Self.sealed)
+        }
+        state.withLock { $0.announced.restore(records) }
+    }
+
+    /// The chat has ended.
+    func forget(_ session: SessionID) {
+        state.withLock { state in
+            state.looks.forget(session)
+            state.queue.forget(session)
+            setAlarm(state)
+            if state.announced.forget(session) { keep(session, state) }
         }
     }
 
-    func forget(_ session: SessionID) {
-        guard state.withLock({ $0.announced.forget(session) }) else { return }
-        keep(session)
+    /// The installation is another one now: none of its phones has been offered anything.
+    func forgetAll() {
+        state.withLock { state in
+            state.looks.forgetAll()
+            state.queue = FileAnnouncements()
+            setAlarm(state)
+            for session in state.announced.forgetAll() { keep(session, state) }
+        }
     }
 
     // MARK: Reading
