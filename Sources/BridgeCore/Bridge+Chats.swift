@@ -30,9 +30,9 @@ extension Bridge {
         }
         let served = agentSession.map { sessions(of: session, known, servedBy: $0) } ?? []
         if isDeleted {
+            chats.homes.forget(session)
             chats.models.forget(session)
             keepModels()
-            chats.homes.forget(session)
         }
         // Behind the aborts of its runs.
         for session in served {
@@ -43,8 +43,6 @@ extension Bridge {
         keepChanged(.synced)
     }
 
-    /// The installation is gone: nothing of its chats can be said any more, and no run continues for them.
-    package mutating func installationRevoked(at now: Instant) {
     private func sessions(of chat: SessionID, _ open: [TurnOpening], servedBy base: AgentSession) -> [AgentSession] {
         var served = Set(open.filter { !$0.isMirrored }.map(\.agentSession)).union([base])
         // That of another agent is none of this one's.
@@ -52,6 +50,8 @@ extension Bridge {
         return served.sorted()
     }
 
+    /// The installation is gone: nothing of its chats can be said any more, and no run continues for them.
+    package mutating func installationRevoked(at now: Instant) {
         let open = Set(entries.values.map(\.turn.opening).filter { !$0.isMirrored }.map(\.agentSession))
         abandonsTurns(at: now)
         // Chats without an open turn have their sessions too.
@@ -84,6 +84,9 @@ extension Bridge {
     package mutating func restore(_ chosen: ChosenModel, of session: SessionID) {
         chats.models.restore(chosen, of: session)
     }
+
+    /// What the journal could not take goes with the next message, or the next word of the relay.
+    package mutating func modelWasNotKept(of session: SessionID) { chats.models.wasNotWritten(session) }
 
     /// The relay says which model the chat has. Messages say it too, so this changes nothing before the next one.
     package mutating func modelSaid(_ model: String?, in session: SessionID, at now: Instant) {

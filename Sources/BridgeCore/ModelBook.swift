@@ -125,6 +125,9 @@ struct ModelBook: Sendable {
 
     mutating func restore(_ chosen: ChosenModel, of session: SessionID) { chats[session] = Chat(chosen: chosen) }
 
+    /// A change that could not be written holds, and is written with the next chance.
+    mutating func wasNotWritten(_ session: SessionID) { if !unkept.contains(session) { unkept.append(session) } }
+
     /// To be written before the message that chose it leaves.
     mutating func takeUnkept() -> [(session: SessionID, chosen: ChosenModel?)] {
         defer { unkept = [] }

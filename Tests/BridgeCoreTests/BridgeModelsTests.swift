@@ -157,6 +157,18 @@ struct BridgeModelsTests {
         #expect(Self.play(1, nil, in: &bridge).heard == [#"message 1 with own(Optional("b/two"))"#])
     }
 
+    @Test("a choice that could not be written is written before the next message leaves")
+    func notKept() {
+        var bridge = Self.bridge()
+        _ = Self.play(1, "a/one", in: &bridge)
+        bridge.modelWasNotKept(of: Self.session)
+        bridge.modelWasNotKept(of: Self.session)
+        #expect(
+            Self.play(2, "a/one", in: &bridge).heard
+                == ["keep a/one from - said -", #"message 2 with named("a/one")"#])
+        #expect(Self.play(3, "a/one", in: &bridge).heard == [#"message 3 with named("a/one")"#])
+    }
+
     @Test("of a deleted chat nothing is kept; an archived one keeps its choice", arguments: [true, false])
     func ended(isDeleted: Bool) {
         var bridge = Self.bridge()

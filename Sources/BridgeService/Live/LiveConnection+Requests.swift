@@ -41,7 +41,9 @@ extension LiveConnection {
     /// The choice of a chat, kept before the message that made it leaves.
     func keep(_ chosen: ChosenModel?, of session: SessionID) {
         journal.submit([ModelRecord.entry(of: session, chosen)], .synced) { [weak self] failure in
-            if let failure { self?.journalFails(failure) }
+            guard let self, let failure else { return }
+            journalFails(failure)
+            runner?.tell { bridge, _ in bridge.modelWasNotKept(of: session) }
         }
     }
 }
