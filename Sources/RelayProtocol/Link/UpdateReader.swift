@@ -64,8 +64,13 @@ struct UpdateReader {
         StableHash.text(ofBytes: Array("\(type)\n\(payload?.compact.text ?? "")".utf8))
     }
 
-    /// What a message without an id is called: the same each time it comes.
-    private var unnamed: MessageID { MessageID("unnamed-\(fingerprint(of: "session.message"))") }
+    /// What a message without an id is called: the same each time it comes. The same words written once more are another message, with an
+    /// interaction of their own, or a time.
+    private var unnamed: MessageID {
+        let wrapper = interaction?.text ?? (update["created_at"] ?? update["ts"])?.compact.text ?? ""
+        let text = "session.message\n\(payload?.compact.text ?? "")\n\(wrapper)"
+        return MessageID("unnamed-\(StableHash.text(ofBytes: Array(text.utf8)))")
+    }
 
     // MARK: Payloads
 

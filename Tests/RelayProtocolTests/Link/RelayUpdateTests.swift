@@ -257,6 +257,26 @@ struct RelayUpdateTests {
         #expect(updates.first?.fingerprint == updates.last?.fingerprint)
     }
 
+    @Test("the same words without an id, under another interaction or at another time, are another message")
+    func unnamedAgain() {
+        let talk = LinkConversation.live()
+        let wrappers = [
+            #""interaction_id":"int_1""#, #""interaction_id":"int_2""#, #""created_at":"2026-11-22T10:00:00Z""#,
+            #""created_at":"2026-11-22T10:20:00Z""#, #""interaction_id":"int_2","created_at":"2026-11-22T10:20:05Z""#,
+        ]
+        for (id, wrapper) in wrappers.enumerated() {
+            talk.receive(
+                #"{"type":"update","update":{"update_id":"\#(id)","type":"session.message",\#(wrapper),"#
+                    + #""payload":{"session":{"id":"ses_1"},"message":{"text":"continue"}}}}"#)
+        }
+        let names = talk.updates.compactMap { update -> MessageID? in
+            guard case .message(let message, _) = update.payload else { return nil }
+            return message.id
+        }
+        #expect(names.count == 5 && Set(names.prefix(4)).count == 4)
+        #expect(names.last == names[1], "another node of the relay may stamp it otherwise")
+    }
+
     @Test(
         "the other updates of section 4 that carry something",
         arguments: [
