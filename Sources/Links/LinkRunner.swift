@@ -151,7 +151,8 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
             frame.withUnsafeBytes {
                 unsafe state.machine.received($0, capacity: frame.capacity, at: now, using: &random)
             }
-        case .ping, .pong: state.machine.heard(at: now)
+        case .ping: state.machine.heard(at: now)
+        case .pong: state.machine.ponged(at: now)
         case .closed(let code, let reason, _):
             // 1006: the end came without a code (RFC 6455, 7.1.5).
             state.machine.closed(code: code ?? 1006, reason: reason, at: now, using: &random)
@@ -215,6 +216,7 @@ package final class LinkRunner<Machine: SessionMachine & ~Copyable>: Sendable {
         case .send(let frame):
             edges.record?(false, frame)
             currentLink?.send(text: frame)
+        case .ping: currentLink?.ping()
         case .close(let code, let reason):
             let link = currentLink
             state.withLock { $0.current = 0 }

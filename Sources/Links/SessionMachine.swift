@@ -4,6 +4,8 @@ package import BridgeModel
 package enum SocketOrder: Sendable {
     case dial(url: String, headers: [HTTPHeader])
     case send([UInt8])
+    /// One of the WebSocket itself, behind what was sent.
+    case ping
     case close(code: Int, reason: String)
 }
 
@@ -20,6 +22,8 @@ package protocol SessionMachine: ~Copyable, SendableMetatype {
     mutating func opened(at now: Instant)
     /// Something came that shows that the far side lives, and says nothing else.
     mutating func heard(at now: Instant)
+    /// Likewise; all that was sent before the last ping has arrived.
+    mutating func ponged(at now: Instant)
     mutating func received(
         _ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant, using random: inout some RandomNumberGenerator)
     mutating func closed(code: Int, reason: String, at now: Instant, using random: inout some RandomNumberGenerator)
@@ -37,6 +41,7 @@ package protocol SessionMachine: ~Copyable, SendableMetatype {
 }
 
 extension SessionMachine where Self: ~Copyable {
+    package mutating func ponged(at now: Instant) { heard(at: now) }
     package var mayPauseReading: Bool { false }
     package mutating func readingPaused(at now: Instant) {}
     package mutating func readingResumed(at now: Instant) {}

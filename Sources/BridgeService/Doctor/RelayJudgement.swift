@@ -22,7 +22,7 @@ package final class RelayJudge: Sendable {
         // The remedy precedes the loss that it belongs to.
         case .lost(let reason, _): .unreachable(reason: reason, remedy: remedy.withLock { $0 })
         case .note(.remedy(let words)): keep(words)
-        case .note(.full), .note(.unknown), .update, .request, .dial, .send, .close: nil
+        case .note(.full), .note(.unknown), .update, .request, .dial, .send, .ping, .close: nil
         }
     }
 

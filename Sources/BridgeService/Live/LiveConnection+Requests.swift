@@ -35,7 +35,7 @@ extension LiveConnection {
     }
 
     func reply(_ reply: RelayReply, to request: RelayRequest) {
-        relay?.tell { link, _ in link.reply(reply, to: request) }
+        relay?.tell { link, now in link.reply(reply, to: request, at: now) }
     }
 
     /// The choice of a chat, kept before the message that made it leaves.
@@ -53,7 +53,7 @@ extension RelayReply {
         switch reply {
         case .models(let models):
             var members = JSONObjectWriter()
-            members.objects("models", models.prefix(1_000).map(Self.model))
+            members.objects("models", Self.atMost(900_000, of: models.prefix(1_000).map(Self.model)))
             self = .members(members.finish())
         case .document(let document):
             var members = JSONObjectWriter()
@@ -61,6 +61,16 @@ extension RelayReply {
             self = .members(members.finish())
         case .refused(let message): self = .failed(code: failure, message: message)
         }
+    }
+
+    /// No agent has so many; the socket to the relay is shared with all else.
+    private static func atMost(_ limit: Int, of objects: [[UInt8]]) -> [[UInt8]] {
+        var size = 0
+        return Array(
+            objects.prefix { object in
+                size += object.count + 1
+                return size <= limit
+            })
     }
 
     private static func model(_ model: AgentModel) -> [UInt8] {

@@ -227,7 +227,7 @@ package final class LiveConnection: Sendable {
         case .stop(let stop):
             if stop.kind == .installationRevoked { runner?.tell { bridge, now in bridge.installationRevoked(at: now) } }
             stopped(stop.message, stop.remedy, stop.exitCode)
-        case .dial, .send, .close: break
+        case .dial, .send, .ping, .close: break
         }
     }
 

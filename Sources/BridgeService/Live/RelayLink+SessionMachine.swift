@@ -6,6 +6,7 @@ extension RelayLink: SessionMachine {
         switch order {
         case .dial(let url, let headers): .dial(url: url, headers: headers)
         case .send(let frame): .send(frame)
+        case .ping: .ping
         case .close(let code, let reason): .close(code: code, reason: reason)
         case .update, .request, .ready, .lost, .note, .stop: nil
         }

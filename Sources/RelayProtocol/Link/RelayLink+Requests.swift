@@ -1,4 +1,4 @@
-import BridgeModel
+package import BridgeModel
 import JSONReading
 
 // Frames with a `req_id`, and their answers (relay.md#relay-to-bridge-rpcs-req_id-frames).
@@ -22,20 +22,29 @@ extension RelayLink {
                 return send(.failed(code: "handler_failed", message: "the bridge has too many requests"), to: id, type)
             }
             requests.came(request, type: type, at: now)
-            orders.append(.request(request))
+            guard case .file = request.question else { return orders.append(.request(request)) }
+            files.came(request)
+            askForFiles()
         }
     }
 
+    mutating func askForFiles() { while let next = files.next() { orders.append(.request(next)) } }
+
     /// One that is over, or was of another socket, is dropped: the relay has already failed it to the phone.
-    package mutating func reply(_ reply: RelayReply, to request: RelayRequest) {
+    package mutating func reply(_ reply: RelayReply, to request: RelayRequest, at now: Instant) {
         guard isLive, let type = requests.answered(request.id) else { return }
         send(reply, to: request.id, type)
+        if files.answered(request.id, bytes: reply.size, at: now) { orders.append(.ping) }
+        askForFiles()
     }
 
     mutating func expireRequests(at now: Instant) {
         for (request, type) in requests.expire(at: now) {
             send(.failed(code: request.failure, message: "no answer in time"), to: request.id, type)
+            _ = files.answered(request.id, bytes: 0, at: now)
         }
+        files.timePassed(at: now)
+        askForFiles()
     }
 
     private mutating func send(_ reply: RelayReply, to id: String, _ type: String) {

@@ -10,7 +10,7 @@ extension RelayLink {
     package var nextDeadline: Instant? {
         guard let next = life.nextDeadline else { return nil }
         guard isLive else { return next }
-        return [next, ledger.gapEnds, requests.nextDeadline].compactMap(\.self).min()
+        return [next, ledger.gapEnds, requests.nextDeadline, files.nextDeadline].compactMap(\.self).min()
     }
 
     mutating func dial(at now: Instant) {
@@ -35,6 +35,7 @@ extension RelayLink {
         _ = life.leave(at: now)
         ledger.socketLost()
         requests.socketLost()
+        files.socketLost()
     }
 
     /// Draws the delay of a loss that was decided in this event.

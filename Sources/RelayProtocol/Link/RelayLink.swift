@@ -30,6 +30,7 @@ package struct RelayLink: ~Copyable {
 
     var ledger: UpdateLedger
     var requests = OpenRequests()
+    var files = FileTurns()
     package internal(set) var unknown = UnknownTally()
     var unknownReport = UnknownReport()
 
@@ -44,8 +45,8 @@ package struct RelayLink: ~Copyable {
         return orders
     }
 
-    /// Updates that are not durable yet (`HeldBytes.updates`).
-    package var heldBytes: Int { ledger.bytes }
+    /// Updates that are not durable yet, and files on their way (`HeldBytes.updates`).
+    package var heldBytes: Int { ledger.bytes + files.bytes }
 
     var isLive: Bool { life.isLive }
 
@@ -91,6 +92,12 @@ package struct RelayLink: ~Copyable {
 
     /// Something else came that shows that the relay lives: a ping or pong of the WebSocket itself.
     package mutating func heard(at now: Instant) { _ = life.heard(at: now) }
+
+    package mutating func ponged(at now: Instant) {
+        heard(at: now)
+        files.ponged()
+        askForFiles()
+    }
 
     /// The far side or the network closed the socket.
     package mutating func closed(

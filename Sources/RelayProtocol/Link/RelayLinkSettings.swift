@@ -33,6 +33,8 @@ extension RelayLink {
         /// Open a WebSocket. One at a time; the one before is closed or closing.
         case dial(url: String, headers: [HTTPHeader])
         case send([UInt8])
+        /// A ping of the WebSocket itself: its pong shows that what was sent before has arrived.
+        case ping
         /// Close the socket. Nothing more of it is reported after this.
         case close(code: Int, reason: String)
         /// To be recorded, then `acknowledge`d; it may have come before.

@@ -48,6 +48,8 @@ package enum RelayReply: Hashable, Sendable {
     case members([UInt8])
     /// `details`: further members of the error, as one JSON object.
     case failed(code: String, message: String, details: [UInt8]? = nil)
+
+    var size: Int { if case .members(let members) = self { members.count } else { 0 } }
 }
 
 extension RelayRequest {

@@ -100,7 +100,12 @@ final class LinkConversation {
     }
 
     func reply(_ reply: RelayReply, to request: RelayRequest) {
-        link.reply(reply, to: request)
+        link.reply(reply, to: request, at: now)
+        collect()
+    }
+
+    func pong() {
+        link.ponged(at: now)
         collect()
     }
 

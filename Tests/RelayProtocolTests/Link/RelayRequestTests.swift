@@ -57,6 +57,48 @@ struct RelayRequestTests {
         #expect(talk.sent.first?.contains(#"{"code":"too_large","message":"no","size_bytes":9}"#) == true)
     }
 
+    private static func asks(_ numbers: ClosedRange<Int>, _ talk: LinkConversation) {
+        for number in numbers {
+            talk.receive(
+                #"{"type":"file.read.req","req_id":"r\#(number)","path":"/a","server_vouched_path":"/a"}"#)
+        }
+    }
+
+    private static let picture = RelayReply.members(
+        Array("{\"base64\":\"\(String(repeating: "A", count: 2_000_000))\"}".utf8))
+
+    @Test(
+        "of files that are asked for at once two are on their way, and the others wait: pongs are not behind them all")
+    func files() throws {
+        let talk = LinkConversation.live()
+        Self.asks(1...6, talk)
+        let first = Self.requests(talk)
+        #expect(first.map(\.id) == ["r1", "r2"])
+        talk.reply(Self.picture, to: first[0])
+        let orders = talk.orders
+        #expect(orders.count == 2 && orders.last == .ping, "it is on its way until the relay has read it")
+        #expect(talk.link.heldBytes > 2_000_000)
+        talk.pong()
+        let third = Self.requests(talk)
+        #expect(third.map(\.id) == ["r3"] && talk.link.heldBytes == 0)
+        // What is small holds up nothing.
+        talk.reply(.failed(code: "not_found", message: "no"), to: first[1])
+        #expect(Self.requests(talk).map(\.id) == ["r4"])
+        talk.receive(#"{"type":"models.list.req","req_id":"m"}"#)
+        #expect(Self.requests(talk).map(\.id) == ["m"], "they hold up no other request")
+        talk.reply(Self.picture, to: third[0])
+        _ = talk.orders
+        // It is never answered: the others do not wait for ever, and those that did get an error in time.
+        talk.pass(21)
+        #expect(talk.sent.count { $0.contains("no answer in time") } == 4)
+        Self.asks(7...9, talk)
+        #expect(Self.requests(talk).map(\.id) == ["r7"])
+        talk.pass(10)
+        #expect(Self.requests(talk).map(\.id) == ["r8"])
+        talk.close(1006)
+        #expect(talk.link.heldBytes == 0)
+    }
+
     @Test("one that is not answered in time gets an error, and no second answer")
     func late() throws {
         let talk = LinkConversation.live()
