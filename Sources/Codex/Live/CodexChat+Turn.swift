@@ -75,37 +75,67 @@ extension CodexChat {
 
     // MARK: The list of turns
 
+    /// One page: what it does not have may be on the next.
     mutating func listed(_ result: FrameNode, at now: Instant) -> [Order] {
         guard way == .listing || way == .open else { return [] }
-        isFollowed()
         let turns = result["data"]?.elements ?? []
-        var orders = find(in: turns, at: now)
+        let next = link.pages < Self.pageLimit ? result["nextCursor"]?.string : nil
+        var isComplete = turn.map { find($0, in: turns) != nil } ?? true
+        var orders = isComplete || next == nil ? find(in: turns, at: now) : []
+        var missing: [Errand] = []
         for errand in errands {
             let listed = turns.first { Self.label(of: $0) == errand.run }
             switch errand {
-            case .prompt: break
-            case .lookUp(let run): orders.append(.observed([.lookedUp(run, found(run, listed))]))
-            case .abort(let run):
-                guard let id = listed?["id"]?.string, listed?["status"]?.holds("inProgress") == true, turn == nil else {
-                    orders.append(.observed([.abortAnswered(run)]))
-                    continue
+            case .prompt: missing.append(errand)
+            case .lookUp(let run):
+                let found = found(run, listed)
+                if case .unknown = found, next != nil {
+                    missing.append(errand)
+                    isComplete = false
+                } else {
+                    orders.append(.observed([.lookedUp(run, found)]))
                 }
-                var turn = CodexTurn(CodexPrompt(run: run, text: ""), .going, at: now)
-                turn.id = id
-                turn.stop = .due(until: now + CodexTurn.startPatience)
-                self.turn = turn
-                thread.begins(turn: id, isAdopted: true)
+            case .abort(let run):
+                if listed == nil, next != nil {
+                    missing.append(errand)
+                    isComplete = false
+                } else {
+                    orders += stop(run, listed, at: now)
+                }
             }
         }
-        errands.removeAll { if case .prompt = $0 { false } else { true } }
+        errands = missing
+        if link.pages == 1 { noticeOthers(in: turns) }
+        guard !isComplete, let next else {
+            isFollowed()
+            return orders
+        }
+        way = .listing
+        return orders + page(from: next)
+    }
+
+    /// Of an earlier stop, whose bubble has ended.
+    private mutating func stop(_ run: RunID, _ listed: FrameNode?, at now: Instant) -> [Order] {
+        guard let listed, let id = listed["id"]?.string, listed["status"]?.holds("inProgress") == true, turn == nil
+        else {
+            return [.observed([.abortAnswered(run)])]
+        }
+        var turn = CodexTurn(CodexPrompt(run: run, text: ""), .going, at: now)
+        turn.id = id
+        turn.stop = .due(until: now + CodexTurn.startPatience)
+        self.turn = turn
+        thread.begins(turn: id, isAdopted: true)
+        return []
+    }
+
+    /// Whether the newest turn is another client's, and whether one that was is over.
+    private mutating func noticeOthers(in turns: [FrameNode]) {
         if thread.turn == nil, let going = turns.first(where: { $0["status"]?.holds("inProgress") == true }) {
             thread.begins(turn: going["id"]?.string ?? "", isAdopted: true)
         } else if turn == nil, let foreign = thread.turn {
-            // The turn of another client may have ended meanwhile.
             let listed = turns.first { $0["id"]?.equals(foreign.id) == true }
             if listed?["status"]?.holds("inProgress") != true { thread.abandonTurn() }
         }
-        return orders
     }
 
     private func found(_ run: RunID, _ listed: FrameNode?) -> RunLookup {
@@ -116,12 +146,15 @@ extension CodexChat {
         return listed.map { CodexThread.found($0) } ?? .unknown
     }
 
-    private mutating func find(in turns: [FrameNode], at now: Instant) -> [Order] {
-        guard let turn else { return [] }
-        let listed = turns.first { node in
+    private func find(_ turn: CodexTurn, in turns: [FrameNode]) -> FrameNode? {
+        turns.first { node in
             if let id = turn.id { node["id"]?.equals(id) == true } else { Self.label(of: node) == turn.run }
         }
-        guard let listed, let id = listed["id"]?.string else { return notFound(turn, at: now) }
+    }
+
+    private mutating func find(in turns: [FrameNode], at now: Instant) -> [Order] {
+        guard let turn else { return [] }
+        guard let listed = find(turn, in: turns), let id = listed["id"]?.string else { return notFound(turn, at: now) }
         self.turn?.id = id
         self.turn?.watch.emptyLooks = 0
         self.turn?.watch.lookDue = nil

@@ -43,7 +43,7 @@ extension CodexChat {
     }
 
     /// Looks for runs of a thread that is not known.
-    private mutating func takeLooks() -> [Observation] {
+    mutating func takeLooks() -> [Observation] {
         let looks = errands.compactMap { errand -> Observation? in
             switch errand {
             case .prompt: nil
@@ -91,13 +91,22 @@ extension CodexChat {
 
     mutating func isFollowed() {
         way = .open
+        link.losses = 0
         link.refusals = 0
         link.backOff = BackOff()
     }
 
-    func list() -> [Order] {
+    mutating func list() -> [Order] {
+        link.pages = 0
+        return page(from: nil)
+    }
+
+    mutating func page(from cursor: String?) -> [Order] {
         guard let place else { return [] }
-        return [.request(.list, "thread/turns/list", CodexFrames.turns(of: place.thread, limit: Self.listLimit))]
+        let isWhole = link.pages < Self.wholePages && link.losses < Self.lossesOfWhole
+        link.pages += 1
+        let params = CodexFrames.turns(of: place.thread, isWhole: isWhole, from: cursor)
+        return [.request(.list, "thread/turns/list", params)]
     }
 
     private mutating func refusedToJoin(_ message: String, at now: Instant) -> [Order] {

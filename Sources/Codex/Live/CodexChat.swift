@@ -76,10 +76,14 @@ struct CodexChat {
     static let answerLimit = Duration.seconds(30)
     static let interruptLimit = Duration.seconds(3)
     static let probeLimit = Duration.seconds(10)
-    /// As many of the newest turns as a look takes: each may hold a megabyte for each command.
-    static let listLimit = 5
+    /// A look takes one turn at a time, because each of its commands may hold a megabyte; then the older ones in short.
+    static let wholePages = 5
+    static let pageLimit = 10
     static let silenceLimit = 2
     static let refusalLimit = 5
+    /// Connections that were lost over a thread: after the first ones less is asked for, and after the last it is left.
+    static let lossesOfWhole = 2
+    static let lossLimit = 5
     static let restAfter = Duration.seconds(300)
 
     let session: AgentSession
@@ -101,6 +105,10 @@ struct CodexChat {
         var folder: String?
         /// In a row, of the thread or of its list of turns.
         var refusals = 0
+        /// Connections in a row that were lost while it was resumed or listed.
+        var losses = 0
+        /// Of the list that is asked for.
+        var pages = 0
         /// Requests in a row to begin something that had no answer.
         var silences = 0
         /// Tries in a row to write the prompt that were refused as not possible now.
@@ -245,15 +253,23 @@ struct CodexChat {
 
     // MARK: The link as a whole
 
-    mutating func linkUp(at now: Instant) -> [Order] {
+    /// `delay`: before it is joined.
+    mutating func linkUp(after delay: Duration? = nil, at now: Instant) -> [Order] {
         link.isUp = true
         link.tries = 0
+        if link.losses >= Self.lossLimit {
+            link.losses = 0
+            let why = "Codex's server ends whenever this chat's thread is opened."
+            return refusePrompts(why) + takeLooks().map { .observed([$0]) } + failTurn(why)
+        }
+        if let delay, turn != nil || !errands.isEmpty { way = .waiting(until: now + delay) }
         return advance(at: now)
     }
 
     mutating func linkDown() -> [Order] {
         link.isUp = false
         link.asksDue = nil
+        if way == .joining || way == .listing { link.losses += 1 }
         way = .absent
         if home == .making { home = .unknown }
         thread.linkLost()

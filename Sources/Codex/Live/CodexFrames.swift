@@ -61,12 +61,13 @@ enum CodexFrames {
         return params.finish()
     }
 
-    /// The newest turns, with all that they hold.
-    static func turns(of thread: String, limit: Int) -> [UInt8] {
+    /// The newest turns, or those behind the cursor: one with all that it holds, or many with their first and their last message.
+    static func turns(of thread: String, isWhole: Bool, from cursor: String? = nil) -> [UInt8] {
         var params = JSONObjectWriter()
         params.string("threadId", thread)
-        params.integer("limit", limit)
-        params.string("itemsView", "full")
+        params.string("cursor", cursor)
+        params.integer("limit", isWhole ? 1 : 20)
+        params.string("itemsView", isWhole ? "full" : "summary")
         return params.finish()
     }
 

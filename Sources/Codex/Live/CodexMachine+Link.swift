@@ -104,8 +104,18 @@ extension CodexMachine {
         } else {
             mended(now)
         }
-        for session in chats.sorted { change(session, now) { $0.linkUp(at: now.now) } }
+        join(now)
         restartIfOutdated(now)
+    }
+
+    /// Where connections were lost over threads, one thread after the other: so the one that ends the server is found.
+    private mutating func join(_ now: Occasion) {
+        var delay: Duration?
+        for session in chats.sorted {
+            let isSuspect = (chats.awake[session]?.link.losses ?? 0) >= CodexChat.lossesOfWhole
+            change(session, now) { $0.linkUp(after: isSuspect ? delay : nil, at: now.now) }
+            if isSuspect { delay = (delay ?? .zero) + Self.joinPause }
+        }
     }
 
     /// The bridge hands messages over from now on.

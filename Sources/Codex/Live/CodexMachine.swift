@@ -39,6 +39,7 @@ package struct CodexMachine: AgentMachine {
     /// The server says nothing while nothing happens: each request has a deadline instead, and each turn is asked for.
     static let silence = Duration.seconds(365 * 86_400)
     static let lookAgain = Duration.seconds(60)
+    static let joinPause = Duration.seconds(2)
     static let lookLimit = Duration.seconds(25)
     static let unknownVersion = "unknown"
     static let threadFact = "thread:"

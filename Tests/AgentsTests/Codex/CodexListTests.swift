@@ -1,0 +1,50 @@
+import AgentKit
+import BridgeModel
+import Testing
+
+@Suite("Codex's list of turns")
+struct CodexListTests {
+    private static let active = #"{"thread":{"id":"T","status":{"type":"active"}}}"#
+
+    /// A page with one turn of another.
+    private static func page(_ number: Int, _ turn: String, next: String?) -> String {
+        let cursor = next.map { "\"\($0)\"" } ?? "null"
+        return
+            #"{"id":\#(number),"result":{"data":[{"id":"\#(turn)","status":"completed","items":[]}],"nextCursor":\#(cursor)}}"#
+    }
+
+    @Test("a turn that is not on a page is looked for on the next, whole turns first and then more of them in short")
+    func pages() {
+        var codex = CodexConversation.going()
+        _ = codex.rejoins()
+        #expect(
+            codex.says(#"{"id":3,"result":\#(Self.active)}"#).contains { $0.contains(#""limit":1,"itemsView":"full""#) }
+        )
+        for number in 4...7 {
+            let said = codex.says(Self.page(number, "X\(number)", next: "c\(number)"))
+            #expect(said.count == 1 && said[0].contains(#""cursor":"c\#(number)","limit":1"#))
+        }
+        let short = codex.says(Self.page(8, "X8", next: "c8"))
+        #expect(short.count == 1 && short[0].contains(#""limit":20,"itemsView":"summary""#))
+        let found = codex.says(
+            #"{"id":9,"result":{"data":[{"id":"U","status":"completed","items":[{"type":"agentMessage","id":"a","text":"Well."}]}],"nextCursor":"c9"}}"#
+        )
+        #expect(found.contains { $0.contains(#"segment ended "Well.""#) } && found.contains { $0.contains("finished") })
+    }
+
+    @Test(
+        "a list that ends the connection is asked for in short, and a thread that always does is left with a sentence")
+    func tooLarge() {
+        var codex = CodexConversation.going()
+        var said = codex.rejoins()
+        var views: [Bool] = []
+        for _ in 0..<5 {
+            let list = codex.says(#"{"id":3,"result":\#(Self.active)}"#)
+            views.append(list.contains { $0.contains("summary") })
+            said += codex.rejoins()
+        }
+        #expect(views == [false, false, true, true, true])
+        #expect(said.contains { $0.contains("failed") && $0.contains("thread is opened") })
+        #expect(said.last.map { $0.contains("thread/resume") } == false)
+    }
+}
