@@ -54,6 +54,9 @@ struct CodexThread {
         children = [:]
     }
 
+    /// A sub-agent, in a turn whose beginning was missed.
+    mutating func works(_ child: String, turn: String) { children[child]?.turn = turn }
+
     /// What is being streamed may have a hole from now on.
     mutating func linkLost() {
         turn?.openMessage = nil

@@ -22,15 +22,6 @@ extension CodexChat {
         return [.request(.turn(prompt.run), "turn/start", CodexFrames.turn(place.thread, prompt))]
     }
 
-    /// Its sub-agents have turns of their own.
-    private func interrupts(of id: String, in thread: String) -> [Order] {
-        guard let run = turn?.run else { return [] }
-        let children = self.thread.children.sorted { $0.key < $1.key }.compactMap { child -> Order? in
-            child.value.turn.map { .request(.aside, "turn/interrupt", CodexFrames.interrupt(child.key, $0)) }
-        }
-        return [.request(.interrupt(run), "turn/interrupt", CodexFrames.interrupt(thread, id))] + children
-    }
-
     // MARK: The prompt's answer
 
     mutating func turnAnswered(_ run: RunID, _ result: FrameNode, at now: Instant) -> [Order] {
@@ -125,7 +116,9 @@ extension CodexChat {
         turn.stop = .due(until: now + CodexTurn.startPatience)
         self.turn = turn
         thread.begins(turn: id, isAdopted: true)
-        return []
+        // Its bubble is over: what it has said meanwhile goes nowhere.
+        _ = thread.caughtUp(listed)
+        return followChildren(isStopping: true)
     }
 
     /// Whether the newest turn is another client's, and whether one that was is over.
@@ -165,7 +158,10 @@ extension CodexChat {
         if !turn.wasAccepted || !turn.prompt.images.isEmpty { orders += accept() }
         self.turn?.wasAccepted = true
         thread.begins(turn: id, isAdopted: turn.isAdopted)
-        return orders + heard(thread.caughtUp(listed), of: turn.run) + followChildren()
+        let isLeft = turn.isStopping && listed["status"]?.holds("inProgress") != true
+        let calls = isLeft ? openCalls : []
+        orders += heard(thread.caughtUp(listed), of: turn.run) + cleanUp(calls)
+        return orders + followChildren(isStopping: turn.isStopping)
     }
 
     private mutating func notFound(_ turn: CodexTurn, at now: Instant) -> [Order] {
@@ -187,14 +183,6 @@ extension CodexChat {
         return []
     }
 
-    /// Sub-agents ask in threads of their own, which have to be resumed too.
-    private func followChildren() -> [Order] {
-        guard let place else { return [] }
-        return thread.children.keys.sorted().map {
-            .request(.aside, "thread/resume", CodexFrames.resume($0, settings, folder: place.folder))
-        }
-    }
-
     private static func label(of turn: FrameNode) -> RunID? {
         let message = turn["items"]?.elements.first { $0["type"]?.holds("userMessage") == true }
         return message?["clientId"]?.string.map { RunID($0) }
@@ -214,7 +202,7 @@ extension CodexChat {
         case "turn/started" where place?.thread == id: return begins(params["turn"]?["id"]?.string ?? "", at: now)
         case "turn/completed" where place?.thread == id:
             let isStopping = turn?.isStopping == true && turn?.id == thread.turn?.id
-            let calls = isStopping ? Set(thread.turn?.calls.openCalls.map(\.text) ?? []) : []
+            let calls = isStopping ? openCalls : []
             return heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls) + advance(at: now)
         default: break
         }
@@ -269,28 +257,6 @@ extension CodexChat {
     }
 
     mutating func resolved(_ id: JSONText) -> [Order] { say(asks.resolved(id, isOver: thread.turn == nil)) }
-
-    // MARK: Stop
-
-    private func cleanUp(_ calls: Set<String>) -> [Order] {
-        guard let place, !calls.isEmpty else { return [] }
-        return [
-            .request(
-                .terminals(calls: calls), "thread/backgroundTerminals/list", CodexFrames.thread(place.thread))
-        ]
-    }
-
-    func terminals(_ result: FrameNode, _ calls: Set<String>) -> [Order] {
-        guard let place else { return [] }
-        return (result["data"]?.elements ?? []).compactMap { node in
-            guard let call = node["itemId"]?.string, calls.contains(call), let process = node["processId"]?.string
-            else {
-                return nil
-            }
-            let params = CodexFrames.terminate(place.thread, process)
-            return .request(.aside, "thread/backgroundTerminals/terminate", params)
-        }
-    }
 
     // MARK: Time
 

@@ -198,7 +198,9 @@ extension CodexChat {
         case .resume: return way == .joining ? resumed(result, at: now) : []
         case .list: return listed(result, at: now) + advance(at: now)
         case .turn(let run): return turnAnswered(run, result, at: now)
-        case .terminals(let calls): return terminals(result, calls)
+        case .terminals(let thread, let calls): return terminals(result, thread, calls)
+        case .follow(let child, let isStopping): return isFollowed(child, result, isStopping: isStopping)
+        case .childTurns(let child, let isStopping): return childIsListed(child, result, isStopping: isStopping)
         case .probe:
             turn?.heard(at: now)
             let status = result["thread"]?["status"]?["type"]
@@ -219,14 +221,14 @@ extension CodexChat {
         // It has ended, or another turn continues: the list says which.
         case .interrupt: return list()
         case .probe: return list()
-        case .pauseGoal, .terminals, .aside: return []
+        case .pauseGoal, .terminals, .follow, .childTurns, .aside: return []
         }
     }
 
     /// Its time is over.
     mutating func overdue(_ request: Request) -> [Order] {
         switch request {
-        case .interrupt, .aside, .terminals, .pauseGoal: []
+        case .interrupt, .aside, .terminals, .follow, .childTurns, .pauseGoal: []
         case .peek, .unarchive, .resume, .list, .probe: [.redial(Self.silence)]
         case .start, .turn: unanswered()
         }

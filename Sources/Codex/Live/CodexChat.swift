@@ -41,8 +41,11 @@ struct CodexChat {
         case turn(RunID)
         case interrupt(RunID)
         case probe
-        /// Left-over commands of a turn that was stopped.
-        case terminals(calls: Set<String>)
+        /// Left-over commands of a turn that was stopped, in its thread or a sub-agent's.
+        case terminals(thread: String, calls: Set<String>)
+        /// A sub-agent's thread, and the turn that continues in it. `isStopping`: it is to be ended.
+        case follow(child: String, isStopping: Bool)
+        case childTurns(child: String, isStopping: Bool)
         /// Whatever the answer.
         case aside
     }

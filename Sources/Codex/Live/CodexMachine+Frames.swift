@@ -168,7 +168,8 @@ extension CodexMachine {
         switch request {
         case .interrupt: CodexChat.interruptLimit
         case .probe: CodexChat.probeLimit
-        case .start, .peek, .pauseGoal, .unarchive, .resume, .list, .turn, .terminals, .aside: CodexChat.answerLimit
+        case .start, .peek, .pauseGoal, .unarchive, .resume, .list, .turn, .terminals, .follow, .childTurns, .aside:
+            CodexChat.answerLimit
         }
     }
 }

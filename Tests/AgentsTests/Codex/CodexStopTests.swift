@@ -1,0 +1,73 @@
+import AgentKit
+import BridgeModel
+import Testing
+
+@Suite("A Stop at Codex, with sub-agents")
+struct CodexStopTests {
+    private static let activity =
+        #"{"type":"subAgentActivity","id":"s","kind":"started","agentThreadId":"C","agentPath":"/apprentice"}"#
+    private static func interrupted(_ thread: String, _ turn: String) -> String {
+        #"{"method":"turn/completed","params":{"threadId":"\#(thread)","turn":{"id":"\#(turn)","status":"interrupted","items":[]}}}"#
+    }
+    private static func isInterrupt(_ line: String, of thread: String) -> Bool {
+        line.contains(#""method":"turn/interrupt","params":{"threadId":"\#(thread)""#)
+    }
+
+    /// A sub-agent works in thread `C`, turn `V`, at command `c1`.
+    private static func withChild() -> CodexConversation {
+        var codex = CodexConversation.going()
+        _ = codex.says(
+            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":\#(activity)}}"#)
+        _ = codex.says(#"{"method":"turn/started","params":{"threadId":"C","turn":{"id":"V"}}}"#)
+        _ = codex.says(
+            #"{"method":"item/started","params":{"threadId":"C","turnId":"V","item":{"type":"commandExecution","id":"c1","command":"make deploy","status":"inProgress"}}}"#
+        )
+        return codex
+    }
+
+    @Test("ends the command that the sub-agent runs")
+    func command() {
+        var codex = Self.withChild()
+        let said = codex.aborts("r1")
+        #expect(said.contains { Self.isInterrupt($0, of: "T") } && said.contains { Self.isInterrupt($0, of: "C") })
+        _ = codex.says(Self.interrupted("C", "V"))
+        let asked = codex.says(Self.interrupted("T", "U"))
+        #expect(asked.contains { $0.contains("backgroundTerminals/list") && $0.contains(#""threadId":"C""#) })
+        // The request to the parent's thread comes first.
+        _ = codex.says(#"{"id":7,"result":{"data":[]}}"#)
+        let ended = codex.says(#"{"id":8,"result":{"data":[{"itemId":"c1","processId":"9"}]}}"#)
+        #expect(
+            ended.contains {
+                $0.contains("backgroundTerminals/terminate") && $0.contains(#""threadId":"C","processId":"9""#)
+            })
+    }
+
+    @Test("behind a lost link it finds the sub-agent's turn and ends it")
+    func missedBeginning() {
+        var codex = CodexConversation.going()
+        _ = codex.rejoins()
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"active"}}}}"#)
+        let found = codex.says(
+            #"{"id":4,"result":{"data":[{"id":"U","status":"inProgress","items":[\#(Self.activity)]}]}}"#)
+        #expect(found.contains { $0.contains("thread/resume") && $0.contains(#""threadId":"C""#) })
+        let listed = codex.says(#"{"id":5,"result":{"thread":{"id":"C","status":{"type":"active"}}}}"#)
+        #expect(listed.contains { $0.contains("thread/turns/list") && $0.contains(#""threadId":"C""#) })
+        _ = codex.says(#"{"id":6,"result":{"data":[{"id":"V","status":"inProgress","items":[]}]}}"#)
+        #expect(codex.aborts("r1").contains { Self.isInterrupt($0, of: "C") })
+    }
+
+    @Test("a turn that is found ended behind a Stop leaves neither its commands nor a sub-agent behind")
+    func foundEnded() {
+        var codex = Self.withChild()
+        _ = codex.aborts("r1")
+        _ = codex.rejoins()
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}}}}"#)
+        let said = codex.says(
+            #"{"id":4,"result":{"data":[{"id":"U","status":"interrupted","completedAt":1,"items":[]}]}}"#)
+        #expect(said.contains { $0.contains("backgroundTerminals/list") && $0.contains(#""threadId":"C""#) })
+        #expect(said.contains { $0.contains("thread/resume") && $0.contains(#""threadId":"C""#) })
+        _ = codex.says(#"{"id":7,"result":{"thread":{"id":"C","status":{"type":"active"}}}}"#)
+        let going = codex.says(#"{"id":8,"result":{"data":[{"id":"V","status":"inProgress","items":[]}]}}"#)
+        #expect(going.contains { Self.isInterrupt($0, of: "C") })
+    }
+}
