@@ -51,9 +51,6 @@ final class CodexAgent: LiveAgent {
     }
 
     private static func own(_ values: CodexValues, _ context: AgentContext) -> CodexSettings.Own {
-        // Of the process alone: each thread is begun in the workspace of its chat.
-        let places = ["SOPHON_WORKSPACE", "PWD", "HOME"].compactMap { context.environment[$0] }
-        let folder = values.folder ?? places.first { $0.hasPrefix("/") } ?? "/"
         let environment = ChildEnvironment(adding: values.environment)
         let state = context.stateDirectory ?? "/tmp"
         let name = context.connection.text
@@ -62,7 +59,8 @@ final class CodexAgent: LiveAgent {
         // Only its hash is kept: there are secrets in it.
         let fingerprint = StableHash.text(of: (values.command + lasting).joined(separator: "\n"))
         return CodexSettings.Own(
-            command: values.command, environment: environment, folder: folder,
+            // Each thread names its own folder, and no workspace that is gone keeps the program from running.
+            command: values.command, environment: environment, folder: "/",
             socket: socketPath(name, state: state, context.environment), log: "\(state)/codex-\(name).log",
             fingerprint: fingerprint)
     }

@@ -24,20 +24,25 @@ extension CodexMachine {
 
     mutating func versionIs(_ result: WorkResult, _ now: Occasion) {
         guard case .dialling = life.state else { return }
+        server.fault = nil
         switch result {
         case .ran(.exited(0), let output, _):
             let text = String(decoding: output, as: UTF8.self)
-            guard let version = CodexTrouble.version(in: text) else {
-                return troubled(.notInstalled("\(settings.name) --version says “\(text.prefix(80))”"), now)
+            let version = CodexTrouble.version(in: text)
+            if let version, !CodexTrouble.isTooOld(version) {
+                server.version = version
+            } else {
+                server.fault =
+                    version.map { .tooOld($0) }
+                    ?? .notInstalled("\(settings.name) --version says “\(text.prefix(80))”")
             }
-            guard !CodexTrouble.isTooOld(version) else { return troubled(.tooOld(version), now) }
-            server.version = version
-            openSocket()
         case .ran(let end, _, let errors):
-            troubled(.notInstalled("of `\(settings.name) --version`: \(end.words(errors))"), now)
-        case .failed(let failure): troubled(.notInstalled(failure.message), now)
+            server.fault = .notInstalled("of `\(settings.name) --version`: \(end.words(errors))")
+        case .failed(let failure): server.fault = .notInstalled(failure.message)
         default: break
         }
+        // Whatever became of the program: a server that runs has turns that continue.
+        openSocket()
     }
 
     mutating func happenedToMain(_ event: ChannelEvent, _ now: Occasion) {
@@ -87,7 +92,7 @@ extension CodexMachine {
 
     mutating func accountIs(_ result: FrameNode, _ now: Occasion) {
         guard case .greeting(.account, _) = life.state else { return }
-        server.unanswered = 0
+        server.isAnswering()
         if settings.own != nil { server.process = .running }
         life.greeted((), silence: Self.silence, at: now.now)
         orders.append(.mayPause(Self.mainChannel, true))
@@ -183,125 +188,6 @@ extension CodexMachine {
         if mind.trouble != nil { mind.nextLook = now.now + Self.lookAgain }
     }
 
-    // MARK: The server's process
-
-    private mutating func notOpened(_ message: String, _ now: Occasion) {
-        guard let own = settings.own else { return lose(message, .byBackOff, nil, now) }
-        switch server.process {
-        case .starting(let until) where until <= now.now:
-            server.process = .unknown
-            orders.append(.close(Self.serverChannel, .child(atOnce: true)))
-            troubled(.cannotStart("it does not listen on its socket; its log is \(own.log)"), now)
-        case .starting: tryAgain(now)
-        case .unknown, .running:
-            server.process = .starting(until: now.now + CodexServer.startLimit)
-            server.isOrdered = false
-            let mark = server.mark(own)
-            server.startedWith = mark
-            tryAgain(now)
-            work(.keepServer, .keep([Fact(Self.serverFact, Array(mark.utf8))]))
-        case .ending: tryAgain(now)
-        }
-    }
-
-    private mutating func tryAgain(_ now: Occasion) {
-        leaveLive(now)
-        _ = life.lose("Codex's server is starting", .after(CodexServer.tryAgain), at: now.now)
-        var random = SeededGenerator(seed: now.random)
-        _ = life.settle(at: now.now, using: &random)
-    }
-
-    mutating func serverIsNotKept(_ now: Occasion) {
-        // It was never ordered: the next look begins at the beginning.
-        server.process = .unknown
-        troubled(.cannotStart("the journal cannot be written"), now)
-    }
-
-    /// Which of those that earlier bridges have started still run.
-    mutating func serversAre(_ result: WorkResult) {
-        guard case .alive(let alive) = result, server.child == nil, server.process != .ending else { return }
-        server.name = alive.max { $0.startTicks < $1.startTicks }
-    }
-
-    mutating func openServer() {
-        guard server.isStarting, let own = settings.own else { return }
-        server.isOrdered = true
-        orders.append(.open(Self.serverChannel, .child(own.serverPlan)))
-    }
-
-    mutating func happenedToServer(_ event: ChannelEvent, _ now: Occasion) {
-        switch event {
-        case .spawned(let name):
-            server.child = name
-            // Another one may have answered first: the one that was started ends by itself then.
-            if server.isStarting { server.name = name }
-        case .failed(let message, _): serverEnded(message, now)
-        // Its socket was lost first, so that another one is being started already.
-        case .exited where server.isStarting && !server.isOrdered: server.name = nil
-        case .exited where !server.isStarting && server.child != server.name: server.child = nil
-        case .exited(let end, _):
-            server.end = end
-            // Its words are in its log alone.
-            if let own = settings.own, server.isStarting {
-                work(.logSize, .read(path: own.log, from: 0, limit: 0))
-            } else {
-                serverEnded("", now)
-            }
-        case .opened, .heard, .skipped, .readingPaused, .readingResumed, .refused, .closed, .waits, .wanted: break
-        }
-    }
-
-    mutating func logSizeIs(_ result: WorkResult, _ now: Occasion) {
-        guard let own = settings.own, case .read(_, let size) = result else { return endedWhileStarting("", now) }
-        work(.logEnd, .read(path: own.log, from: max(0, size - 2_048), limit: 2_048))
-    }
-
-    mutating func logEndIs(_ result: WorkResult, _ now: Occasion) {
-        guard case .read(let bytes, _) = result else { return endedWhileStarting("", now) }
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
-        endedWhileStarting(lines.suffix(2).joined(separator: "\n"), now)
-    }
-
-    private mutating func endedWhileStarting(_ lastWords: String, _ now: Occasion) {
-        let log = settings.own.map { "; its log is \($0.log)" } ?? ""
-        serverEnded((server.end?.words(lastWords) ?? "its process ended") + log, now)
-    }
-
-    private mutating func serverEnded(_ words: String, _ now: Occasion) {
-        let wasStarting = server.isStarting
-        server.name = nil
-        if server.process != .ending { server.process = .unknown }
-        guard wasStarting else { return }
-        if life.hasSocket { orders.append(.close(Self.mainChannel, .socket(code: 1000, reason: "no server"))) }
-        _ = life.leave(at: now.now)
-        troubled(.cannotStart(words), now)
-    }
-
-    /// Another program, version, command or environment: as soon as nothing continues.
-    mutating func restartIfOutdated(_ now: Occasion) {
-        guard let own = settings.own, life.isLive, server.isOutdated(own), server.name != nil, chats.areIdle else {
-            return
-        }
-        orders.append(.note(.words("Codex or its environment has changed: its server is started again")))
-        restart(now)
-    }
-
-    private mutating func restart(_ now: Occasion) {
-        guard let name = server.name, server.process != .ending else { return }
-        server.process = .ending
-        if life.hasSocket { orders.append(.close(Self.mainChannel, .socket(code: 1000, reason: "starting again"))) }
-        leaveLive(now)
-        _ = life.leave(at: now.now)
-        work(.ended, .end(name, grace: CodexServer.grace))
-    }
-
-    mutating func serverHasEnded(_ now: Occasion) {
-        guard server.process == .ending else { return }
-        server.process = .unknown
-        server.name = nil
-        dial(now)
-    }
-
     // MARK: Down
 
     mutating func drop(_ reason: String, _ redial: Redial, _ now: Occasion) {
@@ -310,17 +196,15 @@ extension CodexMachine {
         lose(reason, redial, nil, now)
     }
 
-    private mutating func lose(_ reason: String, _ redial: Redial, _ remedy: LinkRemedy?, _ now: Occasion) {
+    mutating func lose(_ reason: String, _ redial: Redial, _ remedy: LinkRemedy?, _ now: Occasion) {
         if server.isStarting { return tryAgain(now) }
         let wasGreeted = life.isLive
         leaveLive(now)
-        // A process that takes connections and answers none is of no use to its turns.
-        if !wasGreeted, life.hasGreeting || life.hasSocket { server.unanswered += 1 }
         // The own server is started again where it is gone: to wait would help nothing.
         let soon: Redial = wasGreeted ? .atOnce : .after(.seconds(1))
         _ = life.lose(reason, settings.own == nil ? redial : soon, at: now.now)
-        if server.unanswered >= 3, server.name != nil {
-            server.unanswered = 0
+        if server.isWedged(at: now.now), server.name != nil {
+            server.isAnswering()
             orders.append(.note(.words("Codex's server does not answer and is ended")))
             return restart(now)
         }
@@ -337,7 +221,7 @@ extension CodexMachine {
     }
 
     /// What is true on one connection alone.
-    private mutating func leaveLive(_ now: Occasion) {
+    mutating func leaveLive(_ now: Occasion) {
         for purpose in requests.takeAll() {
             if case .models(let query) = purpose {
                 orders.append(.replied(query, .refused(message: "the connection to Codex is lost")))
@@ -358,8 +242,12 @@ extension CodexMachine {
 
     mutating func watch(_ now: Occasion) {
         switch life.due(at: now.now) {
-        case .unopened: drop("the server did not take the connection", .byBackOff, now)
-        case .ungreeted: drop("the server did not greet", .byBackOff, now)
+        case .unopened:
+            server.doesNotAnswer(at: now.now)
+            drop("the server did not take the connection", .byBackOff, now)
+        case .ungreeted:
+            server.doesNotAnswer(at: now.now)
+            drop("the server did not greet", .byBackOff, now)
         case .silent: drop("the server fell silent", .byBackOff, now)
         case .redial: dial(now)
         case nil: break

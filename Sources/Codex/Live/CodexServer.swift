@@ -15,6 +15,7 @@ struct CodexServer {
     static let startLimit = Duration.seconds(20)
     static let tryAgain = Duration.milliseconds(250)
     static let grace = Duration.seconds(10)
+    static let wedgedAfter = Duration.seconds(300)
 
     var process = Process.unknown
     /// Of the program; nil: not asked yet.
@@ -29,8 +30,22 @@ struct CodexServer {
     var isOrdered = false
     /// How the last one ended.
     var end: ProcessEnd?
-    /// Handshakes in a row that it did not answer.
-    var unanswered = 0
+    /// Why the program cannot be started, by its last look.
+    var fault: CodexTrouble?
+    /// Handshakes in a row that it did not answer, and since when.
+    private var unanswered = 0
+    private var unansweredSince: Instant?
+
+    mutating func doesNotAnswer(at now: Instant) {
+        unanswered += 1
+        unansweredSince = unansweredSince ?? now
+    }
+    mutating func isAnswering() { (unanswered, unansweredSince) = (0, nil) }
+
+    /// A process that takes connections and answers none is of no use to its turns; on a busy computer it is only slow.
+    func isWedged(at now: Instant) -> Bool {
+        unanswered >= 3 && unansweredSince.map { $0 + Self.wedgedAfter <= now } == true
+    }
 
     var isStarting: Bool { if case .starting = process { true } else { false } }
 

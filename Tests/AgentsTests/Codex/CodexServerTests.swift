@@ -24,6 +24,31 @@ struct CodexServerTests {
         #expect(said.contains { $0.hasPrefix("remedy") && $0.contains("0.120.0") })
     }
 
+    @Test("one that runs is joined although the program is gone")
+    func programIsGone() {
+        var codex = CodexConversation(facts: [Fact("server", Array("0.163.0 F".utf8))])
+        #expect(codex.finished(.failed(WorkFailure(.absent, "no such program"))) == ["open 1 /state/codex.sock"])
+        #expect(codex.greets() == ["up 0.163.0", "link back"])
+    }
+
+    @Test("one that refuses handshakes is not ended, and one that answers none for five minutes is")
+    func slow() {
+        var codex = CodexConversation(processes: [ProcessName(id: 7, startTicks: 1)])
+        for _ in 0..<4 {
+            _ = codex.ran("codex-cli 0.163.0")
+            _ = codex.opens()
+            let said = codex.says(#"{"id":1,"error":{"code":-32001,"message":"Server overloaded; retry later."}}"#)
+            #expect(!(said + codex.waits(1_100)).contains { $0.hasPrefix("end") })
+        }
+        var said: [String] = []
+        for _ in 0..<30 where !said.contains("end 7") {
+            _ = codex.ran("codex-cli 0.163.0")
+            _ = codex.opens()
+            said += codex.waits(16_100)
+        }
+        #expect(said.contains("end 7") && codex.now > .zero + .seconds(300))
+    }
+
     @Test("one that could not be written down is started by the next message, once there is room")
     func notWrittenDown() {
         var codex = CodexConversation()
