@@ -101,6 +101,19 @@ class CodexTests(Scenarios):
                 stage.check(turn)
 
     @scenario(120)
+    async def test_two_equal_calls_of_a_tool_at_once_are_two_cards(self):
+        async with CodexStage() as stage:
+            turn = stage.ask("garden", Parallel([Tool(), Tool()]), Say(["Watered."]))
+            first, second = await self.approvals(stage, turn, 2)
+            stage.relay.decide(first, "approve")
+            stage.relay.decide(second, "deny")
+            await stage.ended(turn)
+            stage.expect(turn, "Watered.")
+            self.assertEqual(sorted(entry["result"]["action"] for entry in stage.codex.log("answers")), ["accept", "decline"])
+            self.assertEqual(stage.codex.ran(), ["garden/water"])
+            stage.check(turn)
+
+    @scenario(120)
     async def test_an_approval_survives_the_bridge(self):
         for renumbers in (False, True):
             async with CodexStage(lambda codex: codex.habits(renumber=renumbers)) as stage:

@@ -217,6 +217,9 @@ class Calls:
                    "agentsStates": {}}
         self.turn.item_started(waiting)
         turn = child.turn = Turn(child, "", steps=step.steps)
-        await turn.run()
-        self.turn.whole_item(activity | {"model": None, "reasoningEffort": None, "id": f"subagent-completed-{turn.id}", "kind": "completed"})
+        # A turn of its own: an interrupt of the parent's leaves it alone.
+        self.server.run(turn)
+        await asyncio.wait([turn.task])
+        kind = "interrupted" if child.last_end == "interrupted" else "completed"
+        self.turn.whole_item(activity | {"model": None, "reasoningEffort": None, "id": f"subagent-{kind}-{turn.id}", "kind": kind})
         self.turn.item_completed(waiting | {"status": "completed"})

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from .codex_disk import Disk
@@ -80,8 +81,7 @@ class Connection:
             return
         self.number = number
         try:
-            if self.server.overloads > 0:
-                self.server.overloads -= 1
+            if self.server.is_overloaded(name):
                 raise Refusal("Server overloaded; retry later.", -32001)
             self.perform(name, number, params)
         except Refusal as refusal:
@@ -157,6 +157,7 @@ class CodexServer:
         self.is_draining = False
         self.overloads = self.disk.habit("overloads", 0)
         self.path = None
+        self._refused = Counter()
         self._requests = self._identities = self._processes = 0
         self._tasks = set()
         self.wire = Server(self._on_request, self._on_upgrade, self._on_socket)
@@ -226,6 +227,14 @@ class CodexServer:
     def identity(self, prefix):
         self._identities += 1
         return f"{prefix}_{os.getpid():x}{self._identities:05}"
+
+    def is_overloaded(self, name):
+        """The first requests of all with the habit `overloads`; the first ones of a method with `overloads_at`."""
+        if self.overloads > 0:
+            self.overloads -= 1
+            return True
+        self._refused[name] += 1
+        return self._refused[name] <= self.disk.habit("overloads_at", {}).get(name, 0)
 
     def process_number(self):
         self._processes += 1

@@ -138,13 +138,18 @@ class Compact:
 
 
 @dataclass
+class Cut:
+    """The connections of the thread's clients end without a closing frame; the server lives."""
+
+
+@dataclass
 class Die:
     """The process ends here, without a word."""
 
 
 _KINDS = {kind.__name__: kind for kind in (
     Say, Think, Command, Change, Tool, Parallel, Question, Form, SubAgent, Retry, Fail, Hold, Wait, Flood, Emit, Garbage, LoseEnd,
-    AskLate, Compact, Die)}
+    AskLate, Compact, Cut, Die)}
 CALLS = (Command, Change, Tool, Parallel, Question, Form, SubAgent)
 
 

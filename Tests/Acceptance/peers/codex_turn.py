@@ -89,8 +89,8 @@ class Turn:
             thread.set_status("active")
             thread.notify("turn/started", turn=self.shown())
             await asyncio.sleep(disk.habit("message_after", 0.01))
+            thread.record["turns"].append(self.record)
             if not self.is_child:
-                thread.record["turns"].append(self.record)
                 self.look_at_pictures()
                 self.user_message(self.text, self.client, self.content)
             steps = self.steps or disk.steps(self.text) or [words.Say(["Understood."])]
@@ -108,8 +108,6 @@ class Turn:
         except asyncio.CancelledError:
             self.calls.abandon()
             self.end("interrupted")
-            if self.is_child:
-                raise
 
     def take_steer(self):
         steps = []
@@ -208,6 +206,10 @@ class Turn:
     async def do_compact(self, _):
         self.thread.notify("warning", message="The conversation was compacted.")
         self.whole_item({"type": "contextCompaction", "id": str(uuid.uuid4())})
+
+    async def do_cut(self, _):
+        for connection in list(self.thread.subscribers):
+            connection.socket.cut()
 
     async def do_die(self, _):
         os._exit(1)
