@@ -45,6 +45,8 @@ package final class FileSpool: Sendable {
         return free - min(reserve, all / 20)
     }
 
+    package static func isThere(_ folder: String) -> Bool { access(folder, F_OK) == 0 }
+
     /// Made and emptied, once.
     package func open() throws(FileError) {
         let failure: FileError? = state.withLock { state in

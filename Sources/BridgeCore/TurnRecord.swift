@@ -34,6 +34,8 @@ package struct TurnRecord: Sendable {
     /// were forwarded may have arrived.
     package struct Forwarded: Sendable, Hashable {
         package var runs: [RunID] = []
+        /// None of its files went along: these are named behind its text. Empty: some went, it had none, or that is not known.
+        package var wentWithout: [MissingFile] = []
         /// The agent had answered for them.
         package var isAccepted = false
         package var isStopping = false
@@ -57,7 +59,8 @@ package struct TurnRecord: Sendable {
     package var forwarded: Forwarded {
         guard turn.occupiesAgent else { return Forwarded() }
         return Forwarded(
-            runs: turn.runs.all.sorted(), isAccepted: turn.phase != .handedOver, isStopping: turn.agent.isStopping,
+            runs: turn.runs.all.sorted(), wentWithout: turn.agent.wentWithout, isAccepted: turn.phase != .handedOver,
+            isStopping: turn.agent.isStopping,
             decisions: turn.approvals.forwarded.map {
                 Decision(
                     approval: $0.approval, subject: $0.subject, decision: $0.decision, scope: $0.scope,

@@ -49,7 +49,8 @@ extension Attachment {
     /// What it is called in sentences: one line, no path, nothing that a terminal or a file system would take for more than a name.
     package var plainName: String {
         let last = (name ?? "").split { $0 == "/" || $0 == "\\" }.last ?? ""
-        let plain = last.unicodeScalars.filter(\.properties.isPrintable)
+        // What is said of it to the agent is in brackets, and a name must not end them.
+        let plain = last.unicodeScalars.filter { $0.properties.isPrintable && !"[]".unicodeScalars.contains($0) }
         var text = String(String.UnicodeScalarView(plain)).split { $0.isWhitespace }.joined(separator: " ")
         while text.hasPrefix(".") { text.removeFirst() }
         while text.utf8.count > 120 { text.removeLast() }

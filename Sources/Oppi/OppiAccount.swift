@@ -24,7 +24,10 @@ struct OppiAccount: Hashable {
     func usage(since start: OppiAccount) -> Usage? {
         guard output > start.output else { return nil }
         var usage = Usage(inputTokens: max(0, input - start.input), outputTokens: output - start.output)
-        if let cost, let before = start.cost, cost > before { usage.estimatedCostUSD = cost - before }
+        if let cost, let before = start.cost, cost > before {
+            // Of the difference of two sums only so many digits mean something.
+            usage.estimatedCostUSD = ((cost - before) * 1_000_000).rounded() / 1_000_000
+        }
         guard let model else { return usage }
         let slash = model.firstIndex(of: "/")
         usage.provider = slash.map { String(model[..<$0]) }

@@ -7,6 +7,7 @@ import unittest
 import urllib.request
 
 from codex_stage import CodexStage
+from commands import once
 from file_stories import BAD_LIMITS, FIVE, GIF, JPEG, PNG, WEBP, FilesTests, Held, nothing_left, offered, on_disk
 from harness import Stage, until
 from oppi_stage import OppiStage
@@ -153,6 +154,18 @@ class OpenClawFilesTests(FilesTests):
             self.assertEqual([file[3] for file in stage.gateway.files], [PNG])
             stage.check(turn)
             await nothing_left(stage)
+
+    @scenario(60)
+    async def test_a_logout_leaves_nothing_of_a_process_that_was_killed(self):
+        async with Stage("E3") as stage:
+            stage.relay.ask("Look.", attachments=offered(stage.relay, ("fox.png", "image/png", Held(PNG))))
+            await until(lambda: on_disk(stage), 30, "the file is asked for")
+            stage.bridge.kill9()
+            await stage.bridge.exit()
+            self.assertEqual(len(on_disk(stage)), 1)
+            outcome = await once("logout", directory=stage.directory, environment=stage.environment())
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertEqual(on_disk(stage), [])
 
     @scenario(60)
     async def test_a_shutdown_leaves_nothing(self):

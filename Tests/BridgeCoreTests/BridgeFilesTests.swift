@@ -127,6 +127,18 @@ struct BridgeFilesTests {
         #expect(Self.heard(&second) == [])
     }
 
+    @Test("what was noted of files is kept where none went along: the next process may send the same text again")
+    func bare() {
+        for missing in [1, 2] {
+            let opening = Self.opening(1, files: 2)
+            var bridge = Self.bridge(opening)
+            bridge.fetched(TurnFilesTests.fetched(opening, missing: missing), for: TurnID("int_1"), at: .at(3))
+            let kept = bridge.record(of: TurnID("int_1")).map { StoredTurn($0).value.forwarded }
+            let whole = ["0.png", "1.png"].map { MissingFile.notFetched($0, "the server answered 404") }
+            #expect(kept?.runs == [RunID("r1")] && kept?.wentWithout == (missing == 2 ? whole : []))
+        }
+    }
+
     @Test("what an agent leaves out is said in the bubble of its run")
     func leftOut() {
         var bridge = Self.bridge(Self.opening(1))

@@ -7,7 +7,7 @@ struct MessageFileTests {
         "have a name of one line, without a path",
         arguments: [
             ("a.png", "a.png"), ("../../etc/passwd", "passwd"), ("C:\\temp\\b.txt", "b.txt"),
-            ("a\nb\u{1B}[31m.txt", "ab[31m.txt"),
+            ("a\nb\u{1B}[31m.txt", "ab31m.txt"),
             (" my   file.pdf ", "my file.pdf"), ("..", "file"), (".env", "env"), ("/", "file"),
             ("\u{202E}gpj.exe", "gpj.exe"),
             ("grüße 🦊.txt", "grüße 🦊.txt"), (nil, "file"),

@@ -8,7 +8,7 @@ extension Rules {
         "Sources/BridgeCore/Delivery/LaneRecord.swift:LaneRecord": (13, "one field for each key of the stored lane"),
         "Sources/BridgeCore/Records/StoredApprovals.swift:Approval": (15, "one field for each key of the journal"),
         "Sources/BridgeCore/Records/StoredLane.swift:StoredLane": (16, "one field for each key of the journal"),
-        "Sources/BridgeCore/Records/StoredTurn.swift:StoredTurn": (26, "one field for each key of the journal"),
+        "Sources/BridgeCore/Records/StoredTurn.swift:StoredTurn": (27, "one field for each key of the journal"),
         "Sources/BridgeCore/Records/VersionOne/VersionOne.swift:Turn": (21, "as version one wrote it"),
         "Sources/BridgeCore/Records/VersionOne/VersionOneLane.swift:Lane": (13, "as version one wrote it"),
         "Sources/BridgeCore/Turn/TurnOpening.swift:TurnSettings": (14, "figures: none depends on another"),

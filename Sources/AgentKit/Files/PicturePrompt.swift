@@ -45,6 +45,9 @@ package struct PicturePrompt: Hashable, Sendable {
         return (prompt, leftOut)
     }
 
+    /// Of the pictures that were read.
+    package var heldBytes: Int { loaded.reduce(0) { $0 + $1.bytes.count } }
+
     /// That its frame may need to leave.
     package var frameTime: Duration {
         FrameTime.limit(for: text.utf8.count + loaded.reduce(0) { $0 + Base64.length(of: $1.bytes.count) })

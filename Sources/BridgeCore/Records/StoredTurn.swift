@@ -25,6 +25,7 @@ package struct StoredTurn: StoredForm {
     var stopping: Bool?
     var agentAway: Bool?
     var agentIsFree: Bool?
+    var wentWithout: [StoredMissingFile]?
     var unconfirmed: [StoredPostName]?
     var sentEnd: StoredEnd?
     var names: StoredNames?
@@ -53,6 +54,7 @@ package struct StoredTurn: StoredForm {
         case stopping = "stopping"
         case agentAway = "agent_away"
         case agentIsFree = "agent_is_free"
+        case wentWithout = "went_without"
         case unconfirmed = "unconfirmed"
         case sentEnd = "sent_end"
         case names = "names"
@@ -81,6 +83,7 @@ extension StoredTurn {
         carry(&turn.agent.isStopping, &stopping, absent: false)
         carry(&turn.agent.isAway, &agentAway, absent: false)
         carry(&turn.agent.isFree, &agentIsFree, absent: false)
+        carry(&turn.agent.wentWithout, as: &wentWithout)
         carry(&turn.bubble.sentEnd, as: &sentEnd)
         carry(&turn.outbox.names, as: &names, absent: MessageNames())
         carry(&turn.deadlines, as: &deadlines, absent: TurnDeadlines())

@@ -203,3 +203,17 @@ enum StoredOutcome: String, StoredForm {
         }
     }
 }
+
+struct StoredMissingFile: StoredForm {
+    var name: String
+    var problem: String
+
+    enum CodingKeys: String, CodingKey {
+        case name = "name"
+        case problem = "problem"
+    }
+
+    init(_ value: MissingFile) { (name, problem) = (value.name, value.problem) }
+
+    var value: MissingFile { MissingFile(name, problem) }
+}

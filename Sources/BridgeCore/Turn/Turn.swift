@@ -197,6 +197,7 @@ package struct Turn: Sendable {
         }
         phase = .handedOver
         guard var message = opening.message else { return [] }
+        agent.wentWithout = message.files.isEmpty ? message.missing : []
         message.folder = folder
         message.choice = choice
         bubble.add(notice: Sentences.missing(message.missing))

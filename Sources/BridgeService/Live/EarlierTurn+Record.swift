@@ -11,8 +11,11 @@ extension EarlierTurn {
             session: opening.agentSession,
             runs: forwarded.runs.map { run in
                 let message = run == opening.run ? opening.message : nil
+                // Without any of its files it is text alone, and the same text as it was (openclaw.md#disconnects).
+                let isBare = !forwarded.wentWithout.isEmpty
                 return Run(
-                    run, text: message?.prompt, hadFiles: message?.attachments.isEmpty == false,
+                    run, text: message.map { PromptText.noting(forwarded.wentWithout, behind: $0.prompt) },
+                    hadFiles: message?.attachments.isEmpty == false && !isBare,
                     model: message.map { Self.choice(of: $0, models[$0.session]) } ?? .unchanged,
                     folder: message == nil ? nil : folder)
             },

@@ -135,6 +135,9 @@ extension ScriptedGateway {
         text.split(separator: "\n\n[Not attached: ").first.map { String($0) } ?? text
     }
 
+    /// Of a gateway that advertises none.
+    private static let fileLimit = 5_000_000
+
     /// False: they are not what openclaw.md#chatsend asks for.
     private mutating func takeFiles(_ key: String, _ params: GatewayValue) -> Bool {
         guard let attachments = params["attachments"] else { return true }
@@ -142,7 +145,8 @@ extension ScriptedGateway {
         for file in attachments.elements {
             guard file.names.allSatisfy({ ["type", "mimeType", "fileName", "content"].contains($0) }),
                 let name = file["fileName"]?.string, file["mimeType"]?.string?.contains("/") == true,
-                let content = file["content"]?.string, !content.isEmpty, content.utf8.count.isMultiple(of: 4)
+                let content = file["content"]?.string, !content.isEmpty, content.utf8.count.isMultiple(of: 4),
+                content.utf8.count / 4 * 3 <= Self.fileLimit
             else {
                 breaches.append("a bad attachment")
                 return false

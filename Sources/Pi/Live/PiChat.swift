@@ -91,7 +91,12 @@ struct PiChat {
     var file: String? { home.file }
     func holds(_ approval: ApprovalID) -> Bool { dialogs.holds(approval) }
     /// Of prompts that wait or may be looked up.
-    var heldBytes: Int { asked.values.reduce(0) { $0 + $1.text.utf8.count + HeldBytes.entryCost } }
+    var heldBytes: Int {
+        let pictures = errands.reduce(0) { sum, errand in
+            if case .prompt(_, let prompt) = errand { sum + prompt.heldBytes } else { sum }
+        }
+        return asked.values.reduce(pictures) { $0 + $1.text.utf8.count + HeldBytes.entryCost }
+    }
     /// The bubble of one of our prompts can show what it asks.
     private var isHeard: Bool {
         guard let turn else { return errands.contains { if case .prompt = $0 { true } else { false } } }

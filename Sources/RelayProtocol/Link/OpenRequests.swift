@@ -6,8 +6,8 @@ import BridgeModel
 /// - An id that is in use is not taken again; with the socket all are forgotten.
 struct OpenRequests {
     static let limit = 64
-    /// The relay's own is not known (relay.md#relay-to-bridge-rpcs-req_id-frames).
-    static let patience = Duration.seconds(20)
+    /// The relay's own is not known, but that of a person is (relay.md#relay-to-bridge-rpcs-req_id-frames).
+    static let patience = Duration.seconds(14)
 
     private struct Open {
         var request: RelayRequest

@@ -1,3 +1,4 @@
+import Attachments
 import BridgeModel
 import BridgeService
 import Commands
@@ -33,8 +34,17 @@ struct LogoutCommand: Command {
         output.line(isDeleted ? "deleted \(path)" : "nothing to delete: there is no \(path)")
         try forgetKeys(of: name, in: loaded.configuration)
         try endAgents(of: name, in: loaded.configuration)
+        try deleteFiles(in: loaded.configuration)
         if isDeleted { output.say("the phone lists this bridge until it is removed there") }
         if let origin = target.tokenOrigin { output.say("a token is still set by \(origin)") }
+    }
+
+    /// Files of messages that a process left when it was killed: the next start would delete them, and may not come.
+    private func deleteFiles(in configuration: Configuration) throws {
+        let folder = configuration.stateDirectory + "/files"
+        guard FileSpool.isThere(folder), try InstanceLock.holder(directory: configuration.stateDirectory) == .nobody
+        else { return }
+        try FileSpool(folder).open()
     }
 
     /// Without a token no bridge will look for them again.

@@ -244,6 +244,7 @@ enum Full {
         turn.agent.isStopping = true
         turn.agent.isAway = true
         turn.agent.isFree = true
+        turn.agent.wentWithout = [MissingFile("a.png", "was lost")]
         turn.outbox.unconfirmed = [.open, .end, .message(.more(2))]
         turn.bubble.sentEnd = end
         turn.outbox.names.usedLate = true

@@ -104,7 +104,9 @@ struct RelayRequestTests {
         let talk = LinkConversation.live()
         talk.receive(#"{"type":"models.list.req","req_id":"r1"}"#)
         let request = try #require(Self.requests(talk).first)
-        talk.pass(21)
+        talk.pass(13)
+        #expect(!talk.sent.contains { $0.contains("no answer in time") })
+        talk.pass(2)
         #expect(
             talk.sent == [
                 #"{"error":{"code":"models_list_failed","message":"no answer in time"},"type":"models.list.resp","req_id":"r1"}"#
