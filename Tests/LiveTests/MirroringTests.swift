@@ -134,6 +134,22 @@ struct MirroringTests {
         #expect(runs.isScheduled(RunID("r1"), in: Self.session, begins: false, at: .zero) == true)
     }
 
+    @Test("one that is named and first seen at its end is shown with what it said, and once")
+    func firstSeenAtItsEnd() {
+        var mirroring = Mirroring(.cron)
+        mirroring.jobStarted(Self.job(run: "a"), at: .zero)
+        let end = Self.signal("a", .finished(RunEnd(text: "The report.")))
+        #expect(mirroring.heard(end, at: .zero, wall: 0) == .makeChat(Self.session))
+        mirroring.jobFinished(Self.job(run: "a"))
+        _ = mirroring.chatIsAsked(for: Self.session)
+        guard case .begins(let made) = mirroring.chatAnswered(.made(Self.chat), for: Self.session, at: .zero) else {
+            Issue.record("the chat is there")
+            return
+        }
+        #expect(made.map(\.run) == [RunID("a")] && made.first?.said == [end])
+        #expect(mirroring.heard(end, at: .zero, wall: 0) == .none)
+    }
+
     @Test("without a name it is the first run that begins after started and before finished, and no other")
     func first() {
         var runs = SchedulerRuns()
