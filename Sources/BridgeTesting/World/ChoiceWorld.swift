@@ -182,7 +182,7 @@ package final class ChoiceWorld {
         }
         for tool in toolsEnded where tool.at.map({ world.time.now - $0 > Self.patience }) == true {
             let mayHaveEnded =
-                side.gateway.wasAborted(tool.text) || isOver(tool.text)
+                side.gateway.wasAborted(tool.text) || endedByItself(tool.text, by: tool.at)
                 || (!side.gateway.isRunning(tool.text) && wasAway(from: tool.at))
             if !mayHaveEnded { violations.append("the run of \(tool.text) goes on though its tool was ended") }
         }
@@ -221,7 +221,13 @@ package final class ChoiceWorld {
         return absences.contains { $0.from < moment + .seconds(4) && moment < $0.to }
     }
 
-    private func isOver(_ text: String) -> Bool { answer(to: text)?.contains("is here.") == true }
+    /// Its run had ended when the end of its tool came, or at that moment. One that goes on ends by itself later.
+    private func endedByItself(_ text: String, by moment: Instant?) -> Bool {
+        guard let moment, let sent = side.sent.first(where: { $0.text == text }),
+            let ended = side.gateway.endedAt(side.runID(of: sent))
+        else { return false }
+        return ended <= moment + .milliseconds(500)
+    }
 
     private func answer(to text: String) -> String? {
         guard let sent = side.sent.first(where: { $0.text == text }) else { return nil }
