@@ -25,8 +25,17 @@ package final class ChoiceWorld {
     /// When the bridge had acknowledged the end of a chat, by its session at the gateway.
     private var ended: [String: Instant] = [:]
     private var ending: [String: String] = [:]
-    /// Tools that were ended while they ran: the message, and when that was acknowledged.
-    private var toolsEnded: [(text: String, update: String, at: Instant?)] = []
+    private struct EndedTool {
+        var text: String
+        var update: String
+        /// When that was acknowledged.
+        var at: Instant?
+        /// When its run was seen at the gateway last, after that.
+        var ranAt: Instant?
+    }
+
+    /// Tools that were ended while they ran.
+    private var toolsEnded: [EndedTool] = []
     /// When the bridge or the link to the agent was away, and a while after.
     private var absences: [(from: Instant, to: Instant)] = []
     private var violations: [String] = []
@@ -148,7 +157,7 @@ package final class ChoiceWorld {
         let update = side.relay.pushUpdate(
             type: "task.timeout", session: sent.session, interaction: nil,
             payload: Array(#"{"task_id":"\#(task.id)","reason":"user_cancelled"}"#.utf8), at: side.moment)
-        toolsEnded.append((text, update, nil))
+        toolsEnded.append(EndedTool(text: text, update: update))
         side.pump()
     }
 
@@ -164,6 +173,9 @@ package final class ChoiceWorld {
         }
         for index in toolsEnded.indices where toolsEnded[index].at == nil {
             if !pending.contains(where: { $0.id == toolsEnded[index].update }) { toolsEnded[index].at = world.time.now }
+        }
+        for index in toolsEnded.indices where toolsEnded[index].at != nil {
+            if side.gateway.isRunning(toolsEnded[index].text) { toolsEnded[index].ranAt = world.time.now }
         }
     }
 
@@ -184,7 +196,13 @@ package final class ChoiceWorld {
             let mayHaveEnded =
                 side.gateway.wasAborted(tool.text) || endedByItself(tool.text, by: tool.at)
                 || (!side.gateway.isRunning(tool.text) && wasAway(from: tool.at))
-            if !mayHaveEnded { violations.append("the run of \(tool.text) goes on though its tool was ended") }
+            // Its tool may have returned at the gateway just before; then the run is nearly over.
+            let wentOn =
+                tool.at.flatMap { at in tool.ranAt.map { $0 - at > .milliseconds(500) } } == true
+                && !wasAway(from: tool.at) && !side.gateway.wasAborted(tool.text)
+            if !mayHaveEnded || wentOn {
+                violations.append("the run of \(tool.text) goes on though its tool was ended")
+            }
         }
         for message in messages where !isGone(message) && answer(to: message.text) == nil {
             violations.append("\(message.text) has no answer")
