@@ -56,6 +56,7 @@ struct Plumbing: Sendable {
             )
         case .none(let log):
             let input = try file("/dev/null", O_RDONLY)
+            LogBound.keep(log)
             let output = try file(log, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NOCTTY)
             return (
                 BridgeStreams(gate: gate.writing, report: report.reading),
