@@ -31,8 +31,23 @@ extension WorldJudge {
 
     /// It was written while a question of its chat was open, and is none of that question's options.
     private func isTakenForReply(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
-        guard answer.text.hasPrefix("That is none of the options."), side.begun(message.text) == 0 else { return false }
-        return plan.messages.contains { other in
+        answer.text.hasPrefix("That is none of the options.") && side.begun(message.text) == 0
+            && hasQuestion(message, side)
+    }
+
+    /// A second message, which was written while a question of its chat was open, or before the chat showed its end.
+    func isReply(
+        _ second: WorldScript, _ message: WorldPlan.Message, _ chat: [PhoneMessage], _ side: WorldSide
+    ) -> Bool {
+        side.begun(WorldRun.question(second)) == 0 && hasQuestion(message, side)
+            && chat.contains { answer in
+                answer.text.hasPrefix("That is none of the options.")
+                    || answer.text.hasPrefix("The question was over before this came")
+            }
+    }
+
+    private func hasQuestion(_ message: WorldPlan.Message, _ side: WorldSide) -> Bool {
+        plan.messages.contains { other in
             other.side == message.side && other.chat == message.chat
                 && side.scripted?.questions.contains(other.script.approval) == true
         }

@@ -191,7 +191,7 @@ struct WorldJudge {
         let expected = plan.words(second, message.side)
         // It waited behind the first, and its turn was closed with it.
         if plan.closesTurns, chat.contains(where: { $0.text.hasPrefix("The bridge was stopped") }) { return }
-        if plan.sealing?.grant(message.side, message.chat) == .never { return }
+        if plan.sealing?.grant(message.side, message.chat) == .never || isReply(second, message, chat, side) { return }
         if mayBeUnreadable(message), chat.contains(where: { $0.text.hasPrefix(Self.unread) }) { return }
         if said != expected { violation("the second message \(second.name) was answered with \(said)", run) }
     }
@@ -281,7 +281,7 @@ struct WorldJudge {
             violation("\(name) has \(answers.count) bubbles", run)
         }
         // A day later nothing can be written under its interaction any more.
-        if isLate || (mayBeRefused && mayLoseText(index)) { return }
+        if isLate || (mayBeRefused && mayLoseText(index)) || plan.abandons(answers) { return }
         for answer in answers where !answer.isFinal { violation("\(name) was never ended", run) }
         // The filter would refuse the same words in a message, too: the notice is all that can be said.
         if said.isEmpty, (answers.isEmpty ? chat : answers).contains(where: { $0.text == Self.blocked }) { return }

@@ -93,6 +93,11 @@ extension WorldPlan {
 }
 
 extension WorldPlan {
+    /// An installation that is gone takes its open turns with it: their bubbles cannot be ended.
+    func abandons(_ answers: [PhoneMessage]) -> Bool {
+        code?.code == "installation_revoked" && answers.contains { !$0.isFinal }
+    }
+
     /// Something may have been refused for good.
     var mayBeRefused: Bool { themes.contains(.refusals) || code?.effect == .refuses || code?.effect == .endsTurn }
 }
