@@ -255,6 +255,7 @@ extension OppiChat {
     }
 
     mutating func mirrored(_ answer: OppiRest.Answer, _ sequence: Int) -> [Order] {
+        if let run = link.others { return endOthers(run, answer) }
         guard turn == nil, let text = OppiTrace(answer.body)?.newestAnswer.text, !text.isEmpty else { return [] }
         let run = RunID("\(session)-\(mark)-end-\(sequence)")
         return [
@@ -263,5 +264,18 @@ extension OppiChat {
                 signal(.finished(RunEnd(text: text)), of: run),
             ])
         ]
+    }
+
+    private mutating func endOthers(_ run: RunID, _ answer: OppiRest.Answer) -> [Order] {
+        let trace = OppiTrace(answer.body)
+        // Its end will be notified.
+        if trace?.isBusy == true { return [] }
+        link.others = nil
+        decoder?.abandon(run)
+        let text = trace?.newestAnswer.text ?? ""
+        let end: RunEvent =
+            trace == nil
+            ? .failed(gone("its stream was lost")) : .finished(RunEnd(text: text.isEmpty ? nil : text))
+        return [.observed([signal(end, of: run)])]
     }
 }

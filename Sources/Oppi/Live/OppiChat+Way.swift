@@ -74,7 +74,8 @@ extension OppiChat {
     private mutating func rest(at now: Instant) -> [Order] {
         if way == .asking { way = .absent }
         if link.ending != nil { return leaveIfEnding() }
-        if way == .live, link.idleSince == nil { link.idleSince = now }
+        // The run of another client is followed to its end.
+        if way == .live { link.idleSince = decoder?.isRunning == true ? nil : link.idleSince ?? now }
         return []
     }
 
@@ -162,10 +163,16 @@ extension OppiChat {
         leaveSocket()
         guard turn != nil || !waiting.isEmpty else {
             way = .absent
-            return []
+            return followAtRest()
         }
         way = .waiting(until: now + nextDelay())
         return [.note("a chat's stream is lost: \(reason)")]
+    }
+
+    /// By notifications alone. A run of another client that was shown goes on unseen, and may have ended already.
+    private mutating func followAtRest() -> [Order] {
+        link.others = decoder?.runningRun
+        return [.follow] + (link.others == nil ? [] : [.call(.mirror(sequence: decoder?.lastSequence ?? 0))])
     }
 
     /// It is of no use any more.

@@ -148,6 +148,8 @@ struct OppiChat {
         /// A permission came while it was not known whose run is going.
         var hasLeftPermissions = false
         var decoders = 0
+        /// Of another client, and shown when the chat's socket was lost: its end is read from the trace.
+        var others: RunID?
         /// The person does not have the chat any more.
         var ending: Ending?
     }
@@ -182,6 +184,7 @@ struct OppiChat {
         switch home {
         case .kept, .unknown:
             way == .absent && turn == nil && waiting.isEmpty && dialogs.isEmpty && !asked.hasWishes
+                && link.others == nil
         case .making, .keeping: false
         }
     }
@@ -352,7 +355,7 @@ struct OppiChat {
 
     mutating func linkDown() -> [Order] {
         let orders: [Order] = hasSocket ? [.close(reason: "the main stream is lost")] : []
-        link.isUp = false
+        (link.isUp, link.others) = (false, nil)
         leaveSocket()
         way = .absent
         return orders
@@ -364,7 +367,6 @@ struct OppiChat {
         dialogs.socketLost()
         link.pausedAt = nil
         model.socketLost()
-        // A server that was restarted knows nothing of it.
         if let turn, decoder?.runningRun == turn.run { self.turn?.look.heldEnd = decoder?.heldEnd }
         decoder?.socketLost()
         for index in waiting.indices where waiting[index].isSteering { waiting[index].restsAfterLoss() }

@@ -132,6 +132,60 @@ struct OppiOthersTests {
         #expect(lines.contains("stop of r1 answered") && lines.last?.contains("prompt s1 r2 Next") == true, "\(lines)")
     }
 
+    // MARK: Losses
+
+    /// A run of another client is shown on the stream of the chat, which has no turn of ours.
+    private func shown() -> OppiConversation {
+        var oppi = OppiConversation.idle()
+        _ = oppi.says("agent_start")
+        _ = oppi.says("message_end", #""role":"user","content":"Theirs""#)
+        _ = oppi.state("busy")
+        return oppi
+    }
+
+    @Test("the run of another that was shown when the chat's stream was lost ends with what the history has")
+    func lostInTheirs() {
+        var oppi = shown()
+        let lost = oppi.happens(.closed(code: 1006, reason: ""), 2)
+        #expect(lost.contains { $0.hasPrefix("1 > subscribe s1 notifications") }, "\(lost)")
+        #expect(lost.last == Self.historyCall, "\(lost)")
+        var rows = [("user", "Hi"), ("assistant", "Hello"), ("user", "Theirs")]
+        #expect(oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows, status: "busy")) == [])
+        #expect(oppi.says("agent_end", on: 1) == [Self.historyCall])
+        rows.append(("assistant", "For them"))
+        let ended = oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows))
+        #expect(ended.count == 1 && ended[0].hasSuffix(#"finished stop run "For them""#), "\(ended)")
+        #expect(!isOurs(ended, "r1"), "\(ended)")
+        // The next one has a bubble of its own.
+        #expect(oppi.says("agent_end", on: 1) == [Self.historyCall])
+        #expect(oppi.answers(Self.history, 200, OppiRecoveryTests.trace(rows)).count == 3)
+    }
+
+    @Test("where its history cannot be read either, it ends with that")
+    func lostInTheirsUnseen() {
+        var oppi = shown()
+        _ = oppi.happens(.closed(code: 1006, reason: ""), 2)
+        let lines = oppi.fails(Self.history)
+        #expect(lines.count == 1 && lines[0].contains("failed agentGone"), "\(lines)")
+    }
+
+    @Test("a stream on which the run of another goes on is not idle")
+    func longTheirs() {
+        var oppi = shown()
+        #expect(!minutePasses(&oppi).contains("close 2"))
+        _ = oppi.answers(text: "For them")
+        _ = oppi.says("agent_end")
+        _ = oppi.state("ready")
+        #expect(minutePasses(&oppi).contains("close 2"))
+    }
+
+    /// In which the main stream is not silent for long.
+    private func minutePasses(_ oppi: inout OppiConversation) -> [String] {
+        let first = oppi.waits(41_000)
+        _ = oppi.hears(#"{"type":"pong"}"#, on: 1)
+        return first + oppi.waits(20_000)
+    }
+
     // MARK: Names
 
     @Test("runs of others have names of their own, also after a restart of the server")
