@@ -217,7 +217,7 @@ package struct Bridge: ~Copyable {
     package mutating func lookedUp(_ lookup: RunLookup, of run: RunID, at now: Instant) {
         switch lookup {
         case .ended, .failed: fulfil(Obligation.name(ofAbort: run))
-        case .running, .unknown: break
+        case .running, .waits, .unknown: break
         }
         guard let id = agent.turnOfRun[run] else { return }
         change(id, at: now) { $0.lookedUp(lookup, at: now) }

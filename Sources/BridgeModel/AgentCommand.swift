@@ -79,6 +79,8 @@ package enum SendAnswer: Hashable, Sendable {
 package enum RunLookup: Hashable, Sendable {
     /// Still going; its text so far, if the bus reports it.
     case running(text: String?)
+    /// The bridge's side holds its message, which the agent has not taken yet: the next process must not count it as taken.
+    case waits
     case ended(RunEnd)
     case failed(RunFailure)
     /// The agent knows nothing of it (yet).

@@ -26,6 +26,7 @@ enum ObservationText {
         case .lookedUp(let run, .ended(let end)): "looked up \(run) \(self.end(end))"
         case .lookedUp(let run, .failed(let failure)): "looked up \(run) \(self.failure(failure))"
         case .lookedUp(let run, .unknown): "looked up \(run) unknown"
+        case .lookedUp(let run, .waits): "looked up \(run) waits"
         case .jobStarted(let job): "job started in \(job.session?.text ?? "?") \(job.run?.text ?? "")"
         case .jobFinished(let job): "job finished in \(job.session?.text ?? "?") \(job.run?.text ?? "")"
         case .linkLost: "link lost"

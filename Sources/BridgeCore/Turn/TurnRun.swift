@@ -99,6 +99,11 @@ extension Turn {
             deadlines.ask = nil
             guard let known, text.base.isEmpty else { return [] }
             return moved(text.caughtUp(with: known))
+        case .waits:
+            phase = .handedOver
+            deadlines.look = nil
+            deadlines.ask = nil
+            return []
         case .ended(let found):
             let end = found.joined(along: streamed)
             // Of the first run alone, while its follow-up is the one that is missing.

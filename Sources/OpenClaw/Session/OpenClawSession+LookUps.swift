@@ -221,7 +221,7 @@ extension OpenClawSession {
         }
         switch result {
         case .ended, .failed: ended(run, at: now)
-        case .unknown: runs.missed(run)
+        case .waits, .unknown: runs.missed(run)
         case .running: runs.found(run, in: known.session, at: now)
         }
         if known.isAgain { lookUp(run, in: known.session, isAsked: known.isAsked, at: now) }
@@ -235,7 +235,7 @@ extension RunLookup {
         switch self {
         case .ended(let end): .finished(end)
         case .failed(let failure): .failed(failure)
-        case .running, .unknown: nil
+        case .running, .waits, .unknown: nil
         }
     }
 }

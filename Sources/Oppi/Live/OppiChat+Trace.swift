@@ -298,7 +298,7 @@ extension OppiChat {
         else { return [] }
         _ = asked.takeWish(turn.run)
         self.turn?.look.isAwaited = false
-        return [.observed([.lookedUp(turn.run, .running(text: nil))])]
+        return [.observed([.lookedUp(turn.run, turn.isTaken ? .running(text: nil) : .waits)])]
     }
 
     mutating func say(_ found: RunLookup) -> [Order] {
@@ -310,7 +310,7 @@ extension OppiChat {
         case .failed(let failure):
             let event: RunEvent = turn.isStopping ? .finished(RunEnd(reason: .aborted)) : .failed(failure)
             return [.observed([signal(event, of: turn.run)])] + closeTurn()
-        case .running, .unknown: return []
+        case .running, .waits, .unknown: return []
         }
     }
 

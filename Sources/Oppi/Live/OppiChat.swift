@@ -321,7 +321,7 @@ struct OppiChat {
             asked.wants(run)
             return advance(at: now)
         }
-        if waiting.contains(where: { $0.run == run }) { return [.observed([.lookedUp(run, .running(text: nil))])] }
+        if waiting.contains(where: { $0.run == run }) { return [.observed([.lookedUp(run, .waits)])] }
         guard link.isUp, place != nil, asked[run] != nil else { return [.observed([.lookedUp(run, .unknown)])] }
         asked.wants(run)
         return [.call(.trace(of: run))]

@@ -70,7 +70,7 @@ extension PiChat {
         decoder.abandonRun()
         switch found {
         case .ended(let end): return [.observed([signal(.finished(end), of: run)])] + closeTurn()
-        case .failed, .running, .unknown: return loseTurn("pi is idle, and did not say how its run ended")
+        case .failed, .running, .waits, .unknown: return loseTurn("pi is idle, and did not say how its run ended")
         }
     }
 

@@ -90,6 +90,16 @@ struct OppiAgainTests {
         #expect(!lines.contains { $0.contains("cut off") }, "\(lines)")
     }
 
+    @Test("a message that has not left yet waits, and is not said to run")
+    func notLeft() {
+        var oppi = OppiConversation.live()
+        _ = oppi.sends("r1", "Hi")
+        _ = oppi.happens(.closed(code: 1006, reason: ""))
+        _ = oppi.waits(1_500)
+        #expect(!oppi.greets().contains { $0.hasPrefix("looked up") })
+        #expect(oppi.looksUp("r1").contains("looked up r1 waits"))
+    }
+
     @Test("a stop that is owed is not dropped while a new session's history is not written yet")
     func owedStopInNewSession() {
         let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))

@@ -98,8 +98,8 @@ struct Disorder {
         case 4: answer()
         case 5:
             let lookups: [RunLookup] = [
-                .unknown, .running(text: nil), .running(text: text()), .ended(RunEnd(text: text())), .ended(RunEnd()),
-                .failed(RunFailure(message: "x")),
+                .unknown, .waits, .running(text: nil), .running(text: text()), .ended(RunEnd(text: text())),
+                .ended(RunEnd()), .failed(RunFailure(message: "x")),
             ]
             let lookup = random.pick(lookups)
             said = nil

@@ -167,6 +167,20 @@ struct TurnTests {
         #expect(turn.nextDeadline == .at(1_740))
     }
 
+    @Test("a message that its agent has not taken yet is not counted as taken, and is not given up")
+    func waits() {
+        var turn = Make.waiting()
+        _ = turn.handOver(at: .at(1))
+        _ = turn.agentLost(at: .at(10))
+        _ = turn.agentBack(at: .at(20))
+        #expect(turn.deadlineHit(at: .at(21)) == [Make.lookUp])
+        #expect(turn.lookedUp(.waits, at: .at(21)) == [])
+        #expect(turn.phase == .handedOver)
+        #expect(turn.deadlineHit(at: .at(60)) == [])
+        #expect(turn.sendAnswered(.accepted(run: turn.opening.run), at: .at(61)) == [])
+        #expect(turn.phase == .running)
+    }
+
     @Test("a run that ended meanwhile ends the bubble")
     func endedMeanwhile() {
         var turn = Make.speaking("Hello")
