@@ -21,6 +21,8 @@ package protocol AgentPlugin: Sendable {
     var keys: [String] { get }
     /// The variables that belong to one connection, so that with several connections each must be named where it is meant.
     var variables: [String] { get }
+    /// Those of them that hold a secret: no agent inherits one, not even of an agent that is not configured.
+    var secretVariables: [String] { get }
     func settings(_ section: inout AgentSection) -> any AgentValues
 
     /// Variables that a service takes over from the terminal that installs it. None of them holds a secret.
@@ -55,6 +57,7 @@ package struct AgentRegistry: Sendable {
 extension AgentPlugin {
     package func decoder(ofStream number: Int) -> (any AgentDecoder)? { nil }
     package var variables: [String] { [] }
+    package var secretVariables: [String] { [] }
     package var serviceVariables: [String] { [] }
     package var isChild: Bool { false }
     package var usesWorkspaces: Bool { isChild }

@@ -14,6 +14,8 @@ package struct AgentSettings: Hashable, Sendable {
     package var values: any AgentValues
     /// Keys with an explicit value, from the file or from the environment; the others hold their defaults.
     package var keysSet: Set<String>
+    /// Variables of the bridge's environment that no child of it inherits: secrets of its own and of other agents.
+    package var withheld: [String] = []
 
     package init(_ kind: AgentKind, _ values: any AgentValues, keysSet: Set<String> = []) {
         self.kind = kind

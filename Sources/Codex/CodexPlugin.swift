@@ -20,6 +20,7 @@ package struct CodexPlugin: AgentPlugin {
 
     package var keys: [String] { ["command", "url", "token", "directory", "env", "sandbox", "approval_policy"] }
     package var variables: [String] { ["CODEX_COMMAND", "CODEX_URL", "CODEX_TOKEN"] }
+    package var secretVariables: [String] { ["CODEX_TOKEN"] }
 
     package func settings(_ section: inout AgentSection) -> any AgentValues {
         var values = CodexValues()

@@ -76,4 +76,13 @@ package struct SettingInForce: Hashable, Sendable {
     package var path: String
     package var shown: Shown
     package var origin: ConfigurationOrigin
+
+    /// The variable of the environment whose value was meant for the bridge alone: one that the file names, or that holds a secret.
+    package var privateVariable: String? {
+        switch origin {
+        case .variable(let name, _, _): name
+        case .environment(let name): shown == .secret ? name : nil
+        case .fallback, .file, .contents, .flag: nil
+        }
+    }
 }

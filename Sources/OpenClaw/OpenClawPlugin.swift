@@ -24,6 +24,7 @@ package struct OpenClawPlugin: AgentPlugin {
 
     package var keys: [String] { ["url", "token", "ca_file", "state_dir", "admin"] }
     package var variables: [String] { ["OPENCLAW_URL", "OPENCLAW_TOKEN"] }
+    package var secretVariables: [String] { ["OPENCLAW_TOKEN"] }
 
     package func settings(_ section: inout AgentSection) -> any AgentValues {
         var values = OpenClawValues()

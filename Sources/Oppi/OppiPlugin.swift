@@ -40,6 +40,7 @@ package struct OppiPlugin: AgentPlugin {
 
     package var keys: [String] { ["url", "token", "invite", "pin", "ca_file", "workspace"] }
     package var variables: [String] { ["OPPI_URL", "OPPI_TOKEN", "OPPI_INVITE", "OPPI_WORKSPACE"] }
+    package var secretVariables: [String] { ["OPPI_TOKEN", "OPPI_INVITE"] }
 
     package func settings(_ section: inout AgentSection) -> any AgentValues {
         var values = OppiValues()

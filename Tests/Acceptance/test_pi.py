@@ -156,12 +156,12 @@ class PiTests(Scenarios):
 
     @scenario(60)
     async def test_the_child_gets_the_environment_without_what_is_ours(self):
-        async with PiStage({}, environment={"NOTIFY_SOCKET": "/nowhere", "EDITOR": "vi"}) as stage:
+        async with PiStage({}, environment={"NOTIFY_SOCKET": "/nowhere", "EDITOR": "vi", "OPENCLAW_TOKEN": "o"}) as stage:
             turn = stage.ask("hello")
             await stage.ended(turn)
             names = stage.log("starts")[0]["environment"]
             self.assertIn("EDITOR", names)
-            self.assertFalse([name for name in names if name.startswith("SOPHON_") or name == "NOTIFY_SOCKET"])
+            self.assertFalse([name for name in names if name.startswith("SOPHON_") or name in ("NOTIFY_SOCKET", "OPENCLAW_TOKEN")])
 
     @scenario(60)
     async def test_much_on_standard_error_does_not_fill_the_log(self):

@@ -72,6 +72,8 @@ package struct ConfigurationLoader {
         result.allowPlain = allowPlain
         result.connections = connections(top["connections"])
         giveWorkspaces(to: &result, top)
+        let withheld = Set(reader.settings.compactMap(\.privateVariable) + agents.plugins.flatMap(\.secretVariables))
+        for index in result.connections.indices { result.connections[index].agent.withheld = withheld.sorted() }
         return result
     }
 

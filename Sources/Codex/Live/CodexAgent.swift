@@ -44,14 +44,20 @@ final class CodexAgent: LiveAgent {
     private static func machineSettings(_ settings: AgentSettings, _ context: AgentContext) -> CodexSettings {
         let values = settings.values as? CodexValues ?? CodexValues()
         let server: CodexSettings.Server =
-            if let address = values.address { .named(address, values.token) } else { .own(own(values, context)) }
+            if let address = values.address {
+                .named(address, values.token)
+            } else {
+                .own(own(values, without: settings.withheld, context))
+            }
         return CodexSettings(
             server: server, folder: values.folder, sandbox: values.sandbox, approvalPolicy: values.approvalPolicy,
             version: context.version)
     }
 
-    private static func own(_ values: CodexValues, _ context: AgentContext) -> CodexSettings.Own {
-        let environment = ChildEnvironment(adding: values.environment)
+    private static func own(
+        _ values: CodexValues, without withheld: [String], _ context: AgentContext
+    ) -> CodexSettings.Own {
+        let environment = ChildEnvironment(dropping: withheld, adding: values.environment)
         let state = context.stateDirectory ?? "/tmp"
         let name = context.connection.text
         let entries = environment.entries(of: context.environment.map { "\($0.key)=\($0.value)" })

@@ -37,6 +37,6 @@ final class PiAgent: LiveAgent {
         let values = settings.values as? PiValues ?? PiValues(command: ["pi", "--mode", "rpc"])
         return PiSettings(
             command: values.command, folder: values.folder ?? ".",
-            environment: ChildEnvironment(adding: values.environment))
+            environment: ChildEnvironment(dropping: settings.withheld, adding: values.environment))
     }
 }

@@ -82,6 +82,20 @@ struct ConfigurationLoaderTests {
         }
     }
 
+    @Test("no agent inherits a variable that held a secret, whichever connection named it")
+    func withheld() throws {
+        let text = #"""
+            {"connections": [{"name": "a", "relay": {"token": "${HOUSE}"}, "agent": {"kind": "openclaw"}},
+              {"name": "b", "relay": {"token": "t-2"}, "agent": {"kind": "pi", "env": {"ACME_KEY": "k"}}}],
+             "host_label": "${LABEL}"}
+            """#
+        let loaded = try load(text, environment: ["HOUSE": "t-1", "LABEL": "shed", "EDITOR": "vi"])
+        for connection in loaded.configuration.connections {
+            let withheld = Set(connection.agent.withheld)
+            #expect(withheld == ["HOUSE", "LABEL", "OPENCLAW_TOKEN", "OPPI_TOKEN", "OPPI_INVITE", "CODEX_TOKEN"])
+        }
+    }
+
     @Test("the environment alone says how the one who types is spoken to")
     func terminal() throws {
         let usual = try load().configuration
