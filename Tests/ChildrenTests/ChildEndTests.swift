@@ -88,13 +88,18 @@ import WireTesting
     @Test func aServerThatOutlivesTheBridgeIsFoundAndEndedByItsName() throws {
         let folder = try KidFolder()
         let log = folder.path + "/server.log"
+        let mark = folder.path + "/has-written"
+        #expect(mkfifo(mark, 0o600) == 0)
+        let hasWritten = open(mark, O_RDONLY | O_NONBLOCK)
+        defer { close(hasWritten) }
+        let script =
+            "read x; echo \"input $x\"; echo complaint >&2; echo > '\(mark)'; kill -STOP $$; exec sleep 1000"
         let kid = Kid(
-            ChildPlan(
-                arguments: [
-                    "sh", "-c", "read x; echo \"input $x\"; echo complaint >&2; kill -STOP $$; exec sleep 1000",
-                ],
-                folder: "/", life: .outlives, pipes: .none(log: log)))
+            ChildPlan(arguments: ["sh", "-c", script], folder: "/", life: .outlives, pipes: .none(log: log)))
         let name = try kid.spawned()
+        // Else a busy machine ends it before it has written anything.
+        var written = pollfd(fd: hasWritten, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&written, 1, 20_000) == 1)
         kid.letGo()
         #expect(ProcessTable.living([name]) == [name])
         #expect(kid.events.isEmpty)
