@@ -120,7 +120,8 @@ let package = Package(
         room(
             "BridgeTesting",
             [
-                "AgentKit", "BridgeModel", "BridgeCore", "BridgeService", "Crypto", "Hosting", "Links", "OpenClaw",
+                "AgentKit", "BridgeModel", "BridgeCore", "BridgeService", "Codex", "Crypto", "Hosting", "Links",
+                "OpenClaw",
                 "Oppi", "Pi", "RelayRules", "RelayProtocol", "Recording", "Locking", "Sealing",
             ]),
         // A bare HTTP client, a peer in Python and a few ways to wait, for the tests of what goes over sockets.

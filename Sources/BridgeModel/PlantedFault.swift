@@ -101,6 +101,13 @@
         /// What answers another client's message within our run is taken for ours.
         case othersWordsTaken
 
+        /// A prompt goes to a thread in which a turn goes on.
+        case busyThreadSteered
+        /// An approval is known by the number of its request.
+        case approvalByNumber
+        /// The text of an interrupted turn is taken from its record.
+        case interruptedFromHistory
+
         /// The one that is planted for the task that runs; one at a time.
         @TaskLocal package static var planted: PlantedFault?
 

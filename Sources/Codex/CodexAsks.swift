@@ -65,6 +65,9 @@ struct CodexAsk {
     }
 
     private static func name(_ params: FrameNode, _ number: JSONText, _ times: (String) -> Int) -> String {
+        #if PLANTED_FAULTS
+            if PlantedFault.approvalByNumber.isPlanted { return "request-\(number.text)" }
+        #endif
         let more = params["approvalId"]?.string.map { ":\($0)" } ?? ""
         let item = params["itemId"]?.string ?? "\(params["serverName"]?.string ?? "server")#\(number.text)"
         let first = "\(params["turnId"]?.string ?? params["threadId"]?.string ?? ""):\(item)\(more)"

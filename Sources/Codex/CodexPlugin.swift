@@ -1,5 +1,5 @@
 package import AgentKit
-import BridgeModel
+package import BridgeModel
 import Configuring
 package import JSONReading
 
@@ -49,11 +49,11 @@ package struct CodexPlugin: AgentPlugin {
 }
 
 /// Where a server listens that the bridge joins.
-enum CodexAddress: Hashable, Sendable, CustomStringConvertible {
+package enum CodexAddress: Hashable, Sendable, CustomStringConvertible {
     case socket(path: String)
     case web(WebAddress)
 
-    var description: String {
+    package var description: String {
         switch self {
         case .socket(let path): "unix://\(path)"
         case .web(let address): address.description
@@ -79,10 +79,10 @@ extension ValueForm where Value == CodexAddress {
 }
 
 /// What the configuration says of Codex.
-struct CodexValues: AgentValues {
+package struct CodexValues: AgentValues {
     var command = ["codex"]
     /// Nil: the bridge starts a server of its own.
-    var address: CodexAddress?
+    package var address: CodexAddress?
     var token: Secret?
     /// The folder of all chats; nil: the workspace of each.
     var folder: String?
@@ -90,4 +90,6 @@ struct CodexValues: AgentValues {
     var environment: [String: String] = [:]
     var sandbox = "workspace-write"
     var approvalPolicy = "on-request"
+
+    package init() {}
 }

@@ -206,11 +206,12 @@ struct CodexThread {
     mutating func caughtUp(_ listed: FrameNode) -> [RunEvent] {
         guard let turn, listed["id"]?.equals(turn.id) == true else { return [] }
         var events: [RunEvent] = []
-        if turn.isAdopted {
+        let isWhole = turn.isAdopted || Self.takesRecord(of: listed)
+        if isWhole {
             let messages = (listed["items"]?.elements ?? []).filter { $0["type"]?.holds("agentMessage") == true }
             self.turn?.isAdopted = false
             self.turn?.endedMessages.formUnion(messages.compactMap { $0["id"]?.string })
-            if !messages.isEmpty {
+            if !messages.isEmpty || !turn.isAdopted {
                 events += [.text(.snapshot(Self.text(of: listed))), .text(.segmentEnded(nil))]
             }
         } else {
@@ -221,6 +222,15 @@ struct CodexThread {
             events += child(item) + tools { isOpen ? $0.began(item, of: nil) : $0.ended(item, of: nil) }
         }
         return listed["status"]?.holds("inProgress") == true ? events : events + end(listed)
+    }
+
+    /// No record has what was being streamed when its turn was interrupted (codex.md#stop-steer-busy).
+    private static func takesRecord(of listed: FrameNode) -> Bool {
+        #if PLANTED_FAULTS
+            let isInterrupted = listed["status"]?.holds("interrupted") == true
+            if PlantedFault.interruptedFromHistory.isPlanted, isInterrupted { return true }
+        #endif
+        return false
     }
 
     /// What became of a turn that is not followed any more.

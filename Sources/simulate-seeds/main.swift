@@ -35,9 +35,10 @@ struct SeedTally {
 
 /// The decisions alone and the whole world, one after the other.
 func run(_ seed: UInt64, _ tally: inout SeedTally) {
+    guard isChosen(seed) else { return }
+    let plan = WorldPlan.random(seed: seed)
     say("seed \(seed)")
     let core = Simulation.run(.random(seed: seed))
-    let plan = WorldPlan.random(seed: seed)
     let world = WorldRun.run(plan)
     tally.calls += core.calls + world.calls
     tally.fingerprint = tally.fingerprint &* 31 &+ world.fingerprint
@@ -65,7 +66,7 @@ func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> SeedTally {
 
     /// The first seed that sees it.
     func planted(_ fault: PlantedFault, _ first: UInt64, _ count: UInt64) -> Bool {
-        for seed in first..<(first + count) {
+        for seed in first..<(first + count) where isChosen(seed) {
             say("seed \(seed)")
             // What fails without it shows nothing.
             guard let why = PlantedFault.$planted.withValue(fault, operation: { firstViolation(seed) }),
@@ -91,6 +92,12 @@ func load() {
     let overload = Simulation.run(Load.messages(perSecond: 6, seconds: 60))
     let (end, open) = (overload.endWaits.max() ?? .zero, overload.openWaits.max() ?? .zero)
     say("6 messages a second: end waits \(end), open waits \(open)")
+}
+
+/// Such as `Codex`: of the seeds, those whose first side has it.
+let onlyAgent = getenv("ONLY_AGENT").map { String(cString: $0) }
+func isChosen(_ seed: UInt64) -> Bool {
+    onlyAgent.map { WorldPlan.random(seed: seed).summary.hasPrefix($0) } ?? true
 }
 
 let arguments = Array(CommandLine.arguments.dropFirst())

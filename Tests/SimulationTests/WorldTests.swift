@@ -91,6 +91,19 @@ struct WorldTests {
         #expect(seen != nil, "no seed caught \(fault)")
     }
 
+    @Test(
+        "faults with Codex are caught",
+        arguments: [
+            (PlantedFault.busyThreadSteered, UInt64(70)), (.approvalByNumber, 100), (.interruptedFromHistory, 40),
+        ])
+    func plantedInCodex(fault: PlantedFault, first: UInt64) {
+        let seeds = (first...(first + 300)).filter { WorldPlan.random(seed: $0).agents.contains(.codex) }
+        let seen = seeds.first { seed in
+            PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
+        }
+        #expect(seen != nil, "no seed caught \(fault)")
+    }
+
     private static let sealed: [UInt64] = (UInt64(1)...150).filter { WorldPlan.random(seed: $0).sealing != nil }
 
     @Test("a seed with sealed chats breaks no promise", arguments: sealed)

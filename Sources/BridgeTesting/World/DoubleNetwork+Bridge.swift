@@ -14,14 +14,17 @@ final class DoubleSockets: WebSocketClient, @unchecked Sendable {
     func open(
         _ request: WebSocketRequest, handler: @escaping @Sendable (WebSocketEvent) -> Void
     ) -> any WebSocketLink {
+        let (network, isAlive) = (network, isAlive)
         let line = network.make([request.url], isAlive) {
             handler(.text($0))
         } hearEnd: { end in
+            if case .cut = end, network.reportsLoss {
+                return handler(.failed(WebSocketFailure(.connectionLost, "the connection was lost")))
+            }
             let code: Int? = if case .orderly = end { 1000 } else { nil }
             handler(.closed(code: code, reason: "", byPeer: true))
         }
         let link = VirtualLink()
-        let (network, isAlive) = (network, isAlive)
         link.onSend = { network.send($0, on: line) }
         link.onClose = { code in
             network.leave(line)
@@ -61,7 +64,8 @@ final class DoublePrograms: ChildRunner, @unchecked Sendable {
             case .failed(let words): handler(.exited(.exited(1), lastWords: words))
             }
         }
-        let name = ProcessName(id: Int32(1_000 + line.number), startTicks: 1)
+        line.outlives = plan.life == .outlives
+        let name = line.process
         let child = DoubleChild(network, line, plan.life, handler)
         let network = network
         let release: @Sendable (Bool) -> Void = { mayRun in

@@ -8,6 +8,12 @@ package protocol AgentDouble: AnyObject {
     func received(_ frame: [UInt8], on line: DoubleLine)
     /// The bridge left it, or died; a program receives the end of its input.
     func ended(_ line: DoubleLine)
+    /// All sockets are cut, to stay away so long. How long they do: what runs beside the bridge cannot be away.
+    func isCut(for away: Duration) -> Duration
+}
+
+extension AgentDouble {
+    package func isCut(for away: Duration) -> Duration { away }
 }
 
 /// How a socket or a program ends by itself.
@@ -25,11 +31,14 @@ package final class DoubleLine: @unchecked Sendable {
     /// The command line of a program, the address of a socket.
     package let arguments: [String]
     let isAlive: () -> Bool
+    /// A program that goes on without the bridge.
+    var outlives = false
     private let hear: ([UInt8]) -> Void
     private let hearEnd: (DoubleEnd) -> Void
     private unowned let network: DoubleNetwork
     private let toBridge: HeldLine
     let toDouble: HeldLine
+    var process: ProcessName { ProcessName(id: Int32(1_000 + number), startTicks: 1) }
     /// At the far side.
     private(set) package var isOpen = true
     /// At the bridge.
@@ -97,6 +106,8 @@ package final class DoubleNetwork: @unchecked Sendable {
     package var deafUntil = Instant.zero
     /// After so many frames more, all that is open is cut, and stays away; once.
     package var cutAfter: (frames: Int, away: Duration)?
+    /// A socket that is cut is reported as lost, as the transport reports one without a closing frame.
+    package var reportsLoss = false
     /// Makes another frame of one that goes to the bridge.
     package var distort: (([UInt8], inout SeededGenerator) -> [UInt8])?
     /// Hears every frame that leaves the bridge.
@@ -116,8 +127,8 @@ package final class DoubleNetwork: @unchecked Sendable {
 
     /// All that is open breaks, and stays away.
     package func cut(away: Duration) {
-        awayUntil = max(awayUntil, time.now + away)
-        for line in open {
+        awayUntil = max(awayUntil, time.now + double.isCut(for: away))
+        for line in open where !line.outlives {
             lines[line.number] = nil
             line.end(isCut: true)
             double.ended(line)
@@ -128,7 +139,7 @@ package final class DoubleNetwork: @unchecked Sendable {
     func killed() {
         // Of two kills in a row of steps, as the contract tries them, one finds the pipes empty.
         let arrives = (random.next() ^ UInt64(time.steps)) & 1 == 0
-        for line in open {
+        for line in open where !line.outlives {
             time.after(.milliseconds(2)) { [self] in part(line) }
             if !arrives { line.left() }
         }
@@ -138,6 +149,14 @@ package final class DoubleNetwork: @unchecked Sendable {
     package func calm() { (awayUntil, refusesUntil, deafUntil, cutAfter, distort) = (.zero, .zero, .zero, nil, nil) }
 
     package var open: [DoubleLine] { lines.values.sorted { $0.number < $1.number } }
+
+    // MARK: Programs that outlive the bridge
+
+    func runs(_ process: ProcessName) -> Bool { open.contains { $0.outlives && $0.isOpen && $0.process == process } }
+
+    func end(_ process: ProcessName) {
+        for line in open where line.outlives && line.process == process { part(line) }
+    }
 
     // MARK: Lines
 

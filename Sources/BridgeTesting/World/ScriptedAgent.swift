@@ -31,6 +31,19 @@ package protocol ScriptedAgent: AgentDouble {
     /// Pieces of streamed text are left out.
     var hasHoles: Bool { get }
     func happens(_ trouble: OppiTrouble)
+    func happens(_ trouble: CodexMisfortune)
+    /// Its process ends, and starts again by itself or by its owner.
+    func restarts()
+    /// Its owner has to do something first. False: what leads to it refuses.
+    func refuses(for duration: Duration) -> Bool
+    /// Nothing goes wrong any more.
+    func isWell()
+    /// Numbers in this frame may be replaced by others.
+    func mayDistort(_ frame: [UInt8]) -> Bool
+    /// A frame arrives at the bridge, or leaves it.
+    func passes(_ frame: [UInt8], toBridge isIncoming: Bool)
+    /// Which approval a frame of the bridge answers that does not name it.
+    func approval(answeredBy frame: [UInt8]) -> String?
 }
 
 package struct AgentAsked: Hashable, Sendable {
@@ -78,6 +91,13 @@ extension ScriptedAgent {
     package func isUnwritten(_ prompt: String) -> Bool { false }
     package var hasHoles: Bool { false }
     package func happens(_ trouble: OppiTrouble) {}
+    package func happens(_ trouble: CodexMisfortune) {}
+    package func restarts() {}
+    package func refuses(for duration: Duration) -> Bool { false }
+    package func isWell() {}
+    package func mayDistort(_ frame: [UInt8]) -> Bool { true }
+    package func passes(_ frame: [UInt8], toBridge isIncoming: Bool) {}
+    package func approval(answeredBy frame: [UInt8]) -> String? { nil }
 
     /// How often each prompt was begun.
     package var begun: [String: Int] {

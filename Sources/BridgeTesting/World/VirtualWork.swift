@@ -30,6 +30,9 @@ package final class VirtualFiles: @unchecked Sendable {
     package var http: ((HTTPRequest) -> WorkResult)?
     /// By the command line.
     package var run: (([String]) -> WorkResult)?
+    /// Programs that outlive the bridge: whether one runs, and its end.
+    var runs: ((ProcessName) -> Bool)?
+    var ends: ((ProcessName) -> Void)?
 
     func result(of work: Work) -> WorkResult {
         let absent = WorkResult.failed(WorkFailure(.absent, "there is no such thing here"))
@@ -42,8 +45,10 @@ package final class VirtualFiles: @unchecked Sendable {
             files[path] = bytes
             return .done
         case .find(let pattern, let limit): return .found(Array(files.keys.filter { $0 == pattern }.prefix(limit)))
-        case .look: return .alive([])
-        case .end: return .done
+        case .look(let processes): return .alive(processes.filter { runs?($0) ?? false })
+        case .end(let process, _):
+            ends?(process)
+            return .done
         case .secret(let name): return .secret(secrets[name])
         case .keepSecret(let name, let secret):
             secrets[name] = secret

@@ -1,5 +1,7 @@
 import AgentKit
+import BridgeCore
 import BridgeModel
+import Codex
 import Oppi
 import Pi
 
@@ -9,6 +11,7 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
     case openClaw = "OpenClaw"
     case pi
     case oppi = "Oppi"
+    case codex = "Codex"
 
     /// One world in four has the first of them, one in four the second, and so on; the rest have OpenClaw.
     static let others: [WorldAgentKind] = [.pi, .oppi]
@@ -24,11 +27,14 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
         case .oppi:
             let habits = ScriptedOppi.Habits.drawn(using: &random)
             return ScriptedOppi(time, habits, seed: random.next())
+        case .codex:
+            let habits = ScriptedCodex.Habits.drawn(using: &random)
+            return ScriptedCodex(time, habits, seed: random.next())
         }
     }
 
     /// As its plug-in makes it from a configuration.
-    func agent(_ network: DoubleNetwork, _ context: AgentContext) -> WorldAgent? {
+    func agent(_ double: any ScriptedAgent, _ network: DoubleNetwork, _ context: AgentContext) -> WorldAgent? {
         switch self {
         case .openClaw: return nil
         case .pi: return WorldAgent(PiPlugin(), PiValues(command: ["pi", "--mode", "rpc"]), network, context)
@@ -36,6 +42,12 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
             var values = OppiValues()
             values.token = Secret(ScriptedOppi.token)
             return WorldAgent(OppiPlugin(), values, network, context)
+        case .codex:
+            var values = CodexValues()
+            if (double as? ScriptedCodex)?.habits.isNamed == true {
+                values.address = .web(WebAddress(.ws, "127.0.0.1", 4_500))
+            }
+            return WorldAgent(CodexPlugin(), values, network, context)
         }
     }
 
@@ -50,6 +62,8 @@ package enum WorldAgentKind: String, Sendable, Hashable, CaseIterable {
             frame.contains("\"permission_response\"") && frame.contains("\"allow\"")
                 || frame.contains("\"extension_ui_response\"")
                     && (frame.contains("\"confirmed\":true") || frame.contains("\"Run "))
+        case .codex:
+            frame.contains("\"decision\":\"accept") || frame.contains("\"answers\"") && frame.contains("\"Run ")
         }
     }
 }
@@ -73,8 +87,13 @@ extension WorldSide {
     func uses(_ kind: WorldAgentKind, seed: UInt64) {
         guard let double = kind.double(time, seed: seed) else { return }
         let network = DoubleNetwork(double, time, seed: seed &+ 5)
-        network.onSend = { [weak self] in self?.onFrameToAgent?($0) }
-        network.onFrame = { [weak self] isIncoming, frame in
+        network.reportsLoss = kind == .codex
+        network.onSend = { [weak self, weak double] in
+            double?.passes($0, toBridge: false)
+            self?.onFrameToAgent?($0)
+        }
+        network.onFrame = { [weak self, weak double] isIncoming, frame in
+            if isIncoming { double?.passes(frame, toBridge: true) }
             self?.note("bridge \(isIncoming ? "<-" : "->") agent ", frame)
         }
         files.http = { [weak self, weak double, weak network] request in
@@ -85,10 +104,19 @@ extension WorldSide {
             }
             return answer
         }
+        files.run = { arguments in
+            guard arguments.last == "--version" else {
+                return .failed(WorkFailure(.absent, "there is no such thing here"))
+            }
+            return .ran(.exited(0), output: Array("codex-cli 0.163.0\n".utf8), errors: "")
+        }
+        files.runs = { [weak network] in network?.runs($0) ?? false }
+        files.ends = { [weak network] in network?.end($0) }
         let context = AgentContext(
             connection: name, environment: [:], configDirectory: nil, displayName: "Test bridge", version: "1.0.0",
             clock: time)
-        agent = kind.agent(network, context)
+        if kind == .codex { bridge.words.workspaces = Workspaces(standard: Workspace(folder: "/home/ada/site")) }
+        agent = kind.agent(double, network, context)
         scripted = double
     }
 
@@ -158,12 +186,16 @@ extension WorldSide {
         if case .restarts(let down) = trouble { agent?.network?.cut(away: down) }
     }
 
+    func happens(_ trouble: CodexMisfortune) { scripted?.happens(trouble) }
+
     func agentRestarts(down: Duration) {
+        scripted?.restarts()
         if let network = agent?.network { network.cut(away: down) } else { gateway.restart(down: down, at: now) }
     }
 
     /// Its owner has something to do first.
     func agentRefuses(for duration: Duration) {
+        if scripted?.refuses(for: duration) == true { return }
         agent?.network?.refusesUntil = now + duration
         gateway.refusal = .pairing
         time.after(duration) { [weak self] in self?.gateway.refusal = nil }
@@ -173,7 +205,9 @@ extension WorldSide {
         for duration: Duration, _ distort: @escaping ([UInt8], inout SeededGenerator) -> [UInt8]
     ) {
         network.distort = distort
-        agent?.network?.distort = distort
+        agent?.network?.distort = { [weak self] frame, random in
+            self?.scripted?.mayDistort(frame) == false ? frame : distort(frame, &random)
+        }
         time.after(duration) { [weak self] in
             self?.network.distort = nil
             self?.agent?.network?.distort = nil
@@ -183,5 +217,6 @@ extension WorldSide {
     func agentIsWell() {
         gateway.refusal = nil
         agent?.network?.calm()
+        scripted?.isWell()
     }
 }

@@ -10,11 +10,23 @@ extension WorldPlan {
 }
 
 extension WorldJudge {
+    /// Those whose approval a frame of the bridge allows.
+    func messages(allowedBy frame: [UInt8], _ index: Int, _ run: WorldRun) -> [WorldPlan.Message] {
+        let text = String(decoding: frame, as: UTF8.self)
+        guard plan.agents[index].isAllow(text) else { return [] }
+        let named = run.world.sides[index].scripted?.approval(answeredBy: frame)
+        return plan.messages.filter { message in
+            let approval = message.script.approval
+            return message.side == index && (named == approval || text.contains("\"\(approval)\""))
+        }
+    }
+
     /// A run that its process takes with it is explained, and never begun again.
     func mayLoseRuns(_ side: Int) -> Bool {
         switch plan.agents[side] {
         case .openClaw: false
         case .pi: losesAgent(side)
+        case .codex: losesCodexRuns(side)
         case .oppi:
             plan.troubles.contains { trouble in
                 guard trouble.side == side, case .oppi(let trouble) = trouble.misfortune else { return false }
@@ -26,7 +38,7 @@ extension WorldJudge {
     /// It never left the bridge, and its bubble says why.
     func endsUnsent(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
         isTakenForReply(message, answer, side) || isUnmade(message, answer, side)
-            || isTokenRefused(message, answer, side)
+            || isTokenRefused(message, answer, side) || isCodexUnable(message, answer, side)
     }
 
     /// It was written while a question of its chat was open, and is none of that question's options.
@@ -85,7 +97,8 @@ extension WorldJudge {
 
     /// A permission of Oppi's may expire or be answered on another device, and a dialog grants nothing for later.
     func isRemarked(_ message: WorldPlan.Message, _ said: String, _ text: String) -> Bool {
-        guard plan.agents[message.side] == .oppi, [.approval, .detached].contains(message.script.kind) else {
+        guard [.oppi, .codex].contains(plan.agents[message.side]), [.approval, .detached].contains(message.script.kind)
+        else {
             return false
         }
         var remarks = ["The approval was not answered in time.", "The agent no longer waited for this approval."]
@@ -99,14 +112,21 @@ extension WorldJudge {
     /// The sockets of a session break at the server.
     private func mayCut(_ side: Int) -> Bool {
         plan.troubles.contains { trouble in
-            if trouble.side == side, case .oppi(.cuts) = trouble.misfortune { true } else { false }
+            guard trouble.side == side else { return false }
+            return switch trouble.misfortune {
+            case .oppi(.cuts), .codex(.cuts): true
+            default: false
+            }
         }
     }
 
     /// What the owner does on another device stays there; where such runs are shown, they are beside our bubbles.
     mutating func judgeOthers(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         let mark = "private\(plan.seed)"
-        for sent in side.sent {
+        // Codex answers a message within another client's turn where both came at once.
+        let agent = plan.agents[index]
+        let isMerged: (String) -> Bool = { agent == .codex && side.scripted?.isLost($0) == true }
+        for sent in side.sent where !isMerged(sent.text) {
             for answer in side.answers(to: sent) where (answer.text + answer.streamed).contains(mark) {
                 violation("another client's words are in the answer to \(sent.text): \(answer.text)", run)
             }
@@ -121,7 +141,7 @@ extension WorldJudge {
     /// process is explained.
     func isFound(_ message: WorldPlan.Message, _ run: WorldRun) -> Bool {
         let side = run.world.sides[message.side]
-        guard plan.agents[message.side] != .oppi else {
+        guard ![.oppi, .codex].contains(plan.agents[message.side]) else {
             // Of a prompt whose session is gone it may not be known whether it arrived.
             let isUnheard = mayLoseRuns(message.side) && side.begun(message.text) == 0
             return side.scripted?.isLost(message.text) == false && !isUnheard

@@ -64,9 +64,7 @@ struct WorldJudge {
 
     /// A frame leaves the bridge for the agent.
     mutating func leaves(_ frame: [UInt8], _ index: Int, _ run: WorldRun) {
-        let text = String(decoding: frame, as: UTF8.self)
-        guard plan.agents[index].isAllow(text) else { return }
-        for message in plan.messages where message.side == index && text.contains("\"\(message.script.approval)\"") {
+        for message in messages(allowedBy: frame, index, run) {
             guard let sent = run.world.sides[index].sent.first(where: { $0.text == message.text }) else { continue }
             if let at = stopped["\(index) \(sent.interaction)"] {
                 violation("an allow for \(message.script.name) left after the Stop of \(at - Instant.zero)", run)
@@ -306,6 +304,7 @@ struct WorldJudge {
         if message.script.kind != .retry, !isRight, !wasStopped, !plan.themes.contains(.numbers) {
             violation("\(name) streamed \(streamed) of \(expected)", run)
         }
+        judgeStreamed(name, message, answer, streamed, run)
         guard isToldWhole(message), !plan.closesTurns else { return }
         // It was never handed over, and says so.
         if plan.themes.contains(.disk), side.begun(message.text) == 0, said.isEmpty { return }
@@ -377,7 +376,7 @@ struct WorldJudge {
             case .cutGateway, .cutGatewayBehind, .deafGateway, .gatewayRestarts, .pairing: trouble.side == side
             case .cutRelay, .cutRelayBehind, .relayAway, .call, .socket, .lossyCalls, .fullDisk, .slowDisk,
                 .deletesChat, .foreignRun, .job, .revokes, .distortsNumbers, .privateRun, .jobStarts, .jobFinishes,
-                .leavesJobChat, .anotherToken, .oppi:
+                .leavesJobChat, .anotherToken, .oppi, .codex:
                 false
             }
         }

@@ -25,6 +25,7 @@ extension WorldPlan {
         }
         plan.drawSealing()
         plan.drawAgents()
+        plan.drawCodex()
         plan.drawFiles()
         return plan
     }

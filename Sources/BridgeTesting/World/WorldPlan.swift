@@ -88,6 +88,8 @@ package struct WorldPlan: Sendable {
         case pairing(Duration)
         /// At the Oppi server of this side.
         case oppi(OppiTrouble)
+        /// At the Codex of this side.
+        case codex(CodexMisfortune)
         /// Numbers in frames are replaced by those at the ends of what a number can be.
         case distortsNumbers(Duration)
     }

@@ -91,9 +91,10 @@ package final class WorldRun {
             side.mirror = plan.mirrors[index]
             if plan.deletedChats.indices.contains(index) { side.deletedChats = plan.deletedChats[index] }
             if let bytes = plan.heldBytes { side.bridge.delivery.heldBytes = bytes }
-            side.decide = { [plan] approval in
+            side.decide = { [weak self, plan] approval in
                 if plan.jobs.contains(where: { approval.id.hasSuffix($0.approval) }) { return nil }
-                let message = plan.messages.first { approval.id.hasSuffix($0.script.approval) }
+                let named = plan.messages.first { approval.id.hasSuffix($0.script.approval) }
+                let message = named ?? self?.asks(approval, of: index)
                 return message?.decision.map { ($0.tap, $0.scope, $0.after) } ?? ("deny", ApprovalScope(), .seconds(1))
             }
             side.onFrameToAgent = { [weak self] frame in
@@ -124,6 +125,15 @@ package final class WorldRun {
             }
         }
         world.time.after(plan.quietAt) { [weak self] in self?.becomesQuiet() }
+    }
+
+    /// The message that the bubble of an approval answers, whose name does not say it.
+    private func asks(_ approval: PhoneApproval, of index: Int) -> WorldPlan.Message? {
+        let all = world.sides[index].sent
+        // One that the relay refused once is asked again with less.
+        let sent =
+            all.first { $0.interaction == approval.interaction } ?? all.last { $0.session == approval.session }
+        return plan.messages.first { $0.side == index && $0.text == sent?.text }
     }
 
     private func write(_ message: WorldPlan.Message) {
@@ -228,6 +238,7 @@ package final class WorldRun {
             bringToken(trouble.side, after: .zero)
         case .pairing(let time): side.agentRefuses(for: time)
         case .oppi(let trouble): side.happens(trouble)
+        case .codex(let trouble): side.happens(trouble)
         case .distortsNumbers(let time): side.distortsAgent(for: time, Self.distort)
         }
     }

@@ -15,11 +15,19 @@ extension CodexChat {
             self.turn?.stop = .asked(until: max(until, now + CodexTurn.stopPatience))
             return interrupts(of: id, in: place.thread)
         }
-        guard turn == nil, thread.turn == nil, case .prompt(let prompt)? = errands.first else { return [] }
+        guard turn == nil, isFree, case .prompt(let prompt)? = errands.first else { return [] }
         errands.removeFirst()
         turn = CodexTurn(prompt, .written, at: now)
         if let model = prompt.model { thread.uses(model: model) }
         return [.request(.turn(prompt.run), "turn/start", CodexFrames.turn(place.thread, prompt))]
+    }
+
+    /// No turn goes on in the thread: it would be steered.
+    private var isFree: Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.busyThreadSteered.isPlanted { return true }
+        #endif
+        return thread.turn == nil
     }
 
     // MARK: The prompt's answer
@@ -201,6 +209,7 @@ extension CodexChat {
             return advance(at: now)
         case "turn/started" where place?.thread == id: return begins(params["turn"]?["id"]?.string ?? "", at: now)
         case "turn/completed" where place?.thread == id:
+            if mustBeLookedUp(params) { return list() }
             let isStopping = turn?.isStopping == true && turn?.id == thread.turn?.id
             let calls = isStopping ? openCalls : []
             return heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls) + advance(at: now)
@@ -208,6 +217,15 @@ extension CodexChat {
         }
         let isRead = params["item"]?["type"]?.holds("userMessage") == true && turn?.id == thread.turn?.id
         return (isRead ? accept() : []) + heard(thread.read(method, params, thread: id), of: run)
+    }
+
+    /// No record has what was being streamed: the end itself is all that there is to be known.
+    private func mustBeLookedUp(_ params: FrameNode) -> Bool {
+        #if PLANTED_FAULTS
+            let isInterrupted = params["turn"]?["status"]?.holds("interrupted") == true
+            if PlantedFault.interruptedFromHistory.isPlanted, isInterrupted { return true }
+        #endif
+        return false
     }
 
     private mutating func statusChanged(_ status: FrameNode?, at now: Instant) {
