@@ -29,6 +29,8 @@ struct CodexThread {
     }
 
     private(set) var turn: Turn?
+    /// Another one began when its end had not come: a list may still have the end.
+    private var left: Turn?
     /// Sub-agents, by their threads.
     private(set) var children: [String: Child] = [:]
     private var totals: CodexTotals?
@@ -50,7 +52,11 @@ struct CodexThread {
 
     mutating func begins(turn id: String, isAdopted: Bool = false) {
         guard turn?.id != id else { return }
-        turn = Turn(id: id, isAdopted: isAdopted, before: isAdopted ? nil : totals)
+        let known = left?.id == id ? left : nil
+        if known != nil || turn != nil { left = turn }
+        // What the thread has used since then is of both.
+        left?.isUsageOld = true
+        turn = known ?? Turn(id: id, isAdopted: isAdopted, before: isAdopted ? nil : totals)
         children = [:]
     }
 
@@ -61,6 +67,7 @@ struct CodexThread {
     mutating func linkLost() {
         turn?.openMessage = nil
         turn?.isUsageOld = true
+        left?.openMessage = nil
     }
 
     mutating func abandonTurn() { turn = nil }

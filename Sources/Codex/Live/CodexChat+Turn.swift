@@ -165,10 +165,13 @@ extension CodexChat {
         var orders: [Order] = []
         if !turn.wasAccepted || !turn.prompt.images.isEmpty { orders += accept() }
         self.turn?.wasAccepted = true
+        let other = thread.turn?.id == id ? nil : thread.turn?.id
         thread.begins(turn: id, isAdopted: turn.isAdopted)
         let isLeft = turn.isStopping && listed["status"]?.holds("inProgress") != true
         let calls = isLeft ? openCalls : []
         orders += heard(thread.caughtUp(listed), of: turn.run) + cleanUp(calls)
+        // Another client's began behind it, and continues.
+        if let other, thread.turn == nil { thread.begins(turn: other) }
         return orders + followChildren(isStopping: turn.isStopping)
     }
 
@@ -236,11 +239,13 @@ extension CodexChat {
     private mutating func begins(_ id: String, at now: Instant) -> [Order] {
         link.idleSince = nil
         guard thread.turn?.id != id else { return [] }
+        // A thread has one turn at a time: ours is over, and its end was lost.
+        let isOver = turn?.id != nil && turn?.id == thread.turn?.id
         thread.begins(turn: id)
         // Written and unanswered: what begins now on an idle thread is ours. Its answer says so once more.
         if turn?.state == .written, turn?.id == nil { turn?.id = id }
         if turn?.id == id { turn?.state = .going }
-        return [observed(.started, of: owner)] + advance(at: now)
+        return [observed(.started, of: owner)] + (isOver ? list() : []) + advance(at: now)
     }
 
     /// Passes on what the thread's frames said, and follows the turn by it.

@@ -47,4 +47,26 @@ struct CodexListTests {
         #expect(said.contains { $0.contains("failed") && $0.contains("thread is opened") })
         #expect(said.last.map { $0.contains("thread/resume") } == false)
     }
+
+    @Test(
+        "another client's turn says that ours is over, which is looked up, says nothing twice and leaves the thread busy"
+    )
+    func lostBehindAnother() {
+        var codex = CodexConversation.going()
+        let item = #"{"type":"agentMessage","id":"a","text":"Well."}"#
+        _ = codex.says(#"{"method":"item/completed","params":{"threadId":"T","turnId":"U","item":\#(item)}}"#)
+        #expect(codex.begins("V").contains { $0.contains("thread/turns/list") })
+        let more = codex.says(
+            #"{"id":5,"result":{"data":[{"id":"V","status":"inProgress","items":[]}],"nextCursor":"1"}}"#)
+        #expect(more.contains { $0.contains(#""cursor":"1""#) })
+        let found = codex.says(
+            #"{"id":6,"result":{"data":[{"id":"U","status":"completed","items":[\#(item)]}],"nextCursor":null}}"#)
+        #expect(
+            found.contains { $0.hasPrefix("r1 ") && $0.contains("finished") }
+                && !found.contains { $0.contains("Well.") })
+        #expect(codex.sends("r2", "two").isEmpty)
+        let said = codex.says(
+            #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"V","status":"completed","items":[]}}}"#)
+        #expect(said.contains { $0.contains("turn/start") && $0.contains("r2") })
+    }
 }
