@@ -5,7 +5,10 @@ import tempfile
 import urllib.request
 from pathlib import Path
 
-from harness import Bridge, BrowserTest, until
+from harness import Bridge, BrowserTest, Keys, until
+from test_agent import GatewayThread
+from test_sealed_live import LiveBridge
+from peers.steps import Say  # noqa: E402: test_agent has made them findable
 
 FOX = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 
@@ -49,3 +52,36 @@ class Files(BrowserTest):
         self.page.click("#send")
         until(lambda: self.relay.messages(self.answered.session)[-1].get("attachments"), "it was sent")
         self.assertEqual(self.relay.messages(self.answered.session)[-1]["text"], "Look.")
+
+
+class LiveFiles(BrowserTest):
+    """Through the live bridge, to the agent."""
+
+    def test_files_reach_the_agent_byte_for_byte_sealed_and_in_the_open(self):
+        peer = GatewayThread()
+        self.addCleanup(peer.close)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        relay, page = self.simulator(), self.page
+        bridge = LiveBridge(folder.name, relay, peer.gateway)
+        self.addCleanup(bridge.kill)
+        page.open(relay.phone_url)
+        page.says("#bridge", "Bridge connected")
+        picture, notes = Path(folder.name, "fox.png"), Path(folder.name, "notes.txt")
+        picture.write_bytes(base64.b64decode(FOX))
+        notes.write_text("read me")
+        for is_sealed in (True, False):
+            words = "Look, sealed" if is_sealed else "Look, open"
+            peer.gateway.plan(words, Say(["A fox, and a note."]))
+            page.new_chat()
+            if not is_sealed:
+                page.click("#lock")
+            page.find("#files").send_keys(f"{picture}\n{notes}")
+            page.says("#chosen", "notes.txt")
+            page.write(words + Keys.ENTER)
+            until(lambda: page.newest()["state"] == "final", "the run has ended")
+            page.says("#messages", "A fox, and a note.")
+            files = [(name, kind, content) for _, name, kind, content in peer.gateway.files]
+            self.assertEqual(files, [("fox.png", "image/png", picture.read_bytes()), ("notes.txt", "text/plain", b"read me")])
+            peer.gateway.files.clear()
+        self.assertEqual(relay.breaches(), [])
