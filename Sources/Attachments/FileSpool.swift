@@ -121,7 +121,7 @@ package final class FileSpool: Sendable {
     }
 }
 
-/// One file of the spool, written by one thread, deleted by any, once. A disk that takes its time keeps nobody waiting but the writer.
+/// One file of the spool, written by one thread, deleted once, by any thread. A slow disk blocks the writer alone.
 final class SpooledFile: Sendable {
     fileprivate struct State {
         var descriptor: Int32

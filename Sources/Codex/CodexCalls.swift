@@ -122,7 +122,7 @@ struct CodexCalls {
         }
     }
 
-    /// What is there after a patch, by whole paths (codex.md#items).
+    /// Absolute paths of the files that exist after a patch (codex.md#items).
     private static func changed(_ item: FrameNode) -> [ToolFile] {
         (item["changes"]?.elements ?? []).prefix(100).compactMap { change in
             let kind = change["kind"]

@@ -5,7 +5,7 @@ import Glibc
 /// waits for.
 package final class LocalFiles: AgentFilePort {
     private let home: String?
-    /// Nothing below these is shown: what is there is no file of the agent's, and would be answered for this process instead.
+    /// Kernel file systems, never served: `/proc/self` would resolve to the bridge's own process, not to the agent's.
     private static let system = ["/proc", "/sys", "/dev"]
 
     /// Absolute: nothing below these is shown, nor they themselves.

@@ -38,7 +38,7 @@ extension OpenClawSession {
         handOver(run, at: now)
     }
 
-    /// Somebody else may have set another one: the next message that names ours sets it again.
+    /// Another client may have changed the model: the next message that names ours sets it again.
     mutating func noticeModel(_ event: FrameNode?, _ payload: FrameNode?) {
         guard event?.holds("sessions.changed") == true, payload?["reason"]?.holds("patch") == true,
             let key = payload?["sessionKey"]?.string

@@ -1,6 +1,6 @@
 import BridgeModel
 
-/// Files that are being looked at: what comes back after its chat or installation was left is of no use any more.
+/// Looks in flight. A result that arrives after its chat or installation was left is discarded.
 struct FileLooks: Sendable {
     private var underWay = 0
     private var generation = 0
