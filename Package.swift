@@ -210,7 +210,7 @@ let package = Package(
         tests("ChildrenTests", ["BridgeModel", "CPosix", "Children", "Locking", "Threads", "WireTesting"]),
         tests("WebSocketCodecTests", ["BridgeModel", "WebSocketCodec"]),
         tests("TransportTests", ["BridgeModel", "Locking", "RelayProtocol", "Transport", "WireTesting"]),
-        tests("LocalServerTests", ["BridgeModel", "LocalServer", "Locking", "Transport", "WireTesting"]),
+        tests("LocalServerTests", ["BridgeModel", "LocalServer", "Locking", "Threads", "Transport", "WireTesting"]),
         tests(
             "SimulatorTests",
             ["BridgeModel", "Simulator", "RelayRules", "LocalServer", "Locking", "Transport", "WireTesting"]),

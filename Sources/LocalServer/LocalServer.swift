@@ -93,8 +93,8 @@ package final class LocalServer: Sendable {
         "http://\(ListenAddress.authority(host: address.host, family: address.family, port: UInt16(port)))"
     }
 
-    /// Takes no new connection, wakes all that waits, and returns when every connection is closed. Not to be called from
-    /// the handler or from a WebSocket's: it waits for their threads. Calling it again does nothing.
+    /// Refuses new requests, wakes all that waits, and returns when every connection is closed. Not to be called from the
+    /// handler or from a WebSocket's: it waits for their threads. Calling it again does nothing.
     package func stop() {
         let library: Daemon? = state.withLock { state in
             defer { state = .stopped }
@@ -102,9 +102,9 @@ package final class LocalServer: Sendable {
             return nil
         }
         guard let library else { return }
-        let listening = MHD_quiesce_daemon(library.pointer)
-        if listening >= 0 { close(listening) }
-        engine.wakeAll()
+        // Not `MHD_quiesce_daemon`: both it and the library's thread then remove the listening socket from the epoll set,
+        // and if the thread comes second, the library aborts the process (0.9.75). `MHD_stop_daemon` closes that socket.
+        engine.stop()
         engine.sockets.waitUntilAllAreClosed()
         MHD_stop_daemon(library.pointer)
     }

@@ -63,14 +63,14 @@ final class OpenRequest {
 
     private func begin(_ connection: Connection, _ engine: ServerEngine) -> MHD_Result {
         headers = connectionHeaders(connection)
+        if engine.isStopping { return send(Self.closing(engine, 503, "The server is stopping; try again."), on: connection) }
         if let refusal = engine.admission.refusal(of: headers) {
             return send(engine.refusal(refusal.status, refusal.sentence), on: connection)
         }
         guard hasOneLength else {
             // Whatever is between us and the client may see another end of the body than we do.
-            var response = engine.refusal(400, "The request says in more than one way how long its body is.")
-            response.headers.append(LocalHeader("Connection", "close"))
-            return send(response, on: connection)
+            let sentence = "The request says in more than one way how long its body is."
+            return send(Self.closing(engine, 400, sentence), on: connection)
         }
         let declared = headers.last { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } ?? 0
         // Far too large: answered at once, the connection then ends. A little too large is drained first, because a
@@ -99,7 +99,12 @@ final class OpenRequest {
     }
 
     private static func tooLarge(_ engine: ServerEngine) -> LocalResponse {
-        var response = engine.refusal(413, "The body is larger than \(engine.bodyLimit) bytes.")
+        closing(engine, 413, "The body is larger than \(engine.bodyLimit) bytes.")
+    }
+
+    /// A refusal behind which the connection ends.
+    private static func closing(_ engine: ServerEngine, _ status: Int, _ sentence: String) -> LocalResponse {
+        var response = engine.refusal(status, sentence)
         response.headers.append(LocalHeader("Connection", "close"))
         return response
     }

@@ -44,7 +44,10 @@ final class ServerEngine: Sendable {
         wakeables.withLock { _ = $0.waiting.removeValue(forKey: ObjectIdentifier(wakeable)) }
     }
 
-    func wakeAll() {
+    var isStopping: Bool { wakeables.withLock { $0.stops } }
+
+    /// From here on new requests are refused and what waits is woken.
+    func stop() {
         let all = wakeables.withLock { wakeables in
             wakeables.stops = true
             return Array(wakeables.waiting.values)

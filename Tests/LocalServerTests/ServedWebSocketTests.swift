@@ -2,6 +2,7 @@ import BridgeModel
 import LocalServer
 import Locking
 import Testing
+import Threads
 import Transport
 import WireTesting
 
@@ -220,6 +221,36 @@ import WireTesting
         }
         #expect(try foreign.line() == "closed 1006 ")
         route.letGo()
+    }
+
+    @Test func aRequestDuringTheStopIsRefused() throws {
+        let (lost, release, stopped) = (Queue<Bool>(), Queue<Bool>(), Queue<Bool>())
+        let server = try LocalServer(listen: "127.0.0.1:0") { _ in
+            .webSocket(
+                WebSocketAcceptance { link in
+                    { event in
+                        if case .text(let text) = event { return link.send(text: text) }
+                        lost.put(true)
+                        _ = try? release.next()
+                    }
+                })
+        }
+        try server.start()
+        let port = server.port
+        let (link, events) = ours(server)
+        guard case .opened = try events.next() else { Issue.record("not opened"); return }
+        #expect(
+            startThread {
+                server.stop()
+                stopped.put(true)
+            })
+        #expect(try lost.next())
+        let reply = try Wire(port: port).exchange("GET", "/")
+        #expect(reply.status == 503)
+        #expect(reply.headers["connection"] == "close")
+        release.put(true)
+        #expect(try stopped.next())
+        link.cut()
     }
 
     @Test func stoppingWhileConnectionsComeAndGoReturns() throws {

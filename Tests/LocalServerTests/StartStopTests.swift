@@ -1,3 +1,4 @@
+import Glibc
 import LocalServer
 import Testing
 import WireTesting
@@ -60,6 +61,18 @@ import WireTesting
         try second.start()
         #expect(try Wire(port: port).exchange("GET", "/").status == 200)
         second.stop()
+    }
+
+    /// What the library does in its own thread when a connection comes must not collide with the stop.
+    @Test func connectionsInTheMomentOfTheStopEndNothing() throws {
+        for round in 0..<1_000 {
+            let server = try LocalServer(listen: "127.0.0.1:0", handler: Self.answer)
+            try server.start()
+            let wires = try (0..<4).map { _ in try Wire(port: server.port) }
+            #expect(wires.count == 4)
+            for _ in 0..<(round % 8) { sched_yield() }
+            server.stop()
+        }
     }
 
     @Test func aServerStartsOnce() throws {
