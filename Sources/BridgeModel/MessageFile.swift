@@ -23,6 +23,20 @@ package struct MessageFile: Hashable, Sendable {
     package var isPicture: Bool { ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(mimeType) }
 }
 
+/// In which chats files of messages are fetched. They are bound to no sealed message: a relay can add some to it.
+package enum MessageFiles: String, Hashable, Sendable, CaseIterable {
+    case all, open, none
+
+    /// As the rest of a sentence; nil: they are fetched.
+    package func refusal(isSealed: Bool) -> String? {
+        switch self {
+        case .all: nil
+        case .open: isSealed ? "this bridge takes no files in sealed chats" : nil
+        case .none: "this bridge takes no files"
+        }
+    }
+}
+
 /// A file that the agent does not get.
 package struct MissingFile: Hashable, Sendable {
     package var name: String

@@ -139,6 +139,23 @@ struct BridgeFilesTests {
         }
     }
 
+    @Test("that are not to be fetched are named, and the message goes", arguments: [MessageFiles.open, .none, .all])
+    func refused(files: MessageFiles) {
+        for isSealed in [false, true] {
+            var settings = BridgeSettings()
+            settings.turn.files = files
+            var bridge = Bridge(settings: settings)
+            var opening = Self.opening(1)
+            if isSealed { opening.sealing = .sealed(KeyName("k1")) }
+            bridge.turnBegins(opening, at: opening.receivedAt)
+            let isFetched = files == .all || files == .open && !isSealed
+            #expect(Self.heard(&bridge) == [isFetched ? "fetch 1 of int_1" : "message 1 with 0"])
+            let missing = bridge.turn(TurnID("int_1"))?.opening.message?.missing.map(\.sentence) ?? []
+            #expect(missing.isEmpty == isFetched)
+            #expect(missing.allSatisfy { $0.hasPrefix("0.png could not be fetched: this bridge takes no files") })
+        }
+    }
+
     @Test("what an agent leaves out is said in the bubble of its run")
     func leftOut() {
         var bridge = Self.bridge(Self.opening(1))

@@ -19,6 +19,10 @@ extension Turn {
         guard let attachments = opening.message?.attachments else { return [] }
         phase = .fetching
         deadlines.agent = nil
+        if let refusal = settings.files.refusal(isSealed: opening.sealing.isSealed) {
+            return fetched(
+                attachments.map { Attachment($0, outcome: .missing(.notFetched($0.plainName, refusal))) }, at: now)
+        }
         deadlines.fetch = now + settings.fetchPatience
         return [.fetch(attachments)]
     }

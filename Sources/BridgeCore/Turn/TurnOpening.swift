@@ -67,6 +67,7 @@ package struct TurnSettings: Sendable, Hashable {
     package var keyPatience = Duration.seconds(120)
     /// How long a message waits for its files. The fetcher has limits of its own; this one is for files that it lost.
     package var fetchPatience = Duration.seconds(600)
+    package var files = MessageFiles.all
     /// How long before the window's end the bubble is ended.
     package var windowMargin = Duration.seconds(60)
     /// How long a message waits for an agent that is away.

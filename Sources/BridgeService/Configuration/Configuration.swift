@@ -39,6 +39,7 @@ package struct Configuration: Hashable, Sendable {
         package var mirror = Mirror.cron
         package var deletedChats = DeletedChats.new
         package var agentFiles = AgentFiles.auto
+        package var messageFiles = MessageFiles.all
         /// Nil: its agent has no use for them, or none is known.
         package var workspaces: Workspaces?
 

@@ -195,6 +195,7 @@ package struct ConfigurationLoader {
             keys: [
                 "name", "relay", "agent", "encryption", "devices", "when_busy", "mirror", "deleted_job_chats",
                 "agent_files",
+                "message_files",
             ])
         let name = reader.value("name", of: section, as: .connectionName, else: Configuration.Connection.usualName.text)
         let relay = relay(section, isOnly: isOnly)
@@ -208,6 +209,8 @@ package struct ConfigurationLoader {
         connection.deletedChats = reader.value(
             "deleted_job_chats", of: section, as: .choice, else: connection.deletedChats)
         connection.agentFiles = reader.value("agent_files", of: section, as: .choice, else: connection.agentFiles)
+        connection.messageFiles = reader.value(
+            "message_files", of: section, as: .choice, else: connection.messageFiles)
         return connection
     }
 

@@ -98,6 +98,7 @@ final class RunEdges {
         settings.turn.abilities = agent.abilities
         settings.choosesModels = agent.choosesModels
         settings.whenBusy = connection.whenBusy
+        settings.turn.files = connection.messageFiles
         settings.words.agent = AgentRegistry.all[kind: connection.agent.kind]?.name ?? settings.words.agent
         settings.words.version = HelpText.version
         settings.words.workspaces = connection.workspaces
