@@ -52,15 +52,21 @@ final class Pipeline {
         return log.result(tally: state.tally, openTurns: state.open, seconds: 0)
     }
 
-    /// By what the user wrote; where that is not known of each, as they ended.
+    /// By what the user wrote; where that is not known of each, as the messages of one chat came. The order in which ends are
+    /// confirmed says nothing: each interaction has calls of its own.
     func inOrder(_ ends: [ReplaySummary.End], of expected: [Fixtures.End]) -> [ReplaySummary.End] {
-        let places = ends.map { end in
-            let chat = simulator.sessions.first { $0.id == end.session.text }?.messages ?? []
-            let written = chat.first { $0.role == .user && $0.interaction == end.interaction?.text }?.text
-            return expected.firstIndex { $0.prompt != nil && $0.prompt == written }
+        let chats = simulator.sessions
+        let places: [(expected: Int?, written: Int?)] = ends.map { end in
+            let chat = chats.first { $0.id == end.session.text }?.messages ?? []
+            let written = chat.firstIndex { $0.role == .user && $0.interaction == end.interaction?.text }
+            return (expected.firstIndex { $0.prompt != nil && $0.prompt == written.map { chat[$0].text } }, written)
         }
-        guard Set(places.compactMap(\.self)).count == ends.count else { return ends }
-        return zip(ends, places).sorted { ($0.1 ?? 0) < ($1.1 ?? 0) }.map(\.0)
+        func sorted(by place: KeyPath<(expected: Int?, written: Int?), Int?>) -> [ReplaySummary.End]? {
+            guard Set(places.compactMap { $0[keyPath: place] }).count == ends.count else { return nil }
+            return zip(ends, places).sorted { ($0.1[keyPath: place] ?? 0) < ($1.1[keyPath: place] ?? 0) }.map(\.0)
+        }
+        let isOneChat = Set(ends.map(\.session)).count == 1
+        return sorted(by: \.expected) ?? (isOneChat ? sorted(by: \.written) : nil) ?? ends
     }
 
     func bubble(of end: ReplaySummary.End) -> PhoneMessage? {
