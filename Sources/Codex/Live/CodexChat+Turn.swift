@@ -135,7 +135,9 @@ extension CodexChat {
             thread.begins(turn: going["id"]?.string ?? "", isAdopted: true)
         } else if turn == nil, let foreign = thread.turn {
             let listed = turns.first { $0["id"]?.equals(foreign.id) == true }
-            if listed?["status"]?.holds("inProgress") != true { thread.abandonTurn() }
+            // No list has one that has just begun: its message is not written yet.
+            let goesOn = listed.map { $0["status"]?.holds("inProgress") == true } ?? (link.status == .active)
+            if !goesOn { thread.abandonTurn() }
         }
     }
 
@@ -159,7 +161,7 @@ extension CodexChat {
         self.turn?.id = id
         self.turn?.watch.emptyLooks = 0
         self.turn?.watch.lookDue = nil
-        link.idleSince = nil
+        looksNoMore()
         self.turn?.heard(at: now)
         if listed["status"]?.holds("inProgress") == true { self.turn?.state = .going }
         var orders: [Order] = []
@@ -233,11 +235,17 @@ extension CodexChat {
 
     private mutating func statusChanged(_ status: FrameNode?, at now: Instant) {
         let isIdle = status?["type"]?.holds("idle") == true || status?["type"]?.holds("systemError") == true
-        link.idleSince = isIdle && thread.turn != nil ? now : nil
+        let isActive = status?["type"]?.holds("active") == true
+        link.status = isActive ? .active : .idle(since: isIdle && thread.turn != nil ? now : nil)
+    }
+
+    /// For the end of the turn in the thread.
+    private mutating func looksNoMore() {
+        if link.status != .active { link.status = .idle(since: nil) }
     }
 
     private mutating func begins(_ id: String, at now: Instant) -> [Order] {
-        link.idleSince = nil
+        link.status = .active
         guard thread.turn?.id != id else { return [] }
         // A thread has one turn at a time: ours is over, and its end was lost.
         let isOver = turn?.id != nil && turn?.id == thread.turn?.id
@@ -255,7 +263,7 @@ extension CodexChat {
         for event in events {
             switch event {
             case .finished, .failed:
-                link.idleSince = nil
+                looksNoMore()
                 // What has no one to answer to, before the end that closes the bubble.
                 orders += say(asks.closeAll(besides: id), of: run)
                 if run == turn?.run, turn?.id != nil { orders += accept() }
@@ -284,8 +292,8 @@ extension CodexChat {
     // MARK: Time
 
     mutating func watch(at now: Instant) -> [Order] {
-        if way == .open, let idle = link.idleSince, idle + CodexTurn.idlePatience <= now {
-            link.idleSince = nil
+        if way == .open, let idle = link.status.idleSince, idle + CodexTurn.idlePatience <= now {
+            looksNoMore()
             return list()
         }
         guard let turn else { return rest(at: now) }

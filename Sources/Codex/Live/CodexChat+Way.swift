@@ -79,6 +79,7 @@ extension CodexChat {
     private mutating func resumed(_ result: FrameNode, at now: Instant) -> [Order] {
         thread.opened(result, isNew: false)
         let isIdle = result["thread"]?["status"]?["type"]?.holds("active") != true
+        link.status = isIdle ? .idle(since: nil) : .active
         link.asksDue = asks.isEmpty && !asks.hasEarlier ? nil : now + CodexTurn.lookAgain
         let isLooking = errands.contains { if case .prompt = $0 { false } else { true } }
         guard turn != nil || isLooking || !isIdle || thread.turn != nil else {
@@ -262,7 +263,7 @@ extension CodexChat {
     /// For so long no frame was read.
     mutating func postpone(by pause: Duration) {
         turn?.postpone(by: pause)
-        link.idleSince = link.idleSince.map { $0 + pause }
+        if let since = link.status.idleSince { link.status = .idle(since: since + pause) }
         link.asksDue = link.asksDue.map { $0 + pause }
         if case .waiting(let until) = way { way = .waiting(until: until + pause) }
     }

@@ -118,12 +118,20 @@ struct CodexChat {
         var tries = 0
         var backOff = BackOff()
         var random: UInt64 = 0
-        /// The thread was called idle, and the end of its turn has not come.
-        var idleSince: Instant?
+        var status = Status.idle(since: nil)
         /// When a thread without anything to do is left.
         var restDue: Instant?
         /// When asks count as withdrawn that were not asked again.
         var asksDue: Instant?
+    }
+
+    /// What the server said last of the thread.
+    enum Status: Hashable {
+        case active
+        /// `since`: the end of its turn has not come, and is looked for in the list.
+        case idle(since: Instant?)
+
+        var idleSince: Instant? { if case .idle(let since) = self { since } else { nil } }
     }
 
     init(_ session: AgentSession, _ place: CodexPlace?, _ settings: CodexSettings) {
@@ -159,7 +167,7 @@ struct CodexChat {
     var nextDeadline: Instant? {
         var moments = [turn?.nextDeadline(isOpen: way == .open, silence: silence)]
         if way == .open {
-            moments += [link.asksDue, link.idleSince.map { $0 + CodexTurn.idlePatience }]
+            moments += [link.asksDue, link.status.idleSince.map { $0 + CodexTurn.idlePatience }]
             if mayRest { moments.append(link.restDue) }
         }
         if case .waiting(let until) = way { moments.append(until) }
@@ -283,7 +291,7 @@ struct CodexChat {
             turn?.stop = .due(until: lastHeard + CodexTurn.stopPatience)
         }
         turn?.watch.lookDue = nil
-        link.idleSince = nil
+        link.status = .idle(since: nil)
         let looks = errands.filter { if case .lookUp = $0 { true } else { false } }
         errands.removeAll { if case .lookUp = $0 { true } else { false } }
         return looks.map { .observed([.lookedUp($0.run, .unknown)]) }

@@ -69,4 +69,26 @@ struct CodexListTests {
             #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"V","status":"completed","items":[]}}}"#)
         #expect(said.contains { $0.contains("turn/start") && $0.contains("r2") })
     }
+
+    @Test("another client's turn that has just begun is in no list yet, and is not taken for over")
+    func unwritten() {
+        var codex = CodexConversation.going()
+        #expect(codex.begins("V").contains { $0.contains("thread/turns/list") })
+        _ = codex.says(Self.page(5, "U", next: nil))
+        #expect(codex.sends("r2", "two").isEmpty)
+        let said = codex.says(
+            #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"V","status":"completed","items":[]}}}"#)
+        #expect(said.contains { $0.contains("turn/start") && $0.contains("r2") })
+    }
+
+    @Test("another client's turn that no list has ever is over once the thread is idle")
+    func neverWritten() {
+        var codex = CodexConversation.going()
+        _ = codex.begins("V")
+        _ = codex.says(Self.page(5, "U", next: nil))
+        _ = codex.sends("r2", "two")
+        _ = codex.says(#"{"method":"thread/status/changed","params":{"threadId":"T","status":{"type":"idle"}}}"#)
+        #expect(codex.waits(3_000).contains { $0.contains("thread/turns/list") })
+        #expect(codex.says(Self.page(6, "U", next: nil)).contains { $0.contains("turn/start") && $0.contains("r2") })
+    }
 }
