@@ -9,7 +9,13 @@ import JSONReading
 /// - Frames of a turn that is over change nothing, but for the sum of tokens.
 struct CodexThread {
     struct Turn {
+        /// Several clients' messages may be in it: what comes behind ours is the answer to it (codex.md#stop-steer-busy).
+        enum Message { case unknown, others, ours }
+
         let id: String
+        var message = Message.unknown
+        /// It was reported as a run of its own.
+        var isReported = false
         /// Its frames until now are unknown: an earlier process of the bridge may have seen them.
         var isAdopted: Bool
         var calls = CodexCalls()
@@ -71,6 +77,23 @@ struct CodexThread {
     }
 
     mutating func abandonTurn() { turn = nil }
+
+    mutating func isReported() { turn?.isReported = true }
+
+    /// Another client's message is in the turn.
+    mutating func hasOthers() {
+        if turn?.message == .unknown { turn?.message = .others }
+    }
+
+    /// Our message is in the turn. What ends for the client whose message began it.
+    mutating func hasOurs() -> [RunEvent] {
+        guard let known = turn, known.message != .ours else { return [] }
+        turn?.message = .ours
+        guard known.message == .others || known.isReported else { return [] }
+        let events = abandonMessage() + tools { $0.finishAll(isInterrupted: false) } + [.finished(RunEnd())]
+        turn?.before = totals
+        return known.isReported ? events : []
+    }
 
     // MARK: Frames
 
@@ -172,8 +195,8 @@ struct CodexThread {
 
     // MARK: The end
 
-    private mutating func end(_ ended: FrameNode) -> [RunEvent] {
-        var events = unseen(ended)
+    private mutating func end(_ ended: FrameNode, _ items: [FrameNode]? = nil) -> [RunEvent] {
+        var events = unseen(items ?? ended["items"]?.elements ?? [])
         let usage = turn.flatMap { turn in
             turn.isUsageOld ? nil : totals?.usage(since: turn.before, model: model, provider: provider)
         }
@@ -185,9 +208,9 @@ struct CodexThread {
         return events
     }
 
-    /// Messages of a list of the turn's items that did not come by themselves.
-    private mutating func unseen(_ turn: FrameNode) -> [RunEvent] {
-        (turn["items"]?.elements ?? []).flatMap { item -> [RunEvent] in
+    /// Messages among the turn's items that did not come by themselves.
+    private mutating func unseen(_ items: [FrameNode]) -> [RunEvent] {
+        items.flatMap { item -> [RunEvent] in
             item["type"]?.holds("agentMessage") == true ? completed(item) : []
         }
     }
@@ -209,26 +232,28 @@ struct CodexThread {
 
     // MARK: Rejoining
 
-    /// The turn as the list of the thread's turns has it, with all of its items: what was missed. An end follows where it has ended.
-    mutating func caughtUp(_ listed: FrameNode) -> [RunEvent] {
+    /// The turn as the list of the thread's turns has it, with all of its items: what was missed of the answer to the message of this
+    /// label. An end follows where it has ended.
+    mutating func caughtUp(_ listed: FrameNode, of label: RunID? = nil) -> [RunEvent] {
         guard let turn, listed["id"]?.equals(turn.id) == true else { return [] }
         var events: [RunEvent] = []
+        let items = Self.items(of: listed, behind: label)
         let isWhole = turn.isAdopted || Self.takesRecord(of: listed)
         if isWhole {
-            let messages = (listed["items"]?.elements ?? []).filter { $0["type"]?.holds("agentMessage") == true }
+            let messages = items.filter { $0["type"]?.holds("agentMessage") == true }
             self.turn?.isAdopted = false
             self.turn?.endedMessages.formUnion(messages.compactMap { $0["id"]?.string })
             if !messages.isEmpty || !turn.isAdopted {
-                events += [.text(.snapshot(Self.text(of: listed))), .text(.segmentEnded(nil))]
+                events += [.text(.snapshot(Self.text(of: items))), .text(.segmentEnded(nil))]
             }
         } else {
-            events += unseen(listed)
+            events += unseen(items)
         }
-        for item in listed["items"]?.elements ?? [] where item["type"]?.holds("agentMessage") != true {
+        for item in items where item["type"]?.holds("agentMessage") != true {
             let isOpen = item["status"]?.holds("inProgress") == true
             events += child(item) + tools { isOpen ? $0.began(item, of: nil) : $0.ended(item, of: nil) }
         }
-        return listed["status"]?.holds("inProgress") == true ? events : events + end(listed)
+        return listed["status"]?.holds("inProgress") == true ? events : events + end(listed, items)
     }
 
     /// No record has what was being streamed when its turn was interrupted (codex.md#stop-steer-busy).
@@ -241,8 +266,8 @@ struct CodexThread {
     }
 
     /// What became of a turn that is not followed any more.
-    static func found(_ listed: FrameNode) -> RunLookup {
-        let text = text(of: listed)
+    static func found(_ listed: FrameNode, of label: RunID) -> RunLookup {
+        let text = text(of: items(of: listed, behind: label))
         switch end(listed, nil) {
         case _ where listed["status"]?.holds("inProgress") == true: return .running(text: nil)
         case .finished(var end):
@@ -255,9 +280,29 @@ struct CodexThread {
         }
     }
 
-    private static func text(of turn: FrameNode) -> String {
-        (turn["items"]?.elements ?? []).filter { $0["type"]?.holds("agentMessage") == true }
+    private static func text(of items: [FrameNode]) -> String {
+        items.filter { $0["type"]?.holds("agentMessage") == true }
             .compactMap { $0["text"]?.string }.filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+
+    // MARK: Whose it is
+
+    /// The messages of clients in a turn.
+    static func labels(of turn: FrameNode) -> [RunID] {
+        (turn["items"]?.elements ?? []).compactMap { label(of: $0) }
+    }
+
+    /// Which message an item is; nil: it is none, or one without a label.
+    static func label(of item: FrameNode) -> RunID? {
+        guard item["type"]?.holds("userMessage") == true else { return nil }
+        return item["clientId"]?.string.map { RunID($0) }
+    }
+
+    /// All of them where the message is not among them: a list in short has the first one alone.
+    private static func items(of turn: FrameNode, behind label: RunID?) -> [FrameNode] {
+        let items = turn["items"]?.elements ?? []
+        guard let label, let place = items.firstIndex(where: { self.label(of: $0) == label }) else { return items }
+        return Array(items[(place + 1)...])
     }
 }
 

@@ -81,6 +81,24 @@ class CodexRules:
             self.assertEqual(texts, ["Let me think.", "A bean grew."])
 
     @scenario(90)
+    async def test_a_prompt_behind_one_whose_turn_has_not_begun_is_taken_into_it(self):
+        async with self.lab() as lab, CodexClient(lab.server.address) as client:
+            lab.plan("Count", Say([f"{number} " for number in range(40)], every=0.05))
+            lab.plan("beans", Say(["A bean grew."]))
+            thread = await client.thread(lab.cwd)
+            await client.run(thread, "Hello.")
+            mark = len(client.frames)
+            for label, text in (("m1", "Count to forty."), ("m2", "Only about beans.")):
+                last = await client.begin("turn/start", threadId=thread, input=[{"type": "text", "text": text}], clientUserMessageId=label)
+            turn = (await client.reply(last, mark))["turn"]["id"]
+            await client.ended(turn)
+            self.assertEqual(client.methods(mark).count("turn/started"), 1)
+            listed = (await client.turns(thread))[0]
+            self.assertEqual(listed["id"], turn)
+            said = [item.get("clientId") or item.get("text") for item in listed["items"] if item["type"] != "reasoning"]
+            self.assertEqual(said, ["m1", "m2", "A bean grew."])
+
+    @scenario(90)
     async def test_interrupts(self):
         async with self.lab() as lab, CodexClient(lab.server.address) as client:
             thread, turn = await self.telling(lab, client)

@@ -36,17 +36,19 @@ extension CodexChat {
         guard turn?.run == run, let id = result["turn"]?["id"]?.string else { return [] }
         link.tries = 0
         link.silences = 0
-        turn?.id = id
         turn?.heard(at: now)
         turn?.wasAccepted = true
-        // Its beginning may have come first; the turn of another client may have taken it in.
-        turn?.state = thread.turn?.id == id ? .going : .accepted
+        // Its message has come first.
+        guard turn?.state != .going else { return advance(at: now) }
+        turn?.id = id
+        turn?.state = .accepted
         // Its pictures are read before its message is an item of the turn, and deleted once it is accepted.
         let isRead = turn?.prompt.images.isEmpty == true
-        return (isRead ? accept() : []) + advance(at: now)
+        let hasBegun = thread.turn?.id == id && !isTakenIn
+        return (isRead ? accept() : []) + (hasBegun ? goesOn() : []) + advance(at: now)
     }
 
-    private mutating func accept() -> [Order] {
+    mutating func accept() -> [Order] {
         guard let turn, !turn.isReported else { return [] }
         self.turn?.isReported = true
         return [.observed([.sendAnswered(asked: turn.run, .accepted(run: turn.run))])]
@@ -83,7 +85,7 @@ extension CodexChat {
         var orders = isComplete || next == nil ? find(in: turns, at: now) : []
         var missing: [Errand] = []
         for errand in errands {
-            let listed = turns.first { Self.label(of: $0) == errand.run }
+            let listed = turns.first { CodexThread.labels(of: $0).contains(errand.run) }
             switch errand {
             case .prompt: missing.append(errand)
             case .lookUp(let run):
@@ -146,12 +148,16 @@ extension CodexChat {
         if errands.contains(where: { if case .prompt(let prompt) = $0 { prompt.run == run } else { false } }) {
             return .running(text: nil)
         }
-        return listed.map { CodexThread.found($0) } ?? .unknown
+        return listed.map { CodexThread.found($0, of: run) } ?? .unknown
     }
 
     private func find(_ turn: CodexTurn, in turns: [FrameNode]) -> FrameNode? {
         turns.first { node in
-            if let id = turn.id { node["id"]?.equals(id) == true } else { Self.label(of: node) == turn.run }
+            if let id = turn.id {
+                node["id"]?.equals(id) == true
+            } else {
+                CodexThread.labels(of: node).contains(turn.run)
+            }
         }
     }
 
@@ -163,15 +169,20 @@ extension CodexChat {
         self.turn?.watch.lookDue = nil
         looksNoMore()
         self.turn?.heard(at: now)
-        if listed["status"]?.holds("inProgress") == true { self.turn?.state = .going }
         var orders: [Order] = []
         if !turn.wasAccepted || !turn.prompt.images.isEmpty { orders += accept() }
         self.turn?.wasAccepted = true
         let other = thread.turn?.id == id ? nil : thread.turn?.id
         thread.begins(turn: id, isAdopted: turn.isAdopted)
-        let isLeft = turn.isStopping && listed["status"]?.holds("inProgress") != true
-        let calls = isLeft ? openCalls : []
-        orders += heard(thread.caughtUp(listed), of: turn.run) + cleanUp(calls)
+        // In short it has the first message alone.
+        let labels = CodexThread.labels(of: listed)
+        orders += recognize(listsWhole ? labels : labels.filter { $0 == turn.run })
+        let isOver = listed["status"]?.holds("inProgress") != true
+        if !isOver, !isTakenIn { self.turn?.state = .going }
+        let calls = turn.isStopping && isOver ? openCalls : []
+        let (run, isLeftOut) = (owner, isOver && isTakenIn)
+        orders += heard(thread.caughtUp(listed, of: turn.run), of: run) + cleanUp(calls)
+        if isLeftOut { orders += endLeftOut() }
         // Another client's began behind it, and continues.
         if let other, thread.turn == nil { thread.begins(turn: other) }
         return orders + followChildren(isStopping: turn.isStopping)
@@ -196,17 +207,13 @@ extension CodexChat {
         return []
     }
 
-    private static func label(of turn: FrameNode) -> RunID? {
-        let message = turn["items"]?.elements.first { $0["type"]?.holds("userMessage") == true }
-        return message?["clientId"]?.string.map { RunID($0) }
-    }
-
     // MARK: Frames
 
     mutating func notified(_ method: String, _ params: FrameNode, at now: Instant) -> [Order] {
         let id = params["threadId"]?.string ?? ""
-        let run = owner
         turn?.heard(at: now)
+        let message = place?.thread == id ? self.message(params, at: now) : []
+        let run = owner
         switch method {
         case "thread/status/changed" where place?.thread == id: statusChanged(params["status"], at: now)
         case "thread/closed" where place?.thread == id:
@@ -217,11 +224,12 @@ extension CodexChat {
             if mustBeLookedUp(params) { return list() }
             let isStopping = turn?.isStopping == true && turn?.id == thread.turn?.id
             let calls = isStopping ? openCalls : []
-            return heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls) + advance(at: now)
+            let wasTakenIn = isTakenIn
+            let said = heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls)
+            return said + (wasTakenIn && thread.turn == nil ? endLeftOut() : []) + advance(at: now)
         default: break
         }
-        let isRead = params["item"]?["type"]?.holds("userMessage") == true && turn?.id == thread.turn?.id
-        return (isRead ? accept() : []) + heard(thread.read(method, params, thread: id), of: run)
+        return message + heard(thread.read(method, params, thread: id), of: run)
     }
 
     /// No record has what was being streamed: the end itself is all that there is to be known.
@@ -250,16 +258,14 @@ extension CodexChat {
         // A thread has one turn at a time: ours is over, and its end was lost.
         let isOver = turn?.id != nil && turn?.id == thread.turn?.id
         thread.begins(turn: id)
-        // Written and unanswered: what begins now on an idle thread is ours. Its answer says so once more.
-        if turn?.state == .written, turn?.id == nil { turn?.id = id }
-        if turn?.id == id { turn?.state = .going }
-        return [observed(.started, of: owner)] + (isOver ? list() : []) + advance(at: now)
+        return reportBeginning(of: id) + (isOver ? list() : []) + advance(at: now)
     }
 
     /// Passes on what the thread's frames said, and follows the turn by it.
     private mutating func heard(_ events: [RunEvent], of run: RunID?) -> [Order] {
         var orders: [Order] = []
         let id = place?.thread
+        if !events.isEmpty, run != turn?.run { thread.isReported() }
         for event in events {
             switch event {
             case .finished, .failed:

@@ -104,11 +104,13 @@ extension CodexChat {
 
     mutating func page(from cursor: String?) -> [Order] {
         guard let place else { return [] }
-        let isWhole = link.pages < Self.wholePages && link.losses < Self.lossesOfWhole
         link.pages += 1
-        let params = CodexFrames.turns(of: place.thread, isWhole: isWhole, from: cursor)
+        let params = CodexFrames.turns(of: place.thread, isWhole: listsWhole, from: cursor)
         return [.request(.list, "thread/turns/list", params)]
     }
+
+    /// The page that was asked for last has all items of its turns.
+    var listsWhole: Bool { link.pages <= Self.wholePages && link.losses < Self.lossesOfWhole }
 
     private mutating func refusedToJoin(_ message: String, at now: Instant) -> [Order] {
         if CodexRefusal.hasNoThread(message) { return loseHome() + advance(at: now) }

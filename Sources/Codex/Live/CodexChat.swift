@@ -317,9 +317,12 @@ struct CodexChat {
 
     /// Who the turn in the thread belongs to; nil: none of ours.
     var owner: RunID? {
-        if let turn, turn.id != nil, turn.id == thread.turn?.id { return turn.run }
-        return thread.turn.map { RunID("codex-\($0.id)") } ?? turn?.run
+        if let turn, let id = thread.turn?.id, turn.id == id, !isTakenIn { return turn.run }
+        return thread.turn.map { Self.run(of: $0.id) } ?? turn?.run
     }
+
+    /// Another client's.
+    static func run(of turn: String) -> RunID { RunID("codex-\(turn)") }
 }
 
 /// Frames of a thread that is resumed and whose turn is not found yet.

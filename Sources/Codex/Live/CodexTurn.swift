@@ -24,7 +24,7 @@ struct CodexPrompt: Hashable {
 /// - `doubtful`: it may have arrived. The list of turns decides: to `accepted` (it is there), or to an end; where the process that would have
 ///   it still lives and does not, the prompt is written again.
 /// - `accepted`: Codex has named it. Can transition to `going` (`turn/started`), and to an end.
-/// - `going`: Can transition to an end.
+/// - `going`: Can transition to an end, and back to `accepted` (another client's message began it, and ours is not in it yet).
 struct CodexTurn {
     enum State: Hashable { case written, doubtful, accepted, going }
 

@@ -1,0 +1,56 @@
+import BridgeModel
+import JSONReading
+
+// Other clients of the server, which prompt in the same thread (codex.md#one-writer-several-clients). A prompt that meets a turn is taken
+// into it, and what comes behind our message there is the answer to it.
+extension CodexChat {
+    /// Our message was taken into a turn that another client's began, and is not in it yet.
+    var isTakenIn: Bool { turn?.id != nil && turn?.id == thread.turn?.id && thread.turn?.message == .others }
+
+    mutating func reportBeginning(of id: String) -> [Order] {
+        if turn?.id == id { return goesOn() }
+        // Whether it is the one that our prompt began is said by its answer, or by the turn's first message.
+        guard turn == nil || turn?.id != nil else { return [] }
+        thread.isReported()
+        return [observed(.started, of: Self.run(of: id))]
+    }
+
+    mutating func goesOn() -> [Order] {
+        guard let turn, turn.state != .going else { return [] }
+        self.turn?.state = .going
+        return [observed(.started, of: turn.run)]
+    }
+
+    /// An item of the turn, if it is a client's message.
+    mutating func message(_ params: FrameNode, at now: Instant) -> [Order] {
+        guard let item = params["item"], item["type"]?.holds("userMessage") == true, let id = thread.turn?.id,
+            params["turnId"]?.equals(id) == true
+        else { return [] }
+        let orders = recognize(CodexThread.label(of: item).map { [$0] } ?? [])
+        guard let turn, turn.id == id, !isTakenIn else { return orders }
+        return orders + accept() + goesOn() + advance(at: now)
+    }
+
+    /// Messages in the turn, in their order. What ends for the client whose message began it.
+    mutating func recognize(_ labels: [RunID]) -> [Order] {
+        guard let id = thread.turn?.id else { return [] }
+        var orders: [Order] = []
+        for label in labels {
+            if turn?.run == label {
+                // The answer to a prompt may name a turn that never begins.
+                turn?.id = id
+                turn?.wasAccepted = true
+                orders += thread.hasOurs().map { observed($0, of: Self.run(of: id)) }
+            } else {
+                thread.hasOthers()
+            }
+        }
+        if isTakenIn, turn?.state == .going { turn?.state = .accepted }
+        return orders
+    }
+
+    /// The turn is over that our message was taken into.
+    mutating func endLeftOut() -> [Order] {
+        failTurn("Another program's turn in this chat's thread ended without this message. Please send it again.")
+    }
+}
