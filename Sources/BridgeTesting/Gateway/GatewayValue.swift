@@ -107,8 +107,11 @@ extension GatewayValue: Decodable {
             self = .null
         } else if let number = try? single.decode(Int.self) {
             self = .integer(number)
+        } else if let flag = try? single.decode(Bool.self) {
+            self = .flag(flag)
         } else {
-            self = .flag(try single.decode(Bool.self))
+            // A number that is none of its own: its value means nothing here, and the frame is one all the same.
+            self = .null
         }
     }
 }
