@@ -47,6 +47,10 @@ final class CodexServedTurn {
     var prompts: [String]
     var isForeign: Bool
     var steps: ArraySlice<GatewayScript.Timed>
+    /// Messages for the next model request.
+    var steers: [CodexSteer] = []
+    /// The model request that is played: a steer makes another one.
+    var request = 0
     /// In the record: what has ended.
     var items: [GatewayValue] = []
     var status = "inProgress"
@@ -91,6 +95,13 @@ final class CodexServedTurn {
             "startedAt": hasBegun ? 1_770_000_000 : .null, "completedAt": completedAt.map { .integer($0) } ?? .null,
         ]
     }
+}
+
+/// A message that met a turn.
+struct CodexSteer {
+    var text: String
+    var label: String?
+    var steps: [GatewayScript.Timed]
 }
 
 /// What the clients of a thread are asked.

@@ -74,26 +74,48 @@ extension ScriptedCodex {
         }
     }
 
-    /// What is being said is cut off, and all that follows is in one turn.
+    /// The model is asked once more, at once or behind the command that runs: what it was saying is cut off, and what it would have said
+    /// is never said. The message is an item of the turn behind those that were there, also where the turn has not begun yet.
     private func steer(
         _ turn: CodexServedTurn, _ text: String, _ label: String?, _ script: GatewayScript, _ thread: CodexLoaded
     ) {
-        turn.prompts.append(text)
         lost.formUnion(turn.prompts)
+        turn.prompts.append(text)
+        unwritten.insert(text)
+        turn.steers.append(CodexSteer(text: text, label: label, steps: script.steps))
         turn.message = nil
-        turn.steps = (turn.steps.filter { !$0.step.isEnd } + script.steps)[...]
+        let end = turn.steps.firstIndex { if case .toolReturns = $0.step { true } else { false } }
+        turn.steps = turn.tool == nil ? [] : end.map { turn.steps[...$0] } ?? []
+        guard turn.hasBegun, turn.tool == nil else { return }
+        scheduleNext(turn, thread)
+    }
+
+    private func takesSteer(_ turn: CodexServedTurn, _ thread: CodexLoaded) {
+        turn.request += 1
+        let request = turn.request
         time.after(.milliseconds(20)) { [self] in
-            guard !turn.isOver, turn.hasBegun else { return }
-            userSays(text, label, turn, thread)
+            guard !turn.isOver, turn.request == request, let last = turn.steers.last else { return }
+            for steer in turn.steers { userSays(steer.text, steer.label, turn, thread) }
+            // The answer is to all of them.
+            turn.isForeign = false
+            turn.steers = []
+            turn.steps = last.steps[...]
+            scheduleNext(turn, thread)
         }
     }
 
     // MARK: Its course
 
     func scheduleNext(_ turn: CodexServedTurn, _ thread: CodexLoaded) {
-        guard !turn.isOver, turn.waitsFor == nil, let next = turn.steps.first else { return }
+        guard !turn.isOver, turn.waitsFor == nil else { return }
+        guard let next = turn.steps.first else {
+            if !turn.steers.isEmpty { takesSteer(turn, thread) }
+            return
+        }
+        let request = turn.request
         time.after(next.after) { [self] in
-            guard !turn.isOver, turn.waitsFor == nil, let step = turn.steps.popFirst()?.step else { return }
+            guard !turn.isOver, turn.waitsFor == nil, turn.request == request, let step = turn.steps.popFirst()?.step
+            else { return }
             play(step, turn, thread)
             scheduleNext(turn, thread)
         }

@@ -123,10 +123,7 @@ extension WorldJudge {
     /// What the owner does on another device stays there; where such runs are shown, they are beside our bubbles.
     mutating func judgeOthers(_ index: Int, _ side: WorldSide, _ run: WorldRun) {
         let mark = "private\(plan.seed)"
-        // Codex answers a message within another client's turn where both came at once.
-        let agent = plan.agents[index]
-        let isMerged: (String) -> Bool = { agent == .codex && side.scripted?.isLost($0) == true }
-        for sent in side.sent where !isMerged(sent.text) {
+        for sent in side.sent {
             for answer in side.answers(to: sent) where (answer.text + answer.streamed).contains(mark) {
                 violation("another client's words are in the answer to \(sent.text): \(answer.text)", run)
             }
