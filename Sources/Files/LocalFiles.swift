@@ -1,5 +1,6 @@
 package import BridgeModel
 import Glibc
+import Locking
 
 /// The agent's files on this machine, on threads of their own: what is looked at after a tool call does not hold up what a person
 /// waits for.
@@ -9,17 +10,20 @@ package final class LocalFiles: AgentFilePort {
     private static let system = ["/proc", "/sys", "/dev"]
 
     /// Absolute: nothing below these is shown, nor they themselves.
-    private let hidden: [String]
+    private let hidden: Locked<Set<String>>
     private let reads: @Sendable (String) -> Void
     private let lookers = WorkerPool(workerLimit: 2)
     private let readers = WorkerPool(workerLimit: 4)
 
     /// `hidden`: folders and files of the bridge's own, with its keys in them. `reads` is called before a file is opened.
-    package init(home: String?, hidden: [String], reads: @escaping @Sendable (String) -> Void = { _ in }) {
+    package init(home: String?, hidden: Set<String>, reads: @escaping @Sendable (String) -> Void = { _ in }) {
         self.home = home
-        self.hidden = hidden
+        self.hidden = Locked(hidden)
         self.reads = reads
     }
+
+    /// Hides these too: another configuration may name other files with secrets.
+    package func hide(_ more: Set<String>) { hidden.withLock { $0.formUnion(more) } }
 
     package func look(at path: String, completion: @escaping @Sendable (Result<SeenFile, FileRefusal>) -> Void) {
         run(on: lookers, completion) { [self] () throws(FileRefusal) in
@@ -58,7 +62,8 @@ package final class LocalFiles: AgentFilePort {
 
     /// Links of the hidden ones are followed each time: they may be put there while we run.
     private func hides(_ path: String) -> Bool {
-        (Self.system + hidden + hidden.compactMap { try? Self.resolved($0) })
+        let hidden = hidden.withLock(\.self)
+        return (Self.system + hidden + hidden.compactMap { try? Self.resolved($0) })
             .contains { path == $0 || path.hasPrefix("\($0)/") }
     }
 

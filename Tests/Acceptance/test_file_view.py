@@ -2,6 +2,7 @@
 
 import base64
 import os
+import signal
 import tempfile
 import unittest
 from pathlib import Path
@@ -90,6 +91,24 @@ class FileViewTests(Scenarios):
             await announced(stage, turn.session, root / "last")
             self.assertNotIn((turn.session, str(own.resolve())), stage.relay.rules.files)
             self.assertEqual((await read(stage, own.resolve()))["error"]["code"], "forbidden")
+
+    @scenario(60)
+    async def test_a_file_that_holds_a_secret_since_a_reload_is_not_shown(self):
+        token = self.folder() / "relay.token"
+        async with Stage("E3", start=False) as stage:
+            stage.bridge.environment.pop("SOPHON_BOT_TOKEN")
+            stage.configure({"connections": [{"relay": {"token": stage.relay.token}}]})
+            token.write_text(stage.relay.token)
+            token.chmod(0o600)
+            await stage.bridge.start()
+            turn = stage.ask("Go.", Tool("read", {"path": str(token)}), Say(["Done."]))
+            await stage.ended(turn)
+            await announced(stage, turn.session, token)
+            self.assertEqual(base64.b64decode((await read(stage, token))["base64"]), stage.relay.token.encode())
+            stage.configure({"connections": [{"relay": {"token": f"@{token}"}}]})
+            os.kill(stage.bridge.pid, signal.SIGHUP)
+            await until(lambda: "the configuration was read anew" in "".join(stage.bridge.stderr), 30, "a word about the configuration")
+            self.assertEqual((await read(stage, token))["error"]["code"], "forbidden")
 
     @scenario(60)
     async def test_the_next_process_reads_what_an_earlier_one_announced(self):

@@ -27,6 +27,7 @@ final class RunEdges {
     private var writers: [KeyWriter] = []
     private let spool: FileSpool
     private var fetchers: [AttachmentFetcher] = []
+    private var shown: [LocalFiles] = []
     private var agents: [ConnectionName: any LiveAgent] = [:]
     private let journal: Journal
     private let places: ChildPlaces
@@ -83,6 +84,7 @@ final class RunEdges {
         let limits = loaded.configuration.limits
         places.use(limit: limits.agents)
         for client in clients { client.use(maximumConnections: limits.relayConnections) }
+        for files in shown { files.hide(loaded.ownFiles) }
         for fetcher in fetchers { fetcher.use(fileLimit: limits.fileBytes, timeLimit: limits.fileTime) }
     }
 
@@ -124,10 +126,11 @@ final class RunEdges {
             relayLink: try linkEdges(connection.relay.authorityFile, recorder?.relay), journal: journal,
             agentSession: { agent.session(of: $0) }, agent: try link(to: agent, of: connection, journal, recorder, tell)
         )
+        let files = connection.agentFiles == .off ? nil : LocalFiles(of: agent, in: loaded)
+        if let files { shown.append(files) }
         parts.files = FileParts(
             fetcher: fetcher(of: connection),
-            viewer: connection.agentFiles == .off
-                ? nil : try FileViewer.Parts(of: agent, in: loaded, alarm: alarm()))
+            viewer: try files.map { FileViewer.Parts(files: $0, alarm: try alarm()) })
         parts.runner.folders = SystemFolders(WorkspaceFolders(of: loaded.configuration))
         parts.mirror = connection.mirror
         parts.memoryLimit = limits.memory(of: connections)

@@ -5,17 +5,19 @@ import Configuring
 import Files
 import FoundationEssentials
 
-extension FileViewer.Parts {
+extension LocalFiles {
     /// Nil: the agent's files are on another machine.
-    init?(
-        of agent: any LiveAgent, in loaded: LoadedConfiguration, alarm: @autoclosure () throws -> any Alarm
-    ) rethrows {
+    convenience init?(of agent: any LiveAgent, in loaded: LoadedConfiguration) {
         guard agent.sharesFiles else { return nil }
-        let configuration = loaded.configuration
+        self.init(home: ProcessInfo.processInfo.environment["HOME"], hidden: loaded.ownFiles)
+    }
+}
+
+extension LoadedConfiguration {
+    /// Folders and files with the bridge's own secrets in them.
+    var ownFiles: Set<String> {
         let folders = [configuration.configDirectory, configuration.stateDirectory].compactMap(\.self)
-        let own = folders + Set(loaded.settings.flatMap(\.origin.files)).sorted()
-        let files = LocalFiles(home: ProcessInfo.processInfo.environment["HOME"], hidden: own)
-        self.init(files: files, alarm: try alarm())
+        return Set(folders).union(settings.flatMap(\.origin.files))
     }
 }
 
