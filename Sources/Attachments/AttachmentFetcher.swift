@@ -7,7 +7,8 @@ import Threads
 ///
 /// - A turn that was dropped gets no answer but one that is on its way already, which counts for nothing, and none of its files stays on
 ///   the disk, whatever the worker is at.
-/// - Every other turn is answered once, within its time, which begins with its first try: what is not fetched by then says so.
+/// - Every other turn is answered once, within its time: what is not fetched by then says so. What it waits for its turns does not count,
+///   up to a limit.
 package final class AttachmentFetcher: AttachmentPort {
     private struct Job {
         let number: Int
@@ -21,18 +22,26 @@ package final class AttachmentFetcher: AttachmentPort {
 
         struct Course {
             let settings: FetchSettings
+            /// Of its own tries.
+            var timeLeft: Duration
+            /// With what it waits between them.
             let end: Deadline
             /// Bytes that the message may still have.
             var left: Int
 
             init(_ settings: FetchSettings) {
                 self.settings = settings
-                end = Deadline(after: settings.messageTimeLimit)
+                timeLeft = settings.messageTimeLimit
+                end = Deadline(after: settings.messageTimeLimit + settings.waitLimit)
                 left = settings.messageLimit
             }
+
+            func isOver(at now: Deadline) -> Bool { timeLeft <= .zero || end.hasPassed(at: now) }
         }
 
-        func isLate(at now: Deadline) -> Bool { (course?.end ?? waitEnd).hasPassed(at: now) }
+        func isLate(at now: Deadline) -> Bool {
+            course?.isOver(at: now) ?? waitEnd.hasPassed(at: now)
+        }
 
         /// The rest is not tried.
         func given(up problem: FetchProblem) -> [Attachment] {
@@ -168,14 +177,17 @@ package final class AttachmentFetcher: AttachmentPort {
         guard job.done.count < job.attachments.count else { return }
         var course = job.course ?? Job.Course(settings)
         let attachment = job.attachments[job.done.count]
+        let time = min(course.timeLeft, .milliseconds(Int64(course.end.millisecondsLeft)))
+        let end = Deadline(after: time)
         do throws(FetchProblem) {
             guard job.done.count < FetchSettings.countLimit else { throw .tooMany }
-            let file = try fetch(attachment, for: job, course.settings, until: course.end, atMost: course.left)
+            let file = try fetch(attachment, for: job, course.settings, until: end, atMost: course.left)
             course.left -= file.size
             job.done.append(attachment.fetched(file))
         } catch {
             job.done.append(attachment.missing(error))
         }
+        course.timeLeft -= time - .milliseconds(Int64(end.millisecondsLeft))
         job.course = course
     }
 

@@ -12,7 +12,7 @@ package struct FetchSettings: Sendable {
     /// A server that sends less than this many bytes a second for so long is not waited for.
     package var leastPace = (bytes: 1_000, over: Duration.seconds(15))
 
-    /// How long a message waits for a first try.
+    /// How long a message waits for its first try, and how long for all others.
     package var waitLimit = Duration.seconds(180)
 
     // For tests, which have no public host at hand.
@@ -29,7 +29,7 @@ package struct FetchSettings: Sendable {
 
     /// All files of one message together.
     var messageLimit: Int { fileLimit * 4 }
-    /// From the first try on.
+    /// Of its own tries together.
     var messageTimeLimit: Duration { timeLimit + timeLimit + timeLimit }
 
     package init(relay: WebAddress) { self.relay = relay }

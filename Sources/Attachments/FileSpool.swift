@@ -41,7 +41,12 @@ package final class FileSpool: Sendable {
     private static func room(on folder: String) -> Int? {
         var status = statvfs()
         guard statvfs(folder, &status) == 0 else { return nil }
-        let (free, all) = (Int(status.f_bavail) * Int(status.f_frsize), Int(status.f_blocks) * Int(status.f_frsize))
+        // Some network file systems say that they have all that a number can hold.
+        func bytes(_ blocks: UInt) -> Int {
+            let (bytes, isTooMany) = blocks.multipliedReportingOverflow(by: UInt(status.f_frsize))
+            return isTooMany ? .max : Int(clamping: bytes)
+        }
+        let (free, all) = (bytes(UInt(status.f_bavail)), bytes(UInt(status.f_blocks)))
         return free - min(reserve, all / 20)
     }
 

@@ -253,6 +253,20 @@ struct AttachmentFetcherTests {
         #expect(first.count == 1 && Self.file(first.first?.outcome) != nil, "that of the last message came first")
     }
 
+    @Test("what a message waits for its turns is not its own time")
+    func ownTime() throws {
+        let servers = try HostileServers {
+            $0.timeLimit = .milliseconds(1_500)
+            $0.waitLimit = .seconds(60)
+        }
+        let quick = Attachment(url: servers.relay("png"), name: "quick")
+        let slow = Array(repeating: Attachment(url: servers.relay("silent"), name: "slow"), count: 3)
+        for number in 1...8 { servers.begin(slow, for: "t\(number)") }
+        servers.begin(Array(repeating: quick, count: 5), for: "quick")
+        let fetched = try (1...9).map { _ in try servers.answer() }.first { $0.count == 5 }
+        #expect(fetched?.compactMap { Self.file($0.outcome) }.count == 5)
+    }
+
     @Test("a message whose turn does not come in time is told so")
     func notBegun() throws {
         let servers = try HostileServers {
