@@ -104,6 +104,21 @@ struct ConnectionJournalTests {
         #expect(try main.load().stops.isEmpty)
     }
 
+    @Test("a stop of a message that was taken is kept until the message's turn has a record, however long nothing runs")
+    func stopsOfTaken() throws {
+        let stop = JournalContents.Stop(session: SessionID("ses_1"), interaction: InteractionID("a"))
+        let other = JournalContents.Stop(session: SessionID("ses_1"), interaction: InteractionID("b"))
+        _ = try main.take(Sample.message("m1", turn: "a"))
+        _ = try main.write([.stop(stop.session, stop.interaction, wall: folder.now)], .synced)
+        folder.pass(minutes: 24 * 60)
+        _ = try main.write([.stop(other.session, other.interaction, wall: folder.now)], .synced)
+        #expect(try main.load().stops == [stop, other])
+        _ = try main.write([Sample.turn("a")])
+        #expect(try main.load().stops == [other])
+        _ = try main.write([Sample.closed("a")])
+        #expect(try main.load().stops == [other])
+    }
+
     @Test("a setting is replaced, and taken away by nil")
     func settings() throws {
         _ = try main.write([

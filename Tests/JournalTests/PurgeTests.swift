@@ -68,6 +68,17 @@ struct PurgeTests {
         #expect(try turns() == ["waiting"])
     }
 
+    @Test("a stop is forgotten with its time, but for one whose message was taken and not begun")
+    func stops() throws {
+        _ = try main.take(Sample.message("m", turn: "waiting"))
+        let names = ["waiting", "other"].map { InteractionID($0) }
+        _ = try main.write(names.map { .stop(SessionID("ses_1"), $0, wall: folder.now) }, .synced)
+        journal.close()
+        folder.pass(minutes: 31)
+        _ = try JournalCleaning.clean(directory: folder.path, before: 0, now: folder.now)
+        #expect(try folder.open().connection(Sample.main).load().stops.map(\.interaction.text) == ["waiting"])
+    }
+
     @Test("cleaning gives the room back")
     func cleaning() throws {
         let record = String(repeating: "x", count: 1 << 20)

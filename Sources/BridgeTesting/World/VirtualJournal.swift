@@ -157,7 +157,8 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
                 .init(turn: $0.turn, opening: $0.opening, session: $0.session, interaction: $0.interaction)
             }
         let oldest = disk.wallMilliseconds - 30 * 60_000
-        contents.stops = stops.filter { $0.wall >= oldest }.map(\.stop)
+        let unbegun = Set(contents.accepted.map(\.turn.text))
+        contents.stops = stops.filter { $0.wall >= oldest || unbegun.contains($0.stop.interaction.text) }.map(\.stop)
         contents.settings = settings
         contents.cards = cards
         return contents

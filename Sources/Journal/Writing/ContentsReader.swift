@@ -19,7 +19,8 @@ struct ContentsReader {
         ORDER BY turns.number, messages.number
         """
     static let stops = """
-        SELECT session, interaction FROM stops WHERE connection = ? AND asked_at >= ? ORDER BY asked_at
+        SELECT session, interaction FROM stops
+        WHERE connection = ?1 AND (asked_at >= ?2 OR interaction IN (\(EntryWriter.unbegun))) ORDER BY asked_at
         """
     /// Of closed turns too: the newest, and no more than a bridge remembers.
     static let cards = """

@@ -11,6 +11,11 @@ struct EntryWriter {
     static let messageMilliseconds: Int64 = 30 * 24 * 60 * 60 * 1_000
     /// How long a stop waits for its message (DESIGN.md#the-turn-machine).
     static let stopMilliseconds: Int64 = 30 * 60 * 1_000
+    /// Turns whose message was taken, and which have no record: a stop of one of them waits for as long as nothing runs.
+    static let unbegun = "SELECT name FROM turns WHERE connection = ?1 AND closed_at IS NULL AND record IS NULL"
+    static let forgetStops = """
+        DELETE FROM stops WHERE connection = ?1 AND asked_at < ?2 AND interaction NOT IN (\(unbegun))
+        """
 
     func write(_ entry: JournalEntry) throws(DatabaseError) {
         switch entry {
@@ -142,9 +147,7 @@ struct EntryWriter {
     private func keepStop(
         _ session: SessionID, _ interaction: InteractionID, _ wall: Int64
     ) throws(DatabaseError) {
-        try database.run(
-            "DELETE FROM stops WHERE connection = ? AND asked_at < ?",
-            [.text(connection.text), .integer(now - Self.stopMilliseconds)])
+        try database.run(Self.forgetStops, [.text(connection.text), .integer(now - Self.stopMilliseconds)])
         try database.run(
             "INSERT OR REPLACE INTO stops (connection, session, interaction, asked_at) VALUES (?, ?, ?, ?)",
             [.text(connection.text), .text(session.text), .text(interaction.text), .integer(wall)])

@@ -26,9 +26,7 @@ struct Purge {
             try database.run(statement, [name, .integer(wall)])
             if database.changes > 0 { return false }
         }
-        try database.run(
-            "DELETE FROM stops WHERE connection = ? AND asked_at < ?",
-            [name, .integer(now - EntryWriter.stopMilliseconds)])
+        try database.run(EntryWriter.forgetStops, [name, .integer(now - EntryWriter.stopMilliseconds)])
         return true
     }
 }
