@@ -4,6 +4,9 @@ import JSONReading
 // Other clients of the server, which prompt in the same thread (codex.md#one-writer-several-clients). A prompt that meets a turn is taken
 // into it, and what comes behind our message there is the answer to it.
 extension CodexChat {
+    /// A turn of a list, where it is another client's.
+    static func run(of listed: FrameNode) -> RunID? { listed["id"]?.string.map { run(of: $0) } }
+
     /// Our message was taken into a turn that another client's began, and is not in it yet.
     var isTakenIn: Bool { turn?.id != nil && turn?.id == thread.turn?.id && thread.turn?.message == .others }
 
@@ -47,6 +50,32 @@ extension CodexChat {
         }
         if isTakenIn, turn?.state == .going { turn?.state = .accepted }
         return orders
+    }
+
+    /// Whether the newest turn is another client's, and what became of one that was.
+    mutating func noticeOthers(in turns: [FrameNode]) -> [Order] {
+        if thread.turn == nil, let going = turns.first(where: { $0["status"]?.holds("inProgress") == true }) {
+            thread.begins(turn: going["id"]?.string ?? "", isAdopted: true)
+        } else if turn == nil, let foreign = thread.turn {
+            guard let listed = turns.first(where: { $0["id"]?.equals(foreign.id) == true }) else {
+                // No list has one that has just begun: its message is not written yet.
+                if link.status == .active { return [] }
+                let ended = endForeignTurn()
+                thread.abandonTurn()
+                return ended
+            }
+            let run = owner
+            if listed["status"]?.holds("inProgress") != true { return heard(thread.caughtUp(listed), of: run) }
+        }
+        return []
+    }
+
+    /// Another client's turn is over, and its end was not seen: what shows it ends with what was heard.
+    func endForeignTurn() -> [Order] {
+        guard let foreign = thread.turn, foreign.isReported, foreign.message != .ours, foreign.id != turn?.id else {
+            return []
+        }
+        return [observed(.finished(RunEnd()), of: Self.run(of: foreign.id))]
     }
 
     /// The turn is over that our message was taken into.

@@ -85,7 +85,9 @@ extension CodexChat {
         var orders = isComplete || next == nil ? find(in: turns, at: now) : []
         var missing: [Errand] = []
         for errand in errands {
-            let listed = turns.first { CodexThread.labels(of: $0).contains(errand.run) }
+            let listed = turns.first {
+                CodexThread.labels(of: $0).contains(errand.run) || Self.run(of: $0) == errand.run
+            }
             switch errand {
             case .prompt: missing.append(errand)
             case .lookUp(let run):
@@ -106,7 +108,7 @@ extension CodexChat {
             }
         }
         errands = missing
-        if link.pages == 1 { noticeOthers(in: turns) }
+        if link.pages == 1 { orders += noticeOthers(in: turns) }
         guard !isComplete, let next else {
             isFollowed()
             return orders
@@ -129,18 +131,6 @@ extension CodexChat {
         // Its bubble is over: what it has said meanwhile goes nowhere.
         _ = thread.caughtUp(listed)
         return followChildren(isStopping: true)
-    }
-
-    /// Whether the newest turn is another client's, and whether one that was is over.
-    private mutating func noticeOthers(in turns: [FrameNode]) {
-        if thread.turn == nil, let going = turns.first(where: { $0["status"]?.holds("inProgress") == true }) {
-            thread.begins(turn: going["id"]?.string ?? "", isAdopted: true)
-        } else if turn == nil, let foreign = thread.turn {
-            let listed = turns.first { $0["id"]?.equals(foreign.id) == true }
-            // No list has one that has just begun: its message is not written yet.
-            let goesOn = listed.map { $0["status"]?.holds("inProgress") == true } ?? (link.status == .active)
-            if !goesOn { thread.abandonTurn() }
-        }
     }
 
     private func found(_ run: RunID, _ listed: FrameNode?) -> RunLookup {
@@ -173,11 +163,12 @@ extension CodexChat {
         if !turn.wasAccepted || !turn.prompt.images.isEmpty { orders += accept() }
         self.turn?.wasAccepted = true
         let other = thread.turn?.id == id ? nil : thread.turn?.id
+        let isOver = listed["status"]?.holds("inProgress") != true
+        if !isOver, other != nil { orders += endForeignTurn() }
         thread.begins(turn: id, isAdopted: turn.isAdopted)
         // In short it has the first message alone.
         let labels = CodexThread.labels(of: listed)
         orders += recognize(listsWhole ? labels : labels.filter { $0 == turn.run })
-        let isOver = listed["status"]?.holds("inProgress") != true
         if !isOver, !isTakenIn { self.turn?.state = .going }
         let calls = turn.isStopping && isOver ? openCalls : []
         let (run, isLeftOut) = (owner, isOver && isTakenIn)
@@ -257,12 +248,13 @@ extension CodexChat {
         guard thread.turn?.id != id else { return [] }
         // A thread has one turn at a time: ours is over, and its end was lost.
         let isOver = turn?.id != nil && turn?.id == thread.turn?.id
+        let ended = endForeignTurn()
         thread.begins(turn: id)
-        return reportBeginning(of: id) + (isOver ? list() : []) + advance(at: now)
+        return ended + reportBeginning(of: id) + (isOver ? list() : []) + advance(at: now)
     }
 
     /// Passes on what the thread's frames said, and follows the turn by it.
-    private mutating func heard(_ events: [RunEvent], of run: RunID?) -> [Order] {
+    mutating func heard(_ events: [RunEvent], of run: RunID?) -> [Order] {
         var orders: [Order] = []
         let id = place?.thread
         if !events.isEmpty, run != turn?.run { thread.isReported() }

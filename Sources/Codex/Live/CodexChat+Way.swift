@@ -153,15 +153,16 @@ extension CodexChat {
     /// The thread is not stored, so that no turn of it ever was.
     private mutating func loseHome() -> [Order] {
         link.folder = place?.folder ?? link.folder
+        let ended = endForeignTurn()
         home = .unknown
         way = .absent
         thread = CodexThread()
         guard let turn, turn.state == .doubtful, turn.mayBeRepeated, turn.watch.isOfSameServer else {
-            return [.note("the thread of a chat is gone; its next message begins a new one")]
+            return ended + [.note("the thread of a chat is gone; its next message begins a new one")]
         }
         errands.insert(.prompt(turn.prompt), at: 0)
         self.turn = nil
-        return []
+        return ended
     }
 
     mutating func failTurn(_ why: String) -> [Order] {
@@ -169,8 +170,9 @@ extension CodexChat {
         let end: RunEvent =
             turn.isStopping
             ? .finished(RunEnd(reason: .aborted)) : .failed(RunFailure(kind: .agentGone, message: why))
+        let ended = endForeignTurn()
         thread.abandonTurn()
-        return say(asks.closeAll()) + [observed(end, of: turn.run)] + closeTurn()
+        return say(asks.closeAll()) + ended + [observed(end, of: turn.run)] + closeTurn()
     }
 
     mutating func closeTurn() -> [Order] {

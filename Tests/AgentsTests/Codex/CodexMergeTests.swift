@@ -142,4 +142,45 @@ struct CodexMergeTests {
         let said = codex.says(Self.list(5, "completed", Self.both))
         #expect(said.contains { $0.hasPrefix("looked up r1 finished") && $0.contains(#""Both.""#) })
     }
+
+    // MARK: Its end
+
+    /// Another client's turn `V` goes on in thread `T`, and the link is lost and back.
+    private static func lost() -> CodexConversation {
+        var codex = CodexConversation.going()
+        _ = codex.says(end())
+        _ = codex.begins("V")
+        _ = codex.rejoins()
+        return codex
+    }
+
+    private static func resumed(_ status: String) -> String {
+        #"{"id":3,"result":{"thread":{"id":"T","status":{"type":"\#(status)"}}}}"#
+    }
+
+    @Test("another client's turn that ended behind a lost link ends where it is shown")
+    func endedMeanwhile() {
+        var codex = Self.lost()
+        _ = codex.says(Self.resumed("idle"))
+        let turn = #"{"id":"V","status":"completed","completedAt":1,"items":[\#(Self.words("b", "Theirs."))]}"#
+        let said = codex.says(#"{"id":4,"result":{"data":[\#(turn)]}}"#)
+        #expect(said.contains { $0.hasPrefix("codex-V ") && $0.contains("Theirs.") })
+        #expect(said.contains { $0.hasPrefix("codex-V ") && $0.contains("finished") })
+    }
+
+    @Test("and one that no list has, too")
+    func notListed() {
+        var codex = Self.lost()
+        _ = codex.says(Self.resumed("idle"))
+        let said = codex.says(#"{"id":4,"result":{"data":[]}}"#)
+        #expect(said.contains { $0.hasPrefix("codex-V ") && $0.contains("finished") })
+    }
+
+    @Test("or one that another turn follows")
+    func followed() {
+        var codex = Self.lost()
+        _ = codex.says(Self.resumed("active"))
+        _ = codex.says(#"{"id":4,"result":{"data":[{"id":"V","status":"inProgress","items":[]}]}}"#)
+        #expect(codex.begins("W").contains { $0.hasPrefix("codex-V ") && $0.contains("finished") })
+    }
 }
