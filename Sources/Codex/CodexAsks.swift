@@ -75,6 +75,11 @@ struct CodexAsk {
         return before == 0 ? first : "\(first):\(before + 1)"
     }
 
+    /// The call that an ask of this name is about.
+    static func item(inName name: String) -> String? {
+        name.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).dropFirst().first.map { String($0) }
+    }
+
     private static func command(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
         let reason = params["reason"]?.string
         let host = params["networkApprovalContext"]?["host"]?.string

@@ -51,7 +51,9 @@ extension ScriptedCodex {
     private func answersElsewhere(_ request: Int, _ process: CodexProcess, _ thread: CodexLoaded) {
         time.after(.milliseconds(Int64.random(in: 300...3_000, using: &random))) { [self] in
             guard self.process === process, let ask = thread.asks[request] else { return }
-            resolve(request, ask, isYes: random.happens(0.5), thread)
+            let isYes = random.happens(0.5)
+            decidedElsewhere[ask.approval] = isYes
+            resolve(request, ask, isYes: isYes, thread)
         }
     }
 

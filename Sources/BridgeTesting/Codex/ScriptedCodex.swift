@@ -44,6 +44,7 @@ package final class ScriptedCodex: ScriptedAgent {
     package internal(set) var decided: [AgentDecided] = []
     package internal(set) var breaches: [String] = []
     package internal(set) var questions: Set<String> = []
+    package internal(set) var decidedElsewhere: [String: Bool] = [:]
     /// Prompts whose answer ended with the server's process, or with another's words in it.
     var lost: Set<String> = []
     /// Prompts that were taken when no list had them yet.

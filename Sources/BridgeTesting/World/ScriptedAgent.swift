@@ -14,6 +14,8 @@ package protocol ScriptedAgent: AgentDouble {
     var attached: [GatewayFiles] { get }
     /// Approvals that it asked for as a choice among several.
     var questions: Set<String> { get }
+    /// Of its approvals, what another client decided.
+    var decidedElsewhere: [String: Bool] { get }
     /// Some run continues, or waits for a decision.
     var isBusy: Bool { get }
     /// Requests against its rules.
@@ -86,6 +88,7 @@ extension ScriptedAgent {
 
     package var attached: [GatewayFiles] { [] }
     package var questions: Set<String> { [] }
+    package var decidedElsewhere: [String: Bool] { [:] }
     package func isLost(_ prompt: String) -> Bool { false }
     package func ignoresStop(_ prompt: String) -> Bool { false }
     package func isUnwritten(_ prompt: String) -> Bool { false }

@@ -96,7 +96,7 @@ extension WorldJudge {
     }
 
     /// A permission of Oppi's may expire or be answered on another device, and a dialog grants nothing for later.
-    func isRemarked(_ message: WorldPlan.Message, _ said: String, _ text: String) -> Bool {
+    func isRemarked(_ message: WorldPlan.Message, _ said: String, _ text: String, _ side: WorldSide) -> Bool {
         guard [.oppi, .codex].contains(plan.agents[message.side]), [.approval, .detached].contains(message.script.kind)
         else {
             return false
@@ -104,6 +104,9 @@ extension WorldJudge {
         var remarks = ["The approval was not answered in time.", "The agent no longer waited for this approval."]
         if losesAgent(message.side) || mayLoseRuns(message.side) || mayCut(message.side) {
             remarks.append("The agent did not confirm this decision")
+        }
+        if let isYes = side.scripted?.decidedElsewhere[message.script.approval] {
+            remarks.append("The approval was \(isYes ? "given" : "denied") elsewhere.")
         }
         if message.decision?.tap == "approve_always" { remarks.append("“Always” could not be granted") }
         return remarks.contains { said.hasPrefix("\(text)\n\n\($0)") }

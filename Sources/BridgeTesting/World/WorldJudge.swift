@@ -318,7 +318,7 @@ struct WorldJudge {
         // What was narrowed is said once in the chat.
         let wasNarrowed =
             message.decision?.isNarrow == true && answer.text.hasPrefix(text + "\n\n“Always” could not be granted")
-        if answer.text != text, !wasNarrowed, !isRemarked(message, answer.text, text) {
+        if answer.text != text, !wasNarrowed, !isRemarked(message, answer.text, text, side) {
             violation("\(name) ended with \(answer.text.debugDescription) instead of \(text.debugDescription)", run)
         }
     }

@@ -172,6 +172,7 @@ extension CodexChat {
         if !isOver, !isTakenIn { self.turn?.state = .going }
         let calls = turn.isStopping && isOver ? openCalls : []
         let (run, isLeftOut) = (owner, isOver && isTakenIn)
+        orders += say((listed["items"]?.elements ?? []).flatMap { asks.ended($0) }, of: run)
         orders += heard(thread.caughtUp(listed, of: turn.run), of: run) + cleanUp(calls)
         if isLeftOut { orders += endLeftOut() }
         // Another client's began behind it, and continues.
@@ -220,7 +221,8 @@ extension CodexChat {
             return said + (wasTakenIn && thread.turn == nil ? endLeftOut() : []) + advance(at: now)
         default: break
         }
-        return message + heard(thread.read(method, params, thread: id), of: run)
+        let settled = method == "item/completed" ? say(params["item"].map { asks.ended($0) } ?? [], of: run) : []
+        return message + settled + heard(thread.read(method, params, thread: id), of: run)
     }
 
     /// No record has what was being streamed: the end itself is all that there is to be known.
@@ -285,7 +287,12 @@ extension CodexChat {
         return say(asks.asked(ask, as: id, isStopping: turn?.isStopping == true))
     }
 
-    mutating func resolved(_ id: JSONText) -> [Order] { say(asks.resolved(id, isOver: thread.turn == nil)) }
+    mutating func resolved(_ id: JSONText, at now: Instant) -> [Order] {
+        let said = say(asks.resolved(id, isOver: thread.turn == nil))
+        // Another client answered: its call shows what.
+        if asks.hasUnasked { link.asksDue = link.asksDue ?? now + CodexTurn.lookAgain }
+        return said
+    }
 
     // MARK: Time
 

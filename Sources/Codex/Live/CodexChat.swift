@@ -121,7 +121,7 @@ struct CodexChat {
         var status = Status.idle(since: nil)
         /// When a thread without anything to do is left.
         var restDue: Instant?
-        /// When asks count as withdrawn that were not asked again.
+        /// When asks count as answered that were not asked again, or whose answer did not end their call.
         var asksDue: Instant?
     }
 
@@ -197,7 +197,10 @@ struct CodexChat {
         self.turn = turn
     }
 
-    mutating func adopt(_ questions: [QuestionID]) { asks.adopt(questions) }
+    mutating func adopt(_ questions: [QuestionID], _ decisions: [EarlierTurn.Decision]) {
+        asks.adopt(questions)
+        asks.adopt(decisions)
+    }
 
     // MARK: Commands
 

@@ -30,7 +30,7 @@ extension CodexMachine {
         if holds(frame, for: session, now) { return }
         if method == "serverRequest/resolved" {
             let id = params["requestId"]?.compact
-            change(session, now) { chat in id.map { chat.resolved($0) } ?? [] }
+            change(session, now) { chat in id.map { chat.resolved($0, at: now.now) } ?? [] }
         } else {
             change(session, now) { $0.notified(method, params, at: now.now) }
         }

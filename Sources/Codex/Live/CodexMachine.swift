@@ -124,11 +124,8 @@ package struct CodexMachine: AgentMachine {
         server.name = past.processes.max { $0.startTicks < $1.startTicks }
         if past.processes.count > 1 { work(.servers, .look(at: past.processes)) }
         for turn in past.turns {
-            for decision in turn.decisions {
-                mind.decisions.hold(decision.decision, on: decision.approval, at: now.now)
-            }
             change(turn.session, now) { chat in
-                chat.adopt(turn.questions)
+                chat.adopt(turn.questions, turn.decisions)
                 for run in turn.runs { chat.adopt(run, of: turn, at: now.now) }
                 return []
             }

@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 import JSONReading
 
@@ -6,6 +7,7 @@ import JSONReading
 /// - One ask has one name, whatever number its request has on the connection of the moment; it is answered on the connection that
 ///   asked last, and where that is lost, when it asks again.
 /// - A denial takes the place of an approval that is not confirmed, and nothing takes the place of a denial.
+/// - What another client decided is seen by the call alone: one that was declined ends so at once, any other runs.
 struct CodexOpenAsks {
     enum Said {
         case answer(JSONText, String)
@@ -14,17 +16,37 @@ struct CodexOpenAsks {
     }
 
     private struct Open {
-        /// Where it was asked: a sub-agent's outlives the end of the turn.
-        let thread: String
-        var kind: CodexAsk.Kind?
-        var questions: [CodexQuestion] = []
-        var form = CodexForm.userInput
+        /// Where it was asked: a sub-agent's outlives the end of the turn. Nil: decided in an earlier process, and not asked in this one.
+        var thread: String?
+        var matter: Matter
         /// Where it was asked; nil: on a connection that is gone.
         var id: JSONText?
         var decision: ApprovalDecision?
         var answers: [String: QuestionAnswer] = [:]
         /// Answered on this connection.
         var isSent = false
+        /// Answered, if only on a connection that is gone.
+        var wasSent = false
+        /// The server has an answer, which is not ours.
+        var isResolved = false
+
+        var kind: CodexAsk.Kind? { if case .approval(let kind) = matter { kind } else { nil } }
+        var isApproval: Bool { if case .approval = matter { true } else { false } }
+        var questions: [CodexQuestion] { if case .questions(let questions, _) = matter { questions } else { [] } }
+        var form: CodexForm { if case .questions(_, let form) = matter { form } else { .userInput } }
+        /// The end of its call shows what was decided.
+        var isOfCall: Bool {
+            switch matter {
+            case .approval(.command?), .approval(.fileChange?), .approval(nil): true
+            case .approval, .questions: false
+            }
+        }
+    }
+
+    private enum Matter {
+        /// Nil: of an earlier process.
+        case approval(CodexAsk.Kind?)
+        case questions([CodexQuestion], CodexForm)
     }
 
     private static let limit = 1_000
@@ -38,14 +60,27 @@ struct CodexOpenAsks {
     var isEmpty: Bool { open.isEmpty }
     /// None of them waits for a person: the server's word is due.
     var areAnswered: Bool { open.values.allSatisfy(\.isSent) }
-    var hasEarlier: Bool { !earlier.isEmpty }
-    func holds(_ approval: ApprovalID) -> Bool { open[approval.text]?.kind != nil }
+    /// Some of an earlier process are neither asked again nor over.
+    var hasEarlier: Bool { !earlier.isEmpty || open.values.contains { $0.thread == nil } }
+    /// Some have no request on this connection.
+    var hasUnasked: Bool { open.values.contains { $0.id == nil } }
+    func holds(_ approval: ApprovalID) -> Bool { open[approval.text]?.isApproval == true }
 
     func timesClosed(_ name: String) -> Int { closed[name] ?? 0 }
 
     // MARK: The past
 
     mutating func adopt(_ questions: [QuestionID]) { earlier.formUnion(questions) }
+
+    /// They may have left.
+    mutating func adopt(_ decisions: [EarlierTurn.Decision]) {
+        for decision in decisions {
+            var known = Open(matter: .approval(nil))
+            known.decision = decision.decision
+            known.wasSent = true
+            open[decision.approval.text] = known
+        }
+    }
 
     // MARK: From the server
 
@@ -55,21 +90,23 @@ struct CodexOpenAsks {
         switch ask.content {
         case .refused(let result, let why): return [.answer(id, result), .note(why)]
         case .approval(let request, let kind):
-            open[ask.name, default: Open(thread: ask.thread)].kind = kind
-            open[ask.name]?.id = id
-            open[ask.name]?.isSent = false
+            isAsked(ask, .approval(kind), as: id)
             let shown: [Said] = isNew ? [.event(.approvalRequested(request))] : []
             return shown + answer(ask.name, isStopping: isStopping)
         case .questions(let questions, let form):
-            open[ask.name, default: Open(thread: ask.thread)].questions = questions
-            open[ask.name]?.form = form
-            open[ask.name]?.id = id
-            open[ask.name]?.isSent = false
+            isAsked(ask, .questions(questions, form), as: id)
             earlier.subtract(questions.map(\.question.id))
             let answers = open[ask.name]?.answers ?? [:]
             let missing = questions.filter { answers[$0.member] == nil }
             return missing.map { .event(.asked($0.question)) } + reply(ask.name)
         }
+    }
+
+    private mutating func isAsked(_ ask: CodexAsk, _ matter: Matter, as id: JSONText) {
+        open[ask.name, default: Open(matter: matter)].matter = matter
+        open[ask.name]?.thread = ask.thread
+        open[ask.name]?.id = id
+        open[ask.name]?.isSent = false
     }
 
     /// There is no one to ask.
@@ -83,10 +120,31 @@ struct CodexOpenAsks {
         return [.answer(id, result), .note("Codex asked for something when its turn was over; it is refused")]
     }
 
-    /// `isOver`: no turn continues any more.
+    /// `isOver`: no turn continues any more. Otherwise, what another client decided shows in the call.
     mutating func resolved(_ id: JSONText, isOver: Bool) -> [Said] {
-        guard let name = open.first(where: { $0.value.id == id })?.key else { return [] }
-        return close(name, isAnswered: open[name]?.isSent == true, elsewhere: !isOver)
+        guard let name = open.first(where: { $0.value.id == id })?.key, let known = open[name] else { return [] }
+        if known.isSent, let decision = known.decision { return close(name, as: .decided(decision)) }
+        guard known.isOfCall, !isOver else {
+            return close(name, as: isOver ? .cancelled : .unknown, elsewhere: !isOver)
+        }
+        open[name]?.id = nil
+        open[name]?.isResolved = true
+        return []
+    }
+
+    /// A call has ended, and with it what was asked about it.
+    mutating func ended(_ item: FrameNode) -> [Said] {
+        guard !open.isEmpty, let id = item["id"]?.string, item["status"]?.holds("inProgress") == false else {
+            return []
+        }
+        let isDeclined = item["status"]?.holds("declined") == true
+        // A refusal in the form of an error fails the call as well.
+        let isUnclear = item["status"]?.holds("failed") == true && item["exitCode"]?.isNumber != true
+        let names = open.filter { $0.value.isOfCall && CodexAsk.item(inName: $0.key) == id }.keys.sorted()
+        return names.flatMap { name in
+            let unclear: ApprovalSettlement.Outcome = open[name]?.wasSent == true ? .inDoubt : .unknown
+            return close(name, as: isUnclear ? unclear : .decided(isDeclined ? .deny : .approve))
+        }
     }
 
     /// The turn is over, and with it what was asked in its thread. Sub-agents wait on for an answer that no one can give any more.
@@ -99,33 +157,47 @@ struct CodexOpenAsks {
             return .answer(
                 id, known.kind.map { CodexAsk.result(.deny, of: $0, isStopping: false) } ?? known.form.refusal)
         }
-        let said = names.flatMap { close($0, isAnswered: open[$0]?.decision != nil, elsewhere: false) }
+        let said = names.flatMap { name -> [Said] in
+            guard let known = open[name] else { return [] }
+            let isUndecided = known.decision == nil && !known.isResolved
+            return close(name, as: known.wasSent ? .inDoubt : isUndecided ? .cancelled : .unknown)
+        }
         closed = [:]
         return refusals + said + takeEarlier()
     }
 
-    /// What the server did not ask again when the thread was resumed.
+    /// What was not asked again when the thread was resumed, and what was called resolved: a call that was declined would have ended
+    /// meanwhile, as far as its frames were read.
     mutating func closeUnasked() -> [Said] {
         let names = open.filter { $0.value.id == nil }.keys.sorted()
-        return names.flatMap { close($0, isAnswered: open[$0]?.decision != nil, elsewhere: true) } + takeEarlier()
+        let said = names.flatMap { name -> [Said] in
+            guard let known = open[name] else { return [] }
+            let unclear: ApprovalSettlement.Outcome = known.wasSent ? .inDoubt : .unknown
+            return close(name, as: known.isResolved ? .decided(.approve) : unclear, elsewhere: true)
+        }
+        return said + takeEarlier()
     }
 
     private mutating func takeEarlier() -> [Said] {
         defer { earlier = [] }
-        return earlier.sorted().map { .event(.questionSettled(QuestionSettlement(id: $0, .cancelled))) }
+        return earlier.sorted().map { Self.settled($0, .cancelled) }
     }
 
-    private mutating func close(_ name: String, isAnswered: Bool, elsewhere: Bool) -> [Said] {
+    private static func settled(_ question: QuestionID, _ reason: QuestionSettlement.Reason) -> Said {
+        .event(.questionSettled(QuestionSettlement(id: question, reason)))
+    }
+
+    /// `elsewhere`: another client answered its questions.
+    private mutating func close(
+        _ name: String, as outcome: ApprovalSettlement.Outcome, elsewhere: Bool = false
+    ) -> [Said] {
         guard let known = open.removeValue(forKey: name) else { return [] }
         if closed.count < Self.limit { closed[name, default: 0] += 1 }
-        guard known.kind != nil else {
-            let reason: QuestionSettlement.Reason = elsewhere ? .answeredElsewhere : .cancelled
+        guard known.isApproval else {
             return known.questions.filter { known.answers[$0.member] == nil }.map {
-                .event(.questionSettled(QuestionSettlement(id: $0.question.id, reason)))
+                Self.settled($0.question.id, elsewhere ? .answeredElsewhere : .cancelled)
             }
         }
-        let outcome: ApprovalSettlement.Outcome =
-            if isAnswered, let decision = known.decision { .decided(decision) } else { .cancelled }
         return [.event(.approvalSettled(ApprovalSettlement(id: ApprovalID(name), outcome: outcome)))]
     }
 
@@ -133,6 +205,7 @@ struct CodexOpenAsks {
         for name in open.keys {
             open[name]?.id = nil
             open[name]?.isSent = false
+            open[name]?.isResolved = false
         }
     }
 
@@ -153,20 +226,18 @@ struct CodexOpenAsks {
             !known.isSent
         else { return [] }
         open[name]?.isSent = true
+        open[name]?.wasSent = true
         return [.answer(id, CodexAsk.result(decision, of: kind, isStopping: isStopping))]
     }
 
     mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer) -> [Said] {
-        func settled(_ reason: QuestionSettlement.Reason) -> [Said] {
-            [.event(.questionSettled(QuestionSettlement(id: question, reason)))]
-        }
         for (name, known) in open {
             guard let asked = known.questions.first(where: { $0.question.id == question }) else { continue }
             guard known.answers[asked.member] == nil else { return [] }
             open[name]?.answers[asked.member] = answer
-            return settled(.answered) + reply(name)
+            return [Self.settled(question, .answered)] + reply(name)
         }
-        return settled(.unknown)
+        return [Self.settled(question, .unknown)]
     }
 
     /// When all of them are answered, or one is declined.
@@ -180,7 +251,7 @@ struct CodexOpenAsks {
         let given = known.questions.map { ($0, known.answers[$0.member] ?? .declined) }
         let result = isDeclined ? known.form.refusal : known.form.result(given)
         return [.answer(id, result)]
-            + missing.map { .event(.questionSettled(QuestionSettlement(id: $0.question.id, .cancelled))) }
+            + missing.map { Self.settled($0.question.id, .cancelled) }
     }
 }
 
