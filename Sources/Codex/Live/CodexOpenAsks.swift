@@ -54,6 +54,8 @@ struct CodexOpenAsks {
     private var open: [String: Open] = [:]
     /// Questions that an earlier process had shown.
     private var earlier: Set<QuestionID> = []
+    /// Answers to those, which wait until they are asked again.
+    private var early: [QuestionID: QuestionAnswer] = [:]
     /// How often each name was closed.
     private var closed: [String: Int] = [:]
 
@@ -95,10 +97,10 @@ struct CodexOpenAsks {
             return shown + answer(ask.name, isStopping: isStopping)
         case .questions(let questions, let form):
             isAsked(ask, .questions(questions, form), as: id)
-            earlier.subtract(questions.map(\.question.id))
+            let given = takeEarly(questions, of: ask.name)
             let answers = open[ask.name]?.answers ?? [:]
             let missing = questions.filter { answers[$0.member] == nil }
-            return missing.map { .event(.asked($0.question)) } + reply(ask.name)
+            return given + missing.map { .event(.asked($0.question)) } + reply(ask.name)
         }
     }
 
@@ -107,6 +109,15 @@ struct CodexOpenAsks {
         open[ask.name]?.thread = ask.thread
         open[ask.name]?.id = id
         open[ask.name]?.isSent = false
+    }
+
+    private mutating func takeEarly(_ questions: [CodexQuestion], of name: String) -> [Said] {
+        earlier.subtract(questions.map(\.question.id))
+        return questions.compactMap { known in
+            guard let answer = early.removeValue(forKey: known.question.id) else { return nil }
+            open[name]?.answers[known.member] = answer
+            return Self.settled(known.question.id, .answered)
+        }
     }
 
     /// There is no one to ask.
@@ -179,8 +190,8 @@ struct CodexOpenAsks {
     }
 
     private mutating func takeEarlier() -> [Said] {
-        defer { earlier = [] }
-        return earlier.sorted().map { Self.settled($0, .cancelled) }
+        defer { (earlier, early) = ([], [:]) }
+        return earlier.sorted().map { Self.settled($0, early[$0] == nil ? .cancelled : .unknown) }
     }
 
     private static func settled(_ question: QuestionID, _ reason: QuestionSettlement.Reason) -> Said {
@@ -237,7 +248,9 @@ struct CodexOpenAsks {
             open[name]?.answers[asked.member] = answer
             return [Self.settled(question, .answered)] + reply(name)
         }
-        return [Self.settled(question, .unknown)]
+        guard earlier.contains(question) else { return [Self.settled(question, .unknown)] }
+        early[question] = answer
+        return []
     }
 
     /// When all of them are answered, or one is declined.

@@ -173,4 +173,24 @@ struct CodexDecidedTests {
         let said = codex.says(Self.list("inProgress", Self.command("completed", exitCode: 0)))
         #expect(Self.settled(said) == ["U:c1 decided(BridgeModel.ApprovalDecision.approve)"])
     }
+
+    @Test("an answer to a question of an earlier process waits until the question is asked again")
+    func earlyAnswer() {
+        var codex = Self.earlier(asked: ["U:c1:q"])
+        #expect(codex.answers("U:c1:q", .choices(["South"])).isEmpty)
+        _ = codex.says(Self.active)
+        _ = codex.says(Self.list("inProgress"))
+        let said = codex.says(Self.question)
+        #expect(Self.settled(said) == ["U:c1:q answered"])
+        #expect(said.contains(#"send {"id":0,"result":{"answers":{"q":{"answers":["South"]}}}}"#))
+    }
+
+    @Test("an answer to a question that is not asked again came too late")
+    func lateAnswer() {
+        var codex = Self.earlier(asked: ["U:c1:q"])
+        _ = codex.answers("U:c1:q", .choices(["South"]))
+        _ = codex.says(Self.active)
+        let said = codex.says(Self.list("inProgress")) + codex.waits(1_500)
+        #expect(Self.settled(said) == ["U:c1:q unknown"])
+    }
 }
