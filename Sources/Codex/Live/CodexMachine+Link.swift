@@ -136,15 +136,19 @@ extension CodexMachine {
 
     // MARK: Trouble
 
-    /// A turn in flight is followed to its end; pending prompts are refused.
+    /// A turn in flight is followed to its end, if the server can be reached: otherwise it ends with the second look. Pending prompts are
+    /// refused.
     mutating func troubled(_ trouble: CodexTrouble, _ now: Occasion) {
         if !life.isLive, !life.hasGreeting { _ = life.leave(at: now.now) }
         let isNews = mind.trouble != trouble
         mind.trouble = trouble
         if !life.isLive, life.hasGreeting { return }
         if isNews { orders.append(.note(.words(trouble.reason))) }
+        let isOver = !life.isLive && mind.lookUntil != nil
         refuseWaiting()
-        for session in chats.sorted { change(session, now) { $0.refusePrompts(trouble.sentence) } }
+        for session in chats.sorted {
+            change(session, now) { $0.refusePrompts(trouble.sentence) + (isOver ? $0.failTurn(trouble.reason) : []) }
+        }
         announce(now)
     }
 

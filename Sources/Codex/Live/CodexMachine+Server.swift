@@ -54,7 +54,7 @@ extension CodexMachine {
         case .spawned(let name):
             server.child = name
             // Another one may have answered first: the one that was started ends by itself then.
-            if server.isStarting { server.name = name }
+            if server.isStarting { (server.before, server.name) = (server.name, name) }
         case .failed(let message, _): serverEnded(message, now)
         // Its socket was lost first, so that another one is being started already.
         case .exited where server.isStarting && !server.isOrdered: server.name = nil
@@ -83,6 +83,11 @@ extension CodexMachine {
     }
 
     private mutating func endedWhileStarting(_ lastWords: String, _ now: Occasion) {
+        // An earlier process of the bridge is starting one: its socket is tried on.
+        if server.isStarting, CodexServer.isBesideAnother(lastWords) {
+            (server.child, server.name) = (nil, server.before)
+            return
+        }
         let log = settings.own.map { "; its log is \($0.log)" } ?? ""
         serverEnded((server.end?.words(lastWords) ?? "its process ended") + log, now)
     }

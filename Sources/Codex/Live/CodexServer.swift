@@ -24,6 +24,8 @@ struct CodexServer {
     var name: ProcessName?
     /// The one that this bridge has started.
     var child: ProcessName?
+    /// The process that was known before that.
+    var before: ProcessName?
     /// What the running one was started with.
     var startedWith: String?
     /// The one that is `starting` has been ordered: an end before that is of the one before it.
@@ -46,6 +48,9 @@ struct CodexServer {
     func isWedged(at now: Instant) -> Bool {
         unanswered >= 3 && unansweredSince.map { $0 + Self.wedgedAfter <= now } == true
     }
+
+    /// What a second server on one socket says and ends with (codex.md#starting-it).
+    static func isBesideAnother(_ lastWords: String) -> Bool { lastWords.contains("already in use") }
 
     var isStarting: Bool { if case .starting = process { true } else { false } }
 

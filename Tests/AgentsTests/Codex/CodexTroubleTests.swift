@@ -1,0 +1,52 @@
+import AgentKit
+import BridgeModel
+import Testing
+
+@Suite("Codex: turns of an earlier process, while something is wrong with the server")
+struct CodexTroubleTests {
+    private static let place = Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/site"}"#.utf8))
+
+    private static func earlier(isAccepted: Bool) -> EarlierTurn {
+        EarlierTurn(
+            session: CodexConversation.chat, runs: [EarlierTurn.Run(RunID("r1"), text: "one", folder: "/site")],
+            isAccepted: isAccepted, isStopping: false, receivedAt: .zero, decisions: [], detached: [])
+    }
+
+    /// The server was ordered, and ends at once.
+    private static func ending(_ words: String, of turn: EarlierTurn? = nil) -> (CodexConversation, said: [String]) {
+        var codex = CodexConversation(facts: [place], turns: turn.map { [$0] } ?? [])
+        _ = codex.ran("codex-cli 0.163.0")
+        _ = codex.fails()
+        _ = codex.isDone()
+        _ = codex.spawns(9)
+        _ = codex.exits()
+        let log = Array(words.utf8)
+        _ = codex.finished(.read([], size: Int64(log.count)))
+        let said = codex.finished(.read(log, size: Int64(log.count)))
+        return (codex, said)
+    }
+
+    @Test("ends when the server could not be started a second time")
+    func secondTry() {
+        var (codex, said) = Self.ending("Error: no", of: Self.earlier(isAccepted: true))
+        #expect(said.contains { $0.hasPrefix("remedy") } && !said.contains { $0.contains("failed") })
+        said = codex.waits(60_100)
+        #expect(said.contains("run codex --version"))
+        _ = codex.ran("codex-cli 0.163.0")
+        _ = codex.fails()
+        _ = codex.isDone()
+        _ = codex.spawns(10)
+        _ = codex.exits()
+        _ = codex.finished(.read([], size: 0))
+        #expect(codex.finished(.read([], size: 0)).contains { $0.hasPrefix("r1") && $0.contains("failed") })
+    }
+
+    @Test("a server that is being started by an earlier process is waited for, and keeps its name")
+    func startedByAnother() {
+        var (codex, said) = Self.ending("Error: app-server control socket is already in use: /state/codex.sock")
+        #expect(!said.contains { $0.hasPrefix("remedy") })
+        said = codex.waits(300)
+        #expect(said == ["open 1 /state/codex.sock"])
+        #expect(codex.greets().contains("link back"))
+    }
+}
