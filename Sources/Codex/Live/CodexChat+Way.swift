@@ -42,16 +42,19 @@ extension CodexChat {
         return orders + [.request(.start, "thread/start", CodexFrames.start(settings, folder: folder))]
     }
 
-    /// Looks for runs of a thread that is not known.
-    mutating func takeLooks() -> [Observation] {
+    /// Looks for runs of a thread that is not known. `isLost`: their turns cannot be had any more, so that no stop is owed to them.
+    mutating func takeLooks(isLost: Bool = true) -> [Observation] {
+        var left: [Errand] = []
         let looks = errands.compactMap { errand -> Observation? in
             switch errand {
-            case .prompt: nil
-            case .lookUp(let run): .lookedUp(run, .unknown)
-            case .abort(let run): .abortAnswered(run)
+            case .lookUp(let run): return .lookedUp(run, .unknown)
+            case .abort(let run) where isLost: return .abortAnswered(run)
+            case .abort, .prompt:
+                left.append(errand)
+                return nil
             }
         }
-        errands.removeAll { if case .prompt = $0 { false } else { true } }
+        errands = left
         return looks
     }
 
@@ -112,7 +115,7 @@ extension CodexChat {
     /// The page that was asked for last has all items of its turns.
     var listsWhole: Bool { link.pages <= Self.wholePages && link.losses < Self.lossesOfWhole }
 
-    private mutating func refusedToJoin(_ message: String, at now: Instant) -> [Order] {
+    private mutating func refusedToJoin(_ code: Int, _ message: String, at now: Instant) -> [Order] {
         if CodexRefusal.hasNoThread(message) { return loseHome() + advance(at: now) }
         guard let place else { return [] }
         if CodexRefusal.isArchived(message), link.refusals == 0 {
@@ -124,7 +127,7 @@ extension CodexChat {
             ? "Another program has this chat's thread open (the Codex app, an editor or a terminal); close it there, "
                 + "or begin a new chat."
             : "Codex cannot open this chat's thread: \(message)"
-        return joinsLater(why, isLost: true, at: now)
+        return joinsLater(why, isLost: code != CodexRefusal.overloaded, at: now)
     }
 
     /// The thread is resumed once more, which says whether a turn continues in it: nothing is written to it before.
@@ -134,7 +137,8 @@ extension CodexChat {
         way = .waiting(until: now + link.backOff.next(using: &random))
         guard link.refusals >= Self.refusalLimit else { return [] }
         link.refusals = 0
-        return refusePrompts(why) + takeLooks().map { .observed([$0]) } + (isLost ? failTurn(why) : [])
+        let looks = takeLooks(isLost: isLost).map { Order.observed([$0]) }
+        return refusePrompts(why) + looks + (isLost ? failTurn(why) : [])
     }
 
     /// The turn continues all the same.
@@ -219,8 +223,8 @@ extension CodexChat {
         case .start:
             home = .unknown
             return refusePrompts("Codex cannot begin a thread: \(message)")
-        case .peek: return way == .joining ? resume() : []
-        case .unarchive, .resume: return way == .joining ? refusedToJoin(message, at: now) : []
+        case .peek where code != CodexRefusal.overloaded: return way == .joining ? resume() : []
+        case .peek, .unarchive, .resume: return way == .joining ? refusedToJoin(code, message, at: now) : []
         case .list: return listRefused(code, message, at: now)
         case .turn(let run): return turnRefused(run, code, message, at: now)
         // It has ended, or another turn continues: the list says which.

@@ -44,6 +44,20 @@ struct CodexRejoinTests {
         #expect(codex.uses(fingerprint: "G").contains("end 7"))
     }
 
+    @Test("a server that is too busy to open the thread is asked on, and the turn's bubble stays")
+    func overloadedJoin() {
+        var codex = CodexConversation.going()
+        var said = codex.aborts("r1") + codex.rejoins()
+        for number in 3..<13 {
+            var again = codex.says(Self.refusal(number, code: -32_001, "Server overloaded; retry later."))
+            // A pause that grows from one refusal to the next.
+            for _ in 0..<40 where again.last?.contains("thread/resume") != true { again += codex.waits(1_000) }
+            said += again
+        }
+        #expect(!said.contains { $0.contains("failed") || $0.contains("finished") || $0.contains("stop of r1") })
+        #expect(said.last?.contains("thread/resume") == true)
+    }
+
     // MARK: The list
 
     @Test("an overloaded server is asked for the list again, and the turn's bubble stays")
