@@ -181,6 +181,8 @@ extension CodexChat {
     }
 
     private mutating func notFound(_ turn: CodexTurn, at now: Instant) -> [Order] {
+        // The answer to the prompt decides, or that none comes: a slow server may take it up yet.
+        guard turn.state != .written else { return [] }
         // What had left may still be on its way, and the list may be a moment behind.
         guard turn.watch.emptyLooks >= 2 else {
             self.turn?.watch.emptyLooks += 1

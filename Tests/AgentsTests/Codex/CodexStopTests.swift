@@ -70,4 +70,21 @@ struct CodexStopTests {
         let going = codex.says(#"{"id":8,"result":{"data":[{"id":"V","status":"inProgress","items":[]}]}}"#)
         #expect(going.contains { Self.isInterrupt($0, of: "C") })
     }
+
+    @Test("waits for the answer to the prompt, whatever the list says meanwhile")
+    func unanswered() {
+        var codex = CodexConversation.up()
+        _ = codex.sends("r1", "one")
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}},"model":"m"}}"#)
+        _ = codex.isDone()
+        var said = codex.aborts("r1")
+        for number in 5...9 {
+            said += codex.waits(5_000)
+            said += codex.says(#"{"id":\#(number),"result":{"data":[],"nextCursor":null}}"#)
+        }
+        #expect(!said.contains { $0.contains("stop of r1 answered") || $0.contains("finished") })
+        _ = codex.says(#"{"id":4,"result":{"turn":{"id":"U","status":"inProgress"}}}"#)
+        #expect(codex.begins("U").contains { Self.isInterrupt($0, of: "T") })
+        #expect(codex.says(Self.interrupted("T", "U")).contains("stop of r1 answered"))
+    }
 }
