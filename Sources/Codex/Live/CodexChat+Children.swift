@@ -27,9 +27,8 @@ extension CodexChat {
         guard let going, let id = going["id"]?.string else { return [] }
         thread.works(child, turn: id)
         guard isStopping || turn?.isStopping == true else { return [] }
-        let open = (going["items"]?.elements ?? []).filter { $0["status"]?.holds("inProgress") == true }
-        let calls = Set(open.compactMap { $0["id"]?.string })
-        return [.request(.aside, "turn/interrupt", CodexFrames.interrupt(child, id))] + cleanUp(calls)
+        return [.request(.aside, "turn/interrupt", CodexFrames.interrupt(child, id))]
+            + cleanUp(Self.openCalls(in: going))
     }
 
     // MARK: Stop
@@ -44,6 +43,18 @@ extension CodexChat {
             child.value.turn.map { .request(.aside, "turn/interrupt", CodexFrames.interrupt(child.key, $0)) }
         }
         return [.request(.interrupt(run), "turn/interrupt", CodexFrames.interrupt(thread, id))] + children
+    }
+
+    /// The turn that is followed or looked for is another one.
+    func stopBeside(_ run: RunID, _ listed: FrameNode, _ id: String) -> [Order] {
+        guard let place else { return [] }
+        return [.request(.stop(run), "turn/interrupt", CodexFrames.interrupt(place.thread, id))]
+            + cleanUp(Self.openCalls(in: listed))
+    }
+
+    static func openCalls(in listed: FrameNode) -> Set<String> {
+        let open = (listed["items"]?.elements ?? []).filter { $0["status"]?.holds("inProgress") == true }
+        return Set(open.compactMap { $0["id"]?.string })
     }
 
     /// Commands run on when their turn is interrupted, each as a terminal of its own thread.

@@ -119,10 +119,10 @@ extension CodexChat {
 
     /// Of an earlier stop, whose bubble has ended.
     private mutating func stop(_ run: RunID, _ listed: FrameNode?, at now: Instant) -> [Order] {
-        guard let listed, let id = listed["id"]?.string, listed["status"]?.holds("inProgress") == true, turn == nil
-        else {
+        guard let listed, let id = listed["id"]?.string, listed["status"]?.holds("inProgress") == true else {
             return [.observed([.abortAnswered(run)])]
         }
+        guard turn == nil else { return stopBeside(run, listed, id) }
         var turn = CodexTurn(CodexPrompt(run: run, text: ""), .going, at: now)
         turn.id = id
         turn.stop = .due(until: now + CodexTurn.startPatience)

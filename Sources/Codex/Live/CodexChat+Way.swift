@@ -214,6 +214,7 @@ extension CodexChat {
             turn?.heard(at: now)
             let status = result["thread"]?["status"]?["type"]
             return status?.holds("active") == true ? [] : list()
+        case .stop(let run): return [.observed([.abortAnswered(run)])]
         case .interrupt, .pauseGoal, .aside: return []
         }
     }
@@ -230,6 +231,9 @@ extension CodexChat {
         // It has ended, or another turn continues: the list says which.
         case .interrupt: return list()
         case .probe: return list()
+        case .stop(let run) where code == CodexRefusal.overloaded: return stopsAgain(run)
+        // It has ended.
+        case .stop(let run): return [.observed([.abortAnswered(run)])]
         case .pauseGoal, .terminals, .follow, .childTurns, .aside: return []
         }
     }
@@ -240,7 +244,16 @@ extension CodexChat {
         case .interrupt, .aside, .terminals, .follow, .childTurns, .pauseGoal: []
         case .peek, .unarchive, .resume, .list, .probe: [.redial(Self.silence)]
         case .start, .turn: unanswered()
+        case .stop(let run): stopsAgain(run)
         }
+    }
+
+    /// Its turn is looked for once more: here, or when the thread is joined.
+    private mutating func stopsAgain(_ run: RunID) -> [Order] {
+        errands.append(.abort(run))
+        guard way == .open else { return [] }
+        way = .listing
+        return list()
     }
 
     private static let silence = "Codex's server does not answer any more"

@@ -40,6 +40,8 @@ struct CodexChat {
         case list
         case turn(RunID)
         case interrupt(RunID)
+        /// Of an earlier stop, beside a newer message that is looked for. Its answer is that of the stop.
+        case stop(RunID)
         case probe
         /// Left-over commands of a turn that was stopped, in its thread or a sub-agent's.
         case terminals(thread: String, calls: Set<String>)

@@ -168,7 +168,7 @@ extension CodexMachine {
 
     private func limit(of request: CodexChat.Request) -> Duration {
         switch request {
-        case .interrupt: CodexChat.interruptLimit
+        case .interrupt, .stop: CodexChat.interruptLimit
         case .probe: CodexChat.probeLimit
         case .start, .peek, .pauseGoal, .unarchive, .resume, .list, .turn, .terminals, .follow, .childTurns, .aside:
             CodexChat.answerLimit

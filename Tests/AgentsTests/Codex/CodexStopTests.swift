@@ -87,4 +87,46 @@ struct CodexStopTests {
         #expect(codex.begins("U").contains { Self.isInterrupt($0, of: "T") })
         #expect(codex.says(Self.interrupted("T", "U")).contains("stop of r1 answered"))
     }
+
+    /// After a restart: turn `U` of run `r1`, whose stop is owed, runs command `c1`, and message `r2` was handed over.
+    private static let earlierTurn =
+        #"{"data":[{"id":"U","status":"inProgress","items":[{"type":"userMessage","id":"q","clientId":"r1"},{"type":"commandExecution","id":"c1","command":"make","status":"inProgress"}]}],"nextCursor":null}"#
+
+    private static func owed() -> (codex: CodexConversation, said: [String]) {
+        let earlier = EarlierTurn(
+            session: CodexConversation.chat, runs: [EarlierTurn.Run(RunID("r2"), text: "two", folder: "/work")],
+            isAccepted: false, isStopping: false, receivedAt: .zero, decisions: [], detached: [])
+        let place = Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/work"}"#.utf8))
+        var codex = CodexConversation.up(facts: [place], turns: [earlier])
+        _ = codex.aborts("r1")
+        let thread = #"{"thread":{"id":"T","status":{"type":"active"}}}"#
+        _ = codex.says(#"{"id":3,"result":\#(thread)}"#)
+        _ = codex.says(#"{"id":4,"result":\#(thread)}"#)
+        let said = codex.says(#"{"id":5,"result":\#(earlierTurn)}"#)
+        return (codex, said)
+    }
+
+    @Test("of an earlier turn reaches it also where the chat's next message was handed over")
+    func besideAnother() {
+        var (codex, said) = Self.owed()
+        #expect(said.contains { $0.contains(#""id":6"#) && Self.isInterrupt($0, of: "T") })
+        #expect(said.contains { $0.contains("backgroundTerminals/list") })
+        #expect(!said.contains("stop of r1 answered"))
+        #expect(codex.says(#"{"id":6,"result":{}}"#).contains("stop of r1 answered"))
+        let ended = codex.says(Self.interrupted("T", "U"))
+        #expect(!ended.contains("stop of r1 answered"))
+    }
+
+    @Test("of an earlier turn that has no answer stays owed, and is sent again while the turn continues")
+    func besideAnotherUnanswered() {
+        var codex = Self.owed().codex
+        // The other message is looked for once more, which says nothing new of the stop.
+        _ = codex.waits(1_500)
+        let looked = codex.says(#"{"id":8,"result":\#(Self.earlierTurn)}"#)
+        #expect(!looked.contains { Self.isInterrupt($0, of: "T") } && !looked.contains("stop of r1 answered"))
+        #expect(codex.waits(2_000).contains { $0.contains("thread/turns/list") })
+        let again = codex.says(#"{"id":9,"result":\#(Self.earlierTurn)}"#)
+        #expect(again.contains { Self.isInterrupt($0, of: "T") } && !again.contains("stop of r1 answered"))
+        #expect(codex.says(Self.interrupted("T", "U")).contains("stop of r1 answered"))
+    }
 }
