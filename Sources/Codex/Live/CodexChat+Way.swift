@@ -282,8 +282,8 @@ extension CodexChat {
     }
 
     /// For so long no frame was read.
-    mutating func postpone(by pause: Duration) {
-        turn?.postpone(by: pause)
+    mutating func postpone(by pause: Duration, at now: Instant) {
+        turn?.postpone(by: pause, at: now)
         if let since = link.status.idleSince { link.status = .idle(since: since + pause) }
         link.asksDue = link.asksDue.map { $0 + pause }
         if case .waiting(let until) = way { way = .waiting(until: until + pause) }

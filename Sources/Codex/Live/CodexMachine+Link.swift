@@ -70,11 +70,11 @@ extension CodexMachine {
     /// What was due meanwhile gets the time that it was not read.
     private mutating func readingResumed(_ now: Occasion) {
         guard let pause = life.readingResumed(at: now.now) else { return }
-        requests.postpone(by: pause)
+        requests.postpone(by: pause, at: now.now)
         mind.decisions.waitAgain(at: now.now)
         for session in chats.sorted {
             change(session, now) {
-                $0.postpone(by: pause)
+                $0.postpone(by: pause, at: now.now)
                 return []
             }
         }

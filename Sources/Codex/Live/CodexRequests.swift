@@ -3,14 +3,20 @@ import JSONReading
 
 /// Requests of one connection that are not answered, each with its deadline: some never are (codex.md#framing).
 struct CodexRequests<Purpose: Hashable> {
-    private var open: [Int: (purpose: Purpose, deadline: Instant)] = [:]
+    private struct Open {
+        var purpose: Purpose
+        let limit: Duration
+        var deadline: Instant
+    }
+
+    private var open: [Int: Open] = [:]
     private var count = 0
 
     var nextDeadline: Instant? { open.values.map(\.deadline).min() }
 
     mutating func add(_ purpose: Purpose, for limit: Duration, at now: Instant) -> Int {
         count += 1
-        open[count] = (purpose, now + limit)
+        open[count] = Open(purpose: purpose, limit: limit, deadline: now + limit)
         return count
     }
 
@@ -23,9 +29,9 @@ struct CodexRequests<Purpose: Hashable> {
         return expired.compactMap { open.removeValue(forKey: $0)?.purpose }
     }
 
-    /// For so long no answer was read.
-    mutating func postpone(by pause: Duration) {
-        open = open.mapValues { ($0.purpose, $0.deadline + pause) }
+    /// For so long no answer was read, until now. What was asked meanwhile has its own time, and no more.
+    mutating func postpone(by pause: Duration, at now: Instant) {
+        for (id, known) in open { open[id]?.deadline = min(known.deadline + pause, now + known.limit) }
     }
 
     /// The connection is gone.

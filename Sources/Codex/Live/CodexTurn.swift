@@ -80,13 +80,13 @@ struct CodexTurn {
 
     mutating func heard(at now: Instant) { watch.lastHeard = now }
 
-    /// For so long no frame was read.
-    mutating func postpone(by pause: Duration) {
-        watch.lastHeard = watch.lastHeard + pause
+    /// For so long no frame was read, until now. What was begun meanwhile has its own time, and no more.
+    mutating func postpone(by pause: Duration, at now: Instant) {
+        watch.lastHeard = min(watch.lastHeard + pause, now)
         watch.lookDue = watch.lookDue.map { $0 + pause }
         switch stop {
-        case .due(let until): stop = .due(until: until + pause)
-        case .asked(let until): stop = .asked(until: until + pause)
+        case .due(let until): stop = .due(until: min(until + pause, now + Self.stopPatience))
+        case .asked(let until): stop = .asked(until: min(until + pause, now + Self.stopPatience))
         case .no: break
         }
     }

@@ -38,11 +38,13 @@ enum GatewayRequest: Hashable {
 ///
 /// - A request is pending from `asks` until it is answered, has expired, or the socket is lost: it leaves by exactly one of these.
 /// - An id is unique among all sockets of this process, so that a late answer is never taken for the answer to a newer request.
-/// - No deadline passes while reading is paused: what is pending then gets that much more time (`postpone`).
+/// - No deadline passes while reading is paused: what is pending then gets that much more time (`postpone`), and what is asked
+///   meanwhile its own.
 struct GatewayRequests {
     private struct Pending {
         var request: GatewayRequest
         var number: Int
+        let askedAt: Instant
         var deadline: Instant
     }
 
@@ -70,9 +72,9 @@ struct GatewayRequests {
     }
 
     /// The id it is sent under.
-    mutating func asks(_ request: GatewayRequest, until deadline: Instant) -> String {
+    mutating func asks(_ request: GatewayRequest, for limit: Duration, at now: Instant) -> String {
         let id = nextID()
-        pending[id] = Pending(request: request, number: requestNumber, deadline: deadline)
+        pending[id] = Pending(request: request, number: requestNumber, askedAt: now, deadline: now + limit)
         return id
     }
 
@@ -98,11 +100,9 @@ struct GatewayRequests {
         return late.map(\.value.request)
     }
 
-    mutating func postpone(by pause: Duration) {
-        for (id, var known) in pending {
-            known.deadline = known.deadline + pause
-            pending[id] = known
-        }
+    /// Until now no time counted for so long.
+    mutating func postpone(by pause: Duration, at now: Instant) {
+        for (id, known) in pending { pending[id]?.deadline = known.deadline + min(pause, now - known.askedAt) }
     }
 
     /// Those that nothing repeats on the next socket.

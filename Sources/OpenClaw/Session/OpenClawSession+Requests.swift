@@ -15,7 +15,7 @@ extension OpenClawSession {
         _ request: GatewayRequest, _ method: StaticString, _ params: [UInt8], limit: Duration = requestLimit,
         at now: Instant
     ) {
-        let frame = self.request(requests.asks(request, until: now + limit), method, params)
+        let frame = self.request(requests.asks(request, for: limit, at: now), method, params)
         // The decoder knows what was asked before a byte leaves; its echo is nothing new to the core.
         _ = frame.withUnsafeBytes { decoder.sent($0, capacity: $0.count, at: now) }
         orders.append(.send(frame))
@@ -96,7 +96,7 @@ extension OpenClawSession {
         guard case .leaving(let number, let since)? = uploads.current?.step, let leaving,
             requests.number(of: id).map({ $0 > number }) == true
         else { return }
-        requests.postpone(by: now - since)
+        requests.postpone(by: now - since, at: now)
         requests.limit(leaving, until: now + Self.requestLimit)
         uploads.isOver()
     }

@@ -34,7 +34,7 @@ extension OpenClawSession {
     /// What was due meanwhile gets the time that it was not read.
     package mutating func readingResumed(at now: Instant) {
         guard let pause = life.readingResumed(at: now) else { return }
-        requests.postpone(by: pause)
+        requests.postpone(by: pause, at: now)
         runs.readingResumed(at: now)
     }
 

@@ -36,6 +36,22 @@ struct OpenClawPauseTests {
         #expect(talk.orders.contains(.note(.requestFailed(method: "chat.send", code: "no answer in time"))))
     }
 
+    @Test("one that was asked during the pause has its own time, and not the pause's too")
+    func askedMeanwhile() {
+        let talk = OpenClawConversation()
+        talk.goLive()
+        talk.session.readingPaused(at: talk.now)
+        talk.pass(300)
+        talk.send()
+        talk.pass(5)
+        talk.clear()
+        talk.session.readingResumed(at: talk.now)
+        talk.pass(14)
+        #expect(talk.orders.isEmpty)
+        talk.pass(2)
+        #expect(talk.orders.contains(.note(.requestFailed(method: "chat.send", code: "no answer in time"))))
+    }
+
     @Test("a socket that is lost while it is not read is lost like any other")
     func lost() {
         let talk = OpenClawConversation()
