@@ -19,11 +19,12 @@ extension OpenClawSession {
     /// For the core. Behind a long frame the history's answer would come too late for it: what is known of the run is said at once, and
     /// its end, should the history have it, as that of any run.
     mutating func coreLooksUp(_ run: RunID, in session: AgentSession, at now: Instant) {
-        let isOnItsWay = uploads.holds(run) && runs[run] != nil
-        guard isOnItsWay || uploads.leavingSince != nil && runs[run] != nil else {
+        let isOnItsWay = uploads.holds(run)
+        guard let known = runs[run], isOnItsWay || uploads.leavingSince != nil else {
             return lookUp(run, in: session, isAsked: true, at: now)
         }
-        observed([.lookedUp(run, .running(text: nil))])
+        // Where the gateway has not taken it, the next process has to see to that it does.
+        observed([.lookedUp(run, known.isFollowed ? .running(text: nil) : .waits)])
         if !isOnItsWay { lookUp(run, in: session, isAsked: false, at: now) }
     }
 

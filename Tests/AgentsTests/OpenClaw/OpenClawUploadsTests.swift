@@ -112,16 +112,20 @@ struct OpenClawUploadsTests {
         #expect(answers.count == 1, "\(talk.observations)")
     }
 
-    @Test("a look-up of one that is being read or leaves says that it goes on")
+    @Test("a look-up of one that is being read or leaves says that the gateway has not taken it")
     func lookedUp() {
         let talk = Self.live()
         talk.command(Self.message([Self.scan]))
         talk.lookUp()
-        #expect(talk.observations == [.lookedUp(RunID("r1"), .running(text: nil))])
+        #expect(talk.observations == [.lookedUp(RunID("r1"), .waits)])
         talk.load(Self.loaded(Self.scan))
         talk.clear()
         talk.lookUp()
-        #expect(talk.observations == [.lookedUp(RunID("r1"), .running(text: nil))])
+        #expect(talk.observations == [.lookedUp(RunID("r1"), .waits)])
+        talk.answer("chat.send", #"{"runId":"r1","status":"started"}"#)
+        talk.clear()
+        talk.lookUp()
+        #expect(talk.methods == ["chat.history"])
     }
 
     @Test("they leave one after another, and a message without files waits for none of them")
