@@ -22,10 +22,25 @@ struct CodexThread {
         /// The message that is being streamed.
         var openMessage: String?
         var endedMessages: Set<String> = []
+        /// Of an adopted turn whose items are listed by themselves: its messages so far.
+        var listed: [Said] = []
         /// What the thread had used before it.
         var before: CodexTotals?
         /// The newest sum may be older than what the turn has used.
         var isUsageOld = false
+    }
+
+    /// A message of the agent.
+    struct Said {
+        let id: String
+        /// Empty: it is no answer to ours.
+        var text: String
+
+        init?(_ item: FrameNode) {
+            guard item["type"]?.holds("agentMessage") == true else { return nil }
+            id = item["id"]?.string ?? ""
+            text = item["text"]?.string ?? ""
+        }
     }
 
     struct Child {
@@ -233,28 +248,62 @@ struct CodexThread {
     // MARK: Rejoining
 
     /// The turn as the list of the thread's turns has it, with all of its items: what was missed of the answer to the message of this
-    /// label. An end follows where it has ended.
-    mutating func caughtUp(_ listed: FrameNode, of label: RunID? = nil) -> [RunEvent] {
+    /// label. An end follows where it has ended. `lacksItems`: of the agent's messages it has the last one alone.
+    mutating func caughtUp(_ listed: FrameNode, of label: RunID? = nil, lacksItems: Bool = false) -> [RunEvent] {
         guard let turn, listed["id"]?.equals(turn.id) == true else { return [] }
         var events: [RunEvent] = []
         let items = Self.items(of: listed, behind: label)
         let isWhole = turn.isAdopted || Self.takesRecord(of: listed)
-        if isWhole {
-            let messages = items.filter { $0["type"]?.holds("agentMessage") == true }
+        if lacksItems {
+            events += unplaced(items)
+        } else if isWhole {
+            let known = Set(turn.listed.map(\.id))
+            let messages = turn.listed + items.compactMap { Said($0) }.filter { !known.contains($0.id) }
             self.turn?.isAdopted = false
-            self.turn?.endedMessages.formUnion(messages.compactMap { $0["id"]?.string })
+            self.turn?.listed = []
+            self.turn?.endedMessages.formUnion(messages.map(\.id))
             if !messages.isEmpty || !turn.isAdopted {
-                events += [.text(.snapshot(Self.text(of: items))), .text(.segmentEnded(nil))]
+                events += [.text(.snapshot(Self.text(of: messages))), .text(.segmentEnded(nil))]
             }
         } else {
             events += unseen(items)
         }
-        for item in items where item["type"]?.holds("agentMessage") != true {
-            let isOpen = item["status"]?.holds("inProgress") == true
-            events += child(item) + tools { isOpen ? $0.began(item, of: nil) : $0.ended(item, of: nil) }
-        }
+        for item in items { events += call(item) }
         return listed["status"]?.holds("inProgress") == true ? events : events + end(listed, items)
     }
+
+    /// One of its items, in their order. What is before our message is not an answer to it.
+    mutating func caughtUp(item: FrameNode) -> [RunEvent] {
+        guard turn?.message != .others else { return [] }
+        guard let said = Said(item) else { return call(item) }
+        guard turn?.isAdopted == true else { return completed(item) }
+        // It may have been read before the link was lost.
+        if turn?.listed.contains(where: { $0.id == said.id }) == false { turn?.listed.append(said) }
+        return []
+    }
+
+    /// Our message is the next one of the items.
+    mutating func listsOurs() {
+        for index in turn?.listed.indices ?? 0..<0 { turn?.listed[index].text = "" }
+    }
+
+    private mutating func call(_ item: FrameNode) -> [RunEvent] {
+        guard item["type"]?.holds("agentMessage") != true else { return [] }
+        let isOpen = item["status"]?.holds("inProgress") == true
+        return child(item) + tools { isOpen ? $0.began(item, of: nil) : $0.ended(item, of: nil) }
+    }
+
+    /// What was said before them is not known: they go behind what is.
+    private mutating func unplaced(_ items: [FrameNode]) -> [RunEvent] {
+        turn?.isAdopted = false
+        let news = items.compactMap { Said($0) }.filter { turn?.endedMessages.insert($0.id).inserted == true }
+        return news.filter { !$0.text.isEmpty }.flatMap { said -> [RunEvent] in
+            [.text(.segment(said.text)), .text(.segmentEnded(nil))]
+        }
+    }
+
+    /// Most of its items are left out.
+    static func isShort(_ listed: FrameNode) -> Bool { listed["itemsView"]?.string.map { $0 != "full" } ?? false }
 
     /// No record has what was being streamed when its turn was interrupted (codex.md#stop-steer-busy).
     private static func takesRecord(of listed: FrameNode) -> Bool {
@@ -267,22 +316,22 @@ struct CodexThread {
 
     /// What became of a turn that is not followed any more.
     static func found(_ listed: FrameNode, of label: RunID) -> RunLookup {
-        let text = text(of: items(of: listed, behind: label))
+        let text = text(of: items(of: listed, behind: label).compactMap { Said($0) })
         switch end(listed, nil) {
         case _ where listed["status"]?.holds("inProgress") == true: return .running(text: nil)
         case .finished(var end):
             end.text = end.reason == .aborted ? nil : text
+            if isShort(listed) { end.scope = .segment }
             return .ended(end)
         case .failed(var failure):
-            failure.text = text.isEmpty ? nil : text
+            failure.text = text.isEmpty || isShort(listed) ? nil : text
             return .failed(failure)
         default: return .unknown
         }
     }
 
-    private static func text(of items: [FrameNode]) -> String {
-        items.filter { $0["type"]?.holds("agentMessage") == true }
-            .compactMap { $0["text"]?.string }.filter { !$0.isEmpty }.joined(separator: "\n\n")
+    private static func text(of messages: [Said]) -> String {
+        messages.map(\.text).filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 
     // MARK: Whose it is

@@ -19,6 +19,7 @@ extension ScriptedCodex {
         case "thread/resume": resume(name, id, params, on: number)
         case "thread/read": readThread(name, id, on: number)
         case "thread/turns/list": listTurns(name, id, params, on: number)
+        case "thread/items/list": listItems(name, id, params, on: number)
         case "thread/unarchive": unarchive(name, id, on: number)
         case "thread/unsubscribe": unsubscribe(name, id, on: number)
         case "thread/goal/set":
@@ -160,20 +161,40 @@ extension ScriptedCodex {
         reply(id, ["thread": ["id": "\(name)", "status": ["type": "notLoaded"], "turns": []]], on: number)
     }
 
-    private func listTurns(_ name: String, _ id: GatewayValue, _ params: GatewayValue, on number: Int) {
-        var turns = process?.threads[name]?.rollout.turns
-        if turns == nil {
-            let (found, why, code) = missing(name)
-            guard let rollout = found else { return refuse(id, why, code: code, on: number) }
-            turns = rollout.turns
+    /// Nil: it was refused.
+    private func turns(of name: String, _ id: GatewayValue, on number: Int) -> [CodexServedTurn]? {
+        if let thread = process?.threads[name] { return thread.rollout.turns }
+        let (found, why, code) = missing(name)
+        if found == nil { refuse(id, why, code: code, on: number) }
+        return found?.turns
+    }
+
+    /// The oldest first.
+    private func listItems(_ name: String, _ id: GatewayValue, _ params: GatewayValue, on number: Int) {
+        guard let turns = turns(of: name, id, on: number) else { return }
+        let wanted = params["turnId"]?.string
+        let entries = turns.filter { wanted == nil || $0.id == wanted }.flatMap { turn in
+            turn.items.map { item -> GatewayValue in ["turnId": "\(turn.id)", "item": item] }
         }
-        let newest = Array((turns ?? []).reversed())
+        let first = min(entries.count, params["cursor"]?.string.flatMap { Int($0) } ?? 0)
+        let page = entries.dropFirst(first).prefix(params["limit"]?.number ?? 25)
+        let next: GatewayValue = page.endIndex < entries.count ? "\(page.endIndex)" : .null
+        reply(id, ["data": .array(Array(page)), "nextCursor": next, "backwardsCursor": .null], on: number)
+    }
+
+    private func listTurns(_ name: String, _ id: GatewayValue, _ params: GatewayValue, on number: Int) {
+        guard let turns = turns(of: name, id, on: number) else { return }
+        let newest = Array(turns.reversed())
         let first = min(newest.count, params["cursor"]?.string.flatMap { Int($0) } ?? 0)
         let page = newest.dropFirst(first).prefix(params["limit"]?.number ?? 25)
         let view = params["itemsView"]?.string ?? "summary"
         let next: GatewayValue = page.endIndex < newest.count ? "\(page.endIndex)" : .null
         reply(
-            id, ["data": .array(page.map { $0.value($0.items(view)) }), "nextCursor": next, "backwardsCursor": "0"],
+            id,
+            [
+                "data": .array(page.map { $0.value($0.items(view)).with("itemsView", "\(view)") }), "nextCursor": next,
+                "backwardsCursor": "0",
+            ],
             on: number)
     }
 

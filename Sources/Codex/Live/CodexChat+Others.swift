@@ -65,7 +65,10 @@ extension CodexChat {
                 return ended
             }
             let run = owner
-            if listed["status"]?.holds("inProgress") != true { return heard(thread.caughtUp(listed), of: run) }
+            let lacksItems = CodexThread.isShort(listed)
+            if listed["status"]?.holds("inProgress") != true {
+                return heard(thread.caughtUp(listed, lacksItems: lacksItems), of: run)
+            }
         }
         return []
     }

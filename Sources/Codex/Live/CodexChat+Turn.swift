@@ -80,6 +80,7 @@ extension CodexChat {
     mutating func listed(_ result: FrameNode, at now: Instant) -> [Order] {
         guard way == .listing || way == .open else { return [] }
         let turns = result["data"]?.elements ?? []
+        if let orders = readsItems(turns) { return orders }
         let next = link.pages < Self.pageLimit ? result["nextCursor"]?.string : nil
         var isComplete = turn.map { find($0, in: turns) != nil } ?? true
         var orders = isComplete || next == nil ? find(in: turns, at: now) : []
@@ -141,7 +142,7 @@ extension CodexChat {
         return listed.map { CodexThread.found($0, of: run) } ?? .unknown
     }
 
-    private func find(_ turn: CodexTurn, in turns: [FrameNode]) -> FrameNode? {
+    func find(_ turn: CodexTurn, in turns: [FrameNode]) -> FrameNode? {
         turns.first { node in
             if let id = turn.id {
                 node["id"]?.equals(id) == true
@@ -162,7 +163,9 @@ extension CodexChat {
         var orders: [Order] = []
         if !turn.wasAccepted || !turn.prompt.images.isEmpty { orders += accept() }
         self.turn?.wasAccepted = true
-        let other = thread.turn?.id == id ? nil : thread.turn?.id
+        let other = thread.turn?.id == id ? turn.watch.other : thread.turn?.id
+        self.turn?.watch.items = .unread
+        self.turn?.watch.other = nil
         let isOver = listed["status"]?.holds("inProgress") != true
         if !isOver, other != nil { orders += endForeignTurn() }
         thread.begins(turn: id, isAdopted: turn.isAdopted)
@@ -173,7 +176,8 @@ extension CodexChat {
         let calls = turn.isStopping && isOver ? openCalls : []
         let (run, isLeftOut) = (owner, isOver && isTakenIn)
         orders += say((listed["items"]?.elements ?? []).flatMap { asks.ended($0) }, of: run)
-        orders += heard(thread.caughtUp(listed, of: turn.run), of: run) + cleanUp(calls)
+        let caughtUp = thread.caughtUp(listed, of: turn.run, lacksItems: turn.watch.items == .refused)
+        orders += heard(caughtUp, of: run) + cleanUp(calls)
         if isLeftOut { orders += endLeftOut() }
         // Another client's began behind it, and continues.
         if let other, thread.turn == nil { thread.begins(turn: other) }

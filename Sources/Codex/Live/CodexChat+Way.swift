@@ -206,6 +206,7 @@ extension CodexChat {
         case .unarchive: return way == .joining ? resume() : []
         case .resume: return way == .joining ? resumed(result, at: now) : []
         case .list: return listed(result, at: now) + advance(at: now)
+        case .items(let turn): return itemsListed(result, of: turn)
         case .turn(let run): return turnAnswered(run, result, at: now)
         case .terminals(let thread, let calls): return terminals(result, thread, calls)
         case .follow(let child, let isStopping): return isFollowed(child, result, isStopping: isStopping)
@@ -227,6 +228,7 @@ extension CodexChat {
         case .peek where code != CodexRefusal.overloaded: return way == .joining ? resume() : []
         case .peek, .unarchive, .resume: return way == .joining ? refusedToJoin(code, message, at: now) : []
         case .list: return listRefused(code, message, at: now)
+        case .items: return itemsRefused(code, message, at: now)
         case .turn(let run): return turnRefused(run, code, message, at: now)
         // It has ended, or another turn continues: the list says which.
         case .interrupt: return list()
@@ -242,7 +244,7 @@ extension CodexChat {
     mutating func overdue(_ request: Request) -> [Order] {
         switch request {
         case .interrupt, .aside, .terminals, .follow, .childTurns, .pauseGoal: []
-        case .peek, .unarchive, .resume, .list, .probe: [.redial(Self.silence)]
+        case .peek, .unarchive, .resume, .list, .items, .probe: [.redial(Self.silence)]
         case .start, .turn: unanswered()
         case .stop(let run): stopsAgain(run)
         }

@@ -38,6 +38,8 @@ struct CodexChat {
     enum Request: Hashable {
         case start, peek, pauseGoal, unarchive, resume
         case list
+        /// Of a turn that a list has in short.
+        case items(turn: String)
         case turn(RunID)
         case interrupt(RunID)
         /// Of an earlier stop, beside a newer message that is looked for. Its answer is that of the stop.
@@ -296,6 +298,7 @@ struct CodexChat {
             turn?.stop = .due(until: lastHeard + CodexTurn.stopPatience)
         }
         turn?.watch.lookDue = nil
+        turn?.watch.items = .unread
         link.status = .idle(since: nil)
         let looks = errands.filter { if case .lookUp = $0 { true } else { false } }
         errands.removeAll { if case .lookUp = $0 { true } else { false } }

@@ -71,6 +71,16 @@ enum CodexFrames {
         return params.finish()
     }
 
+    /// What one turn holds, the oldest first: few at a time, because the output of each command may have a megabyte.
+    static func items(of turn: String, in thread: String, from cursor: String?) -> [UInt8] {
+        var params = JSONObjectWriter()
+        params.string("threadId", thread)
+        params.string("turnId", turn)
+        params.string("cursor", cursor)
+        params.integer("limit", 8)
+        return params.finish()
+    }
+
     static func turn(_ thread: String, _ prompt: CodexPrompt) -> [UInt8] {
         var params = JSONObjectWriter()
         params.string("threadId", thread)

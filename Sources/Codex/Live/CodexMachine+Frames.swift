@@ -170,7 +170,8 @@ extension CodexMachine {
         switch request {
         case .interrupt, .stop: CodexChat.interruptLimit
         case .probe: CodexChat.probeLimit
-        case .start, .peek, .pauseGoal, .unarchive, .resume, .list, .turn, .terminals, .follow, .childTurns, .aside:
+        case .start, .peek, .pauseGoal, .unarchive, .resume, .list, .items, .turn, .terminals, .follow, .childTurns,
+            .aside:
             CodexChat.answerLimit
         }
     }

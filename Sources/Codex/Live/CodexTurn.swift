@@ -58,6 +58,9 @@ struct CodexTurn {
     var stop = Stop.no
     var watch: Watch
 
+    /// What it holds, where a list has it in short.
+    enum Items { case unread, reading, read, refused }
+
     struct Watch {
         var lastHeard: Instant
         /// Looks at the list in a row that did not have it.
@@ -65,6 +68,9 @@ struct CodexTurn {
         var lookDue: Instant?
         /// The process in which it would be is the one that it was sent to.
         var isOfSameServer = false
+        var items = Items.unread
+        /// Another client's turn behind it, which goes on while its items are read.
+        var other: String?
     }
 
     init(_ prompt: CodexPrompt, _ state: State, at now: Instant) {

@@ -180,7 +180,11 @@ def items_list(connection, params):
     thread, _ = stored(connection, params)
     data = [{"turnId": turn["id"], "item": item, "startedAtMs": 0, "completedAtMs": 0} for turn in thread.record["turns"]
             if params.get("turnId") in (None, turn["id"]) for item in turn["items"]]
-    return Reply({"data": data[:params.get("limit") or len(data)], "nextCursor": None, "backwardsCursor": None})
+    if params.get("sortDirection") == "desc":
+        data = data[::-1]
+    start = int(params.get("cursor") or 0)
+    end = start + (params.get("limit") or 25)
+    return Reply({"data": data[start:end], "nextCursor": str(end) if end < len(data) else None, "backwardsCursor": None})
 
 
 @method("thread/loaded/list")
