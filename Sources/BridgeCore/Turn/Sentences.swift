@@ -19,6 +19,7 @@ enum Sentences {
         "The agent cannot be reached at the moment. What comes later follows as a message."
     static let windowClosedWhileHolding =
         "The approval is still open. What comes after it follows as a message."
+    static let archived = "The chat was archived. The run goes on, and the rest of it is not shown here."
     static let blocked = "The relay refused to show this answer."
     static let tooLong =
         "The answer could not be shown here: the relay refused its text. Please look at it on the agent's machine."

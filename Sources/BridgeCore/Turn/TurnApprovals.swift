@@ -127,11 +127,12 @@ extension Turn {
         return [post(.message(WholeMessage(part: part, text: line)))]
     }
 
-    /// The person deleted or archived the chat. A mirrored run continues unseen; one of our own is stopped, and says so where the
-    /// chat is kept: into one that was deleted nothing can be written (relay.md#codes).
+    /// The person deleted or archived the chat. A mirrored run continues unseen; one of our own is stopped. Either is said where the
+    /// chat is kept, since it may be taken out of the archive again: into one that was deleted nothing can be written
+    /// (relay.md#codes).
     package mutating func chatEnded(isDeleted: Bool, at now: Instant) -> [TurnOrder] {
-        guard isDeleted || opening.isMirrored, !isClosed else { return stopRequested(at: now) }
-        return giveUp(at: now)
+        if isDeleted, !isClosed { return giveUp(at: now) }
+        return opening.isMirrored ? conclude(.answered, line: Sentences.archived, at: now) : stopRequested(at: now)
     }
 
     package func hasOpen(_ task: TaskID) -> Bool { outcome == nil && tools.openCall(of: task) != nil }

@@ -59,11 +59,23 @@ struct MirroredTurnTests {
         #expect(followed.bridgeStops(at: .zero).contains(abort))
     }
 
-    @Test("so does a chat that the person deletes or archives", arguments: [true, false])
-    func ended(_ isDeleted: Bool) {
+    @Test("so does a chat that the person deletes")
+    func deleted() {
         var mirrored = Self.asking()
-        #expect(mirrored.chatEnded(isDeleted: isDeleted, at: .zero) == [.abandonLane, .agentFree, .closed])
+        #expect(mirrored.chatEnded(isDeleted: true, at: .zero) == [.abandonLane, .agentFree, .closed])
         #expect(mirrored.outcome == .gone)
+    }
+
+    @Test("in a chat that the person archives its bubble ends, and the run goes on")
+    func archived() {
+        var mirrored = Self.asking()
+        let end = Make.end("Let me look.\n\n\(Sentences.archived)")
+        #expect(mirrored.chatEnded(isDeleted: false, at: .zero) == [end, .agentFree])
+        #expect(mirrored.on(.text(.append("More."))) == [.note(.eventAfterEnd)])
+        #expect(mirrored.on(.finished(RunEnd(text: "All of it."))) == [.note(.eventAfterEnd)])
+        #expect(mirrored.chatEnded(isDeleted: false, at: .zero) == [])
+        #expect(mirrored.reported(.delivered(.end, message: nil), at: .zero).contains(.closed))
+        #expect(mirrored.chatEnded(isDeleted: false, at: .zero) == [])
     }
 
     @Test("a run of our own is stopped, and nothing more is written into a chat that was deleted")
