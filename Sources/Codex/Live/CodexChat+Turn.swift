@@ -194,11 +194,7 @@ extension CodexChat {
             return []
         }
         guard turn.mayBeRepeated, turn.watch.isOfSameServer else {
-            let words =
-                turn.wasAccepted
-                ? "Codex does not have this turn any more"
-                : "Codex's server was started again, and whether the message had reached it cannot be known"
-            return failTurn(words)
+            return failTurn(turn.lossSentence)
         }
         errands.insert(.prompt(turn.prompt), at: 0)
         self.turn = nil

@@ -162,7 +162,8 @@ extension CodexChat {
         way = .absent
         thread = CodexThread()
         guard let turn, turn.state == .doubtful, turn.mayBeRepeated, turn.watch.isOfSameServer else {
-            return ended + [.note("the thread of a chat is gone; its next message begins a new one")]
+            let note = Order.note("the thread of a chat is gone; its next message begins a new one")
+            return ended + [note] + (turn.map { failTurn($0.lossSentence) } ?? [])
         }
         errands.insert(.prompt(turn.prompt), at: 0)
         self.turn = nil

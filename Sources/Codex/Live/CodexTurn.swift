@@ -84,6 +84,13 @@ struct CodexTurn {
     /// Where it is known that it did not arrive.
     var mayBeRepeated: Bool { !wasAccepted && !isStopping && prompt.isWhole }
 
+    /// Why it ends where Codex does not have it.
+    var lossSentence: String {
+        wasAccepted
+            ? "Codex does not have this turn any more"
+            : "Codex's server was started again, and whether the message had reached it cannot be known"
+    }
+
     mutating func heard(at now: Instant) { watch.lastHeard = now }
 
     /// For so long no frame was read, until now. What was begun meanwhile has its own time, and no more.

@@ -58,6 +58,21 @@ struct CodexRejoinTests {
         #expect(said.last?.contains("thread/resume") == true)
     }
 
+    @Test("a message that may have reached a server which is gone with its thread is not sent again")
+    func goneWithThread() {
+        var codex = CodexConversation.up()
+        _ = codex.sends("r1", "one")
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}},"model":"m"}}"#)
+        #expect(codex.isDone().contains { $0.contains("turn/start") })
+        _ = codex.rejoins()
+        let why = "failed to read thread: rollout at /t.jsonl is empty"
+        var said = codex.says(Self.refusal(3, code: -32_603, why))
+        said += codex.says(Self.refusal(4, code: -32_603, why))
+        #expect(said.contains { $0.contains("thread/resume") })
+        #expect(said.contains { $0.hasPrefix("r1 ") && $0.contains("failed") && $0.contains("cannot be known") })
+        #expect(!said.contains { $0.contains("thread/start") })
+    }
+
     // MARK: The list
 
     @Test("an overloaded server is asked for the list again, and the turn's bubble stays")
