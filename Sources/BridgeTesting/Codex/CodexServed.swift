@@ -54,6 +54,8 @@ final class CodexServedTurn {
     /// In the record: what has ended.
     var items: [GatewayValue] = []
     var status = "inProgress"
+    /// Some client was told of its end, by the end itself or by a list.
+    var endIsKnown = false
     var error: GatewayValue?
     var hasBegun = false
     /// Nil while it runs, and for ever where its process died.

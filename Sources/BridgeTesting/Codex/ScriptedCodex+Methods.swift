@@ -187,6 +187,7 @@ extension ScriptedCodex {
         let newest = Array(turns.reversed())
         let first = min(newest.count, params["cursor"]?.string.flatMap { Int($0) } ?? 0)
         let page = newest.dropFirst(first).prefix(params["limit"]?.number ?? 25)
+        for turn in page where turn.isOver { turn.endIsKnown = true }
         let view = params["itemsView"]?.string ?? "summary"
         let next: GatewayValue = page.endIndex < newest.count ? "\(page.endIndex)" : .null
         reply(

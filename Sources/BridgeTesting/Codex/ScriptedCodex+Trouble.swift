@@ -50,6 +50,8 @@ extension ScriptedCodex {
         case .deletes(let place):
             guard let rollout = picked(place), isIdle(rollout) else { return }
             if let thread = process?.threads[rollout.id] { unload(thread) }
+            // With the record goes the only place in which an end that was not reported can be found.
+            for turn in rollout.turns where !turn.endIsKnown { lost.formUnion(turn.prompts) }
             rollouts.removeAll { $0 === rollout }
         case .holds(let place, let time): picked(place)?.foreignUntil = self.time.now + time
         }

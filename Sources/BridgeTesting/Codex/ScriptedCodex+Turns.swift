@@ -266,6 +266,7 @@ extension ScriptedCodex {
         if troubles.lostEnds > 0, !isLost {
             troubles.lostEnds -= 1
         } else if !isLost {
+            turn.endIsKnown = !thread.subscribers.isEmpty
             notify("turn/completed", ["turn": turn.value(items)], thread)
         }
         for request in open { notify("serverRequest/resolved", ["requestId": .integer(request)], thread) }

@@ -41,21 +41,21 @@ extension WorldJudge {
             || isTokenRefused(message, answer, side) || isCodexUnable(message, answer, side)
     }
 
-    /// It was written while a question of its chat was open, and is none of that question's options.
+    /// It was written while a question of its chat was open, and is none of that question's options, or was read when that was over.
     private func isTakenForReply(_ message: WorldPlan.Message, _ answer: PhoneMessage, _ side: WorldSide) -> Bool {
-        answer.text.hasPrefix("That is none of the options.") && side.begun(message.text) == 0
-            && hasQuestion(message, side)
+        Self.isNoReply(answer) && side.begun(message.text) == 0 && hasQuestion(message, side)
+    }
+
+    private static func isNoReply(_ answer: PhoneMessage) -> Bool {
+        answer.text.hasPrefix("That is none of the options.")
+            || answer.text.hasPrefix("The question was over before this came")
     }
 
     /// A second message, which was written while a question of its chat was open, or before the chat showed its end.
     func isReply(
         _ second: WorldScript, _ message: WorldPlan.Message, _ chat: [PhoneMessage], _ side: WorldSide
     ) -> Bool {
-        side.begun(WorldRun.question(second)) == 0 && hasQuestion(message, side)
-            && chat.contains { answer in
-                answer.text.hasPrefix("That is none of the options.")
-                    || answer.text.hasPrefix("The question was over before this came")
-            }
+        side.begun(WorldRun.question(second)) == 0 && hasQuestion(message, side) && chat.contains(where: Self.isNoReply)
     }
 
     private func hasQuestion(_ message: WorldPlan.Message, _ side: WorldSide) -> Bool {
