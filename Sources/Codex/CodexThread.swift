@@ -10,7 +10,8 @@ import JSONReading
 struct CodexThread {
     struct Turn {
         /// Several clients' messages may be in it: what comes behind ours is the answer to it (codex.md#stop-steer-busy).
-        enum Message { case unknown, others, ours }
+        /// `stopped`: ours, which continues although it was stopped, with no bubble.
+        enum Message { case unknown, others, ours, stopped }
 
         let id: String
         var message = Message.unknown
@@ -94,6 +95,8 @@ struct CodexThread {
     mutating func abandonTurn() { turn = nil }
 
     mutating func isReported() { turn?.isReported = true }
+
+    mutating func isStopped() { turn?.message = .stopped }
 
     /// Another client's message is in the turn.
     mutating func hasOthers() {

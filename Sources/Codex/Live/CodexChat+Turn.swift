@@ -285,7 +285,10 @@ extension CodexChat {
         let ask = CodexAsk(method, params, as: id, agent: child, change: change) { asks.timesClosed($0) }
         guard let ask else { return [] }
         // A sub-agent may outlive the turn: without a bubble there is no one to ask, and it would wait without limit.
-        guard isBusy else { return say(CodexOpenAsks.refusal(of: ask, as: id)) }
+        let isStopped = turn == nil && thread.turn?.message == .stopped
+        guard isBusy, !isStopped else {
+            return say(CodexOpenAsks.refusal(of: ask, as: id, isStopping: isStopped))
+        }
         return say(asks.asked(ask, as: id, isStopping: turn?.isStopping == true))
     }
 
@@ -331,8 +334,10 @@ extension CodexChat {
     /// The bubble has ended long ago; the thread stays busy until Codex says otherwise.
     private mutating func ignoredStop() -> [Order] {
         guard let turn else { return [] }
+        let refused = owner == turn.run ? say(asks.refuseAll()) : []
+        if owner == turn.run { thread.isStopped() }
         self.turn = nil
-        return [
+        return refused + [
             observed(.finished(RunEnd(reason: .aborted)), of: turn.run), .observed([.abortAnswered(turn.run)]),
             .note("Codex ignored a stop; the chat's next message waits for the end of its turn"),
         ]

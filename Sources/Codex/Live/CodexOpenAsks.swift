@@ -121,10 +121,10 @@ struct CodexOpenAsks {
     }
 
     /// There is no one to ask.
-    static func refusal(of ask: CodexAsk, as id: JSONText) -> [Said] {
+    static func refusal(of ask: CodexAsk, as id: JSONText, isStopping: Bool) -> [Said] {
         let result =
             switch ask.content {
-            case .approval(_, let kind): CodexAsk.result(.deny, of: kind, isStopping: false)
+            case .approval(_, let kind): CodexAsk.result(.deny, of: kind, isStopping: isStopping)
             case .questions(_, let form): form.refusal
             case .refused(let result, _): result
             }
@@ -175,6 +175,16 @@ struct CodexOpenAsks {
         }
         closed = [:]
         return refusals + said + takeEarlier()
+    }
+
+    /// The turn was to stop and continues: nothing that it waits for is given.
+    mutating func refuseAll() -> [Said] {
+        let refusals = open.keys.sorted().compactMap { name -> Said? in
+            guard let known = open[name], !known.isSent, let id = known.id else { return nil }
+            return .answer(
+                id, known.kind.map { CodexAsk.result(.deny, of: $0, isStopping: true) } ?? known.form.refusal)
+        }
+        return refusals + closeAll()
     }
 
     /// What was not asked again when the thread was resumed, and what was called resolved: a call that was declined would have ended

@@ -56,6 +56,20 @@ struct CodexStopTests {
         #expect(codex.aborts("r1").contains { Self.isInterrupt($0, of: "C") })
     }
 
+    @Test("that is ignored leaves no approval open, nor one that is asked later")
+    func ignored() {
+        func ask(_ number: Int) -> String {
+            let params = #"{"threadId":"T","turnId":"U","itemId":"c\#(number)","command":"rm -r x"}"#
+            return #"{"id":\#(number),"method":"item/commandExecution/requestApproval","params":\#(params)}"#
+        }
+        var codex = CodexConversation.going()
+        #expect(codex.says(ask(7)).contains { $0.contains("approval requested") })
+        _ = codex.aborts("r1")
+        let said = codex.waits(20_000)
+        #expect(said.contains(#"send {"id":7,"result":{"decision":"cancel"}}"#) && said.contains("stop of r1 answered"))
+        #expect(codex.says(ask(8)) == [#"send {"id":8,"result":{"decision":"cancel"}}"#])
+    }
+
     @Test("a turn that is found ended behind a Stop leaves neither its commands nor a sub-agent behind")
     func foundEnded() {
         var codex = Self.withChild()
