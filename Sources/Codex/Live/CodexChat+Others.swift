@@ -54,8 +54,12 @@ extension CodexChat {
 
     /// Whether the newest turn is another client's, and what became of one that was.
     mutating func noticeOthers(in turns: [FrameNode]) -> [Order] {
-        if thread.turn == nil, let going = turns.first(where: { $0["status"]?.holds("inProgress") == true }) {
-            thread.begins(turn: going["id"]?.string ?? "", isAdopted: true)
+        let going = turns.first { $0["status"]?.holds("inProgress") == true }?["id"]?.string
+        if thread.turn == nil, let going {
+            thread.begins(turn: going, isAdopted: true)
+        } else if let going, let turn, turn.id == thread.turn?.id, turn.id != going {
+            // Ours is over then, and on another page.
+            self.turn?.watch.other = going
         } else if turn == nil, let foreign = thread.turn {
             guard let listed = turns.first(where: { $0["id"]?.equals(foreign.id) == true }) else {
                 // No list has one that has just begun: its message is not written yet.

@@ -91,4 +91,20 @@ struct CodexListTests {
         #expect(codex.waits(3_000).contains { $0.contains("thread/turns/list") })
         #expect(codex.says(Self.page(6, "U", next: nil)).contains { $0.contains("turn/start") && $0.contains("r2") })
     }
+
+    @Test("another client's turn that began while the link was lost keeps the thread busy when ours is found ended")
+    func beganMeanwhile() {
+        var codex = CodexConversation.going()
+        _ = codex.sends("r2", "two")
+        _ = codex.rejoins()
+        _ = codex.says(#"{"id":3,"result":\#(Self.active)}"#)
+        _ = codex.says(
+            #"{"id":4,"result":{"data":[{"id":"V","status":"inProgress","items":[]}],"nextCursor":"1"}}"#)
+        let said = codex.says(Self.page(5, "U", next: nil))
+        #expect(said.contains { $0.hasPrefix("r1 ") && $0.contains("finished") })
+        #expect(!said.contains { $0.contains("turn/start") })
+        let ended = codex.says(
+            #"{"method":"turn/completed","params":{"threadId":"T","turn":{"id":"V","status":"completed","items":[]}}}"#)
+        #expect(ended.contains { $0.contains("turn/start") && $0.contains("r2") })
+    }
 }
