@@ -13,7 +13,10 @@ extension WorldPlan {
         gatherChats(using: &random)
         // What a relay's code costs is judged alone.
         guard !themes.contains(.codes) else { return }
-        defer { drawBusyThreads(using: &random) }
+        defer {
+            drawBusyThreads(using: &random)
+            drawNumbersAgain()
+        }
         for side in agents.indices where agents[side] == .codex && side != untouched {
             for number in 0..<random.pick([0, 0, 1, 1, 2, 3, 5]) {
                 let trouble = codexTrouble("private\(seed)x\(side)\(number)", using: &random)
@@ -54,6 +57,19 @@ extension WorldPlan {
             let before = Duration.milliseconds(Int64.random(in: 100...500, using: &random))
             let prompt = CodexMisfortune.prompt(name: "private\(seed)x\(message.side)b\(thread)", thread: thread)
             troubles.append(Trouble(at: message.at - before, side: message.side, misfortune: .codex(prompt)))
+        }
+    }
+
+    /// The server ends between two approvals, and numbers its requests from 0 again. From a generator of its own: other worlds stay what they
+    /// were.
+    private mutating func drawNumbersAgain() {
+        var random = SeededGenerator(seed: seed ^ 0x6E75_6D62_6572)
+        for side in agents.indices where agents[side] == .codex && side != untouched {
+            let asking = messages.filter { $0.side == side && $0.script.kind == .approval }.map(\.at).sorted()
+            // So late that the first was asked.
+            let pair = zip(asking, asking.dropFirst()).first { $1 - $0 > .seconds(2) }
+            guard let next = pair?.1, random.happens(0.4) else { continue }
+            troubles.append(Trouble(at: next - .milliseconds(100), side: side, misfortune: .codex(.kills)))
         }
     }
 
