@@ -97,6 +97,8 @@ struct CodexOpenAsks {
             return shown + answer(ask.name, isStopping: isStopping)
         case .questions(let questions, let form):
             isAsked(ask, .questions(questions, form), as: id)
+            // An answer that was given before the Stop counts no more.
+            if isStopping { for question in questions { open[ask.name]?.answers[question.member] = .declined } }
             let given = takeEarly(questions, of: ask.name)
             let answers = open[ask.name]?.answers ?? [:]
             let missing = questions.filter { answers[$0.member] == nil }
@@ -115,7 +117,7 @@ struct CodexOpenAsks {
         earlier.subtract(questions.map(\.question.id))
         return questions.compactMap { known in
             guard let answer = early.removeValue(forKey: known.question.id) else { return nil }
-            open[name]?.answers[known.member] = answer
+            if open[name]?.answers[known.member] == nil { open[name]?.answers[known.member] = answer }
             return Self.settled(known.question.id, .answered)
         }
     }

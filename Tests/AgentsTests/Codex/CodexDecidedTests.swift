@@ -193,4 +193,16 @@ struct CodexDecidedTests {
         let said = codex.says(Self.list("inProgress")) + codex.waits(1_500)
         #expect(Self.settled(said) == ["U:c1:q unknown"])
     }
+
+    @Test("an answer that was lost does not leave again behind a Stop: the question is refused")
+    func stoppedMeanwhile() {
+        var codex = CodexConversation.going()
+        _ = codex.says(Self.question)
+        #expect(codex.answers("U:c1:q", .choices(["South"])).contains { $0.contains("South") })
+        _ = codex.aborts("r1")
+        _ = codex.rejoins()
+        _ = codex.says(Self.active)
+        _ = codex.says(Self.list("inProgress"))
+        #expect(codex.says(Self.question) == [#"send {"id":0,"result":{"answers":{}}}"#])
+    }
 }
