@@ -239,13 +239,17 @@ struct CodexThread {
             CodexFailure.isLength(turn["error"])
                 ? .finished(RunEnd(usage: usage, reason: .length))
                 : .failed(CodexFailure.read(turn["error"], usage: usage))
-        // It ended with its process, which could not write when (codex.md#what-survives).
-        case "interrupted"
-        where turn["completedAt"]?.isNumber != true && turn["items"] != nil && turn["startedAt"] != nil:
+        case "interrupted" where isCutOff(turn):
             .failed(RunFailure(kind: .agentGone, message: "Codex's server ended", usage: usage))
         case "interrupted": .finished(RunEnd(usage: usage, reason: .aborted))
         default: .finished(RunEnd(usage: usage))
         }
+    }
+
+    /// It ended with its process, which could not write when (codex.md#what-survives).
+    static func isCutOff(_ turn: FrameNode) -> Bool {
+        turn["status"]?.holds("interrupted") == true && turn["completedAt"]?.isNumber != true && turn["items"] != nil
+            && turn["startedAt"] != nil
     }
 
     // MARK: Rejoining

@@ -146,6 +146,32 @@ class CodexKillTests(Scenarios):
             stage.check(turn)
 
     @scenario(120)
+    async def test_messages_that_wait_in_the_bridge_leave_once_after_its_kill(self):
+        # Where the first turn has ended meanwhile, the list alone says whether the second message has left.
+        for ends in (False, True):
+            async with CodexStage(begins=False) as stage:
+                # All of them are handed over at once; Codex would merge them into the turn.
+                stage.configure({"connections": [{"when_busy": "steer"}]})
+                await stage.bridge.start()
+                first = stage.ask("first", Say(words("first"), "commentary"), Hold("go"), Say(["First."]))
+                await stage.streaming(first)
+                second = stage.ask("second", Say(["Second."]), session=first.session)
+                third = stage.ask("third", Say(["Third."]), session=first.session)
+                await until(lambda: stage.phone.bubble(third.interaction), 30, "the bubble of the message that waits")
+                stage.bridge.kill9()
+                await stage.bridge.exit()
+                if ends:
+                    stage.codex.open_gate("go")
+                    await stage.turn_ended("first")
+                await stage.bridge.start()
+                stage.codex.open_gate("go")
+                await stage.ended(first, second, third, seconds=60)
+                stage.expect(second, "Second.")
+                stage.expect(third, "Third.")
+                self.assertEqual(stage.codex.texts(), ["first", "second", "third"])
+                stage.check(first, second, third)
+
+    @scenario(120)
     async def test_a_server_that_is_killed_twice_in_a_row_leaves_no_chat_behind(self):
         async with CodexStage() as stage:
             session, turns = None, []

@@ -135,12 +135,17 @@ extension CodexChat {
     }
 
     private func found(_ run: RunID, _ listed: FrameNode?) -> RunLookup {
-        if turn?.run == run { return turn?.state == .doubtful ? .unknown : .running(text: nil) }
-        if errands.contains(where: { if case .prompt(let prompt) = $0 { prompt.run == run } else { false } }) {
-            return .running(text: nil)
-        }
-        return listed.map { CodexThread.found($0, of: run) } ?? .unknown
+        known(run) ?? listed.map { CodexThread.found($0, of: run) } ?? .unknown
     }
+
+    /// Of what will end by itself: a message that waits, a turn that is followed or looked for.
+    func known(_ run: RunID) -> RunLookup? {
+        if isWaiting(run) { return .waits }
+        let turn = turn?.run == run ? turn : behind.first { $0.run == run }
+        return turn.map { $0.wasAccepted ? .running(text: nil) : .waits }
+    }
+
+    func isWaiting(_ run: RunID) -> Bool { errands.contains { $0.prompt?.run == run } }
 
     func find(_ turn: CodexTurn, in turns: [FrameNode]) -> FrameNode? {
         turns.first { node in
@@ -181,6 +186,8 @@ extension CodexChat {
         if isLeftOut { orders += endLeftOut() }
         // Another client's began behind it, and continues.
         if let other, thread.turn == nil { thread.begins(turn: other) }
+        // Messages leave when the one before has ended in its process.
+        if CodexThread.isCutOff(listed) || listed["status"]?.holds("inProgress") == true { orders += sendBehind() }
         return orders + followChildren(isStopping: turn.isStopping)
     }
 
@@ -196,9 +203,10 @@ extension CodexChat {
         guard turn.mayBeRepeated, turn.watch.isOfSameServer else {
             return failTurn(turn.lossSentence)
         }
+        let behind = sendBehind()
         errands.insert(.prompt(turn.prompt), at: 0)
         self.turn = nil
-        return []
+        return behind
     }
 
     // MARK: Frames

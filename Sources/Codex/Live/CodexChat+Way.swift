@@ -8,6 +8,13 @@ extension CodexChat {
 
     mutating func advance(at now: Instant) -> [Order] {
         guard link.isUp else { return [] }
+        if turn == nil, !behind.isEmpty, home != .unknown {
+            turn = behind.removeFirst()
+            if way == .open {
+                way = .listing
+                return list()
+            }
+        }
         switch (home, way) {
         case (.unknown, _): return begin(at: now)
         case (.making, _), (.keeping, _): return []
@@ -22,13 +29,17 @@ extension CodexChat {
     }
 
     private mutating func begin(at now: Instant) -> [Order] {
-        var orders: [Order] = []
+        // Their thread would have been written down before any of them left.
+        var orders = sendBehind()
         if let turn, !turn.mayBeRepeated {
             orders = failTurn("the bridge does not know its thread")
         } else if let turn {
-            // Its thread would have been written down before it left.
             self.turn = nil
             errands.insert(.prompt(turn.prompt), at: 0)
+        }
+        while !behind.isEmpty {
+            turn = behind.removeFirst()
+            orders += failTurn("the bridge does not know its thread")
         }
         orders += takeLooks().map { .observed([$0]) }
         guard let prompt = errands.lazy.compactMap(\.prompt).first else { return orders }
@@ -64,7 +75,7 @@ extension CodexChat {
         guard let place else { return [] }
         way = .joining
         // Whether the process that a prompt was sent to still lives is seen before the thread is loaded by us.
-        if turn?.state == .doubtful, turn?.wasAccepted == false {
+        if ([turn].compactMap(\.self) + behind).contains(where: { $0.state == .doubtful && !$0.wasAccepted }) {
             return [.request(.peek, "thread/read", CodexFrames.thread(place.thread))]
         }
         return resume()
@@ -138,7 +149,7 @@ extension CodexChat {
         guard link.refusals >= Self.refusalLimit else { return [] }
         link.refusals = 0
         let looks = takeLooks(isLost: isLost).map { Order.observed([$0]) }
-        return refusePrompts(why) + looks + (isLost ? failTurn(why) : [])
+        return refusePrompts(why) + looks + (isLost ? failTurns(why) : [])
     }
 
     /// The turn continues all the same.
@@ -202,7 +213,7 @@ extension CodexChat {
         case .peek:
             guard way == .joining else { return [] }
             let status = result["thread"]?["status"]?["type"]
-            turn?.watch.isOfSameServer = status != nil && status?.holds("notLoaded") == false
+            areOfSameServer(status != nil && status?.holds("notLoaded") == false)
             return resume()
         case .unarchive: return way == .joining ? resume() : []
         case .resume: return way == .joining ? resumed(result, at: now) : []
@@ -267,7 +278,7 @@ extension CodexChat {
         guard link.silences >= Self.silenceLimit else { return [.redial(Self.silence)] }
         link.silences = 0
         home = home == .making ? .unknown : home
-        return refusePrompts("Codex's server does not answer. Try again, or restart it.") + failTurn(Self.silence)
+        return refusePrompts("Codex's server does not answer. Try again, or restart it.") + failTurns(Self.silence)
             + [.redial(Self.silence)]
     }
 

@@ -98,6 +98,8 @@ struct CodexChat {
     var home = Home.unknown
     var way = Way.absent
     var turn: CodexTurn?
+    /// Of an earlier process, in their order: messages that waited for the turn, or had just left.
+    var behind: [CodexTurn] = []
     var errands: [Errand] = []
     var thread = CodexThread()
     var asks = CodexOpenAsks()
@@ -155,7 +157,7 @@ struct CodexChat {
     /// A thread and its sub-agents'.
     func has(_ id: String) -> Bool { place?.thread == id || thread.children[id] != nil }
 
-    var isBusy: Bool { turn != nil || thread.turn != nil }
+    var isBusy: Bool { turn != nil || !behind.isEmpty || thread.turn != nil }
     /// Its place is all that is to be known of it.
     var isAtRest: Bool {
         !isBusy && errands.isEmpty && asks.isEmpty && !asks.hasEarlier && way == .absent
@@ -165,7 +167,7 @@ struct CodexChat {
         let waiting = errands.reduce(0) { sum, errand in
             if case .prompt(let prompt) = errand { sum + prompt.heldBytes } else { sum }
         }
-        return waiting + (turn?.prompt.heldBytes ?? 0) + frames.heldBytes
+        return behind.reduce(waiting) { $0 + $1.prompt.heldBytes } + (turn?.prompt.heldBytes ?? 0) + frames.heldBytes
     }
 
     var nextDeadline: Instant? {
@@ -186,39 +188,20 @@ struct CodexChat {
     /// A thread that is loaded belongs to this server alone: a person's own programs cannot open it (codex.md#one-writer-several-clients).
     var mayRest: Bool { way == .open && !isBusy && errands.isEmpty && asks.isEmpty }
 
-    // MARK: The past
-
-    mutating func adopt(_ run: EarlierTurn.Run, of earlier: EarlierTurn, at now: Instant) {
-        guard turn == nil else { return }
-        var prompt = CodexPrompt(run: run.id, text: run.text ?? "")
-        prompt.isWhole = run.text != nil && !run.hadFiles
-        prompt.folder = run.folder
-        prompt.model = CodexPrompt.model(of: run.model)
-        var turn = CodexTurn(prompt, .doubtful, at: now)
-        turn.isAdopted = true
-        turn.wasAccepted = earlier.isAccepted
-        if earlier.isStopping { turn.stop = .due(until: now + CodexTurn.stopPatience) }
-        self.turn = turn
-    }
-
-    mutating func adopt(_ questions: [QuestionID], _ decisions: [EarlierTurn.Decision]) {
-        asks.adopt(questions)
-        asks.adopt(decisions)
-    }
-
     // MARK: Commands
 
     mutating func send(_ prompt: CodexPrompt, at now: Instant) -> [Order] {
-        guard turn?.run != prompt.run, !errands.contains(.prompt(prompt)) else { return [] }
+        guard turn?.run != prompt.run, !isBehind(prompt.run), !errands.contains(.prompt(prompt)) else { return [] }
         errands.append(.prompt(prompt))
         return advance(at: now)
     }
 
     mutating func abort(_ run: RunID, at now: Instant) -> [Order] {
-        if errands.contains(where: { if case .prompt(let prompt) = $0 { prompt.run == run } else { false } }) {
+        if isWaiting(run) {
             errands.removeAll { $0.run == run }
             return [.observed([.abortAnswered(run)])]
         }
+        if stopsBehind(run, at: now) { return [] }
         guard let turn, turn.run == run else {
             guard place != nil else { return [.observed([.abortAnswered(run)])] }
             if !errands.contains(.abort(run)) { errands.append(.abort(run)) }
@@ -230,10 +213,7 @@ struct CodexChat {
     }
 
     mutating func lookUp(_ run: RunID, at now: Instant) -> [Order] {
-        let isWaiting = errands.contains { if case .prompt(let prompt) = $0 { prompt.run == run } else { false } }
-        if isWaiting || (turn?.run == run && way == .open && turn?.state != .doubtful) {
-            return [.observed([.lookedUp(run, .running(text: nil))])]
-        }
+        if let known = known(run) { return [.observed([.lookedUp(run, known)])] }
         guard link.isUp, place != nil else { return [.observed([.lookedUp(run, .unknown)])] }
         if !errands.contains(.lookUp(run)) { errands.append(.lookUp(run)) }
         return advance(at: now)
@@ -278,7 +258,7 @@ struct CodexChat {
         if link.losses >= Self.lossLimit {
             link.losses = 0
             let why = "Codex's server ends whenever this chat's thread is opened."
-            return refusePrompts(why) + takeLooks().map { .observed([$0]) } + failTurn(why)
+            return refusePrompts(why) + takeLooks().map { .observed([$0]) } + failTurns(why)
         }
         if let delay, turn != nil || !errands.isEmpty { way = .waiting(until: now + delay) }
         return advance(at: now)

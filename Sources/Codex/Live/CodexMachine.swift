@@ -180,7 +180,7 @@ package struct CodexMachine: AgentMachine {
             }
         case .lookUp(let session, let run):
             if mind.waiting.contains(where: { $0.prompt.run == run }) {
-                orders.append(.observed([.lookedUp(run, .running(text: nil))]))
+                orders.append(.observed([.lookedUp(run, .waits)]))
             } else {
                 change(session, now) { $0.lookUp(run, at: now.now) }
             }
