@@ -14,6 +14,8 @@ package enum Observation: Hashable, Sendable {
     case modelAnswered(RunID, ModelChoice, ModelAnswer)
     /// The message leaves without these of its files.
     case filesLeftOut(RunID, [MissingFile])
+    /// The agent has no record of the chat's conversation any more: the message of this run begins another one.
+    case conversationLost(RunID)
     /// The run that was to be stopped is stopped, was over, or never began.
     case abortAnswered(RunID)
     case lookedUp(RunID, RunLookup)

@@ -113,6 +113,12 @@ extension Bridge {
         keepChanged()
     }
 
+    package mutating func conversationLost(of run: RunID, at now: Instant) {
+        guard let id = agent.turnOfRun[run] else { return }
+        change(id, at: now) { $0.conversationLost() }
+        keepChanged()
+    }
+
     private mutating func keepModels() {
         for (session, chosen) in chats.models.takeUnkept() where keeping.isJournaled {
             orders.append(.keepModel(session, chosen))

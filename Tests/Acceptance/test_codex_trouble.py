@@ -279,7 +279,7 @@ class CodexTroubleTests(Scenarios):
             self.assertNotIn("mine", stage.codex.texts())
 
     @scenario(120)
-    async def test_a_thread_that_was_deleted_or_archived(self):
+    async def test_a_thread_that_was_deleted(self):
         async with CodexStage() as stage:
             turn = stage.ask("hello")
             await stage.ended(turn)
@@ -288,9 +288,27 @@ class CodexTroubleTests(Scenarios):
                 path.unlink()
             again = stage.ask("hello again", session=turn.session)
             await stage.ended(again, seconds=40)
-            # The chat goes on in another thread, and it is said that the agent does not know what was.
+            # The chat goes on in another thread, and the bubble says that the agent does not know what was said before.
             self.assertIn("Understood.", stage.phone.final(again.interaction))
+            stage.expect_said(again, "does not know what was said before")
             self.assertEqual(len(stage.codex.log("threads")), 2)
+            # Once is enough.
+            third = stage.ask("and again", session=turn.session)
+            await stage.ended(third)
+            stage.expect(third, "Understood.")
+
+    @scenario(120)
+    async def test_a_thread_that_was_archived_elsewhere_goes_on_with_all_that_was_said(self):
+        async with CodexStage() as stage:
+            turn = stage.ask("hello")
+            await stage.ended(turn)
+            thread = stage.codex.log("threads")[0]["thread"]
+            async with CodexClient(f"unix://{stage.state / 'codex-default.sock'}") as desk:
+                await desk.ask("thread/archive", threadId=thread)
+            again = stage.ask("hello again", session=turn.session)
+            await stage.ended(again, seconds=40)
+            stage.expect(again, "Understood.")
+            self.assertEqual(len(stage.codex.log("threads")), 1)
 
     @scenario(120)
     async def test_a_socket_of_another_is_not_joined(self):

@@ -18,6 +18,7 @@ enum ObservationText {
         case .sendAnswered(let asked, .refused(let message)): "send \(asked) refused \(quoted(message))"
         case .sendAnswered(let asked, .notSent(let sentence)): "send \(asked) not made \(quoted(sentence))"
         case .filesLeftOut(let run, let files): "\(run) leaves without \(files.map(\.sentence).joined(separator: " "))"
+        case .conversationLost(let run): "\(run) begins another conversation"
         case .modelAnswered(let run, let choice, .set(let before)): "\(run) has \(choice), before \(before ?? "-")"
         case .modelAnswered(let run, let choice, .refused(let reason)): "\(run) lacks \(choice) \(quoted(reason))"
         case .modelAnswered(let run, let choice, .unsettled(let reason)): "\(run) may lack \(choice) \(quoted(reason))"

@@ -54,6 +54,16 @@ struct BridgeModelsTests {
         return (heard, line)
     }
 
+    @Test("that the agent has lost a chat's conversation is said in the bubble of the message that begins another one")
+    func conversationLost() {
+        var bridge = Self.bridge()
+        bridge.turnBegins(Self.opening(1, nil), at: .at(1))
+        bridge.conversationLost(of: RunID("r2"), at: .at(2))
+        #expect(bridge.turn(TurnID("int_1"))?.bubble.notice == nil)
+        bridge.conversationLost(of: RunID("r1"), at: .at(2))
+        #expect(bridge.turn(TurnID("int_1"))?.bubble.notice == Sentences.conversationLost)
+    }
+
     private static func choice(_ heard: [String]) -> ModelChoice? {
         guard let words = heard.last?.split(separator: " with ").last else { return nil }
         if let name = words.firstMatch(of: /named\("(.+)"\)/) { return .named(String(name.output.1)) }

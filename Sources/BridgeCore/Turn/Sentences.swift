@@ -7,6 +7,8 @@ enum Sentences {
     static let noRun = "The agent took this as a command. There is nothing more to show."
     static let agentLost =
         "The connection to the agent was lost, and it does not know what became of this run. Please check what it did, and ask again."
+    static let conversationLost =
+        "The agent no longer has this chat's earlier conversation. This is a new one: it does not know what was said before."
     static let bridgeStopped = "The bridge was stopped before the agent had finished. Please ask again."
     static let unreadable =
         "The bridge could not read what it had kept of this answer, so it ends here. Please ask again."

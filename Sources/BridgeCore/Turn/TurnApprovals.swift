@@ -154,6 +154,11 @@ extension Turn {
         return []
     }
 
+    package mutating func conversationLost() -> [TurnOrder] {
+        if outcome == nil { bubble.add(notice: Sentences.conversationLost) }
+        return []
+    }
+
     package mutating func stopRequested(at now: Instant) -> [TurnOrder] {
         guard outcome == nil, !agent.isStopping else { return [] }
         // It may have left: the bridge knows.

@@ -280,6 +280,7 @@ package final class LiveConnection: Sendable {
                 case .sendAnswered(let run, let answer):
                     bridge.sendAnswered(answer, run: run, at: now)
                 case .filesLeftOut(let run, let files): bridge.filesLeftOut(files, of: run, at: now)
+                case .conversationLost(let run): bridge.conversationLost(of: run, at: now)
                 case .modelAnswered(let run, let choice, let answer):
                     bridge.modelAnswered(choice, answer, of: run, at: now)
                 case .abortAnswered(let run): bridge.abortAnswered(run, at: now)

@@ -37,6 +37,7 @@ extension CodexChat {
     /// Messages in the turn, in their order. What ends for the client whose message began it.
     mutating func recognize(_ labels: [RunID]) -> [Order] {
         guard let id = thread.turn?.id else { return [] }
+        conversation.hasTurns = true
         var orders: [Order] = []
         for label in labels {
             if turn?.run == label {

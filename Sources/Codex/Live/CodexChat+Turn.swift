@@ -19,7 +19,9 @@ extension CodexChat {
         errands.removeFirst()
         turn = CodexTurn(prompt, .written, at: now)
         if let model = prompt.model { thread.uses(model: model) }
-        return [.request(.turn(prompt.run), "turn/start", CodexFrames.turn(place.thread, prompt))]
+        let said: [Order] = conversation.isLost ? [.observed([.conversationLost(prompt.run)])] : []
+        conversation.isLost = false
+        return said + [.request(.turn(prompt.run), "turn/start", CodexFrames.turn(place.thread, prompt))]
     }
 
     /// No turn goes on in the thread: it would be steered.
@@ -161,6 +163,7 @@ extension CodexChat {
         guard let turn else { return [] }
         guard let listed = find(turn, in: turns), let id = listed["id"]?.string else { return notFound(turn, at: now) }
         self.turn?.id = id
+        conversation.hasTurns = true
         self.turn?.watch.emptyLooks = 0
         self.turn?.watch.lookDue = nil
         looksNoMore()

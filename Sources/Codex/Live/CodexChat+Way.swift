@@ -172,6 +172,7 @@ extension CodexChat {
         home = .unknown
         way = .absent
         thread = CodexThread()
+        if conversation.hasTurns { conversation.isLost = true }
         guard let turn, turn.state == .doubtful, turn.mayBeRepeated, turn.watch.isOfSameServer else {
             let note = Order.note("the thread of a chat is gone; its next message begins a new one")
             return ended + [note] + (turn.map { failTurn($0.lossSentence) } ?? [])
@@ -206,6 +207,7 @@ extension CodexChat {
             guard home == .making, let id = result["thread"]?["id"]?.string, let folder = link.folder else { return [] }
             thread = CodexThread()
             thread.opened(result, isNew: true)
+            conversation.hasTurns = false
             way = .open
             let place = CodexPlace(thread: id, folder: folder)
             home = .keeping(place)

@@ -102,6 +102,7 @@ struct CodexChat {
     var behind: [CodexTurn] = []
     var errands: [Errand] = []
     var thread = CodexThread()
+    var conversation = Conversation()
     var asks = CodexOpenAsks()
     var frames = CodexHeldFrames()
     var link = Link()
@@ -140,6 +141,14 @@ struct CodexChat {
         var idleSince: Instant? { if case .idle(let since) = self { since } else { nil } }
     }
 
+    /// What the thread holds for the person.
+    struct Conversation {
+        /// Some message is in it, or an earlier process has made it.
+        var hasTurns = true
+        /// One that had turns is gone, which the next message's bubble says.
+        var isLost = false
+    }
+
     init(_ session: AgentSession, _ place: CodexPlace?, _ settings: CodexSettings) {
         self.session = session
         self.settings = settings
@@ -160,7 +169,7 @@ struct CodexChat {
     var isBusy: Bool { turn != nil || !behind.isEmpty || thread.turn != nil }
     /// Its place is all that is to be known of it.
     var isAtRest: Bool {
-        !isBusy && errands.isEmpty && asks.isEmpty && !asks.hasEarlier && way == .absent
+        !isBusy && errands.isEmpty && asks.isEmpty && !asks.hasEarlier && way == .absent && !conversation.isLost
             && { if case .keeping = home { false } else { home != .making } }()
     }
     var heldBytes: Int {

@@ -230,7 +230,8 @@ package struct OpenClawSession: ~Copyable {
                 told.append(.signal(signal))
             case .jobStarted(let job): told.append(.jobStarted(spelt(job)))
             case .jobFinished(let job): told.append(.jobFinished(spelt(job)))
-            case .sendAnswered, .modelAnswered, .filesLeftOut, .abortAnswered, .lookedUp, .linkLost, .linkBack:
+            case .sendAnswered, .modelAnswered, .filesLeftOut, .conversationLost, .abortAnswered, .lookedUp, .linkLost,
+                .linkBack:
                 told.append(observation)
             }
         }

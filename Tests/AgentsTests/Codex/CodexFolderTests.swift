@@ -24,6 +24,46 @@ struct CodexFolderTests {
         #expect(kept == [#"keep thread:codex:ses_1 {"thread":"N","folder":"/moved"}"#])
     }
 
+    @Test("and its bubble says that the earlier conversation is gone, once")
+    func saysSo() {
+        var codex = CodexConversation.up(facts: [Self.place])
+        _ = codex.sends("r1", "one")
+        _ = codex.says(Self.gone)
+        _ = codex.says(#"{"id":4,"result":{"thread":{"id":"N"},"model":"m"}}"#)
+        let said = codex.isDone()
+        #expect(said.first == "r1 begins another conversation" && said.last?.contains("turn/start") == true)
+        _ = codex.says(#"{"id":5,"error":{"code":-32600,"message":"no"}}"#)
+        #expect(!codex.sends("r2", "two").contains { $0.contains("conversation") })
+    }
+
+    @Test("also where the thread was missed behind a turn that was lost with it")
+    func saysSoLater() {
+        var codex = CodexConversation.going()
+        _ = codex.says(
+            #"{"method":"item/completed","params":{"threadId":"T","turnId":"U","item":{"type":"userMessage","id":"m","clientId":"r1"}}}"#
+        )
+        _ = codex.rejoins()
+        #expect(codex.says(Self.gone).contains { $0.contains("failed") })
+        _ = codex.sends("r2", "two")
+        _ = codex.says(#"{"id":4,"result":{"thread":{"id":"N"},"model":"m"}}"#)
+        #expect(codex.isDone().contains("r2 begins another conversation"))
+    }
+
+    @Test("a thread that never had a turn is replaced without a word")
+    func unused() {
+        var codex = CodexConversation.up()
+        _ = codex.sends("r1", "one")
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T"},"model":"m"}}"#)
+        _ = codex.isDone()
+        _ = codex.rejoins()
+        // Its process is another one, which has no such thread.
+        _ = codex.says(#"{"id":3,"error":{"code":-32600,"message":"no rollout found for thread id T"}}"#)
+        _ = codex.says(#"{"id":4,"error":{"code":-32600,"message":"no rollout found for thread id T"}}"#)
+        _ = codex.says(#"{"id":5,"result":{"thread":{"id":"N"},"model":"m"}}"#)
+        let said = codex.isDone()
+        #expect(said.count == 1 && said[0].contains("turn/start"))
+    }
+
     @Test("or in its own, where the message names none: not in that of the configuration")
     func goneWithoutFolder() {
         var codex = CodexConversation.up(facts: [Self.place])
