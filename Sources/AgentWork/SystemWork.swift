@@ -31,7 +31,7 @@ package final class SystemWork: WorkPort {
         case .look(let names): onThread(completion) { .alive(ProcessTable.living(names)) }
         case .end(let process, let grace):
             if !ProcessTable.end(process, grace: grace, then: { completion(.done) }) { completion(Self.noThread) }
-        case .read, .write, .find, .secret, .keepSecret:
+        case .read, .write, .lock, .unlock, .find, .secret, .keepSecret:
             onThread(completion) { [files] in files.result(of: work) }
         case .keep: completion(.failed(WorkFailure(.forbidden, "facts are kept by the host")))
         }

@@ -2,11 +2,19 @@ import AgentKit
 import BridgeModel
 import Files
 import Glibc
+import Locking
 
 /// What machines read and write. Blocks.
 struct WorkFiles: Sendable {
     let secretsFolder: String?
     let writableFolders: [String]
+    /// By their paths.
+    private let locks = Locked<[String: FileLock]>([:])
+
+    init(secretsFolder: String?, writableFolders: [String]) {
+        self.secretsFolder = secretsFolder
+        self.writableFolders = writableFolders
+    }
 
     func result(of work: Work) -> WorkResult {
         do throws(WorkFailure) {
@@ -16,6 +24,8 @@ struct WorkFiles: Sendable {
             case .find(let pattern, let limit): .found(try find(pattern, limit: limit))
             case .secret(let name): .secret(try secret(name))
             case .keepSecret(let name, let secret): try keep(secret, name)
+            case .lock(let path): try lock(path)
+            case .unlock(let path): unlock(path)
             case .http, .run, .look, .end, .keep: throw WorkFailure(.other, "no file is meant")
             }
         } catch {
@@ -68,6 +78,25 @@ struct WorkFiles: Sendable {
         } catch {
             throw WorkFailure(.other, error.message)
         }
+        return .done
+    }
+
+    private func lock(_ path: String) throws(WorkFailure) -> WorkResult {
+        let isHeld = WorkFailure(.full, "\(path) is locked")
+        guard locks.withLock({ $0[path] == nil }) else { throw isHeld }
+        do {
+            guard let lock = try FileLock(path) else { throw isHeld }
+            locks.withLock { $0[path] = lock }
+        } catch let error as FileError {
+            throw WorkFailure(.other, error.message)
+        } catch {
+            throw error as? WorkFailure ?? isHeld
+        }
+        return .done
+    }
+
+    private func unlock(_ path: String) -> WorkResult {
+        locks.withLock { $0[path] = nil }
         return .done
     }
 

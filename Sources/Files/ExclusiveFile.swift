@@ -1,35 +1,19 @@
-import Glibc
-
 /// A private file that one process alone keeps: read once, and then replaced again and again, whole each time.
 ///
 /// The lock is a file beside it, since the file itself is another one after each write. What is being written is beside it
 /// too, under one name: a writer that is killed leaves the last whole file, and half of a file that the next one overwrites.
 package final class ExclusiveFile: Sendable {
     package let path: String
-    private let descriptor: Int32
+    private let lock: FileLock
 
     /// Makes the directory where it is missing. Throws `.inUse` when another process keeps the file.
     package init(_ path: String) throws(FileError) {
         try PrivateFile.makeDirectory(PrivateFile.directory(of: path))
-        let lock = path + ".lock"
-        let descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)
-        guard descriptor >= 0 else {
-            throw .ofSystem(
-                .unwritable, "cannot write \(lock)", remedy: "let this user write there, or name another file")
-        }
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            if errno == EINTR { continue }
-            close(descriptor)
+        guard let lock = try FileLock(path + ".lock") else {
             throw FileError(.inUse, "another process keeps \(path); stop it, or name another file")
         }
         self.path = path
-        self.descriptor = descriptor
-    }
-
-    deinit {
-        // Closing alone would leave the lock with a child that is being started at this moment.
-        flock(descriptor, LOCK_UN)
-        close(descriptor)
+        self.lock = lock
     }
 
     /// Nil when there is no such file yet.

@@ -24,9 +24,9 @@ final class SystemWorkTests {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    private func result(of order: Work) throws -> String {
+    private func result(of order: Work, by other: SystemWork? = nil) throws -> String {
         let results = Queue<String>()
-        work.carryOut(order) { results.put(Self.words($0)) }
+        (other ?? work).carryOut(order) { results.put(Self.words($0)) }
         return try results.next()
     }
 
@@ -92,6 +92,21 @@ final class SystemWorkTests {
         #expect(try result(of: .find(pattern: folder + "/workspace/c[2]", limit: 9)) == #"found ["c[2]"]"#)
         #expect(try result(of: .find(pattern: folder + "/none/*", limit: 9)) == "found []")
         #expect(try result(of: .find(pattern: "*", limit: 9)) == "failed forbidden")
+    }
+
+    @Test("a lock is held by one alone, until it is let go of")
+    func locks() throws {
+        let path = folder + "/workspace/start.lock"
+        let other = SystemWork(children: SystemChildren(), secretsFolder: nil, writableFolders: [])
+        #expect(try result(of: .lock(path: path)) == "done")
+        #expect(try result(of: .lock(path: path), by: other) == "failed full")
+        #expect(try result(of: .lock(path: path)) == "failed full")
+        #expect(try result(of: .unlock(path: path)) == "done")
+        #expect(try result(of: .lock(path: path), by: other) == "done")
+        #expect(try result(of: .lock(path: path)) == "failed full")
+        #expect(try result(of: .unlock(path: path)) == "done")
+        #expect(try result(of: .lock(path: path)) == "failed full")
+        #expect(try result(of: .lock(path: folder + "/none/start.lock")) == "failed other")
     }
 
     @Test("a secret is a private file of its own, replaced whole and deleted")

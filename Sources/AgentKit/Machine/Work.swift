@@ -14,6 +14,10 @@ package enum Work: Sendable {
     case read(path: String, from: Int64, limit: Int)
     /// Whole or not at all, 0600, in a folder that the connection may write to.
     case write(path: String, [UInt8])
+    /// A lock file, made where it is missing, that nobody else holds: no other connection, no other process of the bridge. Held until
+    /// `unlock`, or until the process ends. Never waited for: `full` where it is held.
+    case lock(path: String)
+    case unlock(path: String)
     /// Paths that match, sorted; `*` matches any part of one component.
     case find(pattern: String, limit: Int)
     /// Which of them run.
@@ -36,7 +40,7 @@ package enum WorkResult: Sendable {
     case alive([ProcessName])
     /// Nil: there is none.
     case secret(Secret?)
-    /// Of `write`, `end`, `keep`, `keepSecret`, and of a `send` with `telling`.
+    /// Of `write`, `lock`, `unlock`, `end`, `keep`, `keepSecret`, and of a `send` with `telling`.
     case done
     case failed(WorkFailure)
 }

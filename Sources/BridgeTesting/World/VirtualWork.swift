@@ -44,6 +44,8 @@ package final class VirtualFiles: @unchecked Sendable {
         case .write(let path, let bytes):
             files[path] = bytes
             return .done
+        // One bridge, which has one agent.
+        case .lock, .unlock: return .done
         case .find(let pattern, let limit): return .found(Array(files.keys.filter { $0 == pattern }.prefix(limit)))
         case .look(let processes): return .alive(processes.filter { runs?($0) ?? false })
         case .end(let process, _):

@@ -68,7 +68,7 @@ final class CodexAgent: LiveAgent {
             // Each thread names its own folder, and no workspace that is gone keeps the program from running.
             command: values.command, environment: environment, folder: "/",
             socket: socketPath(name, state: state, context.environment), log: "\(state)/codex-\(name).log",
-            fingerprint: fingerprint)
+            lock: context.stateDirectory.map { lockPath(in: $0, entries) }, fingerprint: fingerprint)
     }
 
     /// In the state directory where its path is short enough, else in another private place (codex.md#starting-it).
@@ -78,6 +78,15 @@ final class CodexAgent: LiveAgent {
         return (["\(state)/codex-\(name).sock"] + places.map { "\($0)/\(short)" }).first {
             $0.hasPrefix("/") && $0.utf8.count <= CodexSettings.socketPathLimit
         }
+    }
+
+    /// By the home, in the directory that all connections share, and `doctor`.
+    private static func lockPath(in state: String, _ entries: [String]) -> String {
+        func value(_ name: String) -> String? {
+            entries.last { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.count + 1)) }
+        }
+        let home = value("CODEX_HOME") ?? "\(value("HOME") ?? "")/.codex"
+        return "\(state)/codex-start-\(StableHash.text(of: home).prefix(12)).lock"
     }
 
     /// What differs from one terminal to the next and changes nothing for Codex.

@@ -5,9 +5,12 @@ import JSONReading
 /// `doctor`'s look at Codex: the program is asked for its version, and a server of its own, which ends with the look, for its account and
 /// its configuration; a named server is asked where it is.
 struct CodexCheck {
-    private enum Step { case version, opening, initialize, account, over }
+    private enum Step { case version, lock, opening, initialize, account, over }
 
     private static let limit = Duration.seconds(40)
+    /// For a bridge that starts its server.
+    private static let lockLimit = Duration.seconds(10)
+    private static let lockPause = Duration.milliseconds(250)
     static let channel = ChannelID(1)
     static let work = WorkID(1)
 
@@ -15,6 +18,17 @@ struct CodexCheck {
     private let connection: String
     private var step = Step.version
     private var deadline: Instant?
+    private var lock: Lock?
+
+    /// The lock file under which servers are started.
+    private struct Lock {
+        let path: String
+        var until: Instant
+        /// When it is asked for again.
+        var askedAt: Instant?
+        var isHeld = false
+    }
+
     private var version = ""
     private var trouble: CodexTrouble?
 
@@ -23,7 +37,9 @@ struct CodexCheck {
         self.connection = connection
     }
 
-    var nextDeadline: Instant? { step == .over ? nil : deadline }
+    var nextDeadline: Instant? {
+        step == .over ? nil : [deadline, step == .lock ? lock?.askedAt : nil].compactMap(\.self).min()
+    }
 
     mutating func begin(at now: Instant) -> [AgentOrder] {
         deadline = now + Self.limit
@@ -37,6 +53,7 @@ struct CodexCheck {
     }
 
     mutating func finished(_ result: WorkResult, at now: Instant) -> [AgentOrder] {
+        if step == .lock { return lockIs(result, at: now) }
         guard step == .version, let own = settings.own else { return [] }
         switch result {
         case .ran(.exited(0), let output, _):
@@ -45,12 +62,34 @@ struct CodexCheck {
             }
             guard !CodexTrouble.isTooOld(version) else { return conclude(.tooOld(version)) }
             self.version = version
-            return open(.child(own.checkPlan))
+            guard let path = own.lock else { return open(.child(own.checkPlan)) }
+            step = .lock
+            lock = Lock(path: path, until: now + Self.lockLimit)
+            return [.work(Self.work, .lock(path: path))]
         case .ran(let end, _, let errors):
             return conclude(.notInstalled("of `\(settings.name) --version`: \(end.words(errors))"))
         case .failed(let failure): return conclude(.notInstalled(failure.message))
         default: return []
         }
+    }
+
+    private mutating func lockIs(_ result: WorkResult, at now: Instant) -> [AgentOrder] {
+        guard let own = settings.own, let lock else { return [] }
+        if case .failed(let failure) = result, failure.code == .full {
+            guard lock.until > now else {
+                return conclude(.cannotStart("a server has been starting with the same CODEX_HOME for ten seconds"))
+            }
+            self.lock?.askedAt = now + Self.lockPause
+            return []
+        }
+        if case .done = result { self.lock?.isHeld = true }
+        return open(.child(own.checkPlan))
+    }
+
+    private mutating func unlock() -> [AgentOrder] {
+        guard let lock, lock.isHeld else { return [] }
+        self.lock = nil
+        return [.work(Self.work, .unlock(path: lock.path))]
     }
 
     mutating func happened(_ event: ChannelEvent, on channel: ChannelID, at now: Instant) -> [AgentOrder] {
@@ -80,7 +119,7 @@ struct CodexCheck {
         case .result(let id, let result) where step == .initialize && id.text == "1":
             if version.isEmpty { version = result["userAgent"]?.string.flatMap { CodexTrouble.version(in: $0) } ?? "?" }
             step = .account
-            return [
+            return unlock() + [
                 .send(Self.channel, CodexFrames.initialized), send(2, "account/read", CodexFrames.none),
             ]
         case .result(let id, let result) where step == .account && id.text == "2": return conclude(result)
@@ -91,11 +130,15 @@ struct CodexCheck {
     }
 
     mutating func timePassed(at now: Instant) -> [AgentOrder] {
-        guard let nextDeadline, nextDeadline <= now else { return [] }
+        if step == .lock, let lock, let askedAt = lock.askedAt, askedAt <= now {
+            self.lock?.askedAt = nil
+            return [.work(Self.work, .lock(path: lock.path))]
+        }
+        guard step != .over, let deadline, deadline <= now else { return [] }
         return lost("it did not answer within 40 seconds")
     }
 
-    mutating func shutDown() -> [AgentOrder] { close() }
+    mutating func shutDown() -> [AgentOrder] { unlock() + close() }
 
     // MARK: Findings
 
@@ -155,14 +198,14 @@ struct CodexCheck {
     }
 
     private mutating func end() -> [AgentOrder] {
-        let closing = close()
+        let closing = unlock() + close()
         step = .over
         return closing + [.done]
     }
 
     private func close() -> [AgentOrder] {
         switch step {
-        case .version, .over: []
+        case .version, .lock, .over: []
         case .opening, .initialize, .account:
             [
                 .close(

@@ -12,16 +12,45 @@ extension CodexMachine {
             orders.append(.close(Self.serverChannel, .child(atOnce: true)))
             troubled(.cannotStart("it does not listen on its socket; its log is \(own.log)"), now)
         case .starting: tryAgain(now)
+        case .queued:
+            tryAgain(now)
+            queue(own, now)
         case .unknown, .running:
             if let fault = server.fault { return troubled(fault, now) }
-            server.process = .starting(until: now.now + CodexServer.startLimit)
+            server.process = .queued(until: now.now + CodexServer.queueLimit)
             server.isOrdered = false
-            let mark = server.mark(own)
-            server.startedWith = mark
             tryAgain(now)
-            work(.keepServer, .keep([Fact(Self.serverFact, Array(mark.utf8))]))
+            queue(own, now)
         case .ending: tryAgain(now)
         }
+    }
+
+    private mutating func queue(_ own: CodexSettings.Own, _ now: Occasion) {
+        guard let lock = own.lock else { return keepServer(now) }
+        if !works.has(.lock(lock)) { work(.lock(lock), .lock(path: lock)) }
+    }
+
+    /// Held by another start it is asked for again with the next look at the socket; where there can be none it is done without.
+    mutating func lockIs(_ path: String, _ result: WorkResult, _ now: Occasion) {
+        if case .done = result { server.locks.append(path) }
+        guard case .queued(let until) = server.process else { return }
+        if case .failed(let failure) = result, failure.code == .full, until > now.now { return }
+        keepServer(now)
+    }
+
+    private mutating func keepServer(_ now: Occasion) {
+        guard let own = settings.own else { return }
+        server.process = .starting(until: now.now + CodexServer.startLimit)
+        let mark = server.mark(own)
+        server.startedWith = mark
+        work(.keepServer, .keep([Fact(Self.serverFact, Array(mark.utf8))]))
+    }
+
+    /// As soon as nothing is being started any more, whatever became of it.
+    mutating func letOthersStart() {
+        guard !server.isStarting else { return }
+        for lock in server.locks { work(.unlocked, .unlock(path: lock)) }
+        server.locks = []
     }
 
     mutating func tryAgain(_ now: Occasion) {

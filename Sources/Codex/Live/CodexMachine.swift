@@ -30,6 +30,7 @@ package struct CodexMachine: AgentMachine {
     enum Errand: Hashable {
         case version, ended, logSize, logEnd
         case keepServer, servers
+        case lock(String), unlocked
         case keep(AgentSession)
     }
 
@@ -254,8 +255,9 @@ package struct CodexMachine: AgentMachine {
         case .keepServer:
             if isDone { openServer() } else { serverIsNotKept(now) }
         case .servers: serversAre(result)
+        case .lock(let path): lockIs(path, result, now)
         case .keep(let session): change(session, now) { $0.kept(isDone, at: now.now) }
-        case nil: break
+        case .unlocked, nil: break
         }
         return takeOrders()
     }
@@ -288,6 +290,7 @@ package struct CodexMachine: AgentMachine {
 
     mutating func takeOrders() -> [AgentOrder] {
         defer { orders = [] }
+        letOthersStart()
         return orders
     }
 

@@ -3,16 +3,21 @@ import BridgeModel
 /// The server of the bridge's own, as a process: which program would be started, and which one runs.
 ///
 /// States of the process:
-/// - `unknown`: an earlier bridge may have started it. Can transition to `starting` (its socket does not answer).
+/// - `unknown`: an earlier bridge may have started it. Can transition to `queued`, `starting` (its socket does not answer).
+/// - `queued`: another server of the same CODEX_HOME is being started. Can transition to `starting` (it has started, or takes too long),
+///   `running` (its socket answered).
 /// - `starting`: written down and ordered; its socket is tried until it answers. Can transition to `running`, `unknown` (it ended).
 /// - `running`: its socket answered. Can transition to `ending` (it is to be started again), `unknown` (it ended).
 /// - `ending`: Can transition to `unknown`.
 ///
-/// One is started and awaited at a time: several first starts with one CODEX_HOME end all but one (codex.md#starting-it).
+/// One is started and awaited at a time, by all connections and `doctor`, under a lock file: several first starts with one CODEX_HOME
+/// end all but one (codex.md#starting-it).
 struct CodexServer {
-    enum Process: Hashable { case unknown, starting(until: Instant), running, ending }
+    enum Process: Hashable { case unknown, queued(until: Instant), starting(until: Instant), running, ending }
 
     static let startLimit = Duration.seconds(20)
+    /// For the starts of others; a holder of the lock that is stopped is not waited for without end.
+    static let queueLimit = Duration.seconds(60)
     static let tryAgain = Duration.milliseconds(250)
     static let grace = Duration.seconds(10)
     static let wedgedAfter = Duration.seconds(300)
@@ -28,6 +33,8 @@ struct CodexServer {
     var before: ProcessName?
     /// What the running one was started with.
     var startedWith: String?
+    /// Lock files that are held.
+    var locks: [String] = []
     /// The one that is `starting` has been ordered: an end before that is of the one before it.
     var isOrdered = false
     /// How the last one ended.
@@ -52,7 +59,13 @@ struct CodexServer {
     /// What a second server on one socket says and ends with (codex.md#starting-it).
     static func isBesideAnother(_ lastWords: String) -> Bool { lastWords.contains("already in use") }
 
-    var isStarting: Bool { if case .starting = process { true } else { false } }
+    /// Or waits for its turn.
+    var isStarting: Bool {
+        switch process {
+        case .queued, .starting: true
+        case .unknown, .running, .ending: false
+        }
+    }
 
     /// Differs where a server that runs is to be started again: other program, version, command or environment.
     func mark(_ own: CodexSettings.Own) -> String { "\(version ?? "?") \(own.fingerprint)" }

@@ -12,18 +12,21 @@ package struct CodexSettings: Hashable, Sendable {
         /// Nil: no place has a path that is short enough.
         var socket: String?
         var log: String
+        /// Held while a server is started with its CODEX_HOME; nil: there is no place for it.
+        var lock: String?
         /// Changes with the command and the environment, in which a server would act otherwise.
         var fingerprint: String
 
         package init(
             command: [String], environment: ChildEnvironment = ChildEnvironment(), folder: String, socket: String?,
-            log: String, fingerprint: String
+            log: String, lock: String? = nil, fingerprint: String
         ) {
             self.command = command
             self.environment = environment
             self.folder = folder
             self.socket = socket
             self.log = log
+            self.lock = lock
             self.fingerprint = fingerprint
         }
     }

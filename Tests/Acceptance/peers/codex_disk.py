@@ -10,6 +10,7 @@ ended.log          each turn that ended, and how
 threads.log        what each thread was started with; resumes.log, started.log: each resume, each start of a turn; interrupts.log; terminated.log
 answers.log        each answer to a request of the server that was acted on
 images.log         each picture that was read, in base64; unread.log: those that were not there
+clashes.log        starts that ended because another one was the first with this home; begun: there was one
 violations.log     what no client should send
 gates/NAME         a `Hold` waits until this file is there
 """

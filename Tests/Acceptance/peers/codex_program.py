@@ -3,6 +3,8 @@
 
 import argparse
 import asyncio
+import contextlib
+import fcntl
 import os
 import signal
 import sys
@@ -18,6 +20,8 @@ LONGEST_SECONDS = 900
 
 
 async def serve(options, disk):
+    with first_start(disk):
+        await asyncio.sleep(disk.habit("first_start_takes", 0))
     await asyncio.sleep(disk.habit("starts_after", 0))
     if disk.habit("never_listens"):
         await asyncio.Event().wait()
@@ -45,6 +49,23 @@ async def serve(options, disk):
     orphaned.cancel()
     if server.path:
         server.path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def first_start(disk):
+    """Of several first starts with one home all but one end."""
+    begun = disk.home / "begun"
+    if begun.exists():
+        yield
+        return
+    with (disk.home / "begins").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            disk.note("clashes", {"pid": os.getpid(), "arguments": sys.argv[1:]})
+            sys.exit("Error: failed to initialise the state database: database is locked")
+        yield
+        begun.touch()
 
 
 async def leave_with(home, ended):

@@ -16,17 +16,18 @@ struct CodexConversation: MachineConversation {
 
     /// `folder`: of all chats, by the configuration.
     init(
-        facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = [], folder: String? = "/work"
+        facts: [Fact] = [], processes: [ProcessName] = [], turns: [EarlierTurn] = [], folder: String? = "/work",
+        lock: String? = nil
     ) {
-        machine = CodexMachine(CodexSettings(Self.own("F"), folder: folder))
+        machine = CodexMachine(CodexSettings(Self.own("F", lock: lock), folder: folder))
         var past = AgentPast()
         (past.facts, past.processes, past.turns) = (facts, processes, turns)
         beginning = lines(machine.begin(past, occasion()))
     }
 
-    private static func own(_ fingerprint: String) -> CodexSettings.Own {
+    private static func own(_ fingerprint: String, lock: String? = nil) -> CodexSettings.Own {
         CodexSettings.Own(
-            command: ["codex"], folder: "/work", socket: "/state/codex.sock", log: "/state/codex.log",
+            command: ["codex"], folder: "/work", socket: "/state/codex.sock", log: "/state/codex.log", lock: lock,
             fingerprint: fingerprint)
     }
 
@@ -164,6 +165,8 @@ struct CodexConversation: MachineConversation {
                 return facts.map { "keep \($0.name) \(String(decoding: $0.value ?? [], as: UTF8.self))" }
             case .end(let name, _): return ["end \(name.id)"]
             case .read(let path, let from, let limit): return ["read \(path) \(from) \(limit)"]
+            case .lock(let path): return ["lock \(path)"]
+            case .unlock(let path): return ["unlock \(path)"]
             case .look(let processes): return ["look " + processes.map { "\($0.id)" }.joined(separator: " ")]
             default: return ["work"]
             }
