@@ -46,6 +46,8 @@ struct CodexThread {
 
     struct Child {
         var name: String
+        /// It was begun in this turn, and so was all that it does.
+        var isOwn = false
         /// Its own turn, while it continues.
         var turn: String?
     }
@@ -201,7 +203,7 @@ struct CodexThread {
             return []
         }
         if children[thread] == nil, children.count < Self.childLimit {
-            children[thread] = Child(name: CodexWords.agent(item))
+            children[thread] = Child(name: CodexWords.agent(item), isOwn: item["kind"]?.holds("started") == true)
         }
         return tools { $0.agent(thread, item) }
     }
@@ -209,6 +211,14 @@ struct CodexThread {
     private mutating func tools(_ change: (inout CodexCalls) -> [ToolEvent]) -> [RunEvent] {
         guard turn != nil else { return [] }
         return turn?.calls.change(change).map { .tool($0) } ?? []
+    }
+
+    /// Sub-agents that a turn has begun, as the list of the thread's turns has it.
+    static func begun(in turn: FrameNode) -> [String] {
+        let items = (turn["items"]?.elements ?? []).filter {
+            $0["type"]?.holds("subAgentActivity") == true && $0["kind"]?.holds("started") == true
+        }
+        return Set(items.compactMap { $0["agentThreadId"]?.string }).sorted()
     }
 
     // MARK: The end

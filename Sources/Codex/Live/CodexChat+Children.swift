@@ -24,11 +24,18 @@ extension CodexChat {
 
     mutating func childIsListed(_ child: String, _ result: FrameNode, isStopping: Bool) -> [Order] {
         let going = result["data"]?.elements.first { $0["status"]?.holds("inProgress") == true }
-        guard let going, let id = going["id"]?.string else { return [] }
+        // Unless it is known to be of an earlier turn.
+        let isOwn = thread.children[child]?.isOwn ?? true
+        guard let going, let id = going["id"]?.string else {
+            return isStopping && isOwn ? [terminals(of: child, nil)] : []
+        }
         thread.works(child, turn: id)
         guard isStopping || turn?.isStopping == true else { return [] }
-        return [.request(.aside, "turn/interrupt", CodexFrames.interrupt(child, id))]
-            + cleanUp(Self.openCalls(in: going))
+        let listed = (going["items"]?.elements ?? []).compactMap { $0["id"]?.string }
+        return [
+            .request(.aside, "turn/interrupt", CodexFrames.interrupt(child, id)),
+            terminals(of: child, isOwn ? nil : Set(listed)),
+        ]
     }
 
     // MARK: Stop
@@ -48,8 +55,9 @@ extension CodexChat {
     /// The turn that is followed or looked for is another one.
     func stopBeside(_ run: RunID, _ listed: FrameNode, _ id: String) -> [Order] {
         guard let place else { return [] }
+        let calls = Self.openCalls(in: listed)
         return [.request(.stop(run), "turn/interrupt", CodexFrames.interrupt(place.thread, id))]
-            + cleanUp(Self.openCalls(in: listed))
+            + (calls.isEmpty ? [] : [terminals(of: place.thread, calls)]) + endTurns(of: CodexThread.begun(in: listed))
     }
 
     static func openCalls(in listed: FrameNode) -> Set<String> {
@@ -57,18 +65,38 @@ extension CodexChat {
         return Set(open.compactMap { $0["id"]?.string })
     }
 
-    /// Commands run on when their turn is interrupted, each as a terminal of its own thread.
-    func cleanUp(_ calls: Set<String>) -> [Order] {
-        guard let place, !calls.isEmpty else { return [] }
-        return ([place.thread] + thread.children.keys.sorted()).map {
-            .request(
-                .terminals(thread: $0, calls: calls), "thread/backgroundTerminals/list", CodexFrames.thread($0))
+    /// Commands run on when their turn is interrupted, each as a terminal of its own thread. Those of a sub-agent that the turn has begun
+    /// are all of this turn, also where an earlier process saw them begin; its turn is ended before them, or it would begin others. Nil: the
+    /// turn is not stopped. `isFound`: the interrupts of its sub-agents may be lost.
+    func cleanUp(_ calls: Set<String>?, isFound: Bool = false) -> [Order] {
+        guard let place, let calls else { return [] }
+        let own = calls.isEmpty ? [] : [terminals(of: place.thread, calls)]
+        return own
+            + thread.children.sorted { $0.key < $1.key }.flatMap { id, child -> [Order] in
+                let known = calls.isEmpty ? [] : [terminals(of: id, calls)]
+                if isFound { return (child.isOwn ? [] : known) + endTurns(of: [id]) }
+                guard child.isOwn else { return known }
+                return child.turn == nil ? endTurns(of: [id]) : [terminals(of: id, nil)]
+            }
+    }
+
+    /// What the sub-agents of a stopped turn do behind its end.
+    func endTurns(of children: [String]) -> [Order] {
+        children.map {
+            let params = CodexFrames.turns(of: $0, isWhole: true)
+            return .request(.childTurns(child: $0, isStopping: true), "thread/turns/list", params)
         }
     }
 
-    func terminals(_ result: FrameNode, _ thread: String, _ calls: Set<String>) -> [Order] {
+    func terminals(of thread: String, _ calls: Set<String>?) -> Order {
+        .request(
+            .terminals(thread: thread, calls: calls), "thread/backgroundTerminals/list", CodexFrames.thread(thread))
+    }
+
+    func terminals(_ result: FrameNode, _ thread: String, _ calls: Set<String>?) -> [Order] {
         (result["data"]?.elements ?? []).compactMap { node in
-            guard let call = node["itemId"]?.string, calls.contains(call), let process = node["processId"]?.string
+            guard let call = node["itemId"]?.string, calls?.contains(call) ?? true,
+                let process = node["processId"]?.string
             else { return nil }
             return .request(
                 .aside, "thread/backgroundTerminals/terminate", CodexFrames.terminate(thread, process))

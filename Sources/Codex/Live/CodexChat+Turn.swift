@@ -123,7 +123,7 @@ extension CodexChat {
     /// Of an earlier stop, whose bubble has ended.
     private mutating func stop(_ run: RunID, _ listed: FrameNode?, at now: Instant) -> [Order] {
         guard let listed, let id = listed["id"]?.string, listed["status"]?.holds("inProgress") == true else {
-            return [.observed([.abortAnswered(run)])]
+            return [.observed([.abortAnswered(run)])] + endTurns(of: listed.map { CodexThread.begun(in: $0) } ?? [])
         }
         guard turn == nil else { return stopBeside(run, listed, id) }
         var turn = CodexTurn(CodexPrompt(run: run, text: ""), .going, at: now)
@@ -181,17 +181,19 @@ extension CodexChat {
         let labels = CodexThread.labels(of: listed)
         orders += recognize(listsWhole ? labels : labels.filter { $0 == turn.run })
         if !isOver, !isTakenIn { self.turn?.state = .going }
-        let calls = turn.isStopping && isOver ? openCalls : []
+        let isLeft = turn.isStopping && isOver
+        let calls = isLeft ? openCalls : nil
         let (run, isLeftOut) = (owner, isOver && isTakenIn)
         orders += say((listed["items"]?.elements ?? []).flatMap { asks.ended($0) }, of: run)
         let caughtUp = thread.caughtUp(listed, of: turn.run, lacksItems: turn.watch.items == .refused)
-        orders += heard(caughtUp, of: run) + cleanUp(calls)
+        orders += heard(caughtUp, of: run) + cleanUp(calls, isFound: true)
         if isLeftOut { orders += endLeftOut() }
         // Another client's began behind it, and continues.
         if let other, thread.turn == nil { thread.begins(turn: other) }
         // Messages leave when the one before has ended in its process.
         if CodexThread.isCutOff(listed) || listed["status"]?.holds("inProgress") == true { orders += sendBehind() }
-        return orders + followChildren(isStopping: turn.isStopping)
+        return orders
+            + (isLeft ? [] : followChildren(isStopping: turn.isStopping))
     }
 
     private mutating func notFound(_ turn: CodexTurn, at now: Instant) -> [Order] {
@@ -228,7 +230,7 @@ extension CodexChat {
         case "turn/completed" where place?.thread == id:
             if mustBeLookedUp(params) { return list() }
             let isStopping = turn?.isStopping == true && turn?.id == thread.turn?.id
-            let calls = isStopping ? openCalls : []
+            let calls = isStopping ? openCalls : nil
             let wasTakenIn = isTakenIn
             let said = heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls)
             return said + (wasTakenIn && thread.turn == nil ? endLeftOut() : []) + advance(at: now)

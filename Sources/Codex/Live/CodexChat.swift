@@ -45,8 +45,8 @@ struct CodexChat {
         /// Of an earlier stop, beside a newer message that is looked for. Its answer is that of the stop.
         case stop(RunID)
         case probe
-        /// Left-over commands of a turn that was stopped, in its thread or a sub-agent's.
-        case terminals(thread: String, calls: Set<String>)
+        /// Left-over commands of a turn that was stopped, in its thread or a sub-agent's. Nil: all of the thread.
+        case terminals(thread: String, calls: Set<String>?)
         /// A sub-agent's thread, and the turn that continues in it. `isStopping`: it is to be ended.
         case follow(child: String, isStopping: Bool)
         case childTurns(child: String, isStopping: Bool)

@@ -32,10 +32,11 @@ struct CodexStopTests {
         #expect(said.contains { Self.isInterrupt($0, of: "T") } && said.contains { Self.isInterrupt($0, of: "C") })
         _ = codex.says(Self.interrupted("C", "V"))
         let asked = codex.says(Self.interrupted("T", "U"))
-        #expect(asked.contains { $0.contains("backgroundTerminals/list") && $0.contains(#""threadId":"C""#) })
-        // The request to the parent's thread comes first.
+        #expect(asked.contains { $0.contains("thread/turns/list") && $0.contains(#""threadId":"C""#) })
+        // The request to the parent's thread comes first; the sub-agent's turn is over.
         _ = codex.says(#"{"id":7,"result":{"data":[]}}"#)
-        let ended = codex.says(#"{"id":8,"result":{"data":[{"itemId":"c1","processId":"9"}]}}"#)
+        _ = codex.says(#"{"id":8,"result":{"data":[{"id":"V","status":"interrupted","items":[]}]}}"#)
+        let ended = codex.says(#"{"id":9,"result":{"data":[{"itemId":"c1","processId":"9"}]}}"#)
         #expect(
             ended.contains {
                 $0.contains("backgroundTerminals/terminate") && $0.contains(#""threadId":"C","processId":"9""#)
@@ -78,11 +79,12 @@ struct CodexStopTests {
         _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}}}}"#)
         let said = codex.says(
             #"{"id":4,"result":{"data":[{"id":"U","status":"interrupted","completedAt":1,"items":[]}]}}"#)
-        #expect(said.contains { $0.contains("backgroundTerminals/list") && $0.contains(#""threadId":"C""#) })
-        #expect(said.contains { $0.contains("thread/resume") && $0.contains(#""threadId":"C""#) })
-        _ = codex.says(#"{"id":7,"result":{"thread":{"id":"C","status":{"type":"active"}}}}"#)
-        let going = codex.says(#"{"id":8,"result":{"data":[{"id":"V","status":"inProgress","items":[]}]}}"#)
-        #expect(going.contains { Self.isInterrupt($0, of: "C") })
+        #expect(said.contains { $0.contains("thread/turns/list") && $0.contains(#""threadId":"C""#) })
+        // The request for the commands of the parent's thread comes first.
+        let going = codex.says(#"{"id":6,"result":{"data":[{"id":"V","status":"inProgress","items":[]}]}}"#)
+        // Its turn first: it would begin other commands.
+        #expect(
+            going.count == 2 && Self.isInterrupt(going[0], of: "C") && going[1].contains("backgroundTerminals/list"))
     }
 
     @Test("waits for the answer to the prompt, whatever the list says meanwhile")
@@ -167,5 +169,55 @@ struct CodexStopTests {
         _ = codex.resumes()
         #expect(codex.waits(31_000).contains { $0.contains("thread/read") })
         #expect(codex.waits(11_000).contains("close 1"))
+    }
+
+    private static let place = Fact("thread:codex:ses_1", Array(#"{"thread":"T","folder":"/site"}"#.utf8))
+    private static let foundEnded =
+        #"{"id":4,"result":{"data":[{"id":"U","status":"interrupted","completedAt":1,"items":[{"type":"userMessage","clientId":"r1"},\#(activity)]}]}}"#
+
+    /// All of them are the turn's, whose bridge alone saw which they are.
+    private static func endsCommands(_ codex: inout CodexConversation) {
+        let asked = codex.says(foundEnded)
+        #expect(asked.contains { $0.contains("thread/turns/list") && $0.contains(#""threadId":"C""#) })
+        _ = codex.says(#"{"id":5,"result":{"data":[{"id":"V","status":"interrupted","items":[]}]}}"#)
+        let ended = codex.says(#"{"id":6,"result":{"data":[{"itemId":"c1","processId":"9"}]}}"#)
+        #expect(
+            ended.contains {
+                $0.contains("backgroundTerminals/terminate") && $0.contains(#""threadId":"C","processId":"9""#)
+            })
+    }
+
+    @Test("one that an earlier bridge was stopping, and that is found ended, leaves no command of its sub-agent behind")
+    func foundEndedByAnother() {
+        let turn = EarlierTurn(
+            session: CodexConversation.chat, runs: [EarlierTurn.Run(RunID("r1"), text: "one")], isAccepted: true,
+            isStopping: true, receivedAt: .zero, decisions: [], detached: [])
+        var codex = CodexConversation.up(facts: [Self.place], turns: [turn])
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}}}}"#)
+        Self.endsCommands(&codex)
+    }
+
+    @Test("nor does one whose bubble was over when the bridge was started again")
+    func owedAlone() {
+        var codex = CodexConversation.up(facts: [Self.place])
+        #expect(codex.aborts("r1").contains { $0.contains("thread/resume") })
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}}}}"#)
+        Self.endsCommands(&codex)
+    }
+
+    @Test("commands of a sub-agent that an earlier turn had begun, and that are of that turn, continue")
+    func ofAnEarlierTurn() {
+        var codex = CodexConversation.going()
+        let interacted = Self.activity.replacing("started", with: "interacted")
+        _ = codex.says(
+            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":\#(interacted)}}"#)
+        _ = codex.says(#"{"method":"turn/started","params":{"threadId":"C","turn":{"id":"V"}}}"#)
+        let item = #"{"type":"commandExecution","id":"c2","command":"make","status":"inProgress"}"#
+        _ = codex.says(#"{"method":"item/started","params":{"threadId":"C","turnId":"V","item":\#(item)}}"#)
+        _ = codex.aborts("r1")
+        _ = codex.says(Self.interrupted("T", "U"))
+        let both = #"[{"itemId":"c1","processId":"8"},{"itemId":"c2","processId":"9"}]"#
+        let ended = codex.says(#"{"id":8,"result":{"data":\#(both)}}"#)
+        #expect(ended.count == 1 && ended[0].contains(#""threadId":"C","processId":"9""#))
     }
 }
