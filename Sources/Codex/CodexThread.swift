@@ -57,6 +57,10 @@ struct CodexThread {
     private var left: Turn?
     /// Sub-agents, by their threads.
     private(set) var children: [String: Child] = [:]
+    /// Those of earlier turns, whose frames still come.
+    private(set) var formerChildren: [String: Child] = [:]
+    /// All of them.
+    private(set) var subAgents: Set<String> = []
     private var totals: CodexTotals?
     private var model: String?
     private var provider: String?
@@ -81,17 +85,29 @@ struct CodexThread {
         // What the thread has used since then is of both.
         left?.isUsageOld = true
         turn = known ?? Turn(id: id, isAdopted: isAdopted, before: isAdopted ? nil : totals)
+        formerChildren.merge(children) { $1 }
         children = [:]
     }
 
     /// A sub-agent, in a turn whose beginning was missed.
     mutating func works(_ child: String, turn: String) { children[child]?.turn = turn }
 
+    /// Some sub-agent's turn continues, as far as its frames say.
+    var hasWorkingChild: Bool {
+        children.contains { $0.value.turn != nil } || formerChildren.contains { $0.value.turn != nil }
+    }
+
+    /// Their frames do not come any more.
+    mutating func forgetChildren() { (children, formerChildren, subAgents) = ([:], [:], []) }
+
     /// What is being streamed may have a hole from now on.
     mutating func linkLost() {
         turn?.openMessage = nil
         turn?.isUsageOld = true
         left?.openMessage = nil
+        // Those of the turn are followed again when the list names them.
+        formerChildren = [:]
+        subAgents = Set(children.keys)
     }
 
     mutating func abandonTurn() { turn = nil }
@@ -119,6 +135,10 @@ struct CodexThread {
 
     /// A notification of this thread, or of a child's.
     mutating func read(_ method: String, _ params: FrameNode, thread: String) -> [RunEvent] {
+        if formerChildren[thread] != nil {
+            Self.follow(&formerChildren[thread], method, params)
+            return []
+        }
         if children[thread] != nil { return readChild(method, params, thread: thread) }
         if method == "thread/tokenUsage/updated" {
             totals = CodexTotals(params) ?? totals
@@ -144,9 +164,8 @@ struct CodexThread {
 
     private mutating func readChild(_ method: String, _ params: FrameNode, thread: String) -> [RunEvent] {
         let name = children[thread]?.name
+        Self.follow(&children[thread], method, params)
         switch method {
-        case "turn/started": children[thread]?.turn = params["turn"]?["id"]?.string
-        case "turn/completed": children[thread]?.turn = nil
         case "item/started":
             guard let item = params["item"] else { return [] }
             return child(item) + tools { $0.began(item, of: name) }
@@ -157,6 +176,14 @@ struct CodexThread {
         default: break
         }
         return []
+    }
+
+    private static func follow(_ child: inout Child?, _ method: String, _ params: FrameNode) {
+        switch method {
+        case "turn/started": child?.turn = params["turn"]?["id"]?.string
+        case "turn/completed": child?.turn = nil
+        default: break
+        }
     }
 
     private mutating func started(_ item: FrameNode) -> [RunEvent] {
@@ -202,8 +229,11 @@ struct CodexThread {
         guard item["type"]?.holds("subAgentActivity") == true, let thread = item["agentThreadId"]?.string else {
             return []
         }
-        if children[thread] == nil, children.count < Self.childLimit {
-            children[thread] = Child(name: CodexWords.agent(item), isOwn: item["kind"]?.holds("started") == true)
+        if children[thread] == nil, subAgents.contains(thread) || subAgents.count < Self.childLimit {
+            var child = Child(name: CodexWords.agent(item), isOwn: item["kind"]?.holds("started") == true)
+            child.turn = formerChildren.removeValue(forKey: thread)?.turn
+            children[thread] = child
+            subAgents.insert(thread)
         }
         return tools { $0.agent(thread, item) }
     }

@@ -14,7 +14,7 @@ package enum Work: Sendable {
     case read(path: String, from: Int64, limit: Int)
     /// Whole or not at all, 0600, in a folder that the connection may write to.
     case write(path: String, [UInt8])
-    /// A lock file, made where it is missing, that nobody else holds: no other connection, no other process of the bridge. Held until
+    /// A lock file, made where it is missing, that no other connection and no other process holds. Held until
     /// `unlock`, or until the process ends. Never waited for: `full` where it is held.
     case lock(path: String)
     case unlock(path: String)

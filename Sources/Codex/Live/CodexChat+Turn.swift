@@ -218,6 +218,7 @@ extension CodexChat {
 
     mutating func notified(_ method: String, _ params: FrameNode, at now: Instant) -> [Order] {
         let id = params["threadId"]?.string ?? ""
+        guard has(id) else { return [] }
         turn?.heard(at: now)
         let message = place?.thread == id ? self.message(params, at: now) : []
         let run = owner
@@ -234,6 +235,9 @@ extension CodexChat {
             let wasTakenIn = isTakenIn
             let said = heard(thread.read(method, params, thread: id), of: run) + cleanUp(calls)
             return said + (wasTakenIn && thread.turn == nil ? endLeftOut() : []) + advance(at: now)
+        case "turn/started", "turn/completed":
+            // A sub-agent's: what it asks has to be answered, and no more than that.
+            return heard(thread.read(method, params, thread: id), of: run) + advance(at: now)
         default: break
         }
         let settled = method == "item/completed" ? say(params["item"].map { asks.ended($0) } ?? [], of: run) : []
@@ -309,7 +313,7 @@ extension CodexChat {
         let said = say(asks.resolved(id, isOver: thread.turn == nil))
         // Another client answered: its call shows what.
         if asks.hasUnasked { link.asksDue = link.asksDue ?? now + CodexTurn.lookAgain }
-        return said
+        return said + advance(at: now)
     }
 
     // MARK: Time
@@ -338,10 +342,8 @@ extension CodexChat {
     }
 
     private mutating func rest(at now: Instant) -> [Order] {
-        guard mayRest, let due = link.restDue, due <= now, let place else { return [] }
-        link.restDue = nil
-        way = .absent
-        return [.request(.aside, "thread/unsubscribe", CodexFrames.thread(place.thread))]
+        guard mayRest, let due = link.restDue, due <= now else { return [] }
+        return leave()
     }
 
     /// The bubble has ended long ago; the thread stays busy until Codex says otherwise.

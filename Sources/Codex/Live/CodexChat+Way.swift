@@ -18,11 +18,14 @@ extension CodexChat {
         switch (home, way) {
         case (.unknown, _): return begin(at: now)
         case (.making, _), (.keeping, _): return []
+        case (.kept, _) where conversation.isDeleted && mayRest: return leave()
         case (.kept, .absent):
-            guard turn != nil || !errands.isEmpty || asks.hasEarlier || thread.turn != nil else { return [] }
+            guard turn != nil || !errands.isEmpty || asks.hasEarlier || thread.turn != nil else {
+                return conversation.isDeleted ? leave() : []
+            }
             return join()
         case (.kept, .open):
-            link.restDue = isBusy || !errands.isEmpty ? nil : link.restDue ?? now + Self.restAfter
+            link.restDue = mayRest ? link.restDue ?? now + Self.restAfter : nil
             return work(at: now)
         case (.kept, .joining), (.kept, .listing), (.kept, .waiting): return []
         }
@@ -67,6 +70,21 @@ extension CodexChat {
         }
         errands = left
         return looks
+    }
+
+    // MARK: Leaving
+
+    /// Its thread and its sub-agents' are unloaded, unless another client has them.
+    mutating func leave() -> [Order] {
+        let threads = way == .absent ? [] : [place?.thread].compactMap(\.self) + thread.subAgents.sorted()
+        link.restDue = nil
+        way = .absent
+        thread.forgetChildren()
+        let left = threads.map { Order.request(.aside, "thread/unsubscribe", CodexFrames.thread($0)) }
+        guard conversation.isDeleted, place != nil else { return left }
+        home = .unknown
+        conversation = Conversation()
+        return left + [.forget]
     }
 
     // MARK: Joining

@@ -29,6 +29,7 @@ struct CodexChat {
         case answer(JSONText, String)
         /// Answered by `kept`.
         case keep(CodexPlace)
+        case forget
         case observed([Observation])
         case note(String)
         /// The server does not answer.
@@ -147,6 +148,8 @@ struct CodexChat {
         var hasTurns = true
         /// One that had turns is gone, which the next message's bubble says.
         var isLost = false
+        /// The person has deleted the chat: its place is forgotten as soon as nothing of it continues.
+        var isDeleted = false
     }
 
     init(_ session: AgentSession, _ place: CodexPlace?, _ settings: CodexSettings) {
@@ -164,7 +167,7 @@ struct CodexChat {
     }
 
     /// A thread and its sub-agents'.
-    func has(_ id: String) -> Bool { place?.thread == id || thread.children[id] != nil }
+    func has(_ id: String) -> Bool { place?.thread == id || thread.subAgents.contains(id) }
 
     var isBusy: Bool { turn != nil || !behind.isEmpty || thread.turn != nil }
     /// Its place is all that is to be known of it.
@@ -195,7 +198,8 @@ struct CodexChat {
         return asks.areAnswered ? CodexTurn.answerPatience : nil
     }
     /// A thread that is loaded belongs to this server alone: a person's own programs cannot open it (codex.md#one-writer-several-clients).
-    var mayRest: Bool { way == .open && !isBusy && errands.isEmpty && asks.isEmpty }
+    /// What a sub-agent asks that still works has to be answered.
+    var mayRest: Bool { way == .open && !isBusy && errands.isEmpty && asks.isEmpty && !thread.hasWorkingChild }
 
     // MARK: Commands
 
@@ -236,6 +240,13 @@ struct CodexChat {
     mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, at now: Instant) -> [Order] {
         turn?.heard(at: now)
         return say(asks.answer(question, answer)) + advance(at: now)
+    }
+
+    /// The person archived or deleted the chat.
+    mutating func release(isDeleted: Bool, at now: Instant) -> [Order] {
+        if isDeleted { conversation.isDeleted = true }
+        guard mayRest || way == .absent, !isBusy, errands.isEmpty else { return [] }
+        return leave()
     }
 
     mutating func kept(_ isKept: Bool, at now: Instant) -> [Order] {

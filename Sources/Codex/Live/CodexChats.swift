@@ -31,7 +31,15 @@ struct CodexChats {
     ) -> Answer {
         var chat = awake.removeValue(forKey: session) ?? wake(session, settings, isUp: isUp)
         heldBytes -= chat.heldBytes
-        defer { settle(chat) }
+        let (thread, subAgents) = (chat.place?.thread, chat.thread.subAgents)
+        defer {
+            if let thread, thread != chat.place?.thread { owners[thread] = nil }
+            if subAgents != chat.thread.subAgents {
+                for child in subAgents { owners[child] = nil }
+                for child in chat.thread.subAgents { owners[child] = chat.session }
+            }
+            settle(chat)
+        }
         return change(&chat)
     }
 
@@ -44,12 +52,11 @@ struct CodexChats {
     private mutating func settle(_ chat: CodexChat) {
         heldBytes += chat.heldBytes
         if let place = chat.place { owners[place.thread] = chat.session }
-        for child in chat.thread.children.keys { owners[child] = chat.session }
         guard chat.isAtRest else {
             awake[chat.session] = chat
             return
         }
-        for child in chat.thread.children.keys { owners[child] = nil }
+        for child in chat.thread.subAgents { owners[child] = nil }
         guard let place = chat.place else { return }
         owners[place.thread] = nil
         places[chat.session] = place

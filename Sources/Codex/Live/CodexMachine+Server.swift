@@ -49,7 +49,7 @@ extension CodexMachine {
     /// As soon as nothing is being started any more, whatever became of it.
     mutating func letOthersStart() {
         guard !server.isStarting else { return }
-        for lock in server.locks { work(.unlocked, .unlock(path: lock)) }
+        for lock in server.locks { work(.aside, .unlock(path: lock)) }
         server.locks = []
     }
 

@@ -30,7 +30,9 @@ package struct CodexMachine: AgentMachine {
     enum Errand: Hashable {
         case version, ended, logSize, logEnd
         case keepServer, servers
-        case lock(String), unlocked
+        case lock(String)
+        /// Whatever the result.
+        case aside
         case keep(AgentSession)
     }
 
@@ -193,8 +195,9 @@ package struct CodexMachine: AgentMachine {
             }
         case .answer(let question, let session, let answer):
             change(session, now) { $0.answer(question, answer, at: now.now) }
-        // A thread at rest is not followed, and stays with Codex.
-        case .release: break
+        // The thread itself stays with Codex.
+        case .release(let session, let isDeleted):
+            change(session, now) { $0.release(isDeleted: isDeleted, at: now.now) }
         }
         return takeOrders()
     }
@@ -257,7 +260,7 @@ package struct CodexMachine: AgentMachine {
         case .servers: serversAre(result)
         case .lock(let path): lockIs(path, result, now)
         case .keep(let session): change(session, now) { $0.kept(isDone, at: now.now) }
-        case .unlocked, nil: break
+        case .aside, nil: break
         }
         return takeOrders()
     }

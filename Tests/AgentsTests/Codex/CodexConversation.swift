@@ -70,6 +70,10 @@ struct CodexConversation: MachineConversation {
         lines(machine.command(.abort(session: Self.chat, run: RunID(run)), occasion()))
     }
 
+    mutating func releases(isDeleted: Bool) -> [String] {
+        lines(machine.command(.release(session: Self.chat, isDeleted: isDeleted), occasion()))
+    }
+
     mutating func looksUp(_ run: String) -> [String] {
         lines(machine.command(.lookUp(session: Self.chat, run: RunID(run)), occasion()))
     }
