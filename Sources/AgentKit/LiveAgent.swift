@@ -35,6 +35,8 @@ package protocol LiveAgent: Sendable {
     var sharesFiles: Bool { get }
     /// The model that a message names is set before the message is handed over (`UserMessage.choice`).
     var choosesModels: Bool { get }
+    /// A server that outlives the bridge appends to it for as long as it runs; nil: there is none.
+    var serverLog: String? { get }
     /// The agent's session that answers in a chat of the phone's.
     func session(of chat: SessionID) -> AgentSession
 
@@ -50,6 +52,7 @@ package protocol LiveAgent: Sendable {
 extension LiveAgent {
     package var sharesFiles: Bool { true }
     package var choosesModels: Bool { false }
+    package var serverLog: String? { nil }
 }
 
 /// What the files said, and the machine that is made of it.

@@ -21,19 +21,20 @@ package enum LogBound {
             return
         }
         // A copy that is not whole is no reason to let the log fill the disk.
-        copy(log, from: status.st_size - off_t(limit), to: older(path))
+        copy(log, from: status.st_size - off_t(limit), until: status.st_size, to: older(path))
         ftruncate(log, 0)
     }
 
-    private static func copy(_ log: Int32, from start: off_t, to path: String) {
+    /// No more than was there: a child that floods it writes faster than this reads.
+    private static func copy(_ log: Int32, from start: off_t, until end: off_t, to path: String) {
         unlink(path)
         let older = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard older >= 0 else { return }
         defer { close(older) }
         var place = start
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = pread(log, &buffer, buffer.count, place)
+        while place < end {
+            let count = pread(log, &buffer, min(buffer.count, Int(end - place)), place)
             guard count > 0, write(older, buffer, count) == count else { return }
             place += off_t(count)
         }

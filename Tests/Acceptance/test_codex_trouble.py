@@ -125,6 +125,18 @@ class CodexTroubleTests(Scenarios):
             stage.check(turn)
 
     @scenario(120)
+    async def test_a_flood_in_its_log_is_bounded_while_it_runs(self):
+        async with CodexStage(habits(floods_megabytes=20)) as stage:
+            log = stage.state / "codex-default.log"
+            await until(lambda: log.with_name("codex-default.log.1").exists() and log.stat().st_size < 8 << 20, 60, "the cut")
+            self.assertLessEqual(log.with_name("codex-default.log.1").stat().st_size, 8 << 20)
+            turn = stage.ask("hello")
+            await stage.ended(turn)
+            stage.expect(turn, "Understood.")
+            self.assertEqual(len(stage.codex.servers()), 1)
+            stage.check(turn)
+
+    @scenario(120)
     async def test_a_lost_end_is_found(self):
         async with CodexStage() as stage:
             steps = story("lost", Command())

@@ -31,6 +31,11 @@ final class CodexAgent: LiveAgent {
         }
     }
 
+    var serverLog: String? {
+        let isOwn = settings.withLock { ($0.values as? CodexValues)?.address == nil }
+        return isOwn ? Self.logPath(context) : nil
+    }
+
     func use(_ settings: AgentSettings) { self.settings.withLock { $0 = settings } }
 
     func examine() -> AgentReading {
@@ -67,8 +72,12 @@ final class CodexAgent: LiveAgent {
         return CodexSettings.Own(
             // Each thread names its own folder, and no workspace that is gone keeps the program from running.
             command: values.command, environment: environment, folder: "/",
-            socket: socketPath(name, state: state, context.environment), log: "\(state)/codex-\(name).log",
+            socket: socketPath(name, state: state, context.environment), log: logPath(context),
             lock: context.stateDirectory.map { lockPath(in: $0, entries) }, fingerprint: fingerprint)
+    }
+
+    private static func logPath(_ context: AgentContext) -> String {
+        "\(context.stateDirectory ?? "/tmp")/codex-\(context.connection.text).log"
     }
 
     /// In the state directory where its path is short enough, else in another private place (codex.md#starting-it).

@@ -69,6 +69,7 @@ struct RunCommand: Command {
             configuration = taken
         } tick: {
             for connection in connections { connection.housekeep() }
+            edges.boundLogs()
             devices.look(connections)
         }
         shutDown(connections, configuration)

@@ -4,6 +4,7 @@ import Attachments
 import BridgeCore
 import BridgeModel
 import BridgeService
+import Children
 import Commands
 import Crypto
 import Files
@@ -77,6 +78,11 @@ final class RunEdges {
 
     /// How this connection shows itself to its gateway.
     func agent(of name: ConnectionName) -> (any LiveAgent)? { agents[name] }
+
+    /// Called every few seconds: a server may run for months, and one in trouble would fill the disk.
+    func boundLogs() {
+        for log in agents.values.compactMap(\.serverLog) { LogBound.keep(log) }
+    }
 
     /// Another configuration is in force.
     func use(_ loaded: LoadedConfiguration) {

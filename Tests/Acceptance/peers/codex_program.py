@@ -44,6 +44,10 @@ async def serve(options, disk):
     # SIGINT ends it at once, by the signal.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     print(server.address, flush=True)
+    for _ in range(disk.habit("floods_megabytes", 0)):
+        sys.stderr.write("it never ends\n" * 75_000)
+        sys.stderr.flush()
+        await asyncio.sleep(0)
     orphaned = asyncio.ensure_future(leave_with(disk.home, ended))
     await ended.wait()
     orphaned.cancel()
