@@ -183,6 +183,15 @@ class PairingTests(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((code, events[-1]["event"]), (20, "error"))
             self.assertEqual(len(relay.requests), 3)
 
+    async def test_the_relay_hears_which_agent_the_bridge_is_for(self):
+        claimed = {"status": "claimed", "bot_token": "t", "installation_id": "inst_1"}
+        for agent in ("codex", "oppi"):
+            async with PairingRelay(self.start(), [claimed]) as relay:
+                code, events, words = await self.run_bridge("pair", "--json", relay=relay.url, SOPHON_AGENT=agent)
+                self.assertEqual(code, 0, words)
+                self.assertEqual((relay.requests[0][2]["connector_type_id"], relay.requests[0][2]["connector_type"]), (agent, agent))
+                self.assertEqual(events[0]["connector"], agent)
+
     async def test_several_connections_have_to_be_named(self):
         self.config.mkdir(mode=0o700)
         (self.config / "bridge.json").write_text(
