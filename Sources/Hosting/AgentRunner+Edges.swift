@@ -112,7 +112,11 @@ extension AgentRunner where Machine: ~Copyable {
         case .closed(let code, let reason, _): ended(number, .closed(code: code ?? 1006, reason: reason))
         case .refused(let status, _, let body): ended(number, .refused(status: status, body: body))
         case .failed(let failure):
-            ended(number, .failed(message: failure.message, isUntrusted: failure.code == .tlsFailed))
+            ended(
+                number,
+                .failed(
+                    message: failure.message, isUntrusted: failure.code == .tlsFailed,
+                    isAbsent: failure.code == .connectionRefused || failure.code == .badURL))
         }
     }
 

@@ -106,7 +106,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
         case .opened: session.opened(at: now.now)
         case .refused(let status, let body):
             session.refused(status: status, body: body, at: now.now, using: &random)
-        case .failed(let message, _): session.failed(message: message, at: now.now, using: &random)
+        case .failed(let message, _, _): session.failed(message: message, at: now.now, using: &random)
         case .closed(let code, let reason): session.closed(code: code, reason: reason, at: now.now, using: &random)
         case .readingPaused: session.readingPaused(at: now.now)
         case .readingResumed: session.readingResumed(at: now.now)

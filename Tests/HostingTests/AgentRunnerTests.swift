@@ -102,7 +102,9 @@ struct AgentRunnerTests {
         stage.order(.open(Stage.channel, Stage.child()))
         #expect(stage.programs.released == [false])
         stage.programs.handlers[0](.failed(ChildFailure(.calledOff, "the start was called off")))
-        #expect(stage.told.last == #"1 failed(message: "the journal cannot be written: full", isUntrusted: false)"#)
+        #expect(
+            stage.told.last
+                == #"1 failed(message: "the journal cannot be written: full", isUntrusted: false, isAbsent: false)"#)
     }
 
     @Test("children of an earlier process are given to the machine, and forgotten once they have ended")

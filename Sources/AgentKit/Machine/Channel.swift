@@ -60,8 +60,9 @@ package enum ChannelEvent: Hashable, Sendable {
 
     // One of these comes last.
     case refused(status: Int, body: [UInt8])
-    /// It did not open, or broke without a word. `isUntrusted`: the far side's certificate is not believed.
-    case failed(message: String, isUntrusted: Bool = false)
+    /// It did not open, or broke without a word. `isUntrusted`: the far side's certificate is not believed. `isAbsent`: no process of
+    /// ours listens at the address; where that is not said, one may, which is slow or out of reach.
+    case failed(message: String, isUntrusted: Bool = false, isAbsent: Bool = false)
     case closed(code: Int, reason: String)
     /// `lastWords`: the end of its standard error.
     case exited(ProcessEnd, lastWords: String)

@@ -61,6 +61,7 @@ extension CodexChat {
         let isLater = code == CodexRefusal.overloaded || CodexRefusal.isNotLoaded(message)
         self.turn = nil
         guard isLater, link.tries < 3, !turn.isStopping else {
+            link.tries = 0
             let answer = Order.observed([.sendAnswered(asked: run, .refused(message: message))])
             return [answer] + (turn.isStopping ? [.observed([.abortAnswered(run)])] : []) + advance(at: now)
         }
@@ -219,7 +220,7 @@ extension CodexChat {
     mutating func notified(_ method: String, _ params: FrameNode, at now: Instant) -> [Order] {
         let id = params["threadId"]?.string ?? ""
         guard has(id) else { return [] }
-        turn?.heard(at: now)
+        heard(at: now)
         let message = place?.thread == id ? self.message(params, at: now) : []
         let run = owner
         switch method {
@@ -323,6 +324,10 @@ extension CodexChat {
             looksNoMore()
             return list()
         }
+        if way == .open, let due = link.watchDue, due <= now, let place {
+            link.watchDue = nil
+            return [.request(.probe, "thread/read", CodexFrames.thread(place.thread))]
+        }
         guard let turn else { return rest(at: now) }
         if case .asked(let until) = turn.stop, until <= now { return ignoredStop() }
         guard way == .open else { return [] }
@@ -339,6 +344,11 @@ extension CodexChat {
             return [.request(.probe, "thread/read", CodexFrames.thread(place.thread))]
         }
         return []
+    }
+
+    mutating func heard(at now: Instant) {
+        turn?.heard(at: now)
+        if link.watchDue != nil { link.watchDue = now + CodexTurn.silence }
     }
 
     private mutating func rest(at now: Instant) -> [Order] {

@@ -25,6 +25,8 @@ extension CodexChat {
             }
             return join()
         case (.kept, .open):
+            let waits = turn == nil && thread.turn != nil && !errands.isEmpty
+            link.watchDue = waits ? link.watchDue ?? now + CodexTurn.silence : nil
             link.restDue = mayRest ? link.restDue ?? now + Self.restAfter : nil
             return work(at: now)
         case (.kept, .joining), (.kept, .listing), (.kept, .waiting): return []
@@ -246,7 +248,7 @@ extension CodexChat {
         case .probe:
             turn?.heard(at: now)
             let status = result["thread"]?["status"]?["type"]
-            return status?.holds("active") == true ? [] : list()
+            return status?.holds("active") == true ? advance(at: now) : list()
         case .stop(let run): return [.observed([.abortAnswered(run)])]
         case .interrupt, .pauseGoal, .aside: return []
         }
@@ -320,9 +322,10 @@ extension CodexChat {
         turn?.postpone(by: pause, at: now)
         if let since = link.status.idleSince { link.status = .idle(since: since + pause) }
         link.asksDue = link.asksDue.map { $0 + pause }
+        link.watchDue = link.watchDue.map { $0 + pause }
         if case .waiting(let until) = way { way = .waiting(until: until + pause) }
     }
 
     /// The computer slept: that nothing was said meanwhile proves nothing.
-    mutating func slept(at now: Instant) { turn?.heard(at: now) }
+    mutating func slept(at now: Instant) { heard(at: now) }
 }

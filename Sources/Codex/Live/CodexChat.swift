@@ -129,6 +129,8 @@ struct CodexChat {
         var status = Status.idle(since: nil)
         /// When a thread without anything to do is left.
         var restDue: Instant?
+        /// When Codex is asked whether it is there, because a message waits for a turn that is not followed.
+        var watchDue: Instant?
         /// When asks count as answered that were not asked again, or whose answer did not end their call.
         var asksDue: Instant?
     }
@@ -185,7 +187,7 @@ struct CodexChat {
     var nextDeadline: Instant? {
         var moments = [turn?.nextDeadline(isOpen: way == .open, silence: silence)]
         if way == .open {
-            moments += [link.asksDue, link.status.idleSince.map { $0 + CodexTurn.idlePatience }]
+            moments += [link.watchDue, link.asksDue, link.status.idleSince.map { $0 + CodexTurn.idlePatience }]
             if mayRest { moments.append(link.restDue) }
         }
         if case .waiting(let until) = way { moments.append(until) }
@@ -299,6 +301,7 @@ struct CodexChat {
         }
         turn?.watch.lookDue = nil
         turn?.watch.items = .unread
+        link.watchDue = nil
         link.status = .idle(since: nil)
         let looks = errands.filter { if case .lookUp = $0 { true } else { false } }
         errands.removeAll { if case .lookUp = $0 { true } else { false } }

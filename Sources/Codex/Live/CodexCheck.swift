@@ -98,7 +98,7 @@ struct CodexCheck {
             guard step == .opening else { return [] }
             step = .initialize
             return [send(1, "initialize", CodexFrames.initialize(version: settings.version))]
-        case .failed(let message, _): return lost(message)
+        case .failed(let message, _, _): return lost(message)
         case .refused(let status, _): return lost("the server refused the connection with \(status)")
         case .closed(let code, _): return lost("the server closed the connection (\(code))")
         case .exited(let end, let lastWords): return lost(end.words(lastWords))
@@ -118,6 +118,7 @@ struct CodexCheck {
                 ?? trouble
         case .result(let id, let result) where step == .initialize && id.text == "1":
             if version.isEmpty { version = result["userAgent"]?.string.flatMap { CodexTrouble.version(in: $0) } ?? "?" }
+            if version != "?", CodexTrouble.isTooOld(version) { return conclude(.tooOld(version)) }
             step = .account
             return unlock() + [
                 .send(Self.channel, CodexFrames.initialized), send(2, "account/read", CodexFrames.none),

@@ -130,7 +130,7 @@ extension CodexMachine {
     mutating func overdue(_ purpose: Purpose, _ now: Occasion) {
         switch purpose {
         case .initialize, .account:
-            server.doesNotAnswer(at: now.now)
+            server.tries.doesNotAnswer(at: now.now)
             drop("the server does not answer", .byBackOff, now)
         case .models(let query): orders.append(.replied(query, .refused(message: "Codex does not answer")))
         case .chat(let session, let request): change(session, now) { $0.overdue(request) }

@@ -58,8 +58,12 @@ extension CodexMachine {
             let remedy = isToken ? LinkRemedy("check CODEX_TOKEN", exitCode: .agentTokenMissing) : nil
             lose("the server refused the connection with \(status)", isToken ? .byLongBackOff : .byBackOff, remedy, now)
         // The end of a connection is not that of the server, which cuts slow clients without a word (codex.md#known-bugs).
-        case .failed(let message, _) where life.isLive || life.hasGreeting: lose(message, .byBackOff, nil, now)
-        case .failed(let message, _): notOpened(message, now)
+        case .failed(let message, _, _) where life.isLive || life.hasGreeting: lose(message, .byBackOff, nil, now)
+        case .failed(let message, _, isAbsent: true): notOpened(message, now)
+        // A server on a computer that is busy: another one on its socket, in its place, would end its turns.
+        case .failed(let message, _, _):
+            server.tries.doesNotAnswer(at: now.now)
+            lose(message, .byBackOff, nil, now)
         case .closed(let code, _): lose("the server closed the connection (\(code))", .byBackOff, nil, now)
         case .readingPaused: life.readingPaused(at: now.now)
         case .readingResumed: readingResumed(now)
@@ -92,7 +96,7 @@ extension CodexMachine {
 
     mutating func accountIs(_ result: FrameNode, _ now: Occasion) {
         guard case .greeting(.account, _) = life.state else { return }
-        server.isAnswering()
+        server.tries.greeted(at: now.now)
         if settings.own != nil { server.process = .running }
         life.greeted((), silence: Self.silence, at: now.now)
         orders.append(.mayPause(Self.mainChannel, true))
@@ -201,14 +205,14 @@ extension CodexMachine {
     }
 
     mutating func lose(_ reason: String, _ redial: Redial, _ remedy: LinkRemedy?, _ now: Occasion) {
-        if server.isStarting { return tryAgain(now) }
-        let wasGreeted = life.isLive
+        if let own = settings.own, server.isStarting {
+            return server.isLate(at: now.now) ? neverAnswers(own, "answer its clients", now) : tryAgain(now)
+        }
         leaveLive(now)
-        // The own server is started again where it is gone: to wait would help nothing.
-        let soon: Redial = wasGreeted ? .atOnce : .after(.seconds(1))
+        let soon = server.tries.isLost(at: now.now)
         _ = life.lose(reason, settings.own == nil ? redial : soon, at: now.now)
-        if server.isWedged(at: now.now), server.name != nil {
-            server.isAnswering()
+        if server.tries.isWedged(at: now.now), server.name != nil {
+            server.tries.isForgiven()
             orders.append(.note(.words("Codex's server does not answer and is ended")))
             return restart(now)
         }
@@ -247,10 +251,10 @@ extension CodexMachine {
     mutating func watch(_ now: Occasion) {
         switch life.due(at: now.now) {
         case .unopened:
-            server.doesNotAnswer(at: now.now)
+            server.tries.doesNotAnswer(at: now.now)
             drop("the server did not take the connection", .byBackOff, now)
         case .ungreeted:
-            server.doesNotAnswer(at: now.now)
+            server.tries.doesNotAnswer(at: now.now)
             drop("the server did not greet", .byBackOff, now)
         case .silent: drop("the server fell silent", .byBackOff, now)
         case .redial: dial(now)

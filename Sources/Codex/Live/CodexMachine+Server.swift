@@ -7,10 +7,7 @@ extension CodexMachine {
     mutating func notOpened(_ message: String, _ now: Occasion) {
         guard let own = settings.own else { return lose(message, .byBackOff, nil, now) }
         switch server.process {
-        case .starting(let until) where until <= now.now:
-            server.process = .unknown
-            orders.append(.close(Self.serverChannel, .child(atOnce: true)))
-            troubled(.cannotStart("it does not listen on its socket; its log is \(own.log)"), now)
+        case .starting where server.isLate(at: now.now): neverAnswers(own, "listen on its socket", now)
         case .starting: tryAgain(now)
         case .queued:
             tryAgain(now)
@@ -23,6 +20,16 @@ extension CodexMachine {
             queue(own, now)
         case .ending: tryAgain(now)
         }
+    }
+
+    /// The one that was started has no client, so that no turn ends with it.
+    mutating func neverAnswers(_ own: CodexSettings.Own, _ what: String, _ now: Occasion) {
+        server.process = .unknown
+        server.name = nil
+        orders.append(.close(Self.serverChannel, .child(atOnce: true)))
+        leaveLive(now)
+        _ = life.leave(at: now.now)
+        troubled(.cannotStart("it does not \(what); its log is \(own.log)"), now)
     }
 
     private mutating func queue(_ own: CodexSettings.Own, _ now: Occasion) {
@@ -84,7 +91,7 @@ extension CodexMachine {
             server.child = name
             // Another one may have answered first: the one that was started ends by itself then.
             if server.isStarting { (server.before, server.name) = (server.name, name) }
-        case .failed(let message, _): serverEnded(message, now)
+        case .failed(let message, _, _): serverEnded(message, now)
         // Its socket was lost first, so that another one is being started already.
         case .exited where server.isStarting && !server.isOrdered: server.name = nil
         case .exited where !server.isStarting && server.child != server.name: server.child = nil

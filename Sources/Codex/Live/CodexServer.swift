@@ -1,4 +1,5 @@
 import BridgeModel
+import Links
 
 /// The server of the bridge's own, as a process: which program would be started, and which one runs.
 ///
@@ -20,7 +21,6 @@ struct CodexServer {
     static let queueLimit = Duration.seconds(60)
     static let tryAgain = Duration.milliseconds(250)
     static let grace = Duration.seconds(10)
-    static let wedgedAfter = Duration.seconds(300)
 
     var process = Process.unknown
     /// Of the program; nil: not asked yet.
@@ -41,23 +41,13 @@ struct CodexServer {
     var end: ProcessEnd?
     /// Why the program cannot be started, by its last look.
     var fault: CodexTrouble?
-    /// Handshakes in a row that it did not answer, and since when.
-    private var unanswered = 0
-    private var unansweredSince: Instant?
-
-    mutating func doesNotAnswer(at now: Instant) {
-        unanswered += 1
-        unansweredSince = unansweredSince ?? now
-    }
-    mutating func isAnswering() { (unanswered, unansweredSince) = (0, nil) }
-
-    /// A process that takes connections and answers none is of no use to its turns; on a busy computer it is only slow.
-    func isWedged(at now: Instant) -> Bool {
-        unanswered >= 3 && unansweredSince.map { $0 + Self.wedgedAfter <= now } == true
-    }
+    var tries = CodexTries()
 
     /// What a second server on one socket says and ends with (codex.md#starting-it).
     static func isBesideAnother(_ lastWords: String) -> Bool { lastWords.contains("already in use") }
+
+    /// It was started, and does not serve in its time.
+    func isLate(at now: Instant) -> Bool { if case .starting(let until) = process { until <= now } else { false } }
 
     /// Or waits for its turn.
     var isStarting: Bool {
@@ -73,5 +63,51 @@ struct CodexServer {
     func isOutdated(_ own: CodexSettings.Own) -> Bool {
         guard let startedWith, version != nil else { return false }
         return startedWith != mark(own)
+    }
+}
+
+/// How connections to a server went, for when to try again and when it is of no use.
+struct CodexTries {
+    private static let wedgedAfter = Duration.seconds(300)
+    private static let steadyAfter = Duration.seconds(60)
+
+    /// The connection that is live, and how many in a row did not hold for a minute.
+    private var greetedAt: Instant?
+    private var shortLinks = 0
+    /// Tries in a row that did not come to a live connection.
+    private var vainDials = 0
+    /// Handshakes in a row that it did not answer, and since when.
+    private var unanswered = 0
+    private var unansweredSince: Instant?
+
+    mutating func doesNotAnswer(at now: Instant) {
+        unanswered += 1
+        unansweredSince = unansweredSince ?? now
+    }
+
+    mutating func greeted(at now: Instant) {
+        greetedAt = now
+        vainDials = 0
+        isForgiven()
+    }
+
+    /// It is another process from now on.
+    mutating func isForgiven() { (unanswered, unansweredSince) = (0, nil) }
+
+    /// A process that takes connections and answers none is of no use to its turns; on a busy computer it is only slow.
+    func isWedged(at now: Instant) -> Bool {
+        unanswered >= 3 && unansweredSince.map { $0 + Self.wedgedAfter <= now } == true
+    }
+
+    /// A connection is lost. The own server is started again where it is gone, so that to wait helps nothing; but for one that ends
+    /// again and again.
+    mutating func isLost(at now: Instant) -> Redial {
+        guard let since = greetedAt else {
+            vainDials += 1
+            return .after(.seconds(1 << min(max(0, vainDials - 4), 3)))
+        }
+        greetedAt = nil
+        shortLinks = now - since < Self.steadyAfter ? shortLinks + 1 : 0
+        return shortLinks < 2 ? .atOnce : .after(.seconds(1 << min(shortLinks - 2, 3)))
     }
 }

@@ -76,6 +76,16 @@ struct CodexAlarmTests {
         #expect(codex.waits(11_000).contains("close 1"))
     }
 
+    @Test("a message that waits for a turn whose stop was ignored has the server asked whether it is there")
+    func deafToStop() {
+        var codex = CodexConversation.going()
+        #expect(codex.aborts("r1").contains { $0.contains("turn/interrupt") })
+        #expect(codex.waits(16_000).contains { $0.contains("stop of r1 answered") })
+        #expect(codex.sends("r2", "two").isEmpty)
+        #expect(codex.waits(361_000).contains { $0.contains("thread/read") })
+        #expect(codex.waits(11_000).contains("close 1"))
+    }
+
     @Test("what is not read, because reading is paused, is not missed")
     func paused() {
         var codex = CodexConversation.going()

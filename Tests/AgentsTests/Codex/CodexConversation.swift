@@ -107,15 +107,18 @@ struct CodexConversation: MachineConversation {
 
     mutating func opens() -> [String] { lines(machine.happened(.opened, on: Self.main, occasion())) }
     mutating func fails() -> [String] {
-        lines(machine.happened(.failed(message: "no such file"), on: Self.main, occasion()))
+        lines(machine.happened(.failed(message: "no such file", isAbsent: true), on: Self.main, occasion()))
     }
-    /// Without a closing frame.
+    /// Also where a server listens that does not answer the upgrade.
     mutating func breaks() -> [String] {
         lines(machine.happened(.failed(message: "the peer ended it"), on: Self.main, occasion()))
     }
     /// The link is lost and back: no server is started.
     mutating func rejoins() -> [String] {
-        let left = breaks() + ran("codex-cli 0.163.0")
+        var left = breaks()
+        // One that is lost again and again is dialled ever later.
+        for _ in 0..<10 where works.isEmpty { left += waits(1_000) }
+        left += ran("codex-cli 0.163.0")
         return left + greets()
     }
     mutating func pauses() -> [String] { lines(machine.happened(.readingPaused, on: Self.main, occasion())) }

@@ -49,6 +49,53 @@ struct CodexServerTests {
         #expect(said.contains("end 7") && codex.now > .zero + .seconds(300))
     }
 
+    @Test("one that lives and does not answer the upgrade is dialled again, and nothing is started in its place")
+    func slowUpgrade() {
+        var codex = CodexConversation.going()
+        _ = codex.breaks()
+        #expect(codex.ran("codex-cli 0.163.0") == ["open 1 /state/codex.sock"])
+        var said = codex.breaks()
+        said += codex.waits(40_000)
+        #expect(said.contains("run codex --version"))
+        #expect(!said.contains { $0.hasPrefix("keep server") || $0.hasPrefix("start") || $0.hasPrefix("end") })
+    }
+
+    @Test("one that is started, takes connections and greets none is said not to start")
+    func neverGreets() {
+        var codex = CodexConversation()
+        _ = codex.ran("codex-cli 0.163.0")
+        _ = codex.fails()
+        _ = codex.isDone()
+        _ = codex.spawns(7)
+        var said: [String] = []
+        for _ in 0..<4 where !said.contains(where: { $0.hasPrefix("remedy") }) {
+            said += codex.waits(300)
+            _ = codex.opens()
+            _ = codex.says(#"{"id":1,"result":{"userAgent":"sophon_bridge/0.163.0"}}"#)
+            said += codex.waits(15_100)
+        }
+        #expect(said.contains { $0.hasPrefix("remedy") && $0.contains("does not answer") && $0.contains("codex.log") })
+        #expect(said.contains("close 2") && codex.now < .zero + .seconds(40))
+        // The next message has it looked at again.
+        #expect(codex.sends("r1", "one") == ["run codex --version"])
+    }
+
+    @Test("one that ends again and again is started again ever later")
+    func endsAgain() {
+        var codex = CodexConversation.up()
+        var pauses: [Duration] = []
+        for _ in 0..<6 {
+            _ = codex.waits(1_000)
+            let lost = codex.now
+            var said = codex.breaks()
+            for _ in 0..<100 where !said.contains("run codex --version") { said += codex.waits(500) }
+            pauses.append(codex.now - lost)
+            _ = codex.ran("codex-cli 0.163.0")
+            _ = codex.greets()
+        }
+        #expect(pauses[0] == .zero && pauses[5] >= .seconds(8) && pauses[5] < .seconds(10), "\(pauses)")
+    }
+
     @Test("one that could not be written down is started by the next message, once there is room")
     func notWrittenDown() {
         var codex = CodexConversation()
