@@ -243,14 +243,6 @@ struct CodexThread {
         return turn?.calls.change(change).map { .tool($0) } ?? []
     }
 
-    /// Sub-agents that a turn has begun, as the list of the thread's turns has it.
-    static func begun(in turn: FrameNode) -> [String] {
-        let items = (turn["items"]?.elements ?? []).filter {
-            $0["type"]?.holds("subAgentActivity") == true && $0["kind"]?.holds("started") == true
-        }
-        return Set(items.compactMap { $0["agentThreadId"]?.string }).sorted()
-    }
-
     // MARK: The end
 
     private mutating func end(_ ended: FrameNode, _ items: [FrameNode]? = nil) -> [RunEvent] {
@@ -284,12 +276,6 @@ struct CodexThread {
         case "interrupted": .finished(RunEnd(usage: usage, reason: .aborted))
         default: .finished(RunEnd(usage: usage))
         }
-    }
-
-    /// It ended with its process, which could not write when (codex.md#what-survives).
-    static func isCutOff(_ turn: FrameNode) -> Bool {
-        turn["status"]?.holds("interrupted") == true && turn["completedAt"]?.isNumber != true && turn["items"] != nil
-            && turn["startedAt"] != nil
     }
 
     // MARK: Rejoining

@@ -37,7 +37,7 @@ extension CodexChat {
         // Their thread would have been written down before any of them left.
         var orders = sendBehind()
         if let turn, !turn.mayBeRepeated {
-            orders = failTurn("the bridge does not know its thread")
+            orders += failTurn("the bridge does not know its thread")
         } else if let turn {
             self.turn = nil
             errands.insert(.prompt(turn.prompt), at: 0)
