@@ -63,7 +63,9 @@ final class OpenRequest {
 
     private func begin(_ connection: Connection, _ engine: ServerEngine) -> MHD_Result {
         headers = connectionHeaders(connection)
-        if engine.isStopping { return send(Self.closing(engine, 503, "The server is stopping; try again."), on: connection) }
+        if engine.isStopping {
+            return send(Self.closing(engine, 503, "The server is stopping; try again."), on: connection)
+        }
         if let refusal = engine.admission.refusal(of: headers) {
             return send(engine.refusal(refusal.status, refusal.sentence), on: connection)
         }
