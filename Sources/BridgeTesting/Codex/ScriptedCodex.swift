@@ -50,6 +50,8 @@ package final class ScriptedCodex: ScriptedAgent {
     /// Prompts that were taken when no list had them yet.
     var unwritten: Set<String> = []
     var stubborn: Set<String> = []
+    /// First prompts of threads that were made since one was deleted.
+    var withoutPast: Set<String> = []
     var ends: [String: Instant] = [:]
     var rollouts: [CodexRollout] = []
     var process: CodexProcess?
@@ -76,6 +78,7 @@ package final class ScriptedCodex: ScriptedAgent {
         var overloads = 0
         /// So many ends more are not reported.
         var lostEnds = 0
+        var hasDeleted = false
     }
 
     package init(_ time: VirtualTime, _ habits: Habits = Habits(), seed: UInt64 = 1) {
@@ -89,6 +92,7 @@ package final class ScriptedCodex: ScriptedAgent {
     package func endedAt(_ prompt: String) -> Instant? { ends[prompt] }
     package func isLost(_ prompt: String) -> Bool { lost.contains(prompt) }
     package func ignoresStop(_ prompt: String) -> Bool { stubborn.contains(prompt) }
+    package func mayLackPast(_ prompt: String) -> Bool { withoutPast.contains(prompt) }
     package func isUnwritten(_ prompt: String) -> Bool { unwritten.contains(prompt) }
 
     // MARK: The process

@@ -26,6 +26,8 @@ package protocol ScriptedAgent: AgentDouble {
     func answer(_ request: HTTPRequest) -> WorkResult
     /// This prompt, or its answer, was lost at the agent, for a reason that is not the bridge's.
     func isLost(_ prompt: String) -> Bool
+    /// What was said before this prompt may have been deleted at the agent.
+    func mayLackPast(_ prompt: String) -> Bool
     /// The run of this prompt continues after a stop.
     func ignoresStop(_ prompt: String) -> Bool
     /// The run of this prompt began, and no history had it yet.
@@ -90,6 +92,7 @@ extension ScriptedAgent {
     package var questions: Set<String> { [] }
     package var decidedElsewhere: [String: Bool] { [:] }
     package func isLost(_ prompt: String) -> Bool { false }
+    package func mayLackPast(_ prompt: String) -> Bool { false }
     package func ignoresStop(_ prompt: String) -> Bool { false }
     package func isUnwritten(_ prompt: String) -> Bool { false }
     package var hasHoles: Bool { false }

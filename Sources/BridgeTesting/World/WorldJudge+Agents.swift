@@ -95,6 +95,15 @@ extension WorldJudge {
             && answer.text.hasPrefix("Oppi refused the bridge's token, so the message was not sent. Please pair again")
     }
 
+    /// Without the sentence that what was said before is not known, where that may be so.
+    func withoutLostPast(_ text: String, _ message: WorldPlan.Message, _ side: WorldSide) -> String {
+        let sentence = """
+            \n\nThe agent no longer has this chat's earlier conversation. This is a new one: it does not know what was said before.
+            """
+        guard side.scripted?.mayLackPast(message.text) == true, text.hasSuffix(sentence) else { return text }
+        return String(text.dropLast(sentence.count))
+    }
+
     /// A permission of Oppi's may expire or be answered on another device, and a dialog grants nothing for later.
     func isRemarked(_ message: WorldPlan.Message, _ said: String, _ text: String, _ side: WorldSide) -> Bool {
         guard [.oppi, .codex].contains(plan.agents[message.side]), [.approval, .detached].contains(message.script.kind)

@@ -318,7 +318,8 @@ struct WorldJudge {
         // What was narrowed is said once in the chat.
         let wasNarrowed =
             message.decision?.isNarrow == true && answer.text.hasPrefix(text + "\n\n“Always” could not be granted")
-        if answer.text != text, !wasNarrowed, !isRemarked(message, answer.text, text, side) {
+        let ended = withoutLostPast(answer.text, message, side)
+        if ended != text, !wasNarrowed, !isRemarked(message, ended, text, side) {
             violation("\(name) ended with \(answer.text.debugDescription) instead of \(text.debugDescription)", run)
         }
     }
