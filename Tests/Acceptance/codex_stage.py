@@ -61,6 +61,15 @@ class CodexStage(Stage):
         except ProcessLookupError:
             pass
 
+    async def lose_threads(self):
+        """The server ends, its threads are deleted, and the bridge has joined the next server. A message that met the dead socket could
+        not be sent again: no list says whether a thread had it."""
+        mark = len(self.bridge.events)
+        self.kill_codex()
+        for path in (self.codex.directory / "threads").iterdir():
+            path.unlink()
+        await self.bridge.event("codex_connected", mark=mark)
+
     # Waiting
 
     async def reached(self, text, seconds=30.0):

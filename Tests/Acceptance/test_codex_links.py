@@ -91,9 +91,7 @@ class CodexLinkTests(Scenarios):
             new = stage.ask("/bridge new api", session=turn.session)
             two = stage.ask("two", session=turn.session)
             await stage.ended(new, two)
-            stage.kill_codex()
-            for path in (stage.codex.directory / "threads").iterdir():
-                path.unlink()
+            await stage.lose_threads()
             again = stage.ask("hello again", session=turn.session)
             await stage.ended(again, seconds=40)
             cwds = [entry["params"]["cwd"] for entry in stage.codex.log("threads")]

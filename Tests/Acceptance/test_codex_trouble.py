@@ -295,9 +295,7 @@ class CodexTroubleTests(Scenarios):
         async with CodexStage() as stage:
             turn = stage.ask("hello")
             await stage.ended(turn)
-            stage.kill_codex()
-            for path in (stage.codex.directory / "threads").iterdir():
-                path.unlink()
+            await stage.lose_threads()
             again = stage.ask("hello again", session=turn.session)
             await stage.ended(again, seconds=40)
             # The chat goes on in another thread, and the bubble says that the agent does not know what was said before.
