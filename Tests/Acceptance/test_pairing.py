@@ -183,7 +183,7 @@ class PairingTests(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((code, events[-1]["event"]), (20, "error"))
             self.assertEqual(len(relay.requests), 3)
 
-    async def test_the_relay_hears_which_agent_the_bridge_is_for(self):
+    async def test_the_relay_is_given_the_agent_of_the_connection(self):
         claimed = {"status": "claimed", "bot_token": "t", "installation_id": "inst_1"}
         for agent in ("codex", "oppi"):
             async with PairingRelay(self.start(), [claimed]) as relay:

@@ -54,7 +54,7 @@ final class CodexServedTurn {
     /// In the record: what has ended.
     var items: [GatewayValue] = []
     var status = "inProgress"
-    /// Some client was told of its end, by the end itself or by a list.
+    /// Its end was reported to some client, by itself or in a list.
     var endIsKnown = false
     var error: GatewayValue?
     var hasBegun = false

@@ -78,7 +78,7 @@ extension CodexChat {
         return []
     }
 
-    /// Another client's turn is over, and its end was not seen: what shows it ends with what was heard.
+    /// Another client's turn is over, and its end was not seen: what shows it ends with what was read of it.
     func endForeignTurn() -> [Order] {
         guard let foreign = thread.turn, foreign.isReported, foreign.message != .ours, foreign.id != turn?.id else {
             return []

@@ -87,7 +87,7 @@ struct CodexDecidedTests {
         #expect(!codex.decides(Self.name, .deny).contains { $0.hasPrefix("send") })
     }
 
-    @Test("the end of a turn withdraws what nobody answered, and says no more of what another client answered")
+    @Test("the end of a turn withdraws what was not answered, and says no more of what another client answered")
     func over() {
         var codex = Self.asking()
         #expect(Self.settled(codex.says(Self.turnEnds("interrupted"))) == ["U:c1 cancelled"])
