@@ -8,7 +8,7 @@ import Locking
 struct WorkFiles: Sendable {
     let secretsFolder: String?
     let writableFolders: [String]
-    /// By their paths.
+    /// Held lock files, by path.
     private let locks = Locked<[String: FileLock]>([:])
 
     init(secretsFolder: String?, writableFolders: [String]) {

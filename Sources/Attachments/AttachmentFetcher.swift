@@ -22,9 +22,9 @@ package final class AttachmentFetcher: AttachmentPort {
 
         struct Course {
             let settings: FetchSettings
-            /// Of its own tries.
+            /// Timeout of its own tries, without the time in the queue.
             var timeLeft: Duration
-            /// With what it waits between them.
+            /// Deadline that includes the time in the queue between tries.
             let end: Deadline
             /// Bytes that the message may still have.
             var left: Int

@@ -12,7 +12,7 @@ package struct FetchSettings: Sendable {
     /// A server that sends less than this many bytes a second for so long is not waited for.
     package var leastPace = (bytes: 1_000, over: Duration.seconds(15))
 
-    /// How long a message waits for its first try, and how long for all others.
+    /// Queue timeout of a message before its first try, and again for all later tries together.
     package var waitLimit = Duration.seconds(180)
 
     // For tests, which have no public host at hand.
@@ -29,7 +29,7 @@ package struct FetchSettings: Sendable {
 
     /// All files of one message together.
     var messageLimit: Int { fileLimit * 4 }
-    /// Of its own tries together.
+    /// Timeout of all tries of a message, without the time in the queue.
     var messageTimeLimit: Duration { timeLimit + timeLimit + timeLimit }
 
     package init(relay: WebAddress) { self.relay = relay }

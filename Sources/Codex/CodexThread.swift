@@ -9,7 +9,7 @@ import JSONReading
 /// - Frames of a turn that is over change nothing, but for the sum of tokens.
 struct CodexThread {
     struct Turn {
-        /// Several clients' messages may be in it: what comes behind ours is the answer to it (codex.md#stop-steer-busy).
+        /// A turn may hold messages of several clients: the agent's output after ours is our answer (codex.md#stop-steer-busy).
         /// `stopped`: ours, which continues although it was stopped, with no bubble.
         enum Message { case unknown, others, ours, stopped }
 
@@ -326,7 +326,7 @@ struct CodexThread {
         return child(item) + tools { isOpen ? $0.began(item, of: nil) : $0.ended(item, of: nil) }
     }
 
-    /// What was said before them is not known: they go behind what is.
+    /// Appended to the known text: the list lacks the messages before them.
     private mutating func unplaced(_ items: [FrameNode]) -> [RunEvent] {
         turn?.isAdopted = false
         let news = items.compactMap { Said($0) }.filter { turn?.endedMessages.insert($0.id).inserted == true }

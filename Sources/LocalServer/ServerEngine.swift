@@ -46,7 +46,7 @@ final class ServerEngine: Sendable {
 
     var isStopping: Bool { wakeables.withLock { $0.stops } }
 
-    /// From here on new requests are refused and what waits is woken.
+    /// Refuses new requests from now on, and resumes suspended ones.
     func stop() {
         let all = wakeables.withLock { wakeables in
             wakeables.stops = true

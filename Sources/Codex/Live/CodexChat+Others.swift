@@ -1,8 +1,8 @@
 import BridgeModel
 import JSONReading
 
-// Other clients of the server, which prompt in the same thread (codex.md#one-writer-several-clients). A prompt that meets a turn is taken
-// into it, and what comes behind our message there is the answer to it.
+// Other clients of the server, which prompt in the same thread (codex.md#one-writer-several-clients). A prompt sent during an
+// active turn steers that turn, and the agent's output after our message in it is our answer.
 extension CodexChat {
     /// A turn of a list, where it is another client's.
     static func run(of listed: FrameNode) -> RunID? { listed["id"]?.string.map { run(of: $0) } }

@@ -60,7 +60,7 @@ extension CodexMachine {
         // The end of a connection is not that of the server, which cuts slow clients without a word (codex.md#known-bugs).
         case .failed(let message, _, _) where life.isLive || life.hasGreeting: lose(message, .byBackOff, nil, now)
         case .failed(let message, _, isAbsent: true): notOpened(message, now)
-        // A server on a computer that is busy: another one on its socket, in its place, would end its turns.
+        // The server may be alive and overloaded: replacing it would end its turns.
         case .failed(let message, _, _):
             server.tries.doesNotAnswer(at: now.now)
             lose(message, .byBackOff, nil, now)

@@ -53,7 +53,7 @@ extension CodexMachine {
         work(.keepServer, .keep([Fact(Self.serverFact, Array(mark.utf8))]))
     }
 
-    /// As soon as nothing is being started any more, whatever became of it.
+    /// Releases the start locks once no start is in flight, successful or not.
     mutating func letOthersStart() {
         guard !server.isStarting else { return }
         for lock in server.locks { work(.aside, .unlock(path: lock)) }

@@ -29,7 +29,7 @@ struct CodexRequests<Purpose: Hashable> {
         return expired.compactMap { open.removeValue(forKey: $0)?.purpose }
     }
 
-    /// For so long no answer was read, until now. What was asked meanwhile has its own time, and no more.
+    /// Reading was paused for so long: each deadline is extended by the part of the pause in which it was pending.
     mutating func postpone(by pause: Duration, at now: Instant) {
         for (id, known) in open { open[id]?.deadline = min(known.deadline + pause, now + known.limit) }
     }

@@ -17,7 +17,7 @@ struct CodexServer {
     enum Process: Hashable { case unknown, queued(until: Instant), starting(until: Instant), running, ending }
 
     static let startLimit = Duration.seconds(20)
-    /// For the starts of others; a holder of the lock that is stopped is not waited for without end.
+    /// Timeout of the wait for the start lock, whose holder may be suspended.
     static let queueLimit = Duration.seconds(60)
     static let tryAgain = Duration.milliseconds(250)
     static let grace = Duration.seconds(10)
@@ -46,10 +46,10 @@ struct CodexServer {
     /// What a second server on one socket says and ends with (codex.md#starting-it).
     static func isBesideAnother(_ lastWords: String) -> Bool { lastWords.contains("already in use") }
 
-    /// It was started, and does not serve in its time.
+    /// Its start has timed out.
     func isLate(at now: Instant) -> Bool { if case .starting(let until) = process { until <= now } else { false } }
 
-    /// Or waits for its turn.
+    /// Started and not ready, or queued for the start lock.
     var isStarting: Bool {
         switch process {
         case .queued, .starting: true
@@ -66,7 +66,7 @@ struct CodexServer {
     }
 }
 
-/// How connections to a server went, for when to try again and when it is of no use.
+/// The history of connection attempts, for the back-off and for finding a wedged server.
 struct CodexTries {
     private static let wedgedAfter = Duration.seconds(300)
     private static let steadyAfter = Duration.seconds(60)
@@ -74,7 +74,7 @@ struct CodexTries {
     /// The connection that is live, and how many in a row did not hold for a minute.
     private var greetedAt: Instant?
     private var shortLinks = 0
-    /// Tries in a row that did not come to a live connection.
+    /// Consecutive dials that ended without a handshake.
     private var vainDials = 0
     /// Handshakes in a row that it did not answer, and since when.
     private var unanswered = 0
@@ -91,7 +91,7 @@ struct CodexTries {
         isForgiven()
     }
 
-    /// It is another process from now on.
+    /// The process is replaced: its failures do not count against the next one.
     mutating func isForgiven() { (unanswered, unansweredSince) = (0, nil) }
 
     /// A process that takes connections and answers none is of no use to its turns; on a busy computer it is only slow.

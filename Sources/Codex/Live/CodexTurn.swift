@@ -93,7 +93,7 @@ struct CodexTurn {
 
     mutating func heard(at now: Instant) { watch.lastHeard = now }
 
-    /// For so long no frame was read, until now. What was begun meanwhile has its own time, and no more.
+    /// Reading was paused for so long: each deadline is extended by the part of the pause in which it was pending.
     mutating func postpone(by pause: Duration, at now: Instant) {
         watch.lastHeard = min(watch.lastHeard + pause, now)
         watch.lookDue = watch.lookDue.map { $0 + pause }

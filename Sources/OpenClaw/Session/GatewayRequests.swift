@@ -100,7 +100,7 @@ struct GatewayRequests {
         return late.map(\.value.request)
     }
 
-    /// Until now no time counted for so long.
+    /// Reading was paused for so long: deadlines that were pending are extended.
     mutating func postpone(by pause: Duration, at now: Instant) {
         for (id, known) in pending { pending[id]?.deadline = known.deadline + min(pause, now - known.askedAt) }
     }

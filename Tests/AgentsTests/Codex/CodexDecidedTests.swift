@@ -117,6 +117,16 @@ struct CodexDecidedTests {
         }
     }
 
+    /// Approved on the connection that was lost, or while there was none.
+    private static func rejoined(isSent: Bool) -> CodexConversation {
+        var codex = asking()
+        if isSent { _ = codex.decides(name, .approve) }
+        _ = codex.rejoins()
+        if !isSent { _ = codex.decides(name, .approve) }
+        _ = codex.says(active)
+        return codex
+    }
+
     @Test("one that failed without an exit code may have been refused: ours is in doubt")
     func failedWithoutCode() {
         var codex = Self.asking()
@@ -129,11 +139,7 @@ struct CodexDecidedTests {
     @Test("where the server died with the turn, a decision that was sent is in doubt, one that was not came too late")
     func serverDied() {
         for isSent in [true, false] {
-            var codex = Self.asking()
-            if isSent { _ = codex.decides(Self.name, .approve) }
-            _ = codex.rejoins()
-            if !isSent { _ = codex.decides(Self.name, .approve) }
-            _ = codex.says(Self.active)
+            var codex = Self.rejoined(isSent: isSent)
             let said = codex.says(Self.list("interrupted"))
             #expect(Self.settled(said) == ["U:c1 \(isSent ? "inDoubt" : "unknown")"])
         }
@@ -142,11 +148,7 @@ struct CodexDecidedTests {
     @Test("what is not asked again behind a lost link is not called decided where nothing shows it")
     func notAskedAgain() {
         for isSent in [true, false] {
-            var codex = Self.asking()
-            if isSent { _ = codex.decides(Self.name, .approve) }
-            _ = codex.rejoins()
-            if !isSent { _ = codex.decides(Self.name, .approve) }
-            _ = codex.says(Self.active)
+            var codex = Self.rejoined(isSent: isSent)
             _ = codex.says(Self.list("inProgress"))
             #expect(Self.settled(codex.waits(1_500)) == ["U:c1 \(isSent ? "inDoubt" : "unknown")"])
         }
