@@ -10,7 +10,7 @@ extension Bridge {
         case .abort(let session, let run):
             if gate.withdraw(run: run) { return true }
             owe(.abort(session: session, run: run), at: now)
-        case .resolve(let approval, let subject, .deny, _) where isBeingLeft(id):
+        case .resolve(let approval, let subject, .deny, _, _) where isBeingLeft(id):
             gate.withdraw(decisionOf: approval)
             owe(.deny(approval, subject), at: now)
         case .send, .resolve, .answer:
@@ -63,7 +63,7 @@ extension Bridge {
                 return orders.append(.command(command))
             }
         #endif
-        let isRefusal = if case .resolve(_, _, .deny, _) = command { true } else { false }
+        let isRefusal = if case .resolve(_, _, .deny, _, _) = command { true } else { false }
         // A refusal leaves whatever became of its turn.
         guard isRefusal || entries[id]?.turn.maySend(command) == true else { return }
         orders.append(.command(command))

@@ -10,6 +10,22 @@ package struct BridgeFigures: Hashable, Sendable {
     package var levels: [RelayBucket: Double]
     /// `HeldBytes.lanes` and `HeldBytes.texts` of this machine.
     package var held = 0
+    /// Asks and questions that wait for a person, the longest waiting first.
+    package var asks: [OpenAsk] = []
+    /// How often the relay closed a card by itself, by its word for the reason (relay.md#others).
+    package var cardEnds: [String: Int] = [:]
+}
+
+/// An ask or a question that waits for a person. It holds no word of the chat.
+package struct OpenAsk: Hashable, Sendable {
+    package var chat: SessionID
+    package var since: Instant
+    /// Cards that the relay took for it; 0 for a question, which has none.
+    package var cards: Int
+    /// When the agent stops waiting, if it said so.
+    package var until: Instant?
+    /// A card is on the phone now.
+    package var isOnPhone: Bool
 }
 
 extension Bridge {

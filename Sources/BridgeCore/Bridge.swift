@@ -34,7 +34,7 @@ package struct Bridge: ~Copyable {
         var renamed: [TaskID: TaskID] = [:]
     }
 
-    package let settings: BridgeSettings
+    package internal(set) var settings: BridgeSettings
     var delivery: Delivery
     var entries: [TurnID: Entry] = [:]
     var tasksInUse = TaskNames()

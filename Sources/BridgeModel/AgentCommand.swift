@@ -3,10 +3,11 @@ package enum AgentCommand: Hashable, Sendable {
     /// Hand the user's message over. `run` is the idempotency key and, where the agent lets us choose, the run's id.
     case send(turn: TurnID, session: AgentSession, run: RunID, message: UserMessage)
     case abort(session: AgentSession, run: RunID)
-    /// The scope is how far an `approveAlways` may reach; no agent may grant more.
+    /// The scope is how far an `approveAlways` may reach; no agent may grant more. `isUnanswered`: a denial that no person made, since
+    /// nobody answered in time; the machine says so where its protocol has words for it.
     case resolve(
         approval: ApprovalID, subject: ApprovalRequest.Subject, decision: ApprovalDecision,
-        scope: DecisionScope = .unscoped)
+        scope: DecisionScope = .unscoped, isUnanswered: Bool = false)
     /// Sent once for each question, and again only where the agent asks again after a loss. The machine confirms at once that it has it
     /// (`questionSettled`), since the next question is not asked before, or says why it could not be given.
     case answer(question: QuestionID, session: AgentSession, answer: QuestionAnswer)

@@ -155,6 +155,7 @@ package struct ApprovalRequest: Hashable, Sendable {
     package var title: String
     /// May be empty; the card then says what it can (relay.md#requestapproval: an empty message was refused by the relay).
     package var message: String
+    /// The whole command as it will run, or the whole compact input of the tool. Never a summary.
     package var command: String?
     package var host: String?
     package var slug: String?
@@ -164,11 +165,13 @@ package struct ApprovalRequest: Hashable, Sendable {
     package var expiresAt: Instant?
     /// The decisions the agent would take; nil: all.
     package var allowed: Set<ApprovalDecision>?
+    /// What decides beside the command whether a yes is safe.
+    package var facts: AskFacts
 
     package init(
         id: ApprovalID, subject: Subject, title: String, message: String = "", command: String? = nil,
         host: String? = nil, slug: String? = nil, call: ToolCallID? = nil, severity: Severity = .medium,
-        expiresAt: Instant? = nil, allowed: Set<ApprovalDecision>? = nil
+        expiresAt: Instant? = nil, allowed: Set<ApprovalDecision>? = nil, facts: AskFacts = AskFacts()
     ) {
         self.id = id
         self.subject = subject
@@ -181,6 +184,7 @@ package struct ApprovalRequest: Hashable, Sendable {
         self.severity = severity
         self.expiresAt = expiresAt
         self.allowed = allowed
+        self.facts = facts
     }
 }
 

@@ -127,7 +127,8 @@ package struct Turn: Sendable {
     func maySend(_ command: AgentCommand) -> Bool {
         switch command {
         case .send: outcome == nil && !agent.isStopping
-        case .resolve(let approval, _, let decision, _): decision == .deny || approvals.stands(decision, of: approval)
+        case .resolve(let approval, _, let decision, _, _):
+            decision == .deny || approvals.stands(decision, of: approval)
         case .answer(let question, _, let answer):
             answer == .declined || openForAnswers && agent.questions.isValid(answer, to: question)
         case .abort, .lookUp, .release: true

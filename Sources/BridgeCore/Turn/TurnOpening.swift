@@ -88,6 +88,9 @@ package struct TurnSettings: Sendable, Hashable {
     package var runPatience = Duration.seconds(24 * 3600)
     /// The decisions that the agent can take.
     package var abilities = GrantAbilities()
+    package var asks = AskSettings()
+    /// Nil: cards name no hour.
+    package var localTime: LocalTime?
 
     package init() {}
 

@@ -187,7 +187,7 @@ package struct CodexMachine: AgentMachine {
             } else {
                 change(session, now) { $0.lookUp(run, at: now.now) }
             }
-        case .resolve(let approval, _, let decision, _):
+        case .resolve(let approval, _, let decision, _, _):
             if let session = chats.holder(of: approval) {
                 change(session, now) { $0.resolve(approval, decision, at: now.now) }
             } else {

@@ -159,7 +159,7 @@ package struct OpenClawSession: ~Copyable {
         case .send(_, let session, let run, let message):
             send(message, in: session, as: run, at: now, wallMilliseconds: wallMilliseconds)
         case .abort(let session, let run): abort(run, in: session, at: now)
-        case .resolve(let approval, let subject, let decision, let scope):
+        case .resolve(let approval, let subject, let decision, let scope, _):
             resolve(approval, subject, decision, scope, at: now)
         case .lookUp(let session, let run): coreLooksUp(run, in: session, at: now)
         case .release(let session, _): release(session, at: now)

@@ -169,7 +169,7 @@ package struct OppiMachine: AgentMachine {
             loads.drop(run)
             change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): change(session, now) { $0.lookUp(run, at: now.now) }
-        case .resolve(let approval, let subject, let decision, let scope):
+        case .resolve(let approval, let subject, let decision, let scope, _):
             if subject == .dialog {
                 resolveDialog(approval, decision, now)
             } else {

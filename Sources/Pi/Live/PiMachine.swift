@@ -96,7 +96,7 @@ package struct PiMachine: AgentMachine {
             loads.drop(run)
             return change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, at: now.now) }
-        case .resolve(let approval, _, let decision, _):
+        case .resolve(let approval, _, let decision, _, _):
             guard let session = chats.awake.first(where: { $0.value.holds(approval) })?.key else {
                 let unknown = ApprovalSettlement(id: approval, outcome: .unknown)
                 return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(unknown)))])]

@@ -1,0 +1,24 @@
+package import BridgeModel
+
+/// What the configuration says of asks. It changes while the bridge runs.
+package struct AskSettings: Sendable, Hashable {
+    /// What becomes of an ask whose card nobody answered.
+    package enum WhenUnanswered: String, Sendable, Hashable {
+        /// It stays open at the agent, and comes back.
+        case hold
+        /// The agent receives a denial.
+        case deny
+    }
+
+    package var whenUnanswered = WhenUnanswered.hold
+    /// How long an ask is held for a person in all (`limits.unanswered`).
+    package var patience = Duration.seconds(12 * 3600)
+    /// Rules beside the built-in ones.
+    package var severity: [SeverityMatch] = []
+    /// Of the user that the bridge runs as: `~` in commands.
+    package var home: String?
+    /// The bridge's configuration and state.
+    package var ownFolders: [String] = []
+
+    package init() {}
+}

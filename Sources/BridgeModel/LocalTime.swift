@@ -1,0 +1,37 @@
+/// The wall clock and time zone of the bridge's machine at one moment, read at the edge, so that a card can name an hour.
+package struct LocalTime: Hashable, Sendable {
+    private let readAt: Instant
+    private let wallSeconds: Int64
+    private let secondsEast: Int64
+    private let zone: String
+
+    /// `zone`: its abbreviation, such as CET. `wallSeconds`: since 1970, in UTC.
+    package init(wallSeconds: Int64, secondsEast: Int64, zone: String, at readAt: Instant) {
+        self.wallSeconds = wallSeconds
+        self.secondsEast = secondsEast
+        self.zone = zone
+        self.readAt = readAt
+    }
+
+    /// Such as `14:05 CET`, with the days to come in front where it is not today. Nil beyond a year.
+    package func hour(of moment: Instant) -> String? {
+        let ahead = (moment - readAt).components.seconds
+        guard abs(ahead) < 366 * 86_400 else { return nil }
+        let (local, overflows) = wallSeconds.addingReportingOverflow(secondsEast)
+        guard !overflows, abs(local) < 1 << 40 else { return nil }
+        let then = local + ahead
+        let days = Self.day(then) - Self.day(local)
+        let minute = (then - Self.day(then) * 86_400) / 60
+        let hour = Self.two(minute / 60) + ":" + Self.two(minute % 60) + (zone.isEmpty ? "" : " " + zone)
+        switch days {
+        case 0: return hour
+        case 1: return "tomorrow, " + hour
+        default: return days > 1 ? "in \(days) days, \(hour)" : hour
+        }
+    }
+
+    private static func day(_ seconds: Int64) -> Int64 {
+        seconds >= 0 ? seconds / 86_400 : -((-seconds + 86_399) / 86_400)
+    }
+    private static func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+}
