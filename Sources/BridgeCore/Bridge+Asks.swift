@@ -1,12 +1,144 @@
 package import BridgeModel
 
-// Asks as the connection sees them: what the configuration says of them, and when they come back (DESIGN.md#asks).
+// Asks as the connection sees them: what the configuration says of them, and when those that nobody answered come back (DESIGN.md#asks).
 extension Bridge {
     /// The configuration changed, or is read for the first time: open asks follow it too.
     package mutating func use(asks: AskSettings, at now: Instant) {
         settings.turn.asks = asks
+        settleTurnSettings(at: now)
+        keepChanged()
     }
 
     /// The hours that cards name are those of this clock; read again where the wall clock may have been set.
-    package mutating func use(localTime: LocalTime) { settings.turn.localTime = localTime }
+    package mutating func use(localTime: LocalTime) {
+        settings.turn.localTime = localTime
+        for id in entries.keys { entries[id]?.turn.use(settings.turn) }
+    }
+
+    /// The relay refuses a card that names its end, and takes it without.
+    mutating func useCardsWithoutEnds() {
+        settings.turn.cardsHaveEnds = false
+        for id in entries.keys { entries[id]?.turn.use(settings.turn) }
+    }
+
+    /// Deadlines follow what changed.
+    private mutating func settleTurnSettings(at now: Instant) {
+        let new = settings.turn
+        for id in entries.keys.sorted() {
+            change(id, at: now) { turn in
+                turn.use(new)
+                return []
+            }
+        }
+    }
+
+    // MARK: Signs of life
+
+    /// A person wrote, stopped or decided in this chat. Its asks without a card come back, and the two newest of other chats: not more, so
+    /// that a person who comes back to many finds one at a time.
+    mutating func personIsThere(in chat: SessionID, isAskedFor: Bool = false, at now: Instant) {
+        guard settings.turn.asks.whenUnanswered == .hold, agent.isPresent else { return }
+        var own: [WaitingAsk] = []
+        var others: [WaitingAsk] = []
+        for (id, entry) in entries where entry.turn.hasOpenAsks {
+            let waiting = entry.turn.returnable(isAskedFor: isAskedFor, at: now).map {
+                WaitingAsk(turn: id, matter: $0.matter, askedAt: $0.askedAt)
+            }
+            if entry.turn.opening.session == chat { own += waiting } else { others += waiting }
+        }
+        // A question of this chat takes the message that was just written, and needs no reminder.
+        if !isAskedFor { own.removeAll { $0.isQuestion } }
+        others.sort { ($1.askedAt, $1.turn) < ($0.askedAt, $0.turn) }
+        own.sort { ($0.askedAt, $0.turn) < ($1.askedAt, $1.turn) }
+        for ask in own + (isAskedFor ? others : Array(others.prefix(2))) {
+            bringBack(ask.matter, of: ask.turn, at: now)
+        }
+    }
+
+    mutating func bringBack(_ matter: AskMatter, of id: TurnID, at now: Instant) {
+        let free = chats.asks.budget.take(at: now)
+        switch (matter, free) {
+        case (.ask(let ask), nil): change(id, at: now) { $0.askAgain(ask, at: now) }
+        case (.ask(let ask), let free?): change(id, at: now) { $0.askLater(ask, at: free) }
+        case (.question(let question), nil): change(id, at: now) { $0.remind(of: question, at: now) }
+        case (.question(let question), let free?):
+            change(id, at: now) { $0.remindLater(of: question, at: free) }
+        }
+    }
+
+    // MARK: Asks in parts
+
+    /// The longest waiting of the chat's asks that are told in parts, if no other one is open.
+    mutating func tellInParts(in chat: SessionID, at now: Instant) {
+        let turns = entries.values.map(\.turn).filter { $0.opening.session == chat && $0.hasOpenAsks }
+        guard !turns.contains(where: { $0.approvals.hasOpenParts }) else { return }
+        let next = turns.filter { !$0.approvals.queuedForParts.isEmpty }
+            .min { ($0.opening.receivedAt, $0.opening.id) < ($1.opening.receivedAt, $1.opening.id) }
+        if let id = next?.opening.id { change(id, at: now) { $0.tellInParts(at: now) } }
+    }
+
+    // MARK: For people
+
+    /// Asks and questions that wait for a person, the longest waiting first.
+    package func openAsks() -> [OpenAsk] {
+        entries.values.filter(\.turn.hasOpenAsks).flatMap(\.turn.openAsks)
+            .sorted { ($0.since, $0.chat) < ($1.since, $1.chat) }
+    }
+}
+
+/// What waits for a person.
+enum AskMatter: Hashable, Sendable {
+    case ask(ApprovalID)
+    case question(QuestionID)
+}
+
+struct WaitingAsk {
+    var turn: TurnID
+    var matter: AskMatter
+    var askedAt: Instant
+
+    var isQuestion: Bool { if case .question = matter { true } else { false } }
+}
+
+/// What is counted of cards over all turns.
+struct AskReturns: Hashable, Sendable {
+    /// The words are the relay's: few, and short.
+    private static let wordLimit = 32
+    private static let wordLength = 40
+
+    var budget = ReturnBudget()
+    private(set) var ends: [String: Int] = [:]
+
+    mutating func ended(by reason: String) {
+        let word = TextCut.marked(VisibleText.line(reason), atMost: Self.wordLength)
+        let name = ends[word] != nil || ends.count < Self.wordLimit ? word : "other"
+        ends[name, default: 0] += 1
+    }
+}
+
+extension Turn {
+    var hasOpenAsks: Bool { outcome == nil && (!approvals.isEmpty || !agent.questions.all.isEmpty) }
+
+    /// Nobody answered them, and they have no card.
+    func returnable(isAskedFor: Bool, at now: Instant) -> [(matter: AskMatter, askedAt: Instant)] {
+        guard mayAskAgain else { return [] }
+        return approvals.returnable(isAskedFor: isAskedFor, at: now).map { (.ask($0.id), $0.askedAt) }
+            + agent.questions.returnable(isAskedFor: isAskedFor, at: now).map { (.question($0.id), $0.askedAt) }
+    }
+
+    var openAsks: [OpenAsk] {
+        guard outcome == nil else { return [] }
+        let asks = approvals.order.compactMap { id -> OpenAsk? in
+            guard let approval = approvals.approvals[id], approval.state == .open else { return nil }
+            return open(approval.life, cards: approval.life.number, until: approval.expiresAt)
+        }
+        let questions = agent.questions.all.filter { $0.state == .open }
+        return asks + questions.map { open($0.life, cards: 0, until: $0.question.expiresAt) }
+    }
+
+    private func open(_ life: CardLife, cards: Int, until: Instant?) -> OpenAsk {
+        OpenAsk(
+            chat: opening.session, since: life.askedAt ?? opening.receivedAt, cards: cards, until: until,
+            isOnPhone: !life.isClosed)
+    }
 }

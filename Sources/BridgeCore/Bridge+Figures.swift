@@ -36,7 +36,8 @@ extension Bridge {
         for bucket in RelayBucket.allCases { levels[bucket] = delivery.level(of: bucket, at: now) }
         return BridgeFigures(
             openTurns: openTurns, waitingTurns: agent.queues.values.reduce(0) { $0 + $1.waitingCount },
-            callsUnderWay: callsUnderWay, deadLetters: tally.deadLetters, levels: levels, held: heldBytes)
+            callsUnderWay: callsUnderWay, deadLetters: tally.deadLetters, levels: levels, held: heldBytes,
+            asks: openAsks(), cardEnds: chats.asks.ends)
     }
 
     /// What lanes and turns hold. At most `DeliverySettings.heldBytes`, but for what is never cut: ends, messages, approvals, text,

@@ -25,7 +25,8 @@ extension Bridge {
         record.lane.learn(keptAt)
         let streamed = Self.streamed(deltas, record.lane.waitingText)
         record.turn.resume(after: streamed, settings: settings.turn)
-        record.turn.agent.questions.resume(with: record.lane)
+        record.turn.agent.questions.resume(with: record.lane, at: now)
+        let cards = record.turn.approvals.resume(with: record.lane, hasEnds: settings.turn.cardsHaveEnds, at: now)
         if !record.turn.agent.questions.all.isEmpty { chats.haveQuestions = true }
         delivery.restoreLane(record.lane, windowEnds: opening.windowEnds, at: now)
         entries[opening.id] = Entry(turn: record.turn, renamed: record.renamed)
@@ -38,6 +39,8 @@ extension Bridge {
                 opening.id, isWithAgent: record.turn.occupiesAgent)
         }
         oweAgain(record.turn, at: now)
+        for card in record.turn.approvals.returned { chats.asks.budget.restore(card) }
+        change(opening.id, at: now) { _ in cards.map { .post(.approval($0)) } }
         change(opening.id, at: now) { $0.agentLost(at: now) }
         change(opening.id, at: now) { $0.fetchAgain(at: now) }
     }

@@ -46,6 +46,12 @@ extension Bridge {
         case .help(let unknown): answer(id, OwnWordAnswers.help(unknown: unknown), at: now)
         case .workspaces: answer(id, OwnWordAnswers.workspaces(settings.words, situation), at: now)
         case .status: answer(id, OwnWordAnswers.status(settings.words, situation), at: now)
+        case .asks:
+            let chat = turn.opening.session
+            // First the words, then the cards that they announce.
+            answer(
+                id, OwnWordAnswers.asks(openAsks(), in: chat, clock: settings.turn.localTime, at: now), at: now)
+            personIsThere(in: chat, isAskedFor: true, at: now)
         case .new(let workspace):
             // Else it waits for its place in the queue of its chat.
             if let line = refusal(ofNew: workspace, in: turn.opening.session) { answer(id, line, at: now) }

@@ -112,6 +112,7 @@ package struct Bridge: ~Copyable {
         case .chatDeleted: change(opening.id, at: now) { $0.chatEnded(isDeleted: true, at: now) }
         case nil: break
         }
+        if opening.message != nil { personIsThere(in: opening.session, at: now) }
         if !obey(opening.id, at: now) { routeAnswer(opening.id, to: answering, at: now) }
         handOverNext(of: opening.agentSession, at: now)
         deliver(at: now)
@@ -135,6 +136,7 @@ package struct Bridge: ~Copyable {
             }
             change(entry.turn.opening.id, at: now) { $0.stopRequested(at: now) }
         }
+        if let session = session ?? known.first?.turn.opening.session { personIsThere(in: session, at: now) }
         if known.isEmpty, let interaction {
             chats.stops.add(interaction, .pressed, at: now, memory: settings.stopMemory)
         }
@@ -146,9 +148,11 @@ package struct Bridge: ~Copyable {
         _ approval: ApprovalID, _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, reason: String?,
         at now: Instant
     ) {
-        let owner = entries.first { $0.value.turn.knows(approval) }?.key
+        if let reason { chats.asks.ended(by: reason) }
+        let owner = entries.first { $0.value.turn.knows(card: approval) }?.key
         guard let owner else { return orders.append(.turnNote(TurnID(""), .unknownApproval)) }
         change(owner, at: now) { $0.decided(approval, decision, scope: scope, reason: reason, at: now) }
+        if reason == nil, let chat = entries[owner]?.turn.opening.session { personIsThere(in: chat, at: now) }
         deliver(at: now)
         keepChanged(.synced)
     }
@@ -284,11 +288,14 @@ package struct Bridge: ~Copyable {
     ) {
         guard let index = entries.index(forKey: id) else { return }
         if !isText { keeping.changed(id) }
+        let hadParts = entries.values[index].turn.approvals.hasOpenParts
+        let chat = hadParts ? entries.values[index].turn.opening.session : nil
         let (held, hadFiles) = (entries.values[index].turn.heldBytes, entries.values[index].turn.holdsFiles)
         let turnOrders = body(&entries.values[index].turn)
         delivery.heldBeside += entries.values[index].turn.heldBytes - held
         if hadFiles, !entries.values[index].turn.holdsFiles { dropFiles(of: id, entries.values[index].turn) }
         if !turnOrders.isEmpty { perform(turnOrders, of: id, at: now) }
+        if let chat, entries[id]?.turn.approvals.hasOpenParts != true { tellInParts(in: chat, at: now) }
         // Looked for again only if the orders may have closed the turn.
         guard let left = turnOrders.isEmpty ? index : entries.index(forKey: id) else { return }
         wakes.turns.set(entries.values[left].turn.nextDeadline, for: id)
@@ -309,7 +316,9 @@ package struct Bridge: ~Copyable {
             case .useSealing(let sealing): delivery.use(sealing, of: id)
             case .dropUnsealed: delivery.dropUnsealed(of: id)
             case .abandonLane: delivery.abandon(id)
-            case .command, .fetch, .answerEnded, .withdrawAnswer, .agentFree, .closed, .note: break
+            case .command, .fetch, .answerEnded, .withdrawAnswer, .tellsInParts, .wantsCard, .wantsReminder,
+                .endsAreRefused, .agentFree, .closed, .note:
+                break
             }
         }
         var neverLeft = false
@@ -319,6 +328,10 @@ package struct Bridge: ~Copyable {
             case .answerEnded(let answerer, let end): change(answerer, at: now) { $0.answerEnded(end, at: now) }
             case .withdrawAnswer(let question, let asker): withdrawAnswer(question, of: asker, from: id, at: now)
             case .fetch(let attachments): orders.append(.fetch(id, attachments))
+            case .tellsInParts: if let chat = entries[id]?.turn.opening.session { tellInParts(in: chat, at: now) }
+            case .wantsCard(let ask): bringBack(.ask(ask), of: id, at: now)
+            case .wantsReminder(let question): bringBack(.question(question), of: id, at: now)
+            case .endsAreRefused: useCardsWithoutEnds()
             case .agentFree: free(id, at: now)
             case .closed: close(id, at: now)
             case .note(let note): orders.append(.turnNote(id, note))

@@ -54,6 +54,7 @@ struct BridgeChats: Sendable {
     var stops = RememberedStops()
     var homes = ChatHomes()
     var models = ModelBook()
+    var asks = AskReturns()
 
     /// Some turn of this process has asked, or had before.
     var haveQuestions = false

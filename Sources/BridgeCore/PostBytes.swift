@@ -52,8 +52,6 @@ extension Post {
 extension Post {
     /// The 100 KB of a payload, should the relay count the base64 (relay.md#size-limits).
     private static let sealedPayload = 74_000
-    /// Of an approval's details, likewise of 64 KB.
-    private static let sealedDetails = 48_000
 
     /// As it may be sealed. Ends, messages and texts are bounded where they are made.
     var fittingSealed: Post {
@@ -64,24 +62,9 @@ extension Post {
         case .taskEnded(var end):
             end.result = end.result?.cut(to: Self.sealedPayload)
             return .taskEnded(end)
-        case .approval(var card):
-            var room = 16_000
-            while card.detailBytes > Self.sealedDetails, room > 100 {
-                room /= 2
-                card.message = TextCut.marked(card.message, atMost: room)
-                card.command = card.command.map { TextCut.marked($0, atMost: room) }
-                card.host = card.host.map { TextCut.marked($0, atMost: room) }
-            }
-            return .approval(card)
+        // A card is fitted where it is made (`CardText`): what is cut here could still be allowed.
+        case .approval: return self
         case .open, .text, .taskProgress, .end, .message: return self
-        }
-    }
-}
-
-extension ApprovalCard {
-    fileprivate var detailBytes: Int {
-        [title, message, command, host, slug, toolCall?.text].reduce(0) {
-            $0 + ($1.map { JSONText.string($0).text.utf8.count } ?? 0)
         }
     }
 }

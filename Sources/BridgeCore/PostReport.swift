@@ -70,14 +70,18 @@ extension ApprovalCard {
     func least(atMost limit: Int) -> ApprovalCard {
         ApprovalCard(
             approval: approval, action: action, title: title, message: TextCut.marked(wholeQuestion, atMost: limit),
-            severity: severity)
+            severity: severity, endsAfter: endsAfter)
     }
 
     /// Title and all of what is asked.
     var question: String { message.contains(title) ? wholeQuestion : "\(title): \(wholeQuestion)" }
 
     private var wholeQuestion: String {
-        let parts = [message] + [command, host].compactMap(\.self).filter { !message.contains($0) }
-        return parts.joined(separator: "\n")
+        // Whole lines are compared: "rm x" is within "confirm x-ray", and is not said by it.
+        let said = "\n\(message)\n"
+        let others = [command, host].compactMap(\.self).filter {
+            !said.contains("\n\($0)\n") && !said.contains("\nRun \($0)?\n")
+        }
+        return ([message] + others).joined(separator: "\n")
     }
 }

@@ -24,6 +24,13 @@ package enum TurnOrder: Hashable, Sendable {
     case withdrawAnswer(QuestionID, of: TurnID)
     /// The files that the message names; answered by `fetched`.
     case fetch([Attachment])
+    /// An ask has a text that goes out in parts, one such ask at a time in a chat.
+    case tellsInParts
+    /// The next card of an ask is due, or the next reminder of a question.
+    case wantsCard(ApprovalID)
+    case wantsReminder(QuestionID)
+    /// The relay took a card without its end, which it had refused.
+    case endsAreRefused
     /// The agent has finished with this turn: the next message of the session may be handed over.
     case agentFree
     /// The turn is over, and the relay has confirmed its end (or cannot any more).

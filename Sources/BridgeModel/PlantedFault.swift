@@ -33,6 +33,20 @@
         case newTokenWithoutLanes
         /// What a Stop owes is not known to the next process.
         case abortForgotten
+        /// An ask under a known id is the known one, whatever it asks.
+        case fingerprintForgotten
+        /// A card that does not show all can be allowed.
+        case cutAllowed
+        /// A card that nobody answered is a denial to the agent.
+        case expiryForwarded
+        /// A tap on an earlier card decides the ask that has a newer one.
+        case oldCardTaken
+        /// After a Stop an ask without a card comes back.
+        case askedAfterStop
+        /// A card shows the server's summary in place of the input.
+        case summaryShown
+        /// A card shows a command without its program.
+        case programDropped
         /// A Stop leaves unconfirmed approvals in force, and a new link sends them again.
         case allowRepeated
         /// A Stop does not take back the message that waits for the disk.

@@ -66,6 +66,7 @@ package struct TaskEnd: Hashable, Sendable {
 }
 
 package struct ApprovalCard: Hashable, Sendable {
+    /// The card's own name: that of its ask, or of a later card of the same ask.
     package var approval: ApprovalID
     package var action: String
     package var title: String
@@ -75,11 +76,15 @@ package struct ApprovalCard: Hashable, Sendable {
     package var host: String?
     package var slug: String?
     package var toolCall: ToolCallID?
+    /// When the relay closes it; nil: at its own time.
+    package var endsAfter: Duration?
 
     package init(
         approval: ApprovalID, action: String, title: String, message: String, severity: ApprovalRequest.Severity,
-        command: String? = nil, host: String? = nil, slug: String? = nil, toolCall: ToolCallID? = nil
+        command: String? = nil, host: String? = nil, slug: String? = nil, toolCall: ToolCallID? = nil,
+        endsAfter: Duration? = nil
     ) {
+        self.endsAfter = endsAfter
         self.approval = approval
         self.action = action
         self.title = title

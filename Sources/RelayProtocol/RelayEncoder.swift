@@ -106,6 +106,7 @@ extension JSONObjectWriter {
         string("approval_id", card.approval.text)
         string("action", card.action)
         string("severity", card.severity.rawValue)
+        integer("expires_in_ms", card.endsAfter.map { Int($0 / .milliseconds(1)) })
         content(.details, sealed) { _ in }
     }
 
@@ -116,6 +117,7 @@ extension JSONObjectWriter {
         string("tool_call_id", card.toolCall?.text)
         string("title", card.title)
         string("severity", card.severity.rawValue)
+        integer("expires_in_ms", card.endsAfter.map { Int($0 / .milliseconds(1)) })
         string("command", card.command)
         string("host", card.host)
         string("message", card.message)

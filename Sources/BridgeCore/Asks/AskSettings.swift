@@ -22,3 +22,8 @@ package struct AskSettings: Sendable, Hashable {
 
     package init() {}
 }
+
+extension AskSettings {
+    /// Nil: a card that nobody answered is a denial.
+    var heldFor: Duration? { whenUnanswered == .hold ? patience : nil }
+}

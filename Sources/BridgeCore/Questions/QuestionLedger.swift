@@ -40,6 +40,11 @@ struct QuestionLedger: Sendable, Hashable {
         var isOwed = false
         /// The link was lost since it was sent: it may not have arrived.
         var isInDoubt = false
+        /// Its appearances in the chat, each for as long as a card lives; from the moment at which the relay had the first.
+        var life = CardLife()
+        /// The newest appearance, if it is one after the first, and the relay does not have it yet.
+        var reminder: WholeMessage.Part?
+        var toldUnanswered = false
 
         var isOver: Bool { state == .settled }
         /// Ours, confirmed or not.
@@ -87,7 +92,18 @@ struct QuestionLedger: Sendable, Hashable {
     var hasUnseenEnd: Bool { all.contains(where: \.mayBeAnsweredLate) }
     /// Without an outcome; in the order they were asked.
     var unsettled: [QuestionID] { all.filter { !$0.isOver }.map(\.question.id) }
-    var nextExpiry: Instant? { all.lazy.filter { !$0.isOver }.compactMap(\.question.expiresAt).min() }
+    func nextDue(patience: Duration?) -> Instant? {
+        all.lazy.filter { !$0.isOver }.compactMap { asked in
+            let due = asked.state == .open ? asked.life.nextDue(patience: patience) : nil
+            return [asked.question.expiresAt, due].compactMap(\.self).min()
+        }.min()
+    }
+    func due(patience: Duration?, at now: Instant) -> [(id: QuestionID, due: CardLife.Due)] {
+        all.compactMap { asked in
+            guard asked.state == .open, let due = asked.life.due(patience: patience, at: now) else { return nil }
+            return (asked.question.id, due)
+        }
+    }
     func expired(at now: Instant) -> [QuestionID] {
         all.filter { !$0.isOver && $0.question.expiresAt.map { $0 <= now } ?? false }.map(\.question.id)
     }
@@ -192,23 +208,73 @@ struct QuestionLedger: Sendable, Hashable {
     // MARK: The phone
 
     /// Everything of the preview up to this offset is at the relay.
-    mutating func streamed(through offset: Int) {
-        see { if case .text(let end) = $0 { end <= offset } else { false } }
+    mutating func streamed(through offset: Int, at now: Instant) {
+        see(at: now) { if case .text(let end) = $0 { end <= offset } else { false } }
     }
-    mutating func delivered(_ part: WholeMessage.Part) { see { $0 == .message(part) } }
+    mutating func delivered(_ part: WholeMessage.Part, at now: Instant) {
+        see(at: now) { $0 == .message(part) }
+        for index in all.indices where all[index].reminder == part {
+            all[index].reminder = nil
+            all[index].life.taken(at: now)
+        }
+    }
 
     /// After a restart: the relay's last answers may be in the lane's record and not in this one.
-    mutating func resume(with lane: LaneRecord) {
+    mutating func resume(with lane: LaneRecord, at now: Instant) {
         let names = lane.unanswered.map(\.name) + lane.waitingPosts.map(\.name)
-        see { if case .message(let part) = $0 { !names.contains(.message(part)) } else { false } }
+        see(at: now) { if case .message(let part) = $0 { !names.contains(.message(part)) } else { false } }
         // One text at a time is unanswered, and is reported with all that is before it.
         let isWhole = !lane.unanswered.contains { $0.name.isText }
-        if isWhole { streamed(through: lane.streamed) }
+        if isWhole { streamed(through: lane.streamed, at: now) }
+        // Reminders of an earlier process are taken for delivered.
+        for index in all.indices where all[index].asking == .seen { appeared(index, at: now) }
     }
 
-    private mutating func see(_ isMeant: (Sight) -> Bool) {
+    private mutating func appeared(_ index: Int, at now: Instant) {
+        if all[index].life.askedAt == nil { all[index].life = CardLife(askedAt: now) }
+        all[index].life.taken(at: now)
+    }
+
+    /// No one answered; false: that was known.
+    mutating func close(_ id: QuestionID, at now: Instant) -> Bool {
+        guard let index = index(id), all[index].state == .open, !all[index].life.isClosed else { return false }
+        all[index].life.close(agentWaitsUntil: all[index].question.expiresAt, at: now)
+        return true
+    }
+
+    /// True the first time.
+    mutating func tellsUnanswered(_ id: QuestionID) -> Bool {
+        guard let index = index(id) else { return false }
+        defer { all[index].toldUnanswered = true }
+        return !all[index].toldUnanswered
+    }
+
+    /// Open questions that nobody answered and that a person can be reminded of, the oldest first.
+    func returnable(isAskedFor: Bool, at now: Instant) -> [(id: QuestionID, askedAt: Instant)] {
+        all.filter {
+            $0.state == .open
+                && $0.life.mayReturn(isAskedFor: isAskedFor, agentWaitsUntil: $0.question.expiresAt, at: now)
+        }.map { ($0.question.id, $0.life.askedAt ?? .zero) }
+    }
+
+    /// The question, to be shown once more.
+    mutating func comesBack(_ id: QuestionID, in part: WholeMessage.Part, at now: Instant) -> Question? {
+        guard let index = index(id), all[index].state == .open, all[index].life.isClosed else { return nil }
+        all[index].life.reopen(at: now)
+        all[index].reminder = part
+        return all[index].question
+    }
+
+    mutating func postpone(_ id: QuestionID, to moment: Instant) {
+        if let index = index(id) { all[index].life.postpone(to: moment) }
+    }
+
+    private mutating func see(at now: Instant, _ isMeant: (Sight) -> Bool) {
         for index in all.indices {
-            if isMeant(all[index].asking) { all[index].asking = .seen }
+            if isMeant(all[index].asking) {
+                all[index].asking = .seen
+                appeared(index, at: now)
+            }
             if isMeant(all[index].ending) { all[index].ending = .seen }
         }
     }

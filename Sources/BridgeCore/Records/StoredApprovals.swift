@@ -25,6 +25,14 @@ struct StoredApprovals: StoredForm {
         var scope: String?
         var scopeValue: String?
         var askedWithLeast: Bool?
+        var askedWithoutEnd: Bool?
+        var fingerprint: String?
+        var life: StoredCardLife?
+        var parts: [String]?
+        var inParts: Bool?
+        var onlyDenied: Bool?
+        var toldUnanswered: Bool?
+        var unanswered: Bool?
 
         enum CodingKeys: String, CodingKey {
             case id = "approval"
@@ -42,17 +50,27 @@ struct StoredApprovals: StoredForm {
             case scope = "scope"
             case scopeValue = "scope_value"
             case askedWithLeast = "asked_with_least"
+            case askedWithoutEnd = "asked_without_end"
+            case fingerprint = "fingerprint"
+            case life = "life"
+            case parts = "parts"
+            case inParts = "in_parts"
+            case onlyDenied = "only_denied"
+            case toldUnanswered = "told_unanswered"
+            case unanswered = "unanswered"
         }
     }
 
     var asked: [Approval]?
     var detachedEarly: [ApprovalID]?
     var toldNarrowed: Bool?
+    var partBytes: Int?
 
     enum CodingKeys: String, CodingKey {
         case asked = "asked"
         case detachedEarly = "detached_early"
         case toldNarrowed = "told_narrowed"
+        case partBytes = "part_bytes"
     }
 }
 
@@ -68,6 +86,13 @@ extension StoredApprovals.Approval {
         carry(&approval.scope.name, &scope)
         carry(&approval.scope.value, &scopeValue)
         carry(&approval.askedWithLeast, &askedWithLeast, absent: false)
+        carry(&approval.askedWithoutEnd, &askedWithoutEnd, absent: false)
+        carry(&approval.life, as: &life, absent: CardLife())
+        carry(&approval.parts, &parts, absent: [])
+        carry(&approval.isInParts, &inParts, absent: false)
+        carry(&approval.canOnlyBeDenied, &onlyDenied, absent: false)
+        carry(&approval.toldUnanswered, &toldUnanswered, absent: false)
+        carry(&approval.isUnanswered, &unanswered, absent: false)
     }
 
     init(_ id: ApprovalID, _ approval: ApprovalLedger.Approval) {
@@ -78,6 +103,8 @@ extension StoredApprovals.Approval {
         case .settled: state = .settled
         }
         if state != .settled { card = StoredCard(approval.card) }
+        if approval.card.approval != id { card?.name = approval.card.approval }
+        fingerprint = approval.fingerprint?.text
         allowed = approval.allowed.map { $0.map { StoredDecision($0) }.sorted { $0.rawValue < $1.rawValue } }
         var approval = approval
         carry(&approval, .storing)
@@ -93,6 +120,7 @@ extension StoredApprovals.Approval {
         var approval = ApprovalLedger.Approval(
             card: (card ?? StoredCard()).card(id), subject: subject.value,
             allowed: allowed.map { Set($0.map(\.value)) }, state: state)
+        approval.fingerprint = fingerprint.map { AskFingerprint($0) }
         var stored = self
         stored.carry(&approval, .restoring)
         return approval
@@ -104,6 +132,7 @@ extension StoredApprovals {
         asked = ledger.order.compactMap { id in ledger.approvals[id].map { Approval(id, $0) } }
         detachedEarly = ledger.detachedEarly.isEmpty ? nil : ledger.detachedEarly.sorted()
         toldNarrowed = ledger.toldNarrowed ? true : nil
+        partBytes = ledger.partBytes == 0 ? nil : ledger.partBytes
     }
 
     var value: ApprovalLedger {
@@ -114,7 +143,84 @@ extension StoredApprovals {
         }
         ledger.detachedEarly = Set(detachedEarly ?? [])
         ledger.toldNarrowed = toldNarrowed ?? false
+        ledger.partBytes = max(0, partBytes ?? 0)
         ledger.reckonExpiry()
         return ledger
     }
+}
+
+/// The cards of an ask, or the appearances of a question.
+struct StoredCardLife: StoredForm {
+    enum State: String, Codable {
+        case queued = "queued"
+        case telling = "telling"
+        case posted = "posted"
+        case shown = "shown"
+        case closed = "closed"
+    }
+
+    var state: State
+    /// The parts that the relay does not have yet.
+    var parts: [StoredPostName]?
+    var until: Instant?
+    var number: Int?
+    var askedAt: Instant?
+    var postedAt: Instant?
+    var dueAt: Instant?
+    var limited: Bool?
+
+    enum CodingKeys: String, CodingKey {
+        case state = "state"
+        case parts = "parts"
+        case until = "until"
+        case number = "number"
+        case askedAt = "asked_at"
+        case postedAt = "posted_at"
+        case dueAt = "due_at"
+        case limited = "limited"
+    }
+}
+
+extension StoredCardLife {
+    private mutating func carry(_ life: inout CardLife, _ carry: Carry) {
+        carry(&life.number, &number, absent: 1)
+        carry(&life.askedAt, &askedAt)
+        carry(&life.postedAt, &postedAt)
+        carry(&life.dueAt, &dueAt)
+        carry(&life.wasLimited, &limited, absent: false)
+    }
+
+    init(_ life: CardLife) {
+        switch life.state {
+        case .queued: state = .queued
+        case .telling(let left):
+            (state, parts) = (.telling, left.map { StoredPostName(.message($0)) }.sorted { $0.order < $1.order })
+        case .posted: state = .posted
+        case .shown(let until): (state, self.until) = (.shown, until)
+        case .closed: state = .closed
+        }
+        var life = life
+        carry(&life, .storing)
+    }
+
+    var value: CardLife {
+        var life = CardLife()
+        life.state =
+            switch state {
+            case .queued: .queued
+            case .telling: .telling(Set((parts ?? []).compactMap(\.part)))
+            case .posted: .posted
+            case .shown: until.map { .shown(until: $0) } ?? .posted
+            case .closed: .closed
+            }
+        var stored = self
+        stored.carry(&life, .restoring)
+        life.number = max(1, min(life.number, 1_000_000))
+        return life
+    }
+}
+
+extension StoredPostName {
+    fileprivate var order: String { "\(kind.rawValue) \(number ?? 0)" }
+    fileprivate var part: WholeMessage.Part? { if case .message(let part) = value { part } else { nil } }
 }

@@ -176,6 +176,9 @@ struct StoredCard: Codable, Hashable, Sendable {
     var host: String?
     var slug: String?
     var toolCall: ToolCallID?
+    /// Of a later card of an ask; the first has the ask's own name.
+    var name: ApprovalID?
+    var endsAfter: Int64?
 
     enum CodingKeys: String, CodingKey {
         case action = "action"
@@ -186,6 +189,8 @@ struct StoredCard: Codable, Hashable, Sendable {
         case host = "host"
         case slug = "slug"
         case toolCall = "tool_call"
+        case name = "name"
+        case endsAfter = "ends_after_ms"
     }
 }
 
@@ -194,12 +199,14 @@ extension StoredCard {
         (action, title, message) = (card.action, card.title, card.message)
         severity = StoredSeverity(card.severity)
         (command, host, slug, toolCall) = (card.command, card.host, card.slug, card.toolCall)
+        endsAfter = card.endsAfter.map { Int64($0 / .milliseconds(1)) }
     }
 
     func card(_ approval: ApprovalID) -> ApprovalCard {
         ApprovalCard(
-            approval: approval, action: action ?? "", title: title ?? "", message: message ?? "",
-            severity: severity?.value ?? .medium, command: command, host: host, slug: slug, toolCall: toolCall)
+            approval: name ?? approval, action: action ?? "", title: title ?? "", message: message ?? "",
+            severity: severity?.value ?? .medium, command: command, host: host, slug: slug, toolCall: toolCall,
+            endsAfter: endsAfter.map { .milliseconds($0) })
     }
 }
 

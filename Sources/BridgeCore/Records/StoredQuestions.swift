@@ -20,6 +20,8 @@ struct StoredQuestions: StoredForm {
         var words: String?
         var owed: Bool?
         var inDoubt: Bool?
+        var life: StoredCardLife?
+        var toldUnanswered: Bool?
 
         enum CodingKeys: String, CodingKey {
             case question = "question"
@@ -32,6 +34,8 @@ struct StoredQuestions: StoredForm {
             case words = "words"
             case owed = "owed"
             case inDoubt = "in_doubt"
+            case life = "life"
+            case toldUnanswered = "told_unanswered"
         }
     }
 
@@ -49,6 +53,8 @@ extension StoredQuestions.Asked {
         carry(&asked.words, &words, absent: "")
         carry(&asked.isOwed, &owed, absent: false)
         carry(&asked.isInDoubt, &inDoubt, absent: false)
+        carry(&asked.life, as: &life, absent: CardLife())
+        carry(&asked.toldUnanswered, &toldUnanswered, absent: false)
     }
 
     init(_ asked: QuestionLedger.Asked) {

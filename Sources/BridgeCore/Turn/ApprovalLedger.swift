@@ -1,10 +1,10 @@
 import BridgeModel
 
-/// The approvals of one turn: each asked once, decided once, forwarded once.
+/// The approvals of one turn: each decided once, forwarded once, and shown on one card after another (`CardLife`).
 ///
 /// States of an approval:
-/// - `open`: asked, undecided. Can transition to `decided` (a person on the phone, a stop, a refusal of ours), `settled`
-///   (elsewhere, expired, gone, or the turn is over).
+/// - `open`: asked, undecided. Can transition to `decided` (a person on the phone, a stop, a refusal of ours, nobody within the patience),
+///   `settled` (elsewhere, expired, gone, or the turn is over).
 /// - `decided`: the decision was sent to the agent, or is owed to it while it is away. Can transition to `settled` when the
 ///   agent confirms or refuses it.
 /// - `settled`: nothing more is done, whatever is said about it.
@@ -13,6 +13,9 @@ import BridgeModel
 /// - Nothing is approved but by a person's decision, and never more than the person said.
 /// - A decision leaves once; one that was made while the agent was away leaves when it is back.
 /// - After a stop nothing is approved: what was approved and not confirmed is denied.
+/// - A decision holds for one fingerprint and for the newest card of it. An ask that comes under a known id with another fingerprint is
+///   another ask: it has a card of its own, and no decision of the earlier one reaches it.
+/// - A card that nobody answered ends nothing.
 struct ApprovalLedger: Sendable, Hashable {
     enum State: Hashable { case open, decided(ApprovalDecision), settled }
 
@@ -31,6 +34,21 @@ struct ApprovalLedger: Sendable, Hashable {
         var decidedByPerson = false
         /// Asked once more with the least that a request must have.
         var askedWithLeast = false
+        /// Asked once more without its end, which a relay may not know.
+        var askedWithoutEnd = false
+        /// Of all that was shown; nil: a record of an earlier version does not say, and no yes can be given.
+        var fingerprint: AskFingerprint?
+        var life = CardLife()
+        /// What does not fit on the card, until its turn has come.
+        var parts: [String] = []
+        /// They went out.
+        var isInParts = false
+        /// Not all of it could be shown.
+        var canOnlyBeDenied = false
+        /// The chat has the line that nobody answered.
+        var toldUnanswered = false
+        /// The denial is nobody's: the patience is over.
+        var isUnanswered = false
         /// How far an `approveAlways` reaches.
         var scope = DecisionScope.unscoped
         /// Nil: not yet, or a record of an earlier version does not say.
@@ -48,6 +66,8 @@ struct ApprovalLedger: Sendable, Hashable {
 
     enum Asked: Hashable {
         case ask(ApprovalCard)
+        /// Its parts go first, when no other ask of the chat has any.
+        case askInParts
         case refuseSilently(ApprovalRequest.Subject)
         case refuseVisibly(ApprovalRequest.Subject)
         case known
@@ -77,10 +97,27 @@ struct ApprovalLedger: Sendable, Hashable {
         var decidedAt: Instant?
         /// When the agent stops waiting, if it said so.
         var expiresAt: Instant?
+        var fingerprint: AskFingerprint?
+        /// No person said so, and nobody answered.
+        var isUnanswered = false
+    }
+
+    /// What an ask is made a card with.
+    struct Showing: Hashable {
+        var isSealed = false
+        /// What a message of the chat holds.
+        var messageLimit = 60_000
+        /// The hour of a moment, for people.
+        var hour: String?
+        var severity = ApprovalRequest.Severity.medium
+        /// Whether the relay takes the end of a card.
+        var hasEnds = true
     }
 
     /// More than this in one turn are refused without a card.
     static let limit = 200
+    /// Bytes of parts in one turn.
+    static let partLimit = 262_144
 
     var approvals: [ApprovalID: Approval] = [:]
     var order: [ApprovalID] = []
@@ -88,7 +125,11 @@ struct ApprovalLedger: Sendable, Hashable {
     var toldNarrowed = false
     /// Marked before they were asked: the tool's result can overtake the broadcast.
     var detachedEarly: Set<ApprovalID> = []
-    /// The earliest expiry of those that are open.
+    /// Bytes of parts that were asked for.
+    var partBytes = 0
+    /// How long an ask waits for a person; nil: a card that nobody answered is a denial.
+    var patience: Duration? = AskSettings().heldFor { didSet { reckonExpiry() } }
+    /// The earliest moment at which something is due of those that are open.
     private(set) var nextExpiry: Instant?
 
     var detached: [ApprovalID] { order.filter { approvals[$0]?.detached == true } + detachedEarly.sorted() }
@@ -103,6 +144,18 @@ struct ApprovalLedger: Sendable, Hashable {
     private var open: [ApprovalID] { order.filter { approvals[$0]?.state == .open } }
 
     func knows(_ id: ApprovalID) -> Bool { approvals[id] != nil }
+    var isEmpty: Bool { approvals.isEmpty }
+    func isOpen(_ id: ApprovalID) -> Bool { approvals[id]?.state == .open }
+    /// Bytes of cards that are kept until they are decided.
+    var heldBytes: Int {
+        approvals.isEmpty
+            ? 0
+            : approvals.values.reduce(0) { sum, approval in
+                guard approval.state != .settled else { return sum }
+                let card = approval.card.message.utf8.count + (approval.card.command?.utf8.count ?? 0)
+                return sum + card + approval.parts.reduce(0) { $0 + $1.utf8.count }
+            }
+    }
     /// Nil: undecided, or settled.
     func decision(on id: ApprovalID) -> ApprovalDecision? {
         if case .decided(let decision)? = approvals[id]?.state { decision } else { nil }
@@ -116,21 +169,34 @@ struct ApprovalLedger: Sendable, Hashable {
 
     // MARK: What the agent asks
 
-    mutating func asked(_ request: ApprovalRequest, stopping: Bool) -> Asked {
-        if let known = approvals[request.id] {
+    mutating func asked(
+        _ request: ApprovalRequest, _ showing: Showing = Showing(), stopping: Bool, at now: Instant = .zero
+    ) -> Asked {
+        let fingerprint = AskFingerprint(of: request)
+        let known = approvals[request.id]
+        if let known, isSame(known, fingerprint) {
             if let expiresAt = request.expiresAt, known.expiresAt == nil {
                 approvals[request.id]?.expiresAt = expiresAt
                 reckonExpiry()
             }
             return .known
         }
-        let card = Self.card(request)
-        let detached = detachedEarly.remove(request.id) != nil
+        let text = CardText(request, isSealed: showing.isSealed, until: showing.hour)
+        var life = CardLife(number: known.map { $0.life.number + 1 } ?? 1, askedAt: now)
+        while isUsed(CardName.card(request.id, life.number), besides: request.id) { life.number += 1 }
+        let name = CardName.card(request.id, life.number)
+        var asked = Approval(
+            card: request.card(text, named: name, showing.severity), subject: request.subject,
+            expiresAt: request.expiresAt, allowed: request.allowed, state: .open,
+            detached: detachedEarly.remove(request.id) != nil || known?.detached ?? false)
+        asked.fingerprint = fingerprint
+        asked.canOnlyBeDenied = text.isCut
+        asked.parts = text.parts(atMost: showing.messageLimit)
+        asked.life = life
         func enter(_ state: State) {
-            approvals[request.id] = Approval(
-                card: card, subject: request.subject, expiresAt: request.expiresAt, allowed: request.allowed,
-                state: state, detached: detached)
-            order.append(request.id)
+            asked.state = state
+            if known == nil { order.append(request.id) }
+            approvals[request.id] = asked
             reckonExpiry()
         }
         if stopping {
@@ -143,8 +209,37 @@ struct ApprovalLedger: Sendable, Hashable {
             if approvals.count < 2 * Self.limit { enter(.decided(.deny)) }
             return .refuseVisibly(request.subject)
         }
+        let bytes = asked.parts.reduce(0) { $0 + $1.utf8.count }
+        if !asked.parts.isEmpty, partBytes + bytes > Self.partLimit { asked.isTooLong() }
+        if !asked.parts.isEmpty {
+            partBytes += bytes
+            asked.card.title = text.title(behind: asked.parts.count)
+            asked.card.severity = .critical
+            asked.life.state = .queued
+            enter(.open)
+            return .askInParts
+        }
+        asked.card.endsAfter = showing.hasEnds ? Self.life(until: asked.expiresAt, at: now) : nil
         enter(.open)
-        return .ask(card)
+        return .ask(asked.card)
+    }
+
+    private func isSame(_ known: Approval, _ fingerprint: AskFingerprint) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.fingerprintForgotten.isPlanted { return true }
+        #endif
+        // A record of an earlier version has none: what is over there stays over.
+        guard let before = known.fingerprint else { return known.state == .settled || known.state == .decided(.deny) }
+        return before == fingerprint
+    }
+
+    private func isUsed(_ name: ApprovalID, besides id: ApprovalID) -> Bool {
+        approvals.contains { $0.key != id && CardName.cards($0.key, $0.value.life.number).contains(name) }
+    }
+
+    /// The longest that the relay gives a card, or the agent's own end.
+    static func life(until end: Instant?, at now: Instant) -> Duration {
+        min(CardLife.longest, max(end.map { $0 - now } ?? CardLife.longest, .seconds(1)))
     }
 
     mutating func markDetached(_ id: ApprovalID) {
@@ -173,6 +268,7 @@ struct ApprovalLedger: Sendable, Hashable {
         abilities: GrantAbilities = GrantAbilities(), agentAway: Bool, at now: Instant
     ) -> Decided {
         guard let approval = approvals[id], approval.state == .open else { return .ignored }
+        let decision = approval.canOnlyBeDenied && !Self.allowsCut ? .deny : decision
         let grant = ApprovalGrant.widest(decision, scope, abilities: abilities, allowed: approval.allowed)
         approvals[id]?.decidedByPerson = true
         approvals[id]?.owed = agentAway
@@ -182,6 +278,14 @@ struct ApprovalLedger: Sendable, Hashable {
         return agentAway
             ? .keep(grant, detached: approval.detached)
             : .forward(approval.subject, grant, detached: approval.detached)
+    }
+
+    private static var allowsCut: Bool {
+        #if PLANTED_FAULTS
+            return PlantedFault.cutAllowed.isPlanted
+        #else
+            return false
+        #endif
     }
 
     /// True the first time.
@@ -195,12 +299,13 @@ struct ApprovalLedger: Sendable, Hashable {
         approvals[id]?.state == .decided(decision) && approvals[id]?.owed == false
     }
 
-    /// Sent to the agent, or about to be, and not confirmed.
+    /// Sent to the agent, or about to be, and not confirmed. A yes without a fingerprint is not said again: the agent may ask something
+    /// else under its id by now.
     var forwarded: [Decision] {
         order.compactMap { id in
-            guard let approval = approvals[id], !approval.owed, case .decided(let decision) = approval.state else {
-                return nil
-            }
+            guard let approval = approvals[id], !approval.owed, case .decided(let decision) = approval.state,
+                decision == .deny || approval.fingerprint != nil
+            else { return nil }
             return Self.decision(decision, of: id, approval)
         }
     }
@@ -209,7 +314,8 @@ struct ApprovalLedger: Sendable, Hashable {
         Decision(
             approval: id, subject: approval.subject, decision: decision,
             scope: decision == .deny ? .unscoped : approval.scope, decidedAt: approval.decidedAt,
-            expiresAt: approval.expiresAt)
+            expiresAt: approval.expiresAt, fingerprint: decision == .deny ? nil : approval.fingerprint,
+            isUnanswered: decision == .deny && approval.isUnanswered)
     }
 
     /// The agent is back: what was decided meanwhile.
@@ -244,10 +350,19 @@ struct ApprovalLedger: Sendable, Hashable {
         }
     }
 
-    /// Those whose time is over; the agent does not say so in older builds (openclaw.md#approvals).
-    func expired(at now: Instant) -> [ApprovalID] {
+    enum Due: Hashable {
+        /// The agent waits no longer; it does not say so in older builds (openclaw.md#approvals).
+        case expired
+        case card(CardLife.Due)
+    }
+
+    func due(at now: Instant) -> [(id: ApprovalID, due: Due)] {
         guard let nextExpiry, nextExpiry <= now else { return [] }
-        return open.filter { approvals[$0]?.expiresAt.map { $0 <= now } ?? false }
+        return open.compactMap { id in
+            guard let approval = approvals[id] else { return nil }
+            if let end = approval.expiresAt, end <= now { return (id, .expired) }
+            return approval.life.due(patience: patience, at: now).map { (id, .card($0)) }
+        }
     }
 
     struct Refused: Hashable {
@@ -264,13 +379,23 @@ struct ApprovalLedger: Sendable, Hashable {
         #endif
         guard let approval = approvals[id], approval.state == .open, !approval.askedWithLeast else { return nil }
         approvals[id]?.askedWithLeast = true
-        return approval.card.least(atMost: isTooLarge ? 4_000 : 16_000)
+        var card = approval.card.least(atMost: CardText.fieldLimit)
+        let limit = isTooLarge ? 4_000 : 16_000
+        if card.message.utf8.count > limit {
+            approvals[id]?.isTooLong()
+            card = approvals[id]?.card.least(atMost: limit) ?? card
+        }
+        approvals[id]?.card = card
+        return card
     }
 
-    /// The card could not be shown, so that no person can say yes.
-    mutating func refuse(_ id: ApprovalID, agentAway: Bool, at now: Instant) -> Refused? {
+    /// The card could not be shown, so that no person can say yes; or nobody said anything for as long as an ask is held.
+    mutating func refuse(
+        _ id: ApprovalID, isUnanswered: Bool = false, agentAway: Bool, at now: Instant
+    ) -> Refused? {
         guard let approval = approvals[id], approval.state == .open else { return nil }
         approvals[id]?.owed = agentAway
+        approvals[id]?.isUnanswered = isUnanswered
         approvals[id]?.decidedAt = now
         set(id, .decided(.deny))
         let decision = approvals[id].map { Self.decision(.deny, of: id, $0) }
@@ -306,18 +431,18 @@ struct ApprovalLedger: Sendable, Hashable {
     }
 
     mutating func reckonExpiry() {
-        nextExpiry = approvals.values.compactMap { $0.state == .open ? $0.expiresAt : nil }.min()
+        nextExpiry = approvals.values.compactMap { approval in
+            guard approval.state == .open else { return nil }
+            return [approval.expiresAt, approval.life.nextDue(patience: patience)].compactMap(\.self).min()
+        }.min()
     }
+}
 
-    private static func card(_ request: ApprovalRequest) -> ApprovalCard {
-        let title = TextCut.marked(request.title.isEmpty ? "Approval needed" : request.title, atMost: 200)
-        let command = request.command.map { TextCut.marked($0, atMost: 16_000) }
-        let trimmed = request.message.allSatisfy(\.isWhitespace) ? "" : request.message
-        // Never empty: the relay refused such a request, and the run hung (relay.md#requestapproval).
-        let message = trimmed.isEmpty ? command.map { "Run \($0)?" } ?? title : trimmed
-        return ApprovalCard(
-            approval: request.id, action: request.subject == .exec ? "shell.exec" : "plugin.invoke", title: title,
-            message: TextCut.marked(message, atMost: 16_000), severity: request.severity, command: command,
-            host: request.host, slug: request.slug, toolCall: request.call)
+extension ApprovalLedger.Approval {
+    /// Not all of it can be shown, so that a yes would be one to what nobody read.
+    mutating func isTooLong() {
+        parts = []
+        canOnlyBeDenied = true
+        card.title = CardText.title(CardText.onlyDenied, card.title)
     }
 }

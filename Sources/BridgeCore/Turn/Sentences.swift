@@ -34,6 +34,13 @@ enum Sentences {
     static let decisionInDoubt = "The agent did not confirm this decision, so it may not have got it."
     static let approvalImpossible =
         "The agent asked for a decision that cannot be given on the phone, so it was refused."
+    static let nobodyAnswered = "Nobody answered. It still waits."
+    static let unansweredForGood = "Nobody answered for as long as the bridge holds a question, so it was refused."
+    static let askReplaced = "The agent asks for something else now. The question before it is over."
+    static let askedAnew = "What was asked before the bridge was updated is asked anew, so this answer does not count."
+    static let decisionDropped =
+        "An answer that was given before the bridge was updated had not left, and does not count. It is asked anew."
+    static let tooLongToAllow = "The whole of it could not be shown, so it was refused."
     static let approvalLeftUnshown =
         "The agent asked for an approval that could not be shown here. Please decide it on the agent's machine."
     static let questionEnded = "The run ended before the question was answered."

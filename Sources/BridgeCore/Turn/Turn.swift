@@ -47,6 +47,12 @@ package struct Turn: Sendable {
     package internal(set) var opening: TurnOpening
     private(set) var settings = TurnSettings()
 
+    /// What the configuration says of asks changed, or a relay's habit was learnt.
+    mutating func use(_ new: TurnSettings) {
+        settings = new
+        approvals.patience = new.asks.heldFor
+    }
+
     var phase = Phase.waiting
     var text = RunText()
     var preview: Preview
@@ -61,6 +67,7 @@ package struct Turn: Sendable {
     package init(_ opening: TurnOpening, settings: TurnSettings = TurnSettings()) {
         self.opening = opening
         self.settings = settings
+        approvals.patience = settings.asks.heldFor
         preview = Preview(limit: settings.bubbleLimit(opening.sealing))
         runs = TurnRuns(opening.run)
     }
@@ -68,7 +75,7 @@ package struct Turn: Sendable {
     /// As the journal had it when the process began: what was under way between us and the agent then is lost.
     /// `streamed` is nil where it is not known: then the end carries the whole text, and nothing is streamed any more.
     mutating func resume(after streamed: String?, settings: TurnSettings) {
-        self.settings = settings
+        use(settings)
         let inStep = streamed != nil && preview.state == .inStep
         if occupiesAgent { text.resume(after: bubble.notes.removed(from: streamed ?? ""), inStep: inStep) }
         if let streamed {
@@ -85,7 +92,7 @@ package struct Turn: Sendable {
 
     /// What it keeps of what the run said (`HeldBytes.texts`).
     package var heldBytes: Int {
-        text.heldBytes + preview.heldBytes + bubble.notes.heldBytes + agent.questions.heldBytes
+        text.heldBytes + preview.heldBytes + bubble.notes.heldBytes + agent.questions.heldBytes + approvals.heldBytes
     }
 
     /// Changes when more than the growing of the text has happened to it.
@@ -99,7 +106,8 @@ package struct Turn: Sendable {
     package var nextDeadline: Instant? {
         guard !isClosed else { return nil }
         let earliest = Self.earlier(deadlines.earliest, approvals.nextExpiry)
-        return agent.questions.all.isEmpty ? earliest : Self.earlier(earliest, agent.questions.nextExpiry)
+        guard !agent.questions.all.isEmpty else { return earliest }
+        return Self.earlier(earliest, agent.questions.nextDue(patience: settings.asks.heldFor))
     }
 
     private static func earlier(_ one: Instant?, _ other: Instant?) -> Instant? {
@@ -122,6 +130,7 @@ package struct Turn: Sendable {
         }
     }
     package func knows(_ approval: ApprovalID) -> Bool { approvals.knows(approval) }
+    package func knows(card: ApprovalID) -> Bool { approvals.ask(ofCard: card) != nil }
 
     /// A message or a decision that was written down meanwhile may still go to the agent.
     func maySend(_ command: AgentCommand) -> Bool {
@@ -265,14 +274,15 @@ package struct Turn: Sendable {
         case .awaitingKey, .fetching, .answering, .over, .closed: return []
         }
         let answers = agent.isStopping ? [] : agent.questions.takeOwed()
-        return approvals.takeOwed().map(resolve) + answers.map { command($0.answer, to: $0.id) }
+        let dropped = approvals.dropUnbound() ? say(Sentences.decisionDropped) : []
+        return dropped + approvals.takeOwed().map(resolve) + answers.map { command($0.answer, to: $0.id) }
     }
 
     func resolve(_ decision: ApprovalLedger.Decision) -> TurnOrder {
         .command(
             .resolve(
                 approval: decision.approval, subject: decision.subject, decision: decision.decision,
-                scope: decision.scope))
+                scope: decision.scope, isUnanswered: decision.isUnanswered))
     }
 
     var lookUp: TurnOrder { .command(.lookUp(session: opening.agentSession, run: opening.run)) }
@@ -282,10 +292,11 @@ package struct Turn: Sendable {
     /// `agentRemedy`: what a person can do, so that an agent that is away can be reached.
     package mutating func deadlineHit(at now: Instant, agentRemedy: String? = nil) -> [TurnOrder] {
         var orders: [TurnOrder] = []
-        for id in approvals.expired(at: now) {
-            orders += settled(ApprovalSettlement(id: id, outcome: .expired), at: now)
-        }
+        for (id, due) in approvals.due(at: now) { orders += isDue(id, due, at: now) }
         for id in agent.questions.expired(at: now) { orders += settled(QuestionSettlement(id: id, .expired)) }
+        for (id, due) in agent.questions.due(patience: settings.asks.heldFor, at: now) {
+            orders += isDue(id, due, at: now)
+        }
         if deadlines.takeKey(at: now) {
             orders += conclude(.neverSent, line: Sentences.keyMissing, at: now)
         }

@@ -2,29 +2,52 @@ package import BridgeModel
 
 // Approvals and stops: what a person says, and what the agent says about it.
 extension Turn {
-    mutating func asked(_ request: ApprovalRequest) -> [TurnOrder] {
-        switch approvals.asked(request, stopping: agent.isStopping) {
-        case .known: []
-        case .ask(let card): [.post(.approval(card))]
-        case .refuseSilently(let subject): [deny(request.id, subject)]
+    mutating func asked(_ request: ApprovalRequest, at now: Instant) -> [TurnOrder] {
+        let isWaiting = approvals.isOpen(request.id)
+        switch approvals.asked(request, showing(request), stopping: agent.isStopping, at: now) {
+        case .known: return []
+        case .ask(let card): return (isWaiting ? say(Sentences.askReplaced) : []) + [.post(.approval(card))]
+        case .askInParts: return [.tellsInParts]
+        case .refuseSilently(let subject): return [deny(request.id, subject)]
         case .refuseVisibly(let subject):
-            [deny(request.id, subject), .note(.approvalRefused)] + say(Sentences.approvalImpossible)
+            return [deny(request.id, subject), .note(.approvalRefused)] + say(Sentences.approvalImpossible)
         }
     }
+
+    private func showing(_ request: ApprovalRequest) -> ApprovalLedger.Showing {
+        ApprovalLedger.Showing(
+            isSealed: opening.sealing.isSealed, messageLimit: bubbleLimit,
+            hour: request.expiresAt.flatMap { settings.localTime?.hour(of: $0) },
+            severity: severity(of: request), hasEnds: settings.cardsHaveEnds)
+    }
+
+    private func severity(of request: ApprovalRequest) -> ApprovalRequest.Severity { request.severity }
 
     /// A person can decide it still, or has decided it.
     package func isForPerson(_ approval: ApprovalID) -> Bool { approvals.isForPerson(approval) }
 
-    /// A person decided on the phone, or the relay did for them: then there is a reason (relay.md#others).
+    /// A person decided on the phone, or the relay closed the card: then there is a reason (relay.md#others).
     package mutating func decided(
-        _ approval: ApprovalID, _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, reason: String?,
+        _ card: ApprovalID, _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, reason: String?,
         at now: Instant
     ) -> [TurnOrder] {
-        guard approvals.knows(approval) else { return [.note(.unknownApproval)] }
+        guard let (approval, isNewest) = approvals.ask(ofCard: card) else { return [.note(.unknownApproval)] }
+        guard isNewest, approvals.hasCard(approval) else { return [.note(.oldCardTapped)] }
+        if let reason, decision == .deny, holdsAsks {
+            switch CardEnd(reason) {
+            case .unanswered: return cardUnanswered(approval, at: now)
+            case .limited: return cardUnanswered(approval, limitedFor: settings.cardRefill, at: now)
+            case .denied: break
+            }
+        }
         if let reason, opening.isMirrored {
             // The relay closed the card by itself: no person has decided, and the question stays open at the agent.
             return [.note(.decisionNotForwarded)] + sayOnce(Sentences.approvalLeft(reason: reason))
         }
+        if decision != .deny, approvals.isUnbound(approval) {
+            return [.note(.decisionNotForwarded)] + sayOnce(Sentences.askedAnew)
+        }
+        let isCut = decision != .deny && approvals.canOnlyBeDenied(approval)
         var orders: [TurnOrder] = []
         let taken: ApprovalGrant
         let detached: Bool
@@ -40,7 +63,9 @@ extension Turn {
             (taken, detached) = (grant, isDetached)
         }
         if detached { orders += finishPaused(approval, taken.decision, followUp: true, at: now) }
-        if taken.decision == .deny, decision != .deny { orders += say(Sentences.decisionNotAllowed) }
+        if taken.decision == .deny, decision != .deny {
+            orders += say(isCut ? Sentences.tooLongToAllow : Sentences.decisionNotAllowed)
+        }
         if taken.isNarrowed, approvals.tellsOfNarrowing() { orders += say(Sentences.narrowed(to: taken)) }
         if let reason, decision == .deny { orders += say(Sentences.approvalDenied(reason: reason)) }
         return orders
@@ -90,19 +115,123 @@ extension Turn {
         .filter { _ in !bubble.isOver }.map { .post($0) }
     }
 
-    /// The relay refused the card: it is asked once more with the least that a request must have.
-    mutating func approvalRefused(
-        _ approval: ApprovalID, _ refusal: PostRefusal, at now: Instant
+    private var holdsAsks: Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.expiryForwarded.isPlanted { return false }
+        #endif
+        return settings.asks.whenUnanswered == .hold
+    }
+
+    /// The relay closed the card, and no person said anything: the ask stays open at the agent.
+    private mutating func cardUnanswered(
+        _ approval: ApprovalID, limitedFor refill: Duration? = nil, at now: Instant
     ) -> [TurnOrder] {
+        guard approvals.closeCard(approval, limitedFor: refill, at: now) else { return [.note(.decisionNotForwarded)] }
+        guard refill == nil, approvals.tellsUnanswered(approval) else { return [.note(.askUnanswered)] }
+        return [.note(.askUnanswered)] + show(Sentences.nobodyAnswered).orders
+    }
+
+    /// Something is due of an open ask.
+    mutating func isDue(_ approval: ApprovalID, _ due: ApprovalLedger.Due, at now: Instant) -> [TurnOrder] {
+        switch due {
+        case .expired: return settled(ApprovalSettlement(id: approval, outcome: .expired), at: now)
+        case .card(.cardIsOver): return cardUnanswered(approval, at: now)
+        case .card(.givesUp): return giveUpAsk(approval, at: now)
+        case .card(.returns):
+            if !agent.isAway { return [.wantsCard(approval)] }
+            approvals.postpone(approval, to: now + .seconds(300))
+            return []
+        }
+    }
+
+    /// Nobody answered for as long as an ask is held. One of another client's run stays open there.
+    private mutating func giveUpAsk(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
+        if isInRunOfOthers {
+            let isDetached = approvals.leave(approval)
+            let finished = isDetached ? finishPaused(approval, .deny, followUp: false, at: now) : []
+            return sayOnce(Sentences.approvalLeftUnshown) + finished
+        }
+        guard let refused = approvals.refuse(approval, isUnanswered: true, agentAway: agent.isAway, at: now) else {
+            return []
+        }
+        let denied = refused.decision.map { [resolve($0)] } ?? []
+        let finished = refused.isDetached ? finishPaused(approval, .deny, followUp: true, at: now) : []
+        return say(Sentences.unansweredForGood) + denied + finished
+    }
+
+    // MARK: Cards
+
+    /// The next card of an ask whose card nobody answered.
+    mutating func askAgain(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
+        guard mayAskAgain, let card = approvals.comesBack(approval, hasEnds: settings.cardsHaveEnds, at: now) else {
+            return []
+        }
+        return [.post(.approval(card))]
+    }
+
+    var mayAskAgain: Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.askedAfterStop.isPlanted { return true }
+        #endif
+        return outcome == nil && !agent.isStopping
+    }
+
+    mutating func askLater(_ approval: ApprovalID, at moment: Instant) -> [TurnOrder] {
+        approvals.postpone(approval, to: moment)
+        return []
+    }
+
+    /// The first of the asks that wait to be told in parts has its turn.
+    mutating func tellInParts(at now: Instant) -> [TurnOrder] {
+        guard outcome == nil, !agent.isStopping, let approval = approvals.queuedForParts.first else { return [] }
+        let texts = approvals.takeParts(approval)
+        guard opening.sealing.canSpeak else {
+            approvals.tells(approval, in: [.line(0)])
+            return partIsSettled(.line(0), isTaken: false, at: now)
+        }
+        let parts = texts.map { WholeMessage(part: outbox.names.nextPart(), text: $0) }
+        approvals.tells(approval, in: parts.map(\.part))
+        return parts.map { post(.message($0)) }
+    }
+
+    /// The relay has the part, or will not have it: then its ask can only be denied.
+    mutating func partIsSettled(_ part: WholeMessage.Part, isTaken: Bool, at now: Instant) -> [TurnOrder] {
+        guard outcome == nil else { return [] }
+        let card = approvals.told(part, isTaken: isTaken, hasEnds: settings.cardsHaveEnds, at: now)
+        return card.map { [.post(.approval($0))] } ?? []
+    }
+
+    mutating func cardTaken(_ card: ApprovalID, at now: Instant) -> [TurnOrder] {
+        approvals.cardTaken(card, at: now) ? [.endsAreRefused] : []
+    }
+
+    /// The relay refused the card: it is asked without its end, which the relay may not know, then once more with the least that a request
+    /// must have.
+    mutating func approvalRefused(
+        _ card: ApprovalID, _ refusal: PostRefusal, at now: Instant
+    ) -> [TurnOrder] {
+        guard let approval = approvals.openAsk(ofCard: card) else { return [.skip] }
+        if refusal.code == .invalidRequest, let same = approvals.askWithoutEnd(approval) {
+            return [.replace(.approval(same))]
+        }
         let isTooLarge = refusal.code == .payloadTooLarge
         if let least = approvals.askWithLeast(approval, isTooLarge: isTooLarge) { return [.replace(.approval(least))] }
-        return [.skip] + approvalNotShown(approval, at: now)
+        return [.skip] + approvalNotShown(card, at: now)
+    }
+
+    /// The relay was away for as long as the card was worth trying. The ask waits as one that nobody answered.
+    mutating func cardIsLost(_ card: ApprovalID, at now: Instant) -> [TurnOrder] {
+        guard let approval = approvals.openAsk(ofCard: card) else { return [] }
+        guard holdsAsks, opening.sealing.canSpeak else { return approvalNotShown(card, at: now) }
+        return approvals.closeCard(approval, at: now) ? [.note(.askUnanswered)] : []
     }
 
     /// An approval that cannot be shown must not block the run: the chat says what was asked, and only then is it denied.
-    mutating func approvalNotShown(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
+    mutating func approvalNotShown(_ card: ApprovalID, at now: Instant) -> [TurnOrder] {
         if opening.isMirrored { return sayOnce(Sentences.approvalLeftUnshown) }
-        guard let refused = approvals.refuse(approval, agentAway: agent.isAway, at: now) else { return [] }
+        guard let approval = approvals.openAsk(ofCard: card),
+            let refused = approvals.refuse(approval, agentAway: agent.isAway, at: now)
+        else { return [] }
         let said = say(Sentences.approvalNotShown(refused.card.question))
         let denied = refused.decision.map { [resolve($0)] } ?? []
         let finished = refused.isDetached ? finishPaused(approval, .deny, followUp: true, at: now) : []

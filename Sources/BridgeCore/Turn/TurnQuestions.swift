@@ -110,12 +110,48 @@ extension Turn {
         return (ends, line)
     }
 
+    // MARK: Nobody answers
+
+    /// Something is due of an open question; as of an ask, whose card is its appearance in the chat.
+    mutating func isDue(_ question: QuestionID, _ due: CardLife.Due, at now: Instant) -> [TurnOrder] {
+        switch due {
+        case .cardIsOver:
+            guard settings.asks.whenUnanswered == .hold, agent.questions.close(question, at: now) else { return [] }
+            let isNews = agent.questions.tellsUnanswered(question)
+            return [.note(.askUnanswered)] + (isNews ? show(Sentences.nobodyAnswered).orders : [])
+        case .returns:
+            if !agent.isAway { return [.wantsReminder(question)] }
+            agent.questions.postpone(question, to: now + .seconds(300))
+            return []
+        case .givesUp:
+            guard !isInRunOfOthers else {
+                _ = agent.questions.settled(question)
+                return say(Sentences.questionStaysOpen)
+            }
+            guard agent.questions.settled(question) != nil else { return [] }
+            return [command(.declined, to: question)] + say(Sentences.unansweredForGood) + askNext()
+        }
+    }
+
+    mutating func remind(of question: QuestionID, at now: Instant) -> [TurnOrder] {
+        guard outcome == nil, !agent.isStopping, opening.sealing.canSpeak else { return [] }
+        let part = outbox.names.nextPart()
+        guard let known = agent.questions.comesBack(question, in: part, at: now), let words = QuestionText.whole(known)
+        else { return [] }
+        return [post(.message(WholeMessage(part: part, text: words)))]
+    }
+
+    mutating func remindLater(of question: QuestionID, at moment: Instant) -> [TurnOrder] {
+        agent.questions.postpone(question, to: moment)
+        return []
+    }
+
     // MARK: What the relay says of it
 
-    mutating func questionsAreSeen(_ name: PostName) {
+    mutating func questionsAreSeen(_ name: PostName, at now: Instant) {
         switch name {
-        case .text(let offset): agent.questions.streamed(through: offset)
-        case .message(let part): agent.questions.delivered(part)
+        case .text(let offset): agent.questions.streamed(through: offset, at: now)
+        case .message(let part): agent.questions.delivered(part, at: now)
         case .open, .taskStarted, .taskProgress, .taskEnded, .approval, .end: break
         }
     }

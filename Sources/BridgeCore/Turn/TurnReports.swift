@@ -11,21 +11,33 @@ extension Turn {
         guard !isClosed else { return [] }
         switch report {
         case .delivered(let name, _):
-            questionsAreSeen(name)
-            return settled(name)
+            questionsAreSeen(name, at: now)
+            return settled(name) + isTaken(name, at: now)
         case .deadLetter(.text): return previewIsLost()
         case .dropped(.text, _): return [.note(.taskDropped)] + previewIsLost()
-        case .deadLetter(.approval(let approval)), .dropped(.approval(let approval), _):
-            return approvalNotShown(approval, at: now)
+        case .deadLetter(.approval(let card)): return cardIsLost(card, at: now)
+        case .dropped(.approval(let card), _): return approvalNotShown(card, at: now)
         case .deadLetter(.taskStarted(let task)), .dropped(.taskStarted(let task), _):
             tools.drop(task)
             return [.note(.taskDropped)]
-        case .deadLetter(let name): return questionNotShown(name) + settled(name)
+        case .deadLetter(let name): return questionNotShown(name) + settled(name) + isLost(name, at: now)
         case .dropped(let name, _): return [.note(.taskDropped)] + settled(name)
         case .refused(let name, let refusal): return refused(name, refusal, at: now)
         case .destinationGone: return giveUp(at: now)
         case .windowClosed: return windowClosedAtRelay(at: now)
         }
+    }
+
+    private mutating func isTaken(_ name: PostName, at now: Instant) -> [TurnOrder] {
+        switch name {
+        case .approval(let card): cardTaken(card, at: now)
+        case .message(let part): partIsSettled(part, isTaken: true, at: now)
+        case .open, .text, .taskStarted, .taskProgress, .taskEnded, .end: []
+        }
+    }
+
+    private mutating func isLost(_ name: PostName, at now: Instant) -> [TurnOrder] {
+        if case .message(let part) = name { partIsSettled(part, isTaken: false, at: now) } else { [] }
     }
 
     private mutating func settled(_ name: PostName) -> [TurnOrder] {
@@ -42,7 +54,12 @@ extension Turn {
         case .open: return goOnWithoutBubble(at: now)
         case .approval(let approval): return approvalRefused(approval, refusal, at: now)
         case .end: return endRefused(refusal)
-        case .message(let part): return messageRefused(part, refusal) + questionNotShown(name)
+        case .message(let part):
+            if approvals.isPart(part) {
+                outbox.settled(name)
+                return [.skip] + partIsSettled(part, isTaken: false, at: now) + closeIfConfirmed()
+            }
+            return messageRefused(part, refusal) + questionNotShown(name)
         case .text, .taskStarted, .taskProgress, .taskEnded: return [.skip]
         }
     }

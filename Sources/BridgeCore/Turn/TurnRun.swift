@@ -12,7 +12,7 @@ extension Turn {
         case .started: return started()
         case .text(let change): return moved(text.apply(change))
         case .tool(let event): return tool(event)
-        case .approvalRequested(let request): return asked(request)
+        case .approvalRequested(let request): return asked(request, at: now)
         case .approvalSettled(let settlement): return settled(settlement, at: now)
         case .asked(let question): return asked(question)
         case .questionSettled(let settlement): return settled(settlement)

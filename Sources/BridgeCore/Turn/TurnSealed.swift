@@ -45,7 +45,7 @@ extension Turn {
         let orders: [TurnOrder] = [.useSealing(opening.sealing)]
         switch name {
         case .open: return orders + goOnWithoutBubble(at: now)
-        case .approval(let approval): return orders + [.skip] + approvalNotShown(approval, at: now)
+        case .approval(let card): return orders + [.skip] + approvalNotShown(card, at: now)
         // Not even the empty text could be sealed: nothing seals here at all.
         case .end where bubble.sentEnd?.text.isEmpty == true: return orders + skip(name)
         case .end:

@@ -7,6 +7,8 @@ package enum OwnWord: Hashable, Sendable {
     case new(workspace: String?)
     case workspaces
     case status
+    /// What waits for an answer; its cards come back.
+    case asks
 
     package static let name = "/bridge"
 
@@ -24,6 +26,7 @@ package enum OwnWord: Hashable, Sendable {
         case ("new", 2): self = .new(workspace: rest.last)
         case ("workspaces", 1): self = .workspaces
         case ("status", 1): self = .status
+        case ("asks", 1): self = .asks
         default: self = .help(unknown: rest.joined(separator: " "))
         }
     }

@@ -31,6 +31,7 @@ enum OwnWordAnswers {
         /bridge new [WORKSPACE] begins a new conversation with the agent in this chat, once its run has ended.
         /bridge workspaces lists the folders that agents work in.
         /bridge status says how the bridge and the agent are.
+        /bridge asks shows what waits for your answer, in all chats.
         /bridge help shows this.
         Everything else goes to the agent.
         """
@@ -76,6 +77,31 @@ enum OwnWordAnswers {
         lines.append("Turns that are open in all chats: \(situation.openTurns).")
         if !settings.version.isEmpty { lines.append("sophon-bridge \(settings.version)") }
         return lines.joined(separator: "\n")
+    }
+
+    /// No word of another chat: it may be sealed under another key.
+    static func asks(_ asks: [OpenAsk], in chat: SessionID, clock: LocalTime?, at now: Instant) -> String {
+        guard !asks.isEmpty else { return "Nothing waits for your answer." }
+        let lines = asks.prefix(askLimit).map { ask in
+            let place = ask.chat == chat ? "in this chat" : "in chat \(VisibleText.line(ask.chat.text))"
+            let end = ask.until.flatMap { clock?.hour(of: $0) }.map { "; the agent waits until \($0)" } ?? ""
+            return "- \(place), for \(age(now - ask.since))\(end)"
+        }
+        let more = asks.count > askLimit ? ["- and \(asks.count - askLimit) more"] : []
+        return (["Waiting for your answer:"] + lines + more + ["What has no card is shown again now."])
+            .joined(separator: "\n")
+    }
+
+    private static let askLimit = 20
+
+    private static func age(_ duration: Duration) -> String {
+        let minutes = max(0, duration.components.seconds / 60)
+        switch minutes {
+        case 0: return "less than a minute"
+        case 1: return "1 minute"
+        case 2..<120: return "\(minutes) minutes"
+        default: return "\(minutes / 60) hours"
+        }
     }
 
     /// A new conversation was begun.

@@ -156,23 +156,11 @@ struct LaneSealedTests {
         let long = JSONText.string(String(repeating: "x", count: 90_000))
         lane.post(.taskStarted(TaskStart(task: TaskID("a"), kind: "exec", arguments: long)))
         lane.post(.taskEnded(TaskEnd(task: TaskID("a"), status: .completed, result: long)))
-        let control = String(repeating: "\u{1}", count: 16_000)
-        lane.post(
-            .approval(
-                ApprovalCard(
-                    approval: ApprovalID("a1"), action: "shell.exec", title: "Run", message: control, severity: .high,
-                    command: control, host: control)))
-        for _ in 0..<3 {
+        for _ in 0..<2 {
             let call = try lane.deliverNext()
             switch call.post {
             case .taskStarted(let start): #expect((start.arguments == long) != isSealed)
             case .taskEnded(let end): #expect((end.result == long) != isSealed)
-            case .approval(let asked):
-                let escaped = [asked.title, asked.message, asked.command ?? "", asked.host ?? ""].map {
-                    JSONText.string($0).text.utf8.count
-                }
-                #expect((escaped.reduce(0, +) <= 48_900) == isSealed)
-                #expect((asked.message == control) != isSealed && !asked.message.isEmpty)
             default: Issue.record("\(call)")
             }
         }

@@ -16,6 +16,8 @@ struct StoredTurnTests {
         ".output",
         // Growth behind a note is compared once more after a restart.
         ".notes.isLast",
+        // The configuration's; and a reminder of an earlier process counts as delivered.
+        ".approvals.patience", ".reminder",
     ]
 
     private static func record(_ turn: Turn) -> TurnRecord {
@@ -70,6 +72,7 @@ struct StoredTurnTests {
             StoredFields.unchanged(full.approvals, ApprovalLedger()),
             StoredFields.unchanged(Full.approval, Full.emptyApproval),
             StoredFields.unchanged(Full.card, Full.emptyApproval.card),
+            StoredFields.unchanged(Full.life, CardLife()),
             StoredFields.unchanged(Full.asked, QuestionLedger.Asked(question: Full.emptyQuestion)),
             StoredFields.unchanged(Full.asked.question, Full.emptyQuestion),
             StoredFields.unchanged(Full.end, EndOfTurn(text: "")),
@@ -77,7 +80,7 @@ struct StoredTurnTests {
             StoredFields.unchanged(Full.lane, LaneRecord(address: Full.nowhere, message: nil, epoch: 0)),
         ] {
             // `finished` follows from a call's place, `newest`, `streamed`, `held` and `output` are not kept; `files` were taken when the end came.
-            let derived = ["finished", "newest", "streamed", "held", "output", "isLast", "files"]
+            let derived = ["finished", "newest", "streamed", "held", "output", "isLast", "files", "patience"]
             let unset = same.filter { !derived.contains($0) }
             #expect(unset.isEmpty, "a new field: set it in Full, and add it to its stored form")
         }
@@ -99,6 +102,17 @@ struct StoredTurnTests {
     @Test("is every state", arguments: Full.phases)
     func phases(phase: Turn.Phase) {
         #expect(StoredPhase(phase).value == phase)
+    }
+
+    @Test(
+        "is every state of a card",
+        arguments: [
+            CardLife.State.queued, .telling([.more(1)]), .posted, .shown(until: .at(4)), .closed,
+        ])
+    func cards(state: CardLife.State) {
+        var life = CardLife(number: 2, askedAt: .at(1))
+        life.state = state
+        #expect(StoredCardLife(life).value == life)
     }
 
     @Test("is every answer", arguments: [QuestionAnswer.choices(["a", "b"]), .text("t"), .declined])
@@ -165,7 +179,7 @@ enum Full {
     static let end = EndOfTurn(text: "end", usage: usage, finishReason: .toolCall, form: 3)
     static let card = ApprovalCard(
         approval: ApprovalID("a1"), action: "shell.exec", title: "t", message: "m", severity: .critical, command: "c",
-        host: "h", slug: "s", toolCall: ToolCallID("c1"))
+        host: "h", slug: "s", toolCall: ToolCallID("c1"), endsAfter: .seconds(60))
     static let emptyApproval = ApprovalLedger.Approval(
         card: ApprovalCard(approval: ApprovalID(""), action: "", title: "", message: "", severity: .medium),
         subject: .exec, state: .open)
@@ -175,6 +189,15 @@ enum Full {
             result: JSONText(unchecked: "{}"), error: "e")
         result.lacksOutput = true
         return result
+    }()
+
+    static let life: CardLife = {
+        var life = CardLife(number: 3, askedAt: .at(1))
+        life.state = .telling([.more(2), .line(1)])
+        life.postedAt = .at(2)
+        life.dueAt = .at(3)
+        life.wasLimited = true
+        return life
     }()
 
     static let approval: ApprovalLedger.Approval = {
@@ -188,6 +211,14 @@ enum Full {
         approval.scope = DecisionScope(name: "tool", value: "exec")
         approval.decidedAt = .at(7)
         approval.askedWithLeast = true
+        approval.askedWithoutEnd = true
+        approval.fingerprint = AskFingerprint("f")
+        approval.life = life
+        approval.parts = ["p"]
+        approval.isInParts = true
+        approval.canOnlyBeDenied = true
+        approval.toldUnanswered = true
+        approval.isUnanswered = true
         return approval
     }()
 
@@ -198,7 +229,8 @@ enum Full {
             options: [Question.Option("v", label: "l", details: "d"), Question.Option("v")], isMultiSelect: true,
             allowsOwnWords: true, prefill: "p", placeholder: "h", expiresAt: .at(9)),
         state: .answered(.choices(["v"])), asking: .text(through: 7), ending: .message(.more(2)), given: .text("g"),
-        answerer: TurnID("t3"), words: "w", isOwed: true, isInDoubt: true)
+        answerer: TurnID("t3"), words: "w", isOwed: true, isInDoubt: true, life: life, reminder: .more(4),
+        toldUnanswered: true)
 
     static let call: ToolLedger.Call = {
         var call = ToolLedger.Call(task: TaskID("c1"), name: "n", label: "l", shownLabel: "s")
@@ -229,6 +261,7 @@ enum Full {
         turn.approvals.order = [ApprovalID("a2"), ApprovalID("a1")]
         turn.approvals.detachedEarly = [ApprovalID("a3")]
         turn.approvals.toldNarrowed = true
+        turn.approvals.partBytes = 7
         turn.approvals.reckonExpiry()
         turn.agent.questions.all = [asked, QuestionLedger.Asked(question: emptyQuestion, state: .open, asking: .seen)]
         turn.bubble.notes = BubbleNotes().adding("note", behind: "base").notes

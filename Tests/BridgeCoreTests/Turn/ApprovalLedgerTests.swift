@@ -69,7 +69,11 @@ struct ApprovalLedgerTests {
                 == .keep(ApprovalGrant(.approve), detached: false))
         #expect(
             approvals.takeOwed()
-                == [ApprovalLedger.Decision(approval: id, subject: .exec, decision: .approve, decidedAt: .zero)])
+                == [
+                    ApprovalLedger.Decision(
+                        approval: id, subject: .exec, decision: .approve, decidedAt: .zero,
+                        fingerprint: AskFingerprint(of: Make.request()))
+                ])
         #expect(approvals.takeOwed() == [])
     }
 
@@ -115,8 +119,8 @@ struct ApprovalLedgerTests {
         _ = ask(Make.request(expiresAt: .at(120)))
         _ = ask(ApprovalRequest(id: ApprovalID("a2"), subject: .plugin, title: "b", expiresAt: .at(60)))
         #expect(approvals.nextExpiry == .at(60))
-        #expect(approvals.expired(at: .at(59)) == [])
-        #expect(approvals.expired(at: .at(60)) == [ApprovalID("a2")])
+        #expect(approvals.due(at: .at(59)).isEmpty)
+        #expect(approvals.due(at: .at(60)).map(\.id) == [ApprovalID("a2")])
         _ = approvals.decided(ApprovalID("a2"), .deny, agentAway: false, at: .zero)
         #expect(approvals.nextExpiry == .at(120))
         approvals.close()

@@ -21,12 +21,18 @@ struct Disorder {
     private var messages: Set<WholeMessage.Part> = []
     private var abandoned = false
     /// Approvals that were refused once and asked again.
-    private var askedAgain: Set<ApprovalID> = []
+    private var askedAgain: [ApprovalID: Int] = [:]
+    /// What the cards show, by their names, and what the agent asked last, by its own.
+    private var shown: [ApprovalID: String] = [:]
+    private var asked: [ApprovalID: String] = [:]
     private var freed = 0
     private var closed = 0
     private var stoppedAt: Instant?
     private var resolved: [ApprovalID: ApprovalDecision] = [:]
-    private var approvedByPerson: Set<ApprovalID> = []
+    /// What was told before the card of an ask in parts.
+    private var parts = ""
+    /// By the name of the ask, what a person saw and allowed.
+    private var approved: [ApprovalID: Set<String>] = [:]
     private var handedOver = 0
     private var questions = QuestionWatch()
     private let asks: Bool
@@ -118,10 +124,11 @@ struct Disorder {
     private mutating func decide() {
         let id = ApprovalID("a\(Int.random(in: 1...3, using: &random))")
         let decision: ApprovalDecision = random.pick([.approve, .approveAlways, .deny])
-        if decision != .deny, stoppedAt == nil { approvedByPerson.insert(id) }
-        take(
-            turn.decided(id, decision, reason: random.happens(0.2) ? "late" : nil, at: now), "decided \(id) \(decision)"
-        )
+        let reason = random.happens(0.3) ? random.pick(["late", "expired", "timeout", "limit"]) : nil
+        let newest = turn.approvals.approvals[id]?.card.approval ?? id
+        let card = random.happens(0.8) ? newest : id
+        if decision != .deny, stoppedAt == nil, let shown = shown[card] { approved[id, default: []].insert(shown) }
+        take(turn.decided(card, decision, reason: reason, at: now), "decided \(card) \(decision) \(reason ?? "")")
     }
 
     private mutating func answer() {
@@ -137,7 +144,9 @@ struct Disorder {
         let run = random.pick(["r1", "r1", "r1", "r9", "exec-approval-followup:a1"])
         switch event {
         case .text(.snapshot(let text)) where run == "r1": if said != nil, turn.outcome == nil { said = text }
-        case .tool, .approvalRequested, .approvalSettled: break
+        case .approvalRequested(let request):
+            if turn.outcome == nil { asked[request.id] = request.command }
+        case .tool, .approvalSettled: break
         default: said = nil
         }
         take(turn.runEvent(event, of: RunID(run), at: now), "\(run) \(event)")
@@ -146,6 +155,11 @@ struct Disorder {
     private mutating func text() -> String {
         let words = ["I ", "look", "\n\n", "caf\u{E9}", "cafe\u{301}", "👩‍👩‍👧", "e\u{301}", " ", "ok."]
         return (0..<Int.random(in: 0...9, using: &random)).map { _ in random.pick(words) }.joined()
+    }
+
+    private mutating func command() -> String {
+        let letter = random.pick(["a", "b"])
+        return String(repeating: letter, count: random.happens(0.03) ? random.pick([60_000, 200_000]) : 1)
     }
 
     private mutating func runEvent() -> RunEvent {
@@ -167,7 +181,8 @@ struct Disorder {
         case 11:
             return .approvalRequested(
                 ApprovalRequest(
-                    id: id, subject: .exec, title: "x", expiresAt: random.happens(0.3) ? now + .seconds(20) : nil,
+                    id: id, subject: .exec, title: "x", command: command(),
+                    expiresAt: random.happens(0.3) ? now + .seconds(20) : nil,
                     allowed: random.happens(0.2) ? [.deny] : nil))
         case 12:
             let outcome: ApprovalSettlement.Outcome = random.pick([
@@ -238,7 +253,8 @@ struct Disorder {
         }
         if !turn.isClosed { faults.append("it never closes: \(turn.phase)") }
         if closed != 1 { faults.append("closed \(closed) times") }
-        if endedUnspoken, inTheOpen.isEmpty { faults.append("nothing says why the end is empty") }
+        // A key that came late lets the rest be said in a message.
+        if endedUnspoken, inTheOpen.isEmpty, messages.isEmpty { faults.append("nothing says why the end is empty") }
         questions.end(&faults)
         if freed != 1 { faults.append("the agent was freed \(freed) times") }
     }
@@ -272,8 +288,11 @@ struct Disorder {
             for post in ([post] + more).reversed() {
                 judgeSealing(post)
                 if case .message(let message) = post { judge(message) }
-                if case .approval(let card) = post, !askedAgain.insert(card.approval).inserted {
-                    faults.append("asked a third time")
+                if case .approval(let card) = post {
+                    show(card)
+                    askedAgain[card.approval, default: 0] += 1
+                    // Without its end, then with the least.
+                    if askedAgain[card.approval, default: 0] > 2 { faults.append("asked a fourth time") }
                 }
                 switch post {
                 case .end, .message, .approval: waiting.insert(post.name, at: 0)
@@ -300,8 +319,22 @@ struct Disorder {
             waiting.removeAll { $0 != .open && $0 != .end && !inTheOpen.contains($0) }
             openTasks = []
         case .fetch: if turn.phase != .fetching { faults.append("fetched for nobody") }
-        case .stopPreview, .note, .useSealing: break
+        case .tellsInParts:
+            if !turn.approvals.hasOpenParts { take(turn.tellInParts(at: now), "told in parts") }
+        case .wantsCard(let ask): take(turn.askAgain(ask, at: now), "asked again \(ask)")
+        case .wantsReminder(let question): take(turn.remind(of: question, at: now), "reminded of \(question)")
+        case .stopPreview, .note, .useSealing, .endsAreRefused: break
         }
+    }
+
+    /// The whole of it, or nothing that could be allowed.
+    private mutating func show(_ card: ApprovalCard) {
+        let isWhole = !card.title.hasPrefix("Can only be denied") && !card.title.hasPrefix("In ")
+        let line = card.message.split(separator: "\n").last ?? ""
+        // The least that a relay takes has the command in its message alone.
+        let isQuestion = line.hasPrefix("Run ") && line.hasSuffix("?")
+        let text = card.command ?? String(isQuestion ? line.dropFirst(4).dropLast() : line)
+        shown[card.approval] = isWhole ? text : card.title.hasPrefix("In ") ? text + parts : ""
     }
 
     /// What the lane does when its open is given up.
@@ -332,6 +365,7 @@ struct Disorder {
         }
         if case .approval(let card) = post {
             if !approvals.insert(card.approval).inserted { faults.append("asked twice") }
+            show(card)
             return waiting.append(.approval(card.approval))
         }
         if post == .open {
@@ -369,7 +403,15 @@ struct Disorder {
         }
     }
 
+    /// One ask of a chat is told in parts at a time, so its last part is the newest one.
+    private func wasShown(_ command: String, _ seen: Set<String>) -> Bool { seen.contains(command) }
+
     private mutating func judge(_ message: WholeMessage) {
+        if message.text.hasPrefix("Part ") {
+            let told = message.text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+            let isFirst = message.text.hasPrefix("Part 2 ")
+            parts = (isFirst ? "" : parts) + (told.last.map(String.init) ?? "")
+        }
         if !messages.insert(message.part).inserted { faults.append("\(message.part) was used twice") }
         if message.text.allSatisfy(\.isWhitespace) { faults.append("a message without words") }
     }
@@ -386,7 +428,9 @@ struct Disorder {
         case .resolve(let id, _, let decision, _, _):
             if resolved[id] == .deny, decision != .deny { faults.append("approved what was denied") }
             if decision != .deny, stoppedAt != nil { faults.append("approved after a stop") }
-            if decision != .deny, !approvedByPerson.contains(id) { faults.append("approved by nobody") }
+            if decision != .deny, !wasShown(asked[id] ?? "", approved[id] ?? []) {
+                faults.append("approved what nobody saw")
+            }
             resolved[id] = decision
         case .answer(let id, _, let answer): questions.left(id, answer, afterStop: stoppedAt != nil, &faults)
         case .abort, .lookUp, .release: break

@@ -102,13 +102,24 @@ struct MirroredTurnTests {
     func automatic() {
         var turn = Self.asking()
         #expect(
-            turn.decided(ApprovalID("a1"), .deny, reason: "timeout", at: .zero) == [.note(.decisionNotForwarded)])
-        let line = Sentences.approvalLeft(reason: "timeout")
+            turn.decided(ApprovalID("a1"), .deny, reason: "revoked", at: .zero) == [.note(.decisionNotForwarded)])
+        let line = Sentences.approvalLeft(reason: "revoked")
         #expect(
             turn.on(.finished(RunEnd(text: "Let me look.")))
                 == [Make.end("Let me look.\n\n\(line)", .stop), .agentFree])
         var decided = Self.asking()
         #expect(decided.decided(ApprovalID("a1"), .approve, reason: nil, at: .zero) == [Make.resolve(.approve)])
+    }
+
+    @Test("a card that nobody answered comes back, and is left to others where nobody does for as long as it is held")
+    func unanswered() {
+        var turn = Self.asking()
+        let closed = turn.decided(ApprovalID("a1"), .deny, reason: "timeout", at: .zero)
+        #expect(closed.first == .note(.askUnanswered))
+        #expect(turn.returnable(isAskedFor: false, at: .at(1)).count == 1)
+        let over = turn.deadlineHit(at: .at(12 * 3_600))
+        #expect(!over.contains(Make.resolve(.deny)))
+        #expect(turn.openAsks.isEmpty)
     }
 
     @Test("a person's stop reaches it all the same")

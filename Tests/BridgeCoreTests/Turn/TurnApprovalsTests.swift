@@ -13,7 +13,7 @@ struct TurnApprovalsTests {
         var turn = Make.running()
         let card = ApprovalCard(
             approval: id, action: "shell.exec", title: "Run a command", message: "Run ls?", severity: .medium,
-            command: "ls")
+            command: "ls", endsAfter: .seconds(1_800))
         #expect(turn.on(.approvalRequested(Make.request())) == [.post(.approval(card))])
         #expect(turn.on(.approvalRequested(Make.request())) == [])
         #expect(turn.decided(id, .approve, reason: nil, at: .at(1)) == [Make.resolve(.approve)])
@@ -66,11 +66,11 @@ struct TurnApprovalsTests {
         #expect(turn.on(.approvalSettled(ApprovalSettlement(id: id, outcome: .expired))) == [])
     }
 
-    @Test("the relay's own deny says why")
-    func reason() {
+    @Test("the relay's own deny says why", arguments: ["session_deleted", "installation_revoked", "nobody knows"])
+    func reason(word: String) {
         var turn = Make.asking(detached: false)
-        #expect(turn.decided(id, .deny, reason: "expired", at: .at(1)) == [Make.resolve(.deny)])
-        #expect(turn.bubble.closingLines == [Sentences.approvalDenied(reason: "expired")])
+        #expect(turn.decided(id, .deny, reason: word, at: .at(1)) == [Make.resolve(.deny)])
+        #expect(turn.bubble.closingLines == [Sentences.approvalDenied(reason: word)])
     }
 
     @Test("what nobody could approve is refused visibly")
@@ -93,6 +93,7 @@ struct TurnApprovalsTests {
     @Test("a card that the relay refused is asked once more with the least that a request must have")
     func askedWithLeast() throws {
         var turn = Make.asking(detached: false)
+        _ = turn.reported(.refused(.approval(id), PostRefusal(.invalidRequest)), at: .at(1))
         let orders = turn.reported(.refused(.approval(id), PostRefusal(.invalidRequest)), at: .at(1))
         guard case .replace(.approval(let card), []) = try #require(orders.first) else {
             Issue.record("\(orders)")
@@ -112,6 +113,7 @@ struct TurnApprovalsTests {
     func refusedTwice() {
         var turn = Make.asking(detached: false)
         _ = turn.reported(.refused(.approval(id), PostRefusal(.invalidRequest)), at: .at(1))
+        _ = turn.reported(.refused(.approval(id), PostRefusal(.invalidRequest)), at: .at(1))
         #expect(
             turn.reported(.refused(.approval(id), PostRefusal(.invalidRequest)), at: .at(2)) == [
                 .skip, .note(.approvalRefused), Make.resolve(.deny),
@@ -121,11 +123,13 @@ struct TurnApprovalsTests {
         #expect(turn.decided(id, .approve, reason: nil, at: .at(3)) == [.note(.decisionNotForwarded)])
     }
 
-    @Test("a card that finds no room, or was tried for too long, is told and denied at once")
+    @Test("a card that the relay does not take is told and denied at once")
     func neverShown() {
         var turn = Make.asking(detached: false)
         #expect(
-            turn.reported(.deadLetter(.approval(id)), at: .at(1)) == [.note(.approvalRefused), Make.resolve(.deny)])
+            turn.reported(.dropped(.approval(id), .permissionDenied), at: .at(1)) == [
+                .note(.approvalRefused), Make.resolve(.deny),
+            ])
         #expect(turn.bubble.closingLines.first?.contains("ls") == true)
     }
 
@@ -133,7 +137,7 @@ struct TurnApprovalsTests {
     func neverShownLate() {
         var turn = Make.asking(detached: false)
         _ = turn.deadlineHit(at: .at(1_740))
-        let orders = turn.reported(.deadLetter(.approval(id)), at: .at(1_741))
+        let orders = turn.reported(.dropped(.approval(id), .permissionDenied), at: .at(1_741))
         guard case .post(.message(let said))? = orders.first else {
             Issue.record("\(orders)")
             return
@@ -146,14 +150,14 @@ struct TurnApprovalsTests {
     func neverShownWhileAway() {
         var turn = Make.asking(detached: false)
         _ = turn.agentLost(at: .at(1))
-        #expect(turn.reported(.deadLetter(.approval(id)), at: .at(2)) == [.note(.approvalRefused)])
+        #expect(turn.reported(.dropped(.approval(id), .permissionDenied), at: .at(2)) == [.note(.approvalRefused)])
         #expect(turn.agentBack(at: .at(3)) == [Make.resolve(.deny)])
     }
 
     @Test("a run that ended for a question which cannot be shown does not wait for ever for what follows")
     func neverShownWhileHolding() {
         var turn = Make.holding()
-        _ = turn.reported(.deadLetter(.approval(id)), at: .at(1))
+        _ = turn.reported(.dropped(.approval(id), .permissionDenied), at: .at(1))
         #expect(turn.nextDeadline.map { $0 <= .at(62) } == true)
     }
 

@@ -1,0 +1,153 @@
+import BridgeModel
+
+/// The cards of one ask, one after another; a question's appearances in the chat likewise.
+///
+/// States:
+/// - `queued`: another long ask of the chat is before it. Can transition to `telling`.
+/// - `telling`: the parts that the card cannot hold are on their way. Can transition to `posted` when the relay has all of them.
+/// - `posted`: the card is in its lane. Can transition to `shown` (the relay took it), `closed`.
+/// - `shown`: the phone may have it. Can transition to `closed` when the relay says that nobody answered, or when its longest life is over
+///   and the relay said nothing.
+/// - `closed`: the ask waits at the agent without a card. Can transition to `posted`, with the next number.
+///
+/// Invariants: at most one card is open; each has a number of its own; nothing here ends the ask.
+struct CardLife: Hashable, Sendable {
+    enum State: Hashable {
+        case queued
+        case telling(Set<WholeMessage.Part>)
+        case posted
+        case shown(until: Instant)
+        case closed
+    }
+
+    /// The longest life that the relay gives a card (relay.md#requestapproval).
+    static let longest = Duration.seconds(30 * 60)
+    /// How long the relay's word may take after that.
+    private static let grace = Duration.seconds(60)
+    /// After the end of the first card, of the second, of the third. Later ones come back at a sign of life alone.
+    private static let returns = [Duration.seconds(5 * 60), .seconds(15 * 60), .seconds(60 * 60)]
+    /// A sign of life brings a card back at most so often.
+    private static let pause = Duration.seconds(5 * 60)
+    /// No card is worth showing for less.
+    private static let shortest = Duration.seconds(30)
+
+    var state = State.posted
+    var number = 1
+    /// When the agent asked. Nil: a record of an earlier version does not say.
+    var askedAt: Instant?
+    /// When the newest card was made.
+    var postedAt: Instant?
+    /// When the next one comes by itself.
+    var dueAt: Instant?
+    /// The relay's limit closed one already.
+    var wasLimited = false
+
+    init(number: Int = 1, askedAt: Instant? = nil) {
+        (self.number, self.askedAt, postedAt) = (number, askedAt, askedAt)
+    }
+
+    var isClosed: Bool { state == .closed }
+    /// A sign of life can bring it back. `isAskedFor`: at the word of the person alone.
+    func mayReturn(isAskedFor: Bool, agentWaitsUntil end: Instant?, at now: Instant) -> Bool {
+        guard isClosed, Self.isWorthIt(until: end, at: now) else { return false }
+        guard !isAskedFor, number > 1, let postedAt else { return true }
+        return postedAt + Self.pause <= now
+    }
+
+    private static func isWorthIt(until end: Instant?, at now: Instant) -> Bool {
+        end.map { now + shortest <= $0 } ?? true
+    }
+
+    // MARK: Transitions
+
+    mutating func taken(at now: Instant) {
+        guard state == .posted else { return }
+        state = .shown(until: now + Self.longest + Self.grace)
+    }
+
+    mutating func close(agentWaitsUntil end: Instant?, at now: Instant) {
+        state = .closed
+        let next = Self.returns.indices.contains(number - 1) ? now + Self.returns[number - 1] : nil
+        dueAt = next.flatMap { Self.isWorthIt(until: end, at: $0) ? $0 : nil }
+    }
+
+    /// The relay has too many cards: once more, when its bucket has filled again.
+    mutating func closeForLimit(_ refill: Duration, agentWaitsUntil end: Instant?, at now: Instant) {
+        close(agentWaitsUntil: end, at: now)
+        if !wasLimited { dueAt = now + refill }
+        wasLimited = true
+    }
+
+    /// Not now: there is no agent, or too many came back within the hour.
+    mutating func postpone(to moment: Instant) { dueAt = moment }
+
+    mutating func reopen(at now: Instant) {
+        state = .posted
+        number += 1
+        postedAt = now
+        dueAt = nil
+    }
+
+    // MARK: Time
+
+    enum Due: Hashable { case cardIsOver, returns, givesUp }
+
+    func due(patience: Duration?, at now: Instant) -> Due? {
+        if let end = givesUpAt(patience), end <= now { return .givesUp }
+        switch state {
+        case .shown(let end) where end <= now: return .cardIsOver
+        case .closed: return dueAt.map { $0 <= now } ?? false ? .returns : nil
+        case .queued, .telling, .posted, .shown: return nil
+        }
+    }
+
+    func nextDue(patience: Duration?) -> Instant? {
+        var moments = [givesUpAt(patience)]
+        switch state {
+        case .shown(let end): moments.append(end)
+        case .closed: moments.append(dueAt)
+        case .queued, .telling, .posted: break
+        }
+        return moments.compactMap(\.self).min()
+    }
+
+    /// `patience`: nil where asks are not held.
+    private func givesUpAt(_ patience: Duration?) -> Instant? {
+        guard let patience, let askedAt else { return nil }
+        return askedAt + patience
+    }
+}
+
+/// How many cards came back within the last hour, of all asks of an installation.
+struct ReturnBudget: Hashable, Sendable {
+    static let limit = 20
+    private static let span = Duration.seconds(3600)
+
+    private var returns: [Instant] = []
+
+    /// Nil: a card may come back now, and counts. Otherwise the moment from which on one may.
+    mutating func take(at now: Instant) -> Instant? {
+        returns.removeAll { $0 + Self.span <= now }
+        if returns.count >= Self.limit, let oldest = returns.min() { return oldest + Self.span }
+        returns.append(now)
+        return nil
+    }
+
+    /// From an earlier process.
+    mutating func restore(_ moment: Instant) { if returns.count < Self.limit { returns.append(moment) } }
+}
+
+/// What the relay says with a decision that no person made (relay.md#others). Its documents name no words, so these are read by what is in
+/// them; where in doubt a second question is better than a denial that nobody made.
+enum CardEnd: Hashable {
+    case unanswered, limited, denied
+
+    init(_ reason: String) {
+        let words = reason.lowercased()
+        if words.contains("expired") || words.contains("timeout") {
+            self = .unanswered
+        } else {
+            self = words.contains("limit") ? .limited : .denied
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import BridgeModel
+
+/// The words of a card: all that the agent may do after a yes, as an eye can read it.
+///
+/// Invariants:
+/// - Nothing is cut in silence: what the card cannot hold is in `overflow`, or `isCut` holds and the ask can only be denied.
+/// - The long text stands once, in `command` or in `message`.
+/// - Facts stand before the agent's own words, so that those cannot forge them.
+struct CardText: Hashable, Sendable {
+    /// What the relay takes in a field of 64 KB once base64 has made it a third longer (relay.md#size-limits).
+    static let fieldLimit = 48_000
+    /// Of the part that goes out as whole messages before the card.
+    static let overflowLimit = 65_536
+    static let titleLimit = 200
+    /// Beyond it a command is not said again in the message.
+    private static let shortCommand = 200
+    /// What a card shows of an ask that can only be denied.
+    private static let cutLimit = 16_000
+    /// The text beside the long one, in a sealed card, where both share one field.
+    private static let besideLimit = 16_000
+    /// The names of the members around the texts, slug and call.
+    private static let frame = 1_000
+
+    var title: String
+    var message: String
+    var command: String?
+    var host: String?
+    var overflow = ""
+    var isCut = false
+
+    /// `until`: the hour up to which the agent waits.
+    init(_ request: ApprovalRequest, isSealed: Bool, until: String?) {
+        let wholeTitle = VisibleText.line(request.title)
+        title = wholeTitle.isEmpty ? "Approval needed" : TextCut.marked(wholeTitle, atMost: Self.titleLimit)
+        command = request.command.map { VisibleText.command($0) }
+        let wholeHost = request.host.map { VisibleText.line($0) }
+        host = wholeHost.map { TextCut.marked($0, atMost: Self.titleLimit) }
+        let own = request.message.allSatisfy(\.isWhitespace) ? nil : VisibleText.words(request.message)
+        var lines = Self.lines(request.facts)
+        if let wholeHost, wholeHost != host { lines.append("Host: \(wholeHost)") }
+        if wholeTitle.utf8.count > Self.titleLimit { lines.insert(wholeTitle, at: 0) }
+        // Never empty: the relay refused such a request, and the run hung (relay.md#requestapproval).
+        let question = command.map(Self.question) ?? title
+        let texts = own.map { lines + [$0] } ?? [question] + lines
+        message = (texts + (until.map { ["The agent waits until \($0)."] } ?? [])).joined(separator: "\n")
+        fit(isSealed: isSealed, beside: [title, host])
+    }
+
+    private static func question(_ command: String) -> String {
+        let isShort = command.utf8.count <= shortCommand && !command.contains(where: \.isNewline)
+        return isShort ? "Run \(command)?" : "Run this command?"
+    }
+
+    private static func lines(_ facts: AskFacts) -> [String] {
+        var lines = facts.folder.map { ["Folder: \(VisibleText.command($0))"] } ?? []
+        lines += facts.lines.map { "\(VisibleText.line($0.label)): \(VisibleText.command($0.value))" }
+        if facts.leavesSandbox { lines.append("A yes runs it outside of the agent's sandbox.") }
+        if facts.reachesNetwork { lines.append("A yes opens the network.") }
+        return lines
+    }
+
+    // MARK: Size
+
+    private mutating func fit(isSealed: Bool, beside: [String?]) {
+        let own = (command: Self.cost(command, isSealed), message: Self.cost(message, isSealed))
+        let other = beside.reduce(Self.frame) { $0 + Self.cost($1, isSealed) }
+        let fits =
+            isSealed
+            ? own.command + own.message + other <= Self.fieldLimit
+            : max(own.command, own.message) <= Self.fieldLimit
+        if fits { return }
+        let commandIsLong = own.command > own.message
+        let short = commandIsLong ? own.message : own.command
+        guard short <= (isSealed ? Self.besideLimit : Self.fieldLimit) else { return cut() }
+        let room = isSealed ? Self.fieldLimit - short - other : Self.fieldLimit
+        let (head, rest) = Self.split((commandIsLong ? command : message) ?? "", atMost: room, isSealed)
+        guard rest.utf8.count <= Self.overflowLimit else { return cut() }
+        overflow = rest
+        if commandIsLong { command = head } else { message = head }
+    }
+
+    /// An ask that can only be denied: a beginning of it, and a title that says so.
+    mutating func cut() {
+        (overflow, isCut) = ("", true)
+        message = TextCut.marked(message, atMost: Self.cutLimit / 4)
+        command = command.map { TextCut.marked($0, atMost: Self.cutLimit / 4) }
+        title = Self.title(Self.onlyDenied, title)
+    }
+
+    static let onlyDenied = "Can only be denied, since it is too long to show"
+
+    static func title(_ beginning: String, _ title: String) -> String {
+        title.hasPrefix(beginning) ? title : TextCut.marked("\(beginning): \(title)", atMost: titleLimit)
+    }
+
+    private static func cost(_ text: String?, _ isSealed: Bool) -> Int {
+        guard let text else { return 0 }
+        return isSealed ? text.unicodeScalars.reduce(2) { $0 + cost($1) } : text.utf8.count
+    }
+
+    /// In a JSON string. What is more than two bytes there, `VisibleText` has replaced.
+    private static func cost(_ scalar: Unicode.Scalar) -> Int {
+        scalar.value < 0x20 || scalar == "\"" || scalar == "\\" ? 2 : UTF8.width(scalar)
+    }
+
+    private static func split(_ text: String, atMost room: Int, _ isSealed: Bool) -> (head: String, rest: String) {
+        var (left, end) = (room - 2, text.unicodeScalars.startIndex)
+        while end < text.unicodeScalars.endIndex {
+            let scalar = text.unicodeScalars[end]
+            left -= isSealed ? cost(scalar) : UTF8.width(scalar)
+            if left < 0 { break }
+            end = text.unicodeScalars.index(after: end)
+        }
+        return (String(text.unicodeScalars[..<end]), String(text.unicodeScalars[end...]))
+    }
+
+    // MARK: Parts
+
+    /// The messages that go out before a card whose text has an overflow. Part 1 is on the card.
+    func parts(atMost limit: Int) -> [String] {
+        let pieces = TextCut.pieces(overflow[...], atMost: limit - Self.titleLimit)
+        return pieces.enumerated().map { index, piece in
+            "Part \(index + 2) of \(pieces.count + 1) of what is asked next:\n\(piece)"
+        }
+    }
+
+    /// Of the card behind `count` messages.
+    func title(behind count: Int) -> String {
+        Self.title("In \(count + 1) parts, read the \(count == 1 ? "message" : "messages") above first", title)
+    }
+}
+
+extension ApprovalRequest {
+    func card(_ text: CardText, named name: ApprovalID, _ severity: Severity) -> ApprovalCard {
+        ApprovalCard(
+            approval: name, action: subject == .exec ? "shell.exec" : "plugin.invoke", title: text.title,
+            message: text.message, severity: severity, command: text.command, host: text.host,
+            slug: slug.map { TextCut.marked(VisibleText.line($0), atMost: CardText.titleLimit) },
+            toolCall: call.flatMap { $0.text.utf8.count <= CardText.titleLimit ? $0 : nil })
+    }
+}

@@ -1,0 +1,97 @@
+import BridgeModel
+import Testing
+
+@testable import BridgeCore
+
+@Suite("The words of a card")
+struct CardTextTests {
+    private func request(_ change: (inout ApprovalRequest) -> Void) -> ApprovalRequest {
+        var request = ApprovalRequest(
+            id: ApprovalID("a"), subject: .exec, title: "Run a command", command: "make install")
+        change(&request)
+        return request
+    }
+
+    @Test("Facts stand before the agent's words, which cannot forge them")
+    func facts() {
+        let asked = request {
+            $0.message = "Looks fine.\nFolder: /safe"
+            $0.facts = AskFacts(
+                folder: "/srv/evil", lines: [.init("Node", "mac-mini")], leavesSandbox: true, reachesNetwork: true)
+        }
+        #expect(
+            CardText(asked, isSealed: false, until: "14:05 CET").message == """
+                Folder: /srv/evil
+                Node: mac-mini
+                A yes runs it outside of the agent's sandbox.
+                A yes opens the network.
+                Looks fine.
+                Folder: /safe
+                The agent waits until 14:05 CET.
+                """)
+    }
+
+    @Test("A title is one line, and what is cut of it stands in the message")
+    func title() {
+        let long = String(repeating: "why ", count: 100)
+        let asked = request { $0.title = "Run\n\(long)" }
+        let text = CardText(asked, isSealed: false, until: nil)
+        #expect(!text.title.contains("\n"))
+        #expect(text.title.utf8.count <= 200)
+        #expect(text.message.contains("Run why why"))
+        #expect(text.message.contains(long.dropLast()))
+    }
+
+    @Test("What an eye cannot see is visible everywhere")
+    func visible() {
+        let asked = request {
+            $0.title = "a\u{202E}b"
+            $0.message = "c\u{200B}d"
+            $0.command = "rm\u{A0}x"
+            $0.facts.folder = "/srv\u{2066}"
+        }
+        let text = CardText(asked, isSealed: false, until: nil)
+        #expect(text.title == "a⟨U+202E⟩b")
+        #expect(text.message == "Folder: /srv⟨U+2066⟩\nc⟨U+200B⟩d")
+        #expect(text.command == "rm⟨U+00A0⟩x")
+    }
+
+    @Test(
+        "Head and overflow are the whole text, and a sealed card holds its bound with all escapes",
+        arguments: ["x", "\"", "\n", "é", "漢", "🙂", "\u{202E}", "a\n\t\"\\"], [40_000, 70_000, 100_000])
+    func whole(letter: String, bytes: Int) {
+        let shown = VisibleText.command(letter)
+        let command = String(repeating: letter, count: bytes / shown.utf8.count)
+        for isSealed in [false, true] {
+            let text = CardText(request { $0.command = command }, isSealed: isSealed, until: nil)
+            guard !text.isCut else { continue }
+            #expect((text.command ?? "") + text.overflow == VisibleText.command(command))
+            let details = [text.title, text.message, text.command, text.host].compactMap(\.self)
+            let size = details.reduce(0) { $0 + (isSealed ? JSONText.string($1).text.utf8.count : 0) }
+            #expect(size <= 48_000)
+            #expect((text.command?.utf8.count ?? 0) <= 48_000)
+            #expect(text.overflow.utf8.count <= 65_536)
+            let parts = text.parts(atMost: isSealed ? 48_000 : 60_000)
+            let told = parts.map { $0.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)[1] }
+            #expect(told.joined() == text.overflow)
+            #expect(parts.allSatisfy { $0.utf8.count <= (isSealed ? 48_000 : 60_000) })
+        }
+    }
+
+    @Test("A long message overflows likewise, and two long texts can only be denied")
+    func message() {
+        let diff = String(repeating: "+ line\n", count: 10_000)
+        let asked = request {
+            $0.command = nil
+            $0.message = diff
+            $0.facts.folder = "/srv"
+        }
+        let text = CardText(asked, isSealed: false, until: nil)
+        #expect(text.message + text.overflow == "Folder: /srv\n" + diff)
+        let both = request {
+            $0.command = diff
+            $0.message = diff
+        }
+        #expect(CardText(both, isSealed: false, until: nil).isCut)
+    }
+}
