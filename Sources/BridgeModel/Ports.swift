@@ -8,10 +8,13 @@ package protocol Clock: Sendable {
     var wallMilliseconds: Int64 { get }
     /// How long the machine has slept in all. Only what is added to it says anything.
     var suspended: Duration { get }
+    /// The hour of the day where the machine is; nil: not known.
+    var localTime: LocalTime? { get }
 }
 
 extension Clock {
     package var suspended: Duration { .zero }
+    package var localTime: LocalTime? { nil }
 }
 
 /// One alarm: the latest setting replaces the one before.

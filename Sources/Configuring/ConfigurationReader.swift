@@ -1,4 +1,4 @@
-import BridgeModel
+package import BridgeModel
 
 /// An object of the file, or the place where it is missing.
 package struct ConfigurationSection {
@@ -76,6 +76,11 @@ package struct ConfigurationReader {
         _ key: String, of section: ConfigurationSection, as form: ValueForm<Value>, environment names: [String] = []
     ) -> Value? {
         value(key, of: section, as: form.optional, environment: names, else: nil)
+    }
+
+    /// For a value that has been read elsewhere. No origin: nothing has set it.
+    package mutating func remember(_ path: String, _ shown: JSONText, origin: ConfigurationOrigin? = nil) {
+        settings.append(SettingInForce(path: path, shown: .value(shown), origin: origin ?? .fallback))
     }
 
     package mutating func complain(

@@ -40,6 +40,7 @@ package struct Configuration: Hashable, Sendable {
         package var deletedChats = DeletedChats.new
         package var agentFiles = AgentFiles.auto
         package var messageFiles = MessageFiles.all
+        package var asks = Asks()
         /// Nil: its agent has no use for them, or none is known.
         package var workspaces: Workspaces?
 
@@ -66,6 +67,15 @@ package struct Configuration: Hashable, Sendable {
 
     /// What becomes of the runs of a session whose chat the person has deleted: another chat, or none.
     package enum DeletedChats: String, Hashable, Sendable, CaseIterable { case new, mute }
+
+    /// What an agent asks a person to allow.
+    package struct Asks: Hashable, Sendable {
+        package var whenUnanswered = AskSettings.WhenUnanswered.hold
+        /// Besides the built-in rules.
+        package var severity: [SeverityMatch] = []
+
+        package init() {}
+    }
 
     /// What becomes of running turns when the bridge is stopped.
     package enum OnStop: String, Hashable, Sendable, CaseIterable { case resume, close }
@@ -111,7 +121,26 @@ package struct Configuration: Hashable, Sendable {
         package var fileMegabytes = 25
         package var fileBytes: Int { fileMegabytes << 20 }
         package var fileTime = Duration.seconds(60)
+        /// How long an ask is held open for a person.
+        package var unanswered = Duration.seconds(12 * 3_600)
 
         package init() {}
     }
+}
+
+extension Configuration {
+    /// `home`: of the user that the bridge runs as.
+    package func askSettings(of connection: Connection, home: String?) -> AskSettings {
+        var settings = AskSettings()
+        settings.whenUnanswered = connection.asks.whenUnanswered
+        settings.patience = limits.unanswered
+        settings.severity = connection.asks.severity
+        settings.home = home
+        settings.ownFolders = [configDirectory, stateDirectory].compactMap(\.self)
+        return settings
+    }
+}
+
+extension AskSettings.WhenUnanswered: CaseIterable {
+    package static var allCases: [Self] { [.hold, .deny] }
 }

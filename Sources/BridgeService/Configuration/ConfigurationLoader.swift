@@ -153,6 +153,7 @@ package struct ConfigurationLoader {
             top["limits"], at: "limits",
             keys: [
                 "relay_connections", "relay_call", "stop_flush", "memory_mb", "agents", "file_mb", "file_time",
+                "unanswered",
             ])
         limits.relayConnections = reader.value(
             "relay_connections", of: section, as: .whole(16...256), else: limits.relayConnections)
@@ -166,6 +167,8 @@ package struct ConfigurationLoader {
         limits.fileMegabytes = reader.value("file_mb", of: section, as: .whole(1...100), else: limits.fileMegabytes)
         limits.fileTime = reader.value(
             "file_time", of: section, as: .duration(.seconds(1)...(.seconds(90))), else: limits.fileTime)
+        limits.unanswered = reader.value(
+            "unanswered", of: section, as: .duration(.seconds(60)...(.seconds(24 * 3_600))), else: limits.unanswered)
         return limits
     }
 
@@ -196,6 +199,7 @@ package struct ConfigurationLoader {
                 "name", "relay", "agent", "encryption", "devices", "when_busy", "mirror", "deleted_job_chats",
                 "agent_files",
                 "message_files",
+                "when_unanswered", "severity",
             ])
         let name = reader.value("name", of: section, as: .connectionName, else: Configuration.Connection.usualName.text)
         let relay = relay(section, isOnly: isOnly)
@@ -211,6 +215,9 @@ package struct ConfigurationLoader {
         connection.agentFiles = reader.value("agent_files", of: section, as: .choice, else: connection.agentFiles)
         connection.messageFiles = reader.value(
             "message_files", of: section, as: .choice, else: connection.messageFiles)
+        connection.asks.whenUnanswered = reader.value(
+            "when_unanswered", of: section, as: .choice, else: connection.asks.whenUnanswered)
+        connection.asks.severity = SeverityReading().rules("severity", of: section, &reader)
         return connection
     }
 

@@ -19,10 +19,11 @@ extension LiveConnection {
         heedMemory(always: true)
         endFarewell()
         noticeSleep()
+        if let last = state.chores.lookedAtTimeAt, clock.now - last >= Chores.timeInterval { lookAtLocalTime() }
         if state.journalIsBroken {
             journal.submit([], .synced) { [weak self] failure in
                 guard let self, failure == nil else { return }
-                condition.withLock { ($0.journalIsBroken, $0.toldFailures) = (false, []) }
+                condition.withLock { ($0.journalIsBroken, $0.reported.failures) = (false, []) }
                 tell(.journalWorks(name))
                 keepChats()
             }
@@ -33,8 +34,8 @@ extension LiveConnection {
         let isDue = condition.withLock { state in
             // Not before the relay has had time to send again what it still holds (DESIGN.md#a-runs-journey).
             guard let since = state.relayUpSince, now - since > .seconds(600) else { return false }
-            if let last = state.purgedAt, now - last < .seconds(3_600) { return false }
-            state.purgedAt = now
+            if let last = state.chores.purgedAt, now - last < .seconds(3_600) { return false }
+            state.chores.purgedAt = now
             return true
         }
         if isDue { journal.purge(before: clock.wallMilliseconds - Self.memory) }
@@ -46,6 +47,7 @@ extension LiveConnection {
             $0.sleep.hasSlept(at: now, wallMilliseconds: wall, suspended: suspended)
         }
         guard hasSlept else { return }
+        lookAtLocalTime()
         relay?.slept()
         agent?.slept()
     }

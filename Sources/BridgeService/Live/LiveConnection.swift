@@ -20,9 +20,9 @@ package final class LiveConnection: Sendable {
         var relayUpSince: Instant?
         /// Of the loss that is about to be reported.
         var relayRemedy: String?
-        var purgedAt: Instant?
+        var chores = Chores()
         var journalIsBroken = false
-        var toldFailures: Set<JournalFailure.Code> = []
+        var reported = Reported()
         var isClosingTurns = false
         /// Batches of the agent's: the ledger is looked at for every sixteenth.
         var observed: UInt = 0
@@ -108,6 +108,7 @@ package final class LiveConnection: Sendable {
 
     /// Takes up what an earlier process left, then connects both ways.
     package func start() throws {
+        lookAtLocalTime()
         // Before anything is restored: nothing may go out without a token.
         if let missingToken {
             stopped(missingToken, "Run: sophon-bridge pair, or set SOPHON_BOT_TOKEN.", .tokenRefused)
@@ -171,6 +172,8 @@ package final class LiveConnection: Sendable {
         } whenKept: { [weak self] _ in
             self?.keysAreRestored()
         }
+        let asks = runner.ask { $0.figures(at: clock.now).asks }
+        condition.withLock { $0.reported.unanswered.restore(asks) }
         past.turns = restoring.turns.map { turn in
             EarlierTurn(turn.record, models: models, folder: runner.folder(of: turn.record))
         }
@@ -235,7 +238,7 @@ package final class LiveConnection: Sendable {
     func journalFails(_ failure: JournalFailure) {
         let isNews = condition.withLock { state in
             state.journalIsBroken = true
-            return state.toldFailures.insert(failure.code).inserted
+            return state.reported.failures.insert(failure.code).inserted
         }
         if isNews { tell(.journalFailed(name, failure)) }
     }
@@ -327,7 +330,9 @@ package final class LiveConnection: Sendable {
             endFarewell()
         case .connectionStopped(let code):
             stopped("The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", .tokenRefused)
-        case .turnNote(let turn, let note): tell(.turnNote(name, turn, note))
+        case .turnNote(let turn, let note):
+            tell(.turnNote(name, turn, note))
+            if note == .askUnanswered { tellOfUnanswered() }
         case .deliveryNote(let note, let turn, let post): tell(.deliveryNote(name, note, turn, post))
         case .turnOpened(let opening): tell(.turnBegan(name, opening.id, opening.session))
         case .keyTaken(let turn, let session, let key): keys?.began(turn, under: key, in: session)

@@ -23,6 +23,8 @@ package struct ScaledClock: Clock {
 
     package var suspended: Duration { base.suspended * Int(scale) }
 
+    package var localTime: LocalTime? { LocalTime(of: self) }
+
     /// When the machine's clock shows what this one will show then.
     func real(_ moment: Instant) -> Instant {
         Instant(nanoseconds: origin.nanoseconds + (moment - origin).nanoseconds / scale)

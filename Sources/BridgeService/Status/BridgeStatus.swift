@@ -82,6 +82,10 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
         /// What answers our calls in the relay's place; nil: the relay does.
         package var interference: String?
         package var lastError: Trouble?
+        /// The longest waiting first. Nil: written by a version that did not say.
+        package var asks: [Ask]?
+        /// How often the relay closed a card by itself, by its word for the reason.
+        package var cardEnds: [String: Int]?
 
         package init(name: String, relayAddress: String, agentKind: String, since: Int64) {
             self.name = name
@@ -115,6 +119,18 @@ package struct BridgeStatus: Codable, Hashable, Sendable {
             deadLetters = figures.deadLetters
             tokens = Dictionary(uniqueKeysWithValues: figures.levels.map { ($0.key.rawValue, $0.value) })
         }
+    }
+
+    /// An ask or a question that waits for a person.
+    package struct Ask: Codable, Hashable, Sendable {
+        /// The session at the relay.
+        package var chat: String
+        package var agent: String
+        package var since: Int64
+        /// Cards that the relay took for it; 0: it is a question in the chat.
+        package var cards: Int
+        /// When the agent stops waiting; nil: it did not say.
+        package var until: Int64?
     }
 
     /// Encrypted chats, and the devices that may have their keys.

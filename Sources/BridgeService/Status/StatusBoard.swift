@@ -30,7 +30,8 @@ package final class StatusBoard: Sendable {
 
     /// The current report. `work` gives a connection's calls in flight.
     package func status(
-        work: (ConnectionName) -> BridgeStatus.Work?, sealing: (ConnectionName) -> BridgeStatus.Sealing? = { _ in nil }
+        work: (ConnectionName) -> BridgeStatus.Work?, sealing: (ConnectionName) -> BridgeStatus.Sealing? = { _ in nil },
+        waiting: (ConnectionName) -> BridgeStatus.Waiting? = { _ in nil }
     ) -> BridgeStatus {
         let known = state.withLock { $0 }
         let faults = known.keyFaults
@@ -39,6 +40,7 @@ package final class StatusBoard: Sendable {
         for index in status.connections.indices {
             let name = ConnectionName(status.connections[index].name)
             if let now = work(name) { status.connections[index].work = now }
+            if let now = waiting(name) { status.connections[index].take(now) }
             guard var now = sealing(name) else { continue }
             now.filesFault = faults[name]
             status.connections[index].sealing = now
@@ -68,6 +70,7 @@ extension LiveEvent {
         case .agentConnected(let name, _, _, _), .agentLost(let name, _, _, _), .relayConnected(let name, _, _),
             .relayLost(let name, _, _, _), .ready(let name), .turnBegan(let name, _, _), .turnEnded(let name, _, _),
             .callFailed(let name, _, _, _, _), .deliveryNote(let name, _, _, _), .turnNote(let name, _, _),
+            .askUnanswered(let name, _, _),
             .unknownFrames(let name, _, _), .remedy(let name, _, _), .note(let name, _), .keys(let name, _),
             .keyFiles(let name, _), .interference(let name, _),
             .journalFailed(let name, _),
@@ -112,7 +115,8 @@ extension BridgeStatus.Connection {
             unknown = unknown.filter { !$0.key.hasPrefix("\(link): ") }
             for (name, count) in tally.counts { unknown["\(link): \(name)"] = count }
             if tally.malformed > 0 { unknown["\(link): malformed"] = tally.malformed }
-        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .note, .restored, .journalWorks, .memory,
+        case .ready, .turnBegan, .turnEnded, .deliveryNote, .turnNote, .askUnanswered, .note, .restored, .journalWorks,
+            .memory,
             .keyFiles:
             return
         }

@@ -35,6 +35,7 @@ package enum StatusText {
         lines.append("  agent   \(words(agent.link, of: "\(agent.kind)\(version)", wallMilliseconds: now))")
         if let scopes = agent.scopes { lines.append("          may: \(scopes.joined(separator: ", "))") }
         lines.append("  work    \(work(connection.work))")
+        lines += asks(connection, now)
         if let sealing = connection.sealing { lines += self.lines(sealing) }
         if connection.work.isMemoryFull == true {
             let held = (connection.work.heldBytes ?? 0) >> 20
@@ -73,6 +74,21 @@ package enum StatusText {
             lines.append("          \(count(sealing.messagesWaiting, "chat")) waiting for a key")
         }
         if let fault = sealing.filesFault { lines.append("          the keys cannot be written: \(fault)") }
+        return lines
+    }
+
+    /// Nothing where there is nothing to say.
+    private static func asks(_ connection: BridgeStatus.Connection, _ now: Int64) -> [String] {
+        var lines: [String] = []
+        if let asks = connection.asks, let since = asks.map(\.since).min() {
+            let verb = asks.count == 1 ? "waits" : "wait"
+            let age = asks.count == 1 ? "for" : "the oldest for"
+            lines.append("  asks    \(count(asks.count, "ask")) \(verb) for an answer, \(age) \(span(now - since))")
+        }
+        if let ends = connection.cardEnds, !ends.isEmpty {
+            let words = ends.sorted { $0.key < $1.key }.map { "\($0.key) ×\($0.value)" }
+            lines.append("  cards   closed by the relay: \(words.joined(separator: ", "))")
+        }
         return lines
     }
 

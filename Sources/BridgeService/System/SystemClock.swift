@@ -18,10 +18,26 @@ package struct SystemClock: Clock {
         return .nanoseconds(asleep)
     }
 
+    package var localTime: LocalTime? { LocalTime(of: self) }
+
     private static func nanoseconds(of clock: clockid_t) -> Int64 {
         var time = timespec()
         clock_gettime(clock, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+
+extension LocalTime {
+    /// In the machine's time zone, as it is at this moment of the clock: the zone's file and daylight saving may change.
+    package init?(of clock: any Clock) {
+        let seconds = clock.wallMilliseconds / 1_000
+        var moment = time_t(seconds)
+        var local = tm()
+        // localtime_r alone keeps the zone that it read first (localtime(3)).
+        tzset()
+        guard localtime_r(&moment, &local) != nil else { return nil }
+        let zone = local.tm_zone.map { String(cString: $0) } ?? ""
+        self.init(wallSeconds: seconds, secondsEast: Int64(local.tm_gmtoff), zone: zone, at: clock.now)
     }
 }
 

@@ -115,6 +115,8 @@ struct RunCommand: Command {
             connections.first { $0.name == name }?.work
         } sealing: { name in
             connections.first { $0.name == name }?.sealing
+        } waiting: { name in
+            connections.first { $0.name == name }?.waiting
         }
         do { try StatusFile.write(status, in: directory, hiding: output.secrets) } catch {
             log.warning("the status cannot be written", [("reason", .text(error.message))])
@@ -174,7 +176,7 @@ extension LiveEvent {
     fileprivate var changesStatus: Bool {
         switch self {
         case .agentConnected, .agentLost, .relayConnected, .relayLost, .ready, .journalFailed, .journalWorks, .stopped,
-            .mended, .memory, .interference, .keys, .keyFiles:
+            .mended, .memory, .interference, .keys, .keyFiles, .askUnanswered:
             true
         case .turnBegan, .turnEnded, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .restored:
             false

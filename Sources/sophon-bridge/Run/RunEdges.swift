@@ -107,6 +107,7 @@ final class RunEdges {
         settings.choosesModels = agent.choosesModels
         settings.whenBusy = connection.whenBusy
         settings.turn.files = connection.messageFiles
+        settings.turn.asks = loaded.asks(of: connection)
         settings.words.agent = AgentRegistry.all[kind: connection.agent.kind]?.name ?? settings.words.agent
         settings.words.version = HelpText.version
         settings.words.workspaces = connection.workspaces

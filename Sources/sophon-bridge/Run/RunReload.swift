@@ -99,6 +99,7 @@ struct RunReload {
                 agent.agent.use(agent.settings)
                 change.connection.renewAgent()
             }
+            change.connection.use(loaded.asks(of: change.settings))
             change.connection.keys?.use(change.settings.encryption, change.settings.devices)
             if let pairing = change.pairing {
                 change.connection.keys?.use(device: pairing.device, pairedAt: pairing.pairedAt)

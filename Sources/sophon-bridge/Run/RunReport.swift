@@ -70,6 +70,10 @@ final class RunReport: Sendable {
         case .turnNote(let name, let turn, let note):
             log.debug(
                 "turn", [("connection", .text(name.text)), ("turn", .text(turn.text)), ("note", .text(note.rawValue))])
+        case .askUnanswered(let name, let chat, let cards):
+            log.info(
+                "nobody answered a card; the ask waits at the agent",
+                [("connection", .text(name.text)), ("chat", .text(chat.text)), ("cards", .integer(cards))])
         case .remedy(let name, _, let words):
             log.warning("something to do", [("connection", .text(name.text)), ("remedy", .text(words))])
         case .interference(let name, let answer?):
@@ -179,6 +183,10 @@ final class RunReport: Sendable {
                     ("connection", .string(name.text)), ("turn", .string(turn.text)),
                     ("outcome", .string(outcome.rawValue)),
                 ])
+        case .askUnanswered(let name, let chat, let cards):
+            output.event(
+                "ask_unanswered",
+                [("connection", .string(name.text)), ("chat", .string(chat.text)), ("cards", .number(cards))])
         case .stopped(let name, let message, let remedy, let exitCode):
             error(name, message, remedy, exitCode)
         case .keys(let name, .deviceHeld(let device)), .keys(let name, .deviceChangedKey(let device)):

@@ -1,4 +1,5 @@
 import AgentKit
+import BridgeCore
 import BridgeModel
 import BridgeService
 import Configuring
@@ -18,6 +19,10 @@ extension LoadedConfiguration {
     var ownFiles: Set<String> {
         let folders = [configuration.configDirectory, configuration.stateDirectory].compactMap(\.self)
         return Set(folders).union(settings.flatMap(\.origin.files))
+    }
+
+    func asks(of connection: Configuration.Connection) -> AskSettings {
+        configuration.askSettings(of: connection, home: ProcessInfo.processInfo.environment["HOME"])
     }
 }
 

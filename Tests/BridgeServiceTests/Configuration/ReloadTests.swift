@@ -11,13 +11,14 @@ struct ReloadTests {
         Reload.fixedKeys(from: try load(base), to: try load(text))
     }
 
-    @Test("tokens, the log, limits and allow_plain can change together")
+    @Test("tokens, the log, limits, allow_plain and what is said of asks can change together")
     func reloadable() throws {
         let text = """
             {"connections":[{"name":"a","relay":{"token":"inst_b:s_test_9876543210"},"agent":{"token":"y0123456789"},
-            "encryption":"require","devices":"trust"}],
+            "encryption":"require","devices":"trust","when_unanswered":"deny",
+            "severity":[{"match":"terraform apply","severity":"critical"}]}],
             "log":{"level":"debug","format":"json"},"allow_plain":["relay.example"],
-            "limits":{"relay_connections":32,"relay_call":"5s","stop_flush":"1s"}}
+            "limits":{"relay_connections":32,"relay_call":"5s","stop_flush":"1s","unanswered":"1h"}}
             """
         #expect(try Self.keys(text) == [])
         #expect(try Self.keys(Self.base) == [])
