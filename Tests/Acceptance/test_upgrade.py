@@ -11,7 +11,7 @@ from pathlib import Path
 
 from commands import lines_of, once
 from harness import HERE, Stage, until
-from peers.saved import load, move
+from peers.saved_one import load, move
 from peers.steps import Hold, Say, Tool
 from scheduling import Scenarios, scenario
 from stories import words
