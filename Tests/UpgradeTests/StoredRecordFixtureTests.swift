@@ -175,4 +175,22 @@ struct StoredRecordFixtureTests {
             #expect(bytes.count < 70_000)
         }
     }
+
+    @Test("a record of the version before is one that cannot be read")
+    func unreleased() throws {
+        var opened = try Self.open()
+        let text = "\"version\":2"
+        opened.contents.turns = opened.contents.turns.map { turn in
+            var turn = turn
+            let old = String(decoding: turn.record, as: UTF8.self).replacing(text, with: "\"version\":1")
+            turn.record = Array(old.utf8)
+            return turn
+        }
+        let clock = Stopped(now: opened.now, wallMilliseconds: 0)
+        let restoring = JournalRestoring(opened.contents, clock: clock, sealer: opened.sealer)
+        let sealed = opened.restoring.turns.filter(\.record.opening.sealing.isSealed)
+        #expect(restoring.turns.map(\.record.opening.run.text) == sealed.map(\.record.opening.run.text))
+        #expect(restoring.unreadable.count == opened.restoring.turns.count - sealed.count)
+        #expect(restoring.faults.allSatisfy { $0.contains("cannot be read") })
+    }
 }
