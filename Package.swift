@@ -202,8 +202,8 @@ let package = Package(
         tests("RecordingTests", ["BridgeModel", "Recording"]),
         tests("FilesTests", ["BridgeModel", "Files", "Locking", "OpenClaw", "Sealing", "Threads"]),
         tests("JournalTests", ["BridgeModel", "CSQLite", "Journal", "Locking", "WireTesting"]),
-        // Journals of earlier versions, read by this one.
-        tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Journal"]),
+        // Journals of earlier programs, read by this one.
+        tests("UpgradeTests", ["BridgeCore", "BridgeModel", "BridgeService", "Crypto", "Journal", "Sealing"]),
         tests("CryptoTests", ["BridgeModel", "Crypto"]),
         tests("SealingTests", ["BridgeModel", "Crypto", "Locking", "RelayProtocol", "Sealing", "WireTesting"]),
         tests("AttachmentsTests", ["Attachments", "BridgeModel", "Files", "Locking", "Threads", "WireTesting"]),

@@ -11,7 +11,7 @@ import Sealing
 /// what came is kept: nothing that was said is readable in the journal's files, nor in what `explain` and `journal export` print.
 /// Both are of version 3, so that a program which knows nothing of sealing leaves them alone and says nothing of it in the open.
 package enum RecordEnvelope {
-    /// Of what is written for turns in the open. Version 1 is read too.
+    /// Of what is written for turns in the open. There was a version before it, which was never released.
     package static let version = 2
     /// Of what is written for sealed turns.
     package static let sealedVersion = 3
@@ -67,13 +67,8 @@ package enum RecordEnvelope {
         from bytes: [UInt8], now: Instant, wall: Int64, sealer: TurnSealer? = nil
     ) throws -> TurnRecord {
         let reading = try Reading(bytes, now: now, wall: wall)
-        let stored =
-            switch reading.version {
-            case 1: try reading.content(VersionOne.Record.self).newest
-            case sealedVersion: try reading.sealedTurn(sealer)
-            default: try reading.content(StoredTurn.self)
-            }
-        return stored.value
+        return try
+            (reading.version == sealedVersion ? reading.sealedTurn(sealer) : reading.content(StoredTurn.self)).value
     }
 
     /// Of a turn that was sealed, whether or not it can be read.
@@ -82,11 +77,13 @@ package enum RecordEnvelope {
     }
 
     package static func opening(from bytes: [UInt8], now: Instant, wall: Int64) throws -> TurnOpening {
-        let reading = try Reading(bytes, now: now, wall: wall)
-        let stored =
-            reading.version == 1
-            ? try reading.content(VersionOne.Opening.self).newest : try reading.content(StoredOpening.self)
-        return stored.value
+        try Reading(bytes, now: now, wall: wall).content(StoredOpening.self).value
+    }
+
+    /// Of a program that was never released.
+    private struct UnknownVersion: Error, CustomStringConvertible {
+        var number: Int
+        var description: String { "no program that was released writes records of version \(number)" }
     }
 
     private struct Reading {
@@ -97,10 +94,11 @@ package enum RecordEnvelope {
         init(_ bytes: [UInt8], now: Instant, wall: Int64) throws {
             data = Data(bytes)
             let header = try decoder.decode(Header.self, from: data)
-            guard (1...RecordEnvelope.sealedVersion).contains(header.version) else {
+            guard header.version <= RecordEnvelope.sealedVersion else {
                 throw JournalFailure(
                     .newer, "A record was written by a newer sophon-bridge. Start that version again.")
             }
+            guard header.version >= RecordEnvelope.version else { throw UnknownVersion(number: header.version) }
             version = header.version
             // A wall clock that was set back says nothing about how long it has been.
             let elapsed = max(0, wall.subtractingReportingOverflow(header.wall).partialValue)
@@ -125,9 +123,7 @@ package enum RecordEnvelope {
     package static func bytes(of name: PostName) -> [UInt8] { bytes(of: StoredPostName(name)) }
 
     package static func name(from bytes: [UInt8]) -> PostName? {
-        let (data, decoder) = (Data(bytes), JSONDecoder())
-        if let stored = try? decoder.decode(StoredPostName.self, from: data) { return stored.value }
-        return (try? decoder.decode(VersionOne.PostName.self, from: data))?.newest.value
+        (try? JSONDecoder().decode(StoredPostName.self, from: Data(bytes)))?.value
     }
 
     private static func bytes<Content: Encodable>(of content: Content) -> [UInt8] {

@@ -1,35 +1,27 @@
-"""Makes the journals of Tests/Fixtures/journal: a bridge is killed with turns open in every state. Once for each released
-version, with that version's program: `SOPHON_BRIDGE=PROGRAM .build/python/bin/python Tests/Acceptance/make_journal.py DIRECTORY`.
+"""Makes the journals of Tests/Fixtures/journal: a bridge is killed with turns open in every state, and taken up again by its own program,
+of which an account is kept. Once for each form of the records, with the last program that writes that form:
+`SOPHON_BRIDGE=PROGRAM .build/python/bin/python Tests/Acceptance/make_journal.py DIRECTORY [AGENT…]`.
 """
 
 import asyncio
-import gzip
 import json
-import sqlite3
-import shutil
 import sys
 from pathlib import Path
 
-from harness import Stage, until
+from file_stories import chunk, offered
+from harness import until
+from kept_worlds import GO_ON, WORLDS, keep_journal
 from peers.relay import base62
-from peers.saved import save
+from peers.scheduler import scheduler_runs
 from peers.steps import Approval, Hold, Say, Tool
 from stories import words
+from taken_up import differences, take_up
 
 MINUTE = 60_000
-
-
-class Deaf:
-    """The gateway answers nothing to some requests."""
-
-    def __init__(self, stage):
-        self.answer, self.hangs = stage.gateway._call, lambda method, params: False
-        stage.gateway._call = self
-
-    async def __call__(self, connection, frame):
-        if self.hangs(frame["method"], frame.get("params", {})):
-            return
-        await self.answer(connection, frame)
+PICTURE = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", bytes([0, 0, 0, 16, 0, 0, 0, 16, 8, 6, 0, 0, 0])) + chunk(b"IDAT", bytes(range(90)))
+           + chunk(b"IEND", b""))
+TIMES = 5
+"""So often the program takes each journal up: its accounts have to be the same."""
 
 
 class Frozen:
@@ -45,110 +37,187 @@ class Frozen:
         return await self.serve(call, request)
 
 
-async def fill(stage, deaf, frozen):
-    ask, gateway = stage.ask, stage.gateway
-
-    def late(text, minutes, *steps):
-        """A message that the relay made so long ago."""
-        gateway.plan(text, *steps)
-        interaction = base62("int_")
-        stage.relay.rules.interactions[interaction] = stage.clock.now() - minutes * 60
-        return stage.relay.ask(text, interaction=interaction,
-                               created_at=str(int(stage.clock.milliseconds() - minutes * MINUTE)))
-
-    first = ask("closed", Say(words("closed", 40)), Tool(), Say(words("closed on", 40)))
-    gateway.plan("card one", Say(["One. "]), Tool(), Say(["Done."]), call_id="call_same")
-    card = ask("card one")
-    await stage.ended(first, card)
-
-    # What goes on: streaming, a tool, approvals, the window, a renamed card, a run of the scheduler.
-    ask("streaming", Say(words("streaming", 60)), Hold("never"))
-    ask("tool", Say(words("tool")), Tool(seconds=3600))
-    ask("failing tools", Say(words("failing")), Tool(failed=True), Say(words("again")), Tool(seconds=3600))
-    asking = ask("asking", Say(words("asking")), Approval("systemctl restart asking"))
-    allowed = ask("allowed", Say(words("allowed")), Approval("systemctl restart allowed"))
-    detached = ask("detached", Say(words("detached")), Approval("systemctl restart detached", detached=True))
-    followed = ask("followed", Say(words("followed")), Approval("systemctl restart followed", detached=True))
-    gateway.plan("card two", Say(["Two. "]), Tool(seconds=3600), call_id="call_same")
-    ask("card two")
-    busy = ask("busy", Say(words("busy")), Hold("never"))
-    late("window", 28.9, Say(words("window")), Hold("never"))
-    late("expired", 40, Say(words("expired")), Hold("never"))
-    gateway.plan("nightly", Say(words("nightly")), Hold("never"))
-    gateway.other_client_sends("nightly", "agent:main:cron:nightly", "cron-run-1")
-    for turn in (asking, allowed, detached, followed):
-        await stage.approval(turn)
-    await asyncio.sleep(9)
-
-    # What is cut off in the middle of being passed on.
-    deaf.hangs = lambda method, params: method == "chat.send" and "handed over" in params["message"] or \
-        method == "chat.abort" or method.endswith("approval.resolve")
-    ask("waiting", session=busy.session)
-    ask("handed over", Say(words("handed")), Hold("never"))
-    stage.relay.decide(await stage.approval(allowed), "approve_always")
-    stage.relay.decide(await stage.approval(followed), "approve")
-    stage.relay.stop(stage.relay.new_session(), base62("int_"))
-    stopping = ask("stopping", Say(words("stopping")), Hold("never"))
-    ending = ask("ending", Say(words("ending")), Hold("ending"), Say(words("end")))
-    more = ask("more", Say(words("more")), Hold("more"), Say(["".join(words("long", 6_200))]))
-    for turn in (stopping, ending, more):
-        await stage.streaming(turn)
-    await asyncio.sleep(1)
-    frozen.stops = lambda method, body: method == "sendMessageEnd"
-    gateway.release("ending")
-    gateway.release("more")
-    await asyncio.sleep(2)
-    frozen.stops = lambda method, body: method in ("sendMessage", "sendMessageEnd")
-    ask("opening", Say(words("opening")))
-    await asyncio.sleep(0.5)
-    # The last delta of this one is stored and not answered.
-    frozen.stops = lambda method, body: method != "finishTask"
-    ask("delta", Say(words("delta")), Hold("never"))
-    frozen.stops = lambda method, body: method in ("sendMessageEnd", "sendMessageDelta") or \
-        method == "sendMessage" and not body["text"].strip() and len(stage.phone.asked) > 100
-    await asyncio.sleep(1)
-    stage.relay.stop(stopping.session, stopping.interaction)
-    await asyncio.sleep(0.5)
+def said(name, count=12):
+    """The last one without white space: some agents trim it, some do not."""
+    return words(name, count)[:-1] + [f"{name}-{count - 1}"]
 
 
-def keep(stage, directory, name, with_peers):
-    """The file as the killed process left it, with its log brought in: one file instead of three."""
-    target = directory / f"{name}.db"
-    for ending in ("", "-wal"):
-        shutil.copy(stage.state / f"journal.db{ending}", f"{target}{ending}")
-    database = sqlite3.connect(target)
-    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.execute("VACUUM")
-    for row in database.execute("""SELECT turns.name, closed_at IS NULL, length(record), json_extract(opening, '$.content.message.text')
-                                FROM turns LEFT JOIN messages ON turn = turns.number ORDER BY turns.number"""):
-        print(*row)
-    database.close()
-    if with_peers:
-        peers = json.dumps(save(stage), ensure_ascii=False, separators=(",", ":"))
-        (directory / f"{name}.peers.json.gz").write_bytes(gzip.compress(peers.encode(), mtime=0))
+class Story:
+    """What happens before the kill, with every agent."""
 
+    def __init__(self, world, frozen):
+        self.world, self.stage, self.frozen, self.turns = world, world.stage, frozen, {}
 
-async def main(directory):
-    directory.mkdir(parents=True, exist_ok=True)
-    async with Stage("E4") as stage:
-        deaf, frozen = Deaf(stage), Frozen(stage)
-        await fill(stage, deaf, frozen)
-        stage.relay.hooks.append(lambda what, _: what == "ack" and stage.bridge.kill9())
+    def ask(self, text, *steps, session=None, **message):
+        self.turns[text] = self.world.ask(text, *steps, session=session, **message)
+        return self.turns[text]
+
+    async def shows(self, text, words):
+        turn = self.turns[text]
+        await until(lambda: (bubble := self.stage.phone.bubble(turn.interaction)) and words in bubble.streamed, 30,
+                    f"{words!r} in the bubble of {text!r}")
+
+    async def fill(self):
+        world, stage = self.world, self.stage
+        closed = self.ask("open closed", world.say(*said("closed")), world.tool(), world.say("The end."))
+        await stage.ended(closed)
+        await self.first()
+        for form in ("open", "sealed"):
+            await self.begin(form)
+        await self.extras()
+        for form in ("open", "sealed"):
+            await self.reach(form)
+        tool = self.turns["open tool"]
+        await asyncio.sleep(1)
+        # What waits behind a run; with one of them files are kept.
+        files = offered(stage.relay, ("bean.png", "image/png", PICTURE), ("notes.txt", "text/plain", b"peas\nbeans\n"))
+        waits = [self.ask(f"{form} waiting", session=self.turns[f"{form} streaming"].session) for form in ("open", "sealed")]
+        waits.append(self.ask("open files", session=tool.session, attachments=files))
+        for turn in waits:
+            await until(lambda: stage.phone.bubble(turn.interaction), 30, "the bubble of one that waits")
+        await until(lambda: len(stage.relay.fetches) == 2 and not stage.relay.updates, 30, "the files are fetched")
+        await asyncio.sleep(1)
+        await self.cut_off()
+
+    async def begin(self, form):
+        world, ask, say, hold = self.world, self.ask, self.world.say, self.world.hold
+        on = say(" And", " on.")
+        ask(f"{form} streaming", say(*said(f"{form} streaming", 40)), hold(GO_ON), on)
+        ask(f"{form} asking", say(*said(f"{form} asking")), world.asks(f"systemctl restart {form}-asking"), hold(GO_ON), on)
+        ask(f"{form} allowed", say(*said(f"{form} allowed")), world.asks(f"systemctl restart {form}-allowed"), hold(GO_ON), on)
+        ask(f"{form} stopping", say(*said(f"{form} stopping")), hold("never"))
+        ask(f"{form} ending", say(*said(f"{form} ending")), hold("ending"), say(" The", " end."))
+        ask(f"{form} delta", say(*said(f"{form} delta")), hold("delta"), say(" More."), hold(GO_ON), on)
+        if world.has_questions:
+            ask(f"{form} question", say(*said(f"{form} question")), world.question(), hold(GO_ON), on)
+        ask(f"{form} tool", say(*said(f"{form} tool")), world.held_tool(), on)
+        if form == "open":
+            ask("open denied", say(*said("open denied")), world.asks("systemctl stop open-denied"), hold(GO_ON), on)
+
+    async def reach(self, form):
+        for kind in ("streaming", "stopping", "ending", "delta"):
+            await self.shows(f"{form} {kind}", said(f"{form} {kind}", 40 if kind == "streaming" else 12)[-1])
+        await until(lambda: self.stage.phone.tasks_of(self.turns[f"{form} tool"].interaction), 30, "the card of the tool")
+        for kind in ("asking", "allowed") + (("denied",) if form == "open" else ()):
+            await self.stage.approval(self.turns[f"{form} {kind}"])
+        if self.world.has_questions:
+            await self.shows(f"{form} question", self.world.last_option)
+
+    async def cut_off(self):
+        """In the middle of being passed on."""
+        world, stage, frozen = self.world, self.stage, self.frozen
+        world.hears_decisions(False)
+        await self.extras_cut_off()
+        for form in ("open", "sealed"):
+            stage.relay.decide(await stage.approval(self.turns[f"{form} allowed"]), "approve")
+            stopping = self.turns[f"{form} stopping"]
+            stage.relay.stop(stopping.session, stopping.interaction)
+        await until(lambda: not stage.relay.updates, 30, "decisions and stops acknowledged")
+        frozen.stops = lambda method, body: method == "sendMessageEnd"
+        world.release("ending")
+        await asyncio.sleep(1.5)
+        frozen.stops = lambda method, body: method in ("sendMessage", "sendMessageEnd")
+        for form in ("open", "sealed"):
+            self.ask(f"{form} opening", world.say(*said(f"{form} opening")))
+        await asyncio.sleep(0.7)
+        frozen.stops = lambda method, body: method in ("sendMessage", "sendMessageEnd", "sendMessageDelta")
+        world.release("delta")
+        await asyncio.sleep(1)
         # Of so many at once some are accepted and have no record yet.
-        for number in range(8):
-            stage.ask(f"accepted {number}", Say(["Accepted."]))
+        stage.relay.hooks.append(lambda what, _: what == "ack" and stage.bridge.kill9())
+        for number in range(4):
+            self.ask(f"open accepted {number}", world.say(f"Accepted {number}."))
+        self.ask("sealed accepted", world.say("Accepted, and sealed."))
         await stage.bridge.exit()
         stage.relay.hooks.clear()
-        keep(stage, directory, "killed", True)
-        # Taken up by the same version, and killed while it looks for its runs.
-        frozen.stops = lambda method, body: False
-        deaf.hangs = lambda method, params: method == "chat.history"
-        await stage.bridge.start()
-        await asyncio.sleep(3)
-        stage.bridge.kill9()
-        await stage.bridge.exit()
-        keep(stage, directory, "searching", False)
+
+    async def first(self):
+        pass
+
+    async def extras(self):
+        pass
+
+    async def extras_cut_off(self):
+        pass
+
+
+class OpenClawStory(Story):
+    """With what OpenClaw alone has: detached approvals and their follow-up runs, renamed cards, runs of its scheduler; and with what is the
+    same for all: the relay's window, and an answer that needs a second message."""
+
+    def late(self, text, minutes, *steps):
+        """A message that the relay made so long ago."""
+        stage, interaction = self.stage, base62("int_")
+        self.world.plan(text, *steps)
+        stage.relay.rules.interactions[interaction] = stage.clock.now() - minutes * 60
+        self.turns[text] = stage.relay.ask(text, interaction=interaction,
+                                           created_at=str(int(stage.clock.milliseconds() - minutes * MINUTE)))
+
+    async def first(self):
+        """While no chat is sealed: the bridge seals those that it makes from then on, and there is no phone that it could hand their keys."""
+        stage = self.stage
+        stage.gateway.plan("nightly", Say(words("nightly")), Hold(GO_ON))
+        scheduler_runs(stage.gateway, "nightly", "agent:main:cron:nightly", "cron-run-1", "nightly")
+        await until(lambda: any("nightly-11" in bubble.streamed for bubble in stage.phone.bubbles.values()), 30, "the mirrored run")
+
+    async def extras(self):
+        ask, gateway, stage = self.ask, self.stage.gateway, self.stage
+        gateway.plan("card one", Say(["One. "]), Tool(), Say(["Done."]), call_id="call_same")
+        await stage.ended(ask("card one"))
+        gateway.plan("card two", Say(["Two. "]), Tool(seconds=3600), call_id="call_same")
+        ask("card two")
+        ask("failing tools", Say(words("failing")), Tool(failed=True), Say(words("again")), Tool(seconds=3600))
+        for text in ("detached", "followed"):
+            ask(text, Say(words(text)), Approval(f"systemctl restart {text}", detached=True))
+        ask("busy", Say(words("busy")), Hold(GO_ON))
+        ask("more", Say(words("more")), Hold("more"), Say(["".join(words("long", 6_200))]))
+        self.late("window", 28.9, Say(words("window")), Hold(GO_ON))
+        self.late("expired", 40, Say(words("expired")), Hold(GO_ON))
+        for text in ("detached", "followed"):
+            await stage.approval(self.turns[text])
+        # The window of 30 minutes closes.
+        await asyncio.sleep(9)
+
+    async def extras_cut_off(self):
+        stage = self.stage
+        self.ask("handed over", Say(words("handed")), Hold(GO_ON))
+        stage.relay.decide(await stage.approval(self.turns["followed"]), "approve")
+        stage.relay.stop(stage.relay.new_session(), base62("int_"))
+        self.frozen.stops = lambda method, body: method == "sendMessageEnd"
+        stage.gateway.release("more")
+        await asyncio.sleep(2)
+
+
+async def make(agent, folder):
+    async with WORLDS[agent]() as world:
+        if begin := getattr(world, "begin", None):
+            await begin()
+        frozen = Frozen(world.stage)
+        await world.stage.bridge.start()
+        await until(lambda: world.seals.bridge, 30, "the bridge's device")
+        await (OpenClawStory if agent == "openclaw" else Story)(world, frozen).fill()
+        world.keep(folder)
+        if agent == "openclaw":
+            # Taken up by the same program, and killed while it looks for its runs.
+            frozen.stops = lambda method, body: False
+            world.hangs = lambda method, params: method == "chat.history"
+            await world.stage.bridge.start()
+            await asyncio.sleep(3)
+            world.stage.bridge.kill9()
+            await world.stage.bridge.exit()
+            keep_journal(world.stage, folder / "searching.db")
+
+
+async def main(directory, agents):
+    for agent in agents:
+        folder = directory / agent
+        await make(agent, folder)
+        accounts = [await take_up(WORLDS[agent], folder) for _ in range(TIMES)]
+        (folder / "taken_up.json").write_text(json.dumps(accounts[0], indent=1, ensure_ascii=False) + "\n")
+        for number, account in enumerate(accounts):
+            for name, kept, taken in differences(accounts[0], account):
+                print(f"{agent}: the account {number} differs: {name}: {kept} and {taken}")
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    asyncio.run(main(Path(sys.argv[1]), sys.argv[2:] or list(WORLDS)))

@@ -2,22 +2,23 @@
 
 import asyncio
 import contextlib
-import gzip
+import hashlib
 import json
-import shutil
+import re
 import sqlite3
 import unittest
 from pathlib import Path
 
 from commands import lines_of, once
-from harness import HERE, Stage, until
-from peers.saved import load, move
+from harness import Stage, until
+from kept_worlds import FIXTURES, WORLDS, OpenClawWorld
+from peers.saved import Move, move_journal
 from peers.steps import Hold, Say, Tool
 from scheduling import Scenarios, scenario
 from stories import words
+from taken_up import differences, play
 from test_state import Mounted
 
-FIXTURES = HERE.parent / "Fixtures" / "journal"
 SENTENCE = "could not read what it had kept"
 
 
@@ -49,65 +50,47 @@ def about_turns(calls):
     return [call.method for call in calls if call.method != "devices"]
 
 
-class UpgradeTests(Scenarios):
-    def put(self, stage, version, name="killed"):
-        """The journal of an earlier version, and what the peers knew when its bridge was killed a moment ago."""
-        stage.state.mkdir(mode=0o700, parents=True)
-        shutil.copy(FIXTURES / version / f"{name}.db", stage.state / "journal.db")
-        saved = json.loads(gzip.decompress((FIXTURES / version / f"{name}.peers.json.gz").read_bytes()))
-        move(stage.state / "journal.db", stage.clock.milliseconds() - saved["wall"])
-        return {text: turn for turn in load(stage, saved).values()
-                for text in [stage.phone.asked[turn.interaction][1]]}
+def listed():
+    """The differences that are meant: (fixture, call, why). A `*` in a call stands for anything."""
+    lines = [line for line in (FIXTURES / "DIFFERENCES").read_text().splitlines() if line and not line.startswith("#")]
+    return [line.split("\t") for line in lines]
 
-    @scenario(120)
-    async def test_every_open_turn_of_version_1_is_taken_up_and_ended(self):
-        async with Stage("E4", start=False) as stage:
-            turns = self.put(stage, "v1")
-            gateway, phone = stage.gateway, stage.phone
-            await stage.bridge.start()
-            restored = await stage.bridge.event("ready")
-            self.assertTrue(restored)
-            for text in ("asking", "detached"):
-                name = next(name for name, body in phone.approvals.items() if body["session_id"] == turns[text].session)
-                stage.relay.decide(name, "approve")
-            await until(lambda: len(gateway.resolve_calls) >= 4, 30, "the four decisions at the gateway")
-            gateway.release("go on")
-            beside = ("window", "expired")
-            bubbles = [turn for text, turn in turns.items() if text not in beside]
-            await stage.ended(*bubbles, seconds=60)
-            await until(lambda: all(phone.loose_messages(turns[text].session) for text in beside), 30, "the late answers")
-            problems = phone.problems([turn.interaction for turn in bubbles])
-            self.assertEqual(problems, [])
-            self.assertEqual(stage.relay.rules.conflicts + stage.relay.rules.rewrites, [])
-            self.assertEqual([key for key, count in gateway.starts.items() if count != 1], [])
-            final = lambda text: phone.final(turns[text].interaction)
-            for text in ("streaming", "busy", "delta"):
-                self.assertTrue(final(text).startswith(f"{text}-0 ") and final(text).endswith("and on."), final(text))
-            for text in ("tool", "failing tools", "card two", "asking", "allowed"):
-                self.assertTrue(final(text).endswith("and on."), final(text))
-            for text in ("detached", "followed"):
-                self.assertTrue(final(text).endswith("Followed up."), final(text))
-            self.assertEqual(sorted(command for _, command in gateway.commands), [
-                f"systemctl restart {text}" for text in ("allowed", "asking", "detached", "followed")])
-            for text in ("waiting", "handed over", *(f"accepted {number}" for number in range(8))):
-                self.assertEqual(final(text), f"You said: {text}")
-            self.assertTrue(final("ending").endswith("end-11"), final("ending"))
-            self.assertTrue(final("opening").endswith("opening-11"), final("opening"))
-            whole = final("more") + "".join(phone.loose_messages(turns["more"].session))
-            self.assertEqual(whole, ("".join(words("more")) + "".join(words("long", 6_200))).strip())
-            self.assertTrue(final("stopping").startswith("stopping-0 "))
-            self.assertEqual(gateway.runs[f"sophon-{turns['stopping'].interaction}"].state, "aborted")
-            # The window's bubble said what there was; the rest comes beside it, once.
-            self.assertEqual(len(phone.loose_messages(turns["window"].session)), 1)
-            self.assertTrue(phone.loose_messages(turns["expired"].session)[0].endswith("and on."))
-            # The job's chat has no interaction: its bubble is the only message of its session.
-            nightly = [bubble for bubble in phone.bubbles.values() if bubble.streamed.startswith("nightly-0")]
-            await until(lambda: nightly[0].final, 20, "the job's bubble ended")
-            self.assertTrue(nightly[0].final.endswith("and on."), nightly[0].final)
-            cards = [task for task, states in phone.tasks.items() if task.startswith("call_same")]
-            self.assertEqual(len(cards), 2)
 
-            await until(lambda: not rows(stage, "SELECT 1 FROM turns WHERE closed_at IS NULL"), 20, "all turns closed")
+def is_like(name, pattern):
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
+
+
+class KeptJournals(unittest.TestCase):
+    def test_no_kept_journal_is_made_anew(self):
+        """Only the program of then can write them, and what it did with them is known of its own runs alone."""
+        sums = {str(path.relative_to(FIXTURES)): hashlib.sha256(path.read_bytes()).hexdigest()
+                for path in FIXTURES.rglob("*") if path.is_file() and path.name not in ("DIFFERENCES", "SHA256SUMS")}
+        kept = (FIXTURES / "SHA256SUMS").read_text().splitlines()
+        self.assertEqual({name: sum for sum, name in (line.split("  ") for line in kept)}, sums)
+
+    def test_each_difference_is_of_a_fixture_and_says_why(self):
+        for line in listed():
+            self.assertEqual(len(line), 3, line)
+            fixture, call, why = line
+            self.assertIn(fixture, WORLDS)
+            self.assertIn(": ", call)
+            self.assertRegex(why, r"^[A-Z].{20,}\.$")
+
+
+class TakenUp(Scenarios):
+    """Every turn of a kept journal ends as it did with the program that had kept it, but for what DIFFERENCES lists."""
+
+    async def as_then(self, agent):
+        kept = json.loads((FIXTURES / agent / "taken_up.json").read_text())
+        async with WORLDS[agent]() as world:
+            stage = world.stage
+            found = list(differences(kept, await play(world, await world.put())))
+            meant = [call for fixture, call, _ in listed() if fixture == agent]
+            unlisted = [f"{name}:\n    then {before}\n    now  {now}" for name, before, now in found
+                        if not any(is_like(name, call) for call in meant)]
+            self.assertEqual(unlisted, [], "\n".join(["not in DIFFERENCES:", *unlisted]))
+            gone = [call for call in meant if not any(is_like(name, call) for name, _, _ in found)]
+            self.assertEqual(gone, [], "in DIFFERENCES, and no longer so")
             self.assertEqual(rows(stage, "PRAGMA auto_vacuum"), [(2,)])
             # A restart has nothing to take up.
             calls = len(stage.relay.calls)
@@ -115,6 +98,24 @@ class UpgradeTests(Scenarios):
             await asyncio.sleep(1)
             self.assertEqual(about_turns(stage.relay.calls[calls:]), [])
 
+    @scenario(120)
+    async def test_what_openclaw_had_begun_ends_as_it_did_then(self):
+        await self.as_then("openclaw")
+
+    @scenario(120)
+    async def test_what_oppi_had_begun_ends_as_it_did_then(self):
+        await self.as_then("oppi")
+
+    @scenario(120)
+    async def test_what_codex_had_begun_ends_as_it_did_then(self):
+        await self.as_then("codex")
+
+    @scenario(120)
+    async def test_what_pi_had_begun_ends_as_it_did_then(self):
+        await self.as_then("pi")
+
+
+class UpgradeTests(Scenarios):
     @scenario(60)
     async def test_a_record_that_cannot_be_read_ends_its_bubble_with_a_sentence(self):
         async with Stage("E4") as stage:
@@ -214,10 +215,15 @@ class UpgradeTests(Scenarios):
     @scenario(60)
     async def test_a_journal_without_room_to_be_rebuilt_says_so_and_works(self):
         with Mounted("size=20m") as path:
-            async with Stage("E4", start=False, environment={"SOPHON_STATE_DIR": str(path / "state")}) as stage:
+            async with OpenClawWorld(environment={"SOPHON_STATE_DIR": str(path / "state")}) as world:
+                stage = world.stage
                 stage.state = path / "state"
-                self.put(stage, "v1")
+                await world.put()
                 with database(stage) as large:
+                    # As a file that an early version made.
+                    large.execute("PRAGMA auto_vacuum = 0")
+                    large.commit()
+                    large.execute("VACUUM")
                     large.execute("INSERT INTO settings VALUES ('default', 'ballast', zeroblob(8000000))")
                 await stage.bridge.start()
                 told = "".join(stage.bridge.stderr)
@@ -257,7 +263,7 @@ class UpgradeTests(Scenarios):
 
 def move_newest(stage, milliseconds):
     """Moves all that happened by so much time, records of the newest version too."""
-    move(stage.state / "journal.db", milliseconds)
+    move_journal(stage.state / "journal.db", Move(stage.clock.milliseconds(), milliseconds))
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ extension Rules {
         "Sources/BridgeCore/Records/StoredApprovals.swift:Approval": (15, "one field for each key of the journal"),
         "Sources/BridgeCore/Records/StoredLane.swift:StoredLane": (16, "one field for each key of the journal"),
         "Sources/BridgeCore/Records/StoredTurn.swift:StoredTurn": (27, "one field for each key of the journal"),
-        "Sources/BridgeCore/Records/VersionOne/VersionOne.swift:Turn": (21, "as version one wrote it"),
-        "Sources/BridgeCore/Records/VersionOne/VersionOneLane.swift:Lane": (13, "as version one wrote it"),
         "Sources/BridgeCore/Turn/TurnOpening.swift:TurnSettings": (15, "figures and choices: none depends on another"),
         "Sources/BridgeService/Live/LiveConnection.swift:Condition": (18, "what is told of both links is one value"),
         "Sources/BridgeService/Live/LiveConnection+Parts.swift:Parts": (14, "the parts of a connection, no state"),

@@ -3,7 +3,7 @@ import BridgeModel
 // What the journal holds of turns is written by types of its own, with their keys written out, so that a machine can be laid
 // redone without losing the records of an earlier version.
 //
-// - Version 2, the newest, is `StoredTurn` and what it consists of; `VersionOne` reads what came before it.
+// - Version 2, the newest, is `StoredTurn` and what it consists of; it is the first that was released.
 // - To keep another field of a machine, add to its stored form: an optional property, its key, and a line in `carry` with the
 //   value that counts where the record has none (older records, and those where it is not worth writing).
 // - A version that was released is never changed but in this way. For any other change copy the forms to a folder of their

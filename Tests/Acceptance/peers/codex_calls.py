@@ -49,18 +49,24 @@ class Calls:
     async def command(self, step):
         if step.silent:
             return
-        item = self.command_item(step)
+        item = self.turn.item = self.command_item(step)
         if step.asks and step.command not in self.thread.grants:
             if not await self.may_run(item, step):
                 return
         else:
             item |= {"source": "unifiedExecStartup", "processId": self.server.process_number()}
             self.turn.item_started(item)
+        await self.run_command(item, step)
+
+    async def run_command(self, item, step):
         item |= {"source": "unifiedExecStartup", "processId": item["processId"] or self.server.process_number()}
         self.server.disk.note("ran", {"command": step.command, "turn": self.turn.id})
         for part in step.parts:
             await asyncio.sleep(0.01)
             self.turn.notify("item/commandExecution/outputDelta", itemId=item["id"], delta=part)
+        await self.go_on(item, step)
+
+    async def go_on(self, item, step):
         run = asyncio.create_task(self.finish_command(item, step))
         self.thread.terminals[item["processId"]] = (item, run)
         if not step.outlives:
@@ -91,6 +97,9 @@ class Calls:
             commandActions=item["commandActions"], proposedExecpolicyAmendment=amendment,
             availableDecisions=["accept", {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": amendment}}, "cancel"],
             _first=lambda: self.turn.item_started(item)))
+        return await self.is_allowed(item, step, asked)
+
+    async def is_allowed(self, item, step, asked):
         decision = await self.decision(asked)
         if decision in ALLOWED:
             if decision == "acceptForSession":
@@ -188,6 +197,9 @@ class Calls:
     async def question(self, step):
         result = await self.thread.ask("item/tool/requestUserInput", turnId=self.turn.id, itemId=self.server.identity("call"),
                                        questions=step.questions, isBlocking=True, autoResolutionMs=None)
+        await self.answered(step, result)
+
+    async def answered(self, step, result):
         answers = (result.get("answers") or {}) if isinstance(result, dict) else {}
         given = [text for question in step.questions for text in (answers.get(question["id"]) or {}).get("answers", [])]
         await self.say("got " + (", ".join(given) or "nothing"))

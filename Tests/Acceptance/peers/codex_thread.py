@@ -144,6 +144,9 @@ class Thread:
             _first()
         for connection in list(self.subscribers):
             connection.send({"method": method, "id": number, "params": request.params})
+        return await self.answer_to(request, _keeps_status)
+
+    async def answer_to(self, request, _keeps_status=False):
         try:
             return await request.answer
         finally:

@@ -32,6 +32,8 @@ class Turn:
         self.steers, self.replies, self.cleared, self.late = [], [], [], []
         self.calls = Calls(self)
         self.task = None
+        self.ahead, self.item = [], None
+        """The step that is played and those after it; the item of a command that has begun."""
 
     @property
     def is_child(self):
@@ -120,7 +122,8 @@ class Turn:
 
     async def play(self, steps):
         is_counted = True
-        for step in steps:
+        for number, step in enumerate(steps):
+            self.ahead = steps[number:]
             await getattr(self, f"do_{type(step).__name__.lower()}", self.calls.play)(step)
             is_counted = isinstance(step, words.CALLS)
             if is_counted:

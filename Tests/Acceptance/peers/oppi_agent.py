@@ -36,6 +36,7 @@ class Run:
         self.attempt = 0
         self.is_retrying = self.in_loop = False
         self.steps = collections.deque()
+        self.current = None      # The step that is played.
         self.aborted = asyncio.Event()
         self.tools = ToolCalls(self)
         self.task = None
@@ -136,7 +137,8 @@ class Run:
         self.user_message(text)
         self.steps.extend(plan.steps)
         while self.steps:
-            if await self.perform(self.steps.popleft()) or self.activation.is_over:
+            self.current = self.steps.popleft()
+            if await self.perform(self.current) or self.activation.is_over:
                 return True
         self.close_message()
         return False
@@ -318,6 +320,9 @@ class Run:
         if self.message:
             self.close_message()
         _, future = self.activation.ask(step.method, step.fields)
+        await self.hear_dialog(step, future)
+
+    async def hear_dialog(self, step, future):
         waiting = future
         if "timeout" in step.fields:
             waiting = asyncio.ensure_future(self.clock.within(future, step.fields["timeout"] / 1000))

@@ -43,6 +43,7 @@ class OppiServer:
         self.workspace_limit, self.limit = WORKSPACE_SESSIONS, ALL_SESSIONS
         self.skew_milliseconds = 0        # Of the server's clock.
         self.is_deaf = False              # Sockets stand and answer pings; what is asked is not handled.
+        self.hears = lambda frame: True   # A frame that is not heard is handled by nobody, and answered by nobody.
         self.hooks = []                   # Each is called with (what, fields) as it happens.
         self.frames = collections.deque(maxlen=100_000) if recording else None
         # What a connector must not do, and what it did.

@@ -91,6 +91,8 @@ class OppiSocket:
         while self.server.is_deaf:
             await asyncio.sleep(0.05)
         kind = frame.get("type")
+        if not self.server.hears(frame):
+            return
         if kind == "subscribe":
             await self._subscribe(frame)
         elif kind == "unsubscribe":

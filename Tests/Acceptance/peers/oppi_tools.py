@@ -22,11 +22,12 @@ class Call:
 class ToolCalls:
     def __init__(self, run):
         self.run, self.dialect = run, run.dialect
+        self.calls = []          # Those that were begun last.
         self.activation, self.server = run.activation, run.server
 
     async def perform(self, steps):
         run = self.run
-        calls = [Call(step) for step in steps]
+        calls = self.calls = [Call(step) for step in steps]
         if not self.dialect.is_seed:
             for call in calls:
                 await self.arguments_grow(call)
@@ -38,11 +39,14 @@ class ToolCalls:
         for call in calls:
             await self.permission(call)
         await self.outputs(calls)
+        self.end_all(calls)
+
+    def end_all(self, calls):
         for call in calls:
             self.end(call)
-        run.turn("turn_end")
-        run.turn("turn_start")
-        run.steer()
+        self.run.turn("turn_end")
+        self.run.turn("turn_start")
+        self.run.steer()
 
     def start(self, call, args):
         words = args.get("command", args.get("path", ""))
@@ -63,10 +67,12 @@ class ToolCalls:
     async def permission(self, call):
         step = call.step
         if step.asks and not self.server.permissions.is_allowed(self.activation, step.name, step.args):
-            reason = await self.server.permissions.ask(self.run, step.name, step.args, step.asks)
-            if reason:
-                call.is_denied = True
-                self.output(call, reason, isError=True)
+            self.permitted(call, await self.server.permissions.ask(self.run, step.name, step.args, step.asks))
+
+    def permitted(self, call, reason):
+        if reason:
+            call.is_denied = True
+            self.output(call, reason, isError=True)
 
     async def outputs(self, calls):
         run = self.run

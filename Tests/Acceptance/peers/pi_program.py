@@ -3,6 +3,7 @@
 plans.json     {"match": [steps]} by words of the prompt; `line`: "B" or "L" (pi.md#versions)
 models.log     the model of each prompt that was taken; `models` in plans.json: those that it has besides test/model
 images.log     the images of each prompt that had some, as they came
+pids.log       each prompt with the process that took it
 prompts.log    each prompt that was taken, one JSON text a line: a prompt that ran twice stands there twice
 answers.log    each answer to a dialog, in time or not
 gates/NAME     a `hold` step waits until this file is there
@@ -164,6 +165,8 @@ class Pi:
             log.write(json.dumps([text, self.session.model]) + "\n")
         with (HOME / "prompts.log").open("a") as log:
             log.write(json.dumps(text) + "\n")
+        with (HOME / "pids.log").open("a") as log:
+            log.write(json.dumps([text, os.getpid()]) + "\n")
         if images := command.get("images"):
             if not all(is_image(image) for image in images):
                 return respond("prompt", identity, False, error="images must be {type, data, mimeType}")
@@ -263,6 +266,8 @@ class Pi:
             emit({"type": "tool_execution_update", "toolCallId": call, "toolName": name, "args": arguments,
                   "partialResult": {"content": [{"type": "text", "text": part}], "details": {}}})
             self.pause()
+        if "hold" in value:
+            self.do_hold(value["hold"])
         emit({"type": "tool_execution_end", "toolCallId": call, "toolName": name, "isError": value.get("failed", False),
               "result": {"content": [{"type": "text", "text": value.get("output", "61%")}], "details": {}}})
 

@@ -51,6 +51,8 @@ class Call:
     fault: str | None
     request_id: str
     bearer: str | None = None
+    raw: bytes = b""
+    """The body as it came."""
 
 
 class Relay:
@@ -60,6 +62,7 @@ class Relay:
         self.installation = base62("inst_")
         self.token = f"{self.installation}:s_test_" + "".join(secrets.choice(BASE62) for _ in range(32))
         self.also = set()             # Further tokens that are good.
+        self.seals = None             # A `SealedHand`: some chats are sealed.
         self.phone = Phone()
         self.rules = Rules(self.phone, window_seconds, self.clock)
         self.resend_seconds, self.ping_seconds = resend_seconds, ping_seconds
@@ -109,13 +112,14 @@ class Relay:
         return session
 
     def ask(self, text, session=None, update_id=None, message_id=None, interaction=None, created_at=None, model=None,
-            **message):
-        """The user writes. Names given by the test make duplicates and coincidences."""
+            text_ct=None, **message):
+        """The user writes. Names given by the test make duplicates and coincidences. With `text_ct` the text does not leave the phone."""
         session = session or self.new_session()
         interaction, message_id = interaction or base62("int_"), message_id or base62("msg_")
         self.rules.interactions.setdefault(interaction, self.clock.now())
         self.phone.asked.setdefault(interaction, (session, text, time.monotonic()))
-        payload = {"session": {"id": session, "model": model}, "message": {"id": message_id, "text": text, **message}}
+        said = {"text_ct": text_ct} if text_ct else {"text": text}
+        payload = {"session": {"id": session, "model": model}, "message": {"id": message_id, **said, **message}}
         update_id = self.push("session.message", payload, session, interaction, update_id, created_at)
         return Asked(session, interaction, message_id, update_id, time.monotonic())
 
@@ -297,7 +301,7 @@ class Relay:
             return self._failure(404, "not_found", request_id=request_id)
         planned = self.planned.get(method)
         fault = planned.pop(0) if planned else self.faults.next() if self.faults else None
-        call = Call(time.monotonic(), method, None, None, None, fault, request_id, request.bearer)
+        call = Call(time.monotonic(), method, None, None, None, fault, request_id, request.bearer, request.body)
         if self._recording:
             self.calls.append(call)
         response = await self._serve(call, request)
@@ -328,9 +332,12 @@ class Relay:
             case "429":
                 return self._failure(429, "rate_limited", 0.2, headers, call.request_id)
         try:
-            call.body = self.rules.check(call.method, request.body)
+            call.body = self.rules.check(call.method, request.body, self.seals and self.seals.open)
             self.happened("received", method=call.method, body=call.body)
-            result = self.rules.apply(call.method, call.body)
+            if self.seals and call.method == "devices":
+                result = self.seals.register(call.body)
+            else:
+                result = self.rules.apply(call.method, call.body, json.loads(request.body))
         except Refused as refused:
             return self._failure(refused.status, refused.code, headers=headers, request_id=call.request_id, **refused.fields)
         self.happened("applied", method=call.method, body=call.body)

@@ -72,8 +72,8 @@ class Rules:
         self.conflicts = []     # Bodies that came again under the same key but different.
         self.rewrites = []      # The same for tasks and approvals, where the documentation says nothing.
 
-    def check(self, method, raw):
-        """The parsed body, or `Refused`."""
+    def check(self, method, raw, opening=None):
+        """The parsed body, or `Refused`. `opening` gives the open form of a sealed one."""
         if len(raw) > MAX_BODY:
             raise Refused(413, "payload_too_large")
         try:
@@ -82,6 +82,7 @@ class Rules:
             raise Refused(400, "invalid_request", "the body is not JSON")
         if not isinstance(body, dict):
             raise Refused(400, "invalid_request", "the body is not an object", errors=[_issue("", "invalid_type")])
+        body = opening(body) if opening else body
         required, optional = FIELDS[method]
         problems = [_issue(name, "invalid_type", "Required") for name in sorted(required - set(body))]
         problems += [_issue(name, "unrecognized_keys") for name in sorted(set(body) - required - optional)]
@@ -108,21 +109,21 @@ class Rules:
             raise Refused(400, "invalid_request", "the body does not fit the schema", errors=problems)
         return body
 
-    def apply(self, method, body):
-        """The result; publishes to the phone unless it is a repeat."""
-        identity = self._identity(method, body)
+    def apply(self, method, body, wire=None):
+        """The result; publishes to the phone unless it is a repeat of `wire`, which is what came."""
+        identity, wire = self._identity(method, body), body if wire is None else wire
         if identity in self.answers:
             earlier, result = self.answers[identity]
-            if earlier == body:
+            if earlier == wire:
                 return result | {"idempotent": True}
             if method.startswith("sendMessage"):
-                self.conflicts.append((method, earlier, body))
+                self.conflicts.append((method, earlier, wire))
                 raise Refused(409, "idempotency_conflict")
-            self.rewrites.append((method, earlier, body))
+            self.rewrites.append((method, earlier, wire))
             return result | {"idempotent": True}
         result = getattr(self, f"_{method}")(body)
         if identity:
-            self.answers[identity] = (body, result)
+            self.answers[identity] = (wire, result)
         return result
 
     @staticmethod

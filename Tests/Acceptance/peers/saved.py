@@ -1,150 +1,146 @@
-"""What both peers know at a moment, as JSON, so that a bridge of a later version can go on between them.
+"""What the peers know at a moment, as JSON, so that a bridge of a later version can go on between them.
 
-A kept journal is only half of a world: the relay knows messages and keys, the gateway knows runs and their texts. `save`
-writes that half down beside the journal, `load` makes it true again on fresh peers. Moments move with the clock: a journal
-made last year is taken up as if its bridge had died a few seconds ago.
+A kept journal is only a part of a world: the relay knows messages and keys, the phone the keys of its chats, the agent its runs, and
+beside the journal lie files that a restart needs. `save` writes that part down, `load` makes it true again on fresh peers; what is
+particular to an agent is in `saved_gateway`, `saved_oppi` and `saved_codex` (a pi dies with its bridge, and what it leaves are files).
+Moments move with the clock: a journal made last year is taken up as if its bridge had died a few seconds ago.
 """
 
+import base64
+import json
+import re
 import sqlite3
+from pathlib import Path
 
-from .methods import ApprovalRecord
 from .relay import Asked
-from .runs import Run
-from .steps import Approval, Plan, Say
+from .sealed_phone import sealing
+
+# Beside the journal itself: what a start makes anew.
+LEFT_OUT = ("journal.db", "journal.db-wal", "journal.db-shm", "status.json")
 
 
 def save(stage):
-    relay, rules, gateway = stage.relay, stage.relay.rules, stage.gateway
-    now = stage.clock.now()
-    return {
-        "wall": stage.clock.milliseconds(), "era": gateway.era.name,
-        "relay": {
-            "sessions": sorted(rules.sessions),
-            "interactions": {name: now - at for name, at in rules.interactions.items()},
-            "messages": list(rules.messages.values()), "tasks": list(rules.tasks.values()),
-            "approvals": list(rules.approvals.values()),
-            "answers": [[list(identity), body, result] for identity, (body, result) in rules.answers.items()],
-            "asked": {name: [session, text] for name, (session, text, _) in stage.phone.asked.items()},
-            "events": [[kind, fields] for kind, fields in stage.phone.events],
-            "updates": list(relay.updates.values()),
-        },
-        "gateway": {
-            "sessions": [{"key": session.key, "rows": session.rows} for session in gateway.sessions.values()],
-            "runs": [_run(run) for run in gateway.runs.values()],
-            "starts": dict(gateway.starts), "sends": gateway.sends, "commands": gateway.commands,
-        },
-    }
-
-
-def _run(run):
-    pending = next((entry for entry in run.gateway.approvals.values() if entry.run is run and entry.is_pending), None)
-    return {
-        "id": run.id, "session": run.session.key, "raw_key": run.raw_key, "key": run.idempotency_key, "text": run.user_text,
-        "state": run.state, "segments": run.segments, "rows_written": run.rows_written, "seq": run.seq,
-        "sent_text": run.sent_text, "calls": run.calls, "began": run.session.active.get(run.id) is run,
-        "approval": pending and {"id": pending.id, "command": pending.command, "call": pending.call},
-    }
-
-
-class GoesOn(Run):
-    """A run in the middle: what it had begun is finished, then come the steps of the plan."""
-
-    saved = None
-    approval = None
-
-    async def _play(self):
-        if not self.saved["began"]:
-            return await super()._play()
-        await self.gateway.gate("go on").wait()
-        if self.approval:
-            decision = await self.approval.wait()
-            if decision in ("allow-once", "allow-always"):
-                self.gateway.commands.append((self.approval.id, self.approval.command))
-            self.end_tool(self.approval.call, "exec", "done" if decision != "deny" else "Approval denied.")
-        for step in self.plan.steps:
-            await self._perform(step)
-            if self.state != "running":
-                return
-        self._end()
+    return {"wall": stage.clock.milliseconds(), "directory": str(stage.directory), "url": stage.relay.url,
+            "files": _files(stage.directory), "relay": _save_relay(stage)}
 
 
 def load(stage, saved):
-    """Before the bridge starts. Runs that were going on stand still until `gateway.release("go on")`."""
+    """Before the bridge starts."""
+    move = Move(saved["wall"], stage.clock.milliseconds() - saved["wall"],
+                {saved["directory"]: str(stage.directory), saved["url"]: stage.relay.url})
+    for name, content in saved["files"].items():
+        path = stage.directory / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_bytes(move(base64.b64decode(content)))
+        path.chmod(0o600)
     _load_relay(stage, saved["relay"])
-    gateway = stage.gateway
-    for entry in saved["gateway"]["sessions"]:
-        gateway.session(entry["key"]).rows = entry["rows"]
-    gateway.starts.update(saved["gateway"]["starts"])
-    gateway.sends += saved["gateway"]["sends"]
-    gateway.commands += [tuple(command) for command in saved["gateway"]["commands"]]
-    runs = [_load_run(gateway, entry) for entry in saved["gateway"]["runs"]]
+    return move
 
-    def owned(what, _):
-        """The device's key is not kept: the runs belong to the first client that connects."""
-        for run in runs if what == "connected" else ():
-            run.owner_device = run.owner_device or gateway.connections[0].device_id
-    gateway.hooks.append(owned)
-    return {text: Asked(session, name, "", "", 0) for name, (session, text) in saved["relay"]["asked"].items()}
+
+class Move:
+    """Of what is kept in bytes: moments by some time, and what had another name where it was made."""
+
+    MOMENT = re.compile(rb"(?<![0-9])1[0-9]{12}(?![0-9])")
+    DAY = 86_400_000
+
+    def __init__(self, wall, milliseconds, names=None):
+        self.wall, self.milliseconds, self.names = wall, milliseconds, names or {}
+
+    def __call__(self, content):
+        for before, after in self.names.items():
+            for form in (lambda text: text, lambda text: text.replace("/", "\\/")):
+                content = content.replace(form(before).encode(), form(after).encode())
+        return self.MOMENT.sub(self._moment, content)
+
+    def _moment(self, match):
+        """In milliseconds since 1970, near to the kill."""
+        value = int(match[0])
+        return str(value + self.milliseconds).encode() if abs(value - self.wall) < self.DAY else match[0]
+
+
+# Files of the bridge and of the agent
+
+def _files(directory):
+    paths = [path for path in sorted(Path(directory).rglob("*")) if path.is_file() and not path.is_symlink()]
+    return {str(path.relative_to(directory)): base64.b64encode(path.read_bytes()).decode() for path in paths
+            if path.name not in LEFT_OUT and path.suffix != ".lock"}
+
+
+# The relay
+
+def _save_relay(stage):
+    relay, rules, now = stage.relay, stage.relay.rules, stage.clock.now()
+    return {
+        "installation": relay.installation, "token": relay.token, "sessions": sorted(rules.sessions),
+        "interactions": {name: now - at for name, at in rules.interactions.items()},
+        "messages": list(rules.messages.values()), "tasks": list(rules.tasks.values()), "approvals": list(rules.approvals.values()),
+        "answers": [[list(identity), body, result] for identity, (body, result) in rules.answers.items()],
+        "asked": {name: [session, text] for name, (session, text, _) in stage.phone.asked.items()},
+        "decisions": stage.phone.decisions, "events": [[kind, fields] for kind, fields in stage.phone.events],
+        "files": {path: base64.b64encode(content).decode() for path, content in relay.files.items()},
+        "updates": list(relay.updates.values()), "seals": relay.seals and relay.seals.save(),
+    }
 
 
 def _load_relay(stage, saved):
-    rules = stage.relay.rules
+    relay, rules, now = stage.relay, stage.relay.rules, stage.clock.now()
+    relay.installation, relay.token = saved["installation"], saved["token"]
+    relay.files |= {path: base64.b64decode(content) for path, content in saved["files"].items()}
     rules.sessions |= set(saved["sessions"])
-    now = stage.clock.now()
     rules.interactions |= {name: now - age for name, age in saved["interactions"].items()}
     rules.messages |= {message["id"]: message for message in saved["messages"]}
     rules.tasks |= {(body["session_id"], body["task_id"]): body for body in saved["tasks"]}
     rules.approvals |= {body["approval_id"]: body for body in saved["approvals"]}
     rules.answers |= {tuple(identity): (body, result) for identity, body, result in saved["answers"]}
     stage.phone.asked |= {name: (session, text, 0) for name, (session, text) in saved["asked"].items()}
+    stage.phone.decisions |= saved["decisions"]
     for kind, fields in saved["events"]:
         stage.phone.see(kind, **fields)
+    if saved["seals"]:
+        relay.seals.load(saved["seals"])
     for update in saved["updates"]:
-        stage.relay.push(update["type"], update["payload"], update["session_id"], update["interaction_id"],
-                         update["update_id"])
+        relay.push(update["type"], update["payload"], update["session_id"], update["interaction_id"], update["update_id"])
 
 
-def _load_run(gateway, entry):
-    session = gateway.session(entry["session"])
-    run = GoesOn(gateway, entry["id"], session, entry["raw_key"], Plan("", [Say(["and", " on."])]), None,
-                 None if entry["began"] else entry["text"], entry["key"])
-    run.saved, run.segments, run.rows_written, run.seq = entry, entry["segments"], entry["rows_written"], entry["seq"]
-    run.sent_text, run.calls, run.state = entry["sent_text"], entry["calls"], entry["state"]
-    if entry["approval"]:
-        step = Approval(entry["approval"]["command"], followup=[Say(["Followed", " up."])])
-        run.approval = ApprovalRecord(gateway, run, step, entry["approval"]["call"])
-        run.approval.id = entry["approval"]["id"]
-        gateway.approvals[run.approval.id] = run.approval
-        if entry["state"] != "running":
-            # It ended without the decision: a run of its own follows that.
-            run.approval.on_decision = lambda decision: gateway.follow_up(run, step, run.approval, decision)
-    gateway.runs[run.id] = gateway.dedupe[entry["key"]] = run
-    if run.state == "running":
-        gateway._start(run)
-    else:
-        run.finished.set()
-    run.user_text = entry["text"]
-    return run
+def turns_by_text(stage):
+    return {text: Asked(session, name, "", "", 0) for name, (session, text, _) in stage.phone.asked.items()}
 
 
-# The journal's side
+# The journal
 
 COLUMNS = {"turns": ("kept_at", "closed_at"), "messages": ("received_at",), "calls": ("kept_at",), "tries": ("tried_at",),
            "events": ("happened_at",), "stops": ("asked_at",)}
+RECORDS = (("turns", "record"), ("messages", "opening"))
 
 
-def move(path, milliseconds):
-    """Moves all that happened in a journal of version 1 by so much time. The records are JSON and hold one wall time."""
-    import json
+def move_journal(path, move, device=None):
+    """Moves all that happened in a journal. A record says in the open when it was made; `device` is the secret under which the rest of it is
+    sealed where it is."""
+    key = device and sealing.hkdf(device, "sophon-bridge/v1/records")
     database = sqlite3.connect(path)
     for table, columns in COLUMNS.items():
         for column in columns:
-            database.execute(f"UPDATE {table} SET {column} = {column} + ? WHERE {column} IS NOT NULL", (milliseconds,))
-    for table, name in (("turns", "record"), ("messages", "opening")):
+            database.execute(f"UPDATE {table} SET {column} = {column} + ? WHERE {column} IS NOT NULL", (move.milliseconds,))
+    for table, name in RECORDS:
         rows = database.execute(f"SELECT number, {name} FROM {table} WHERE {name} IS NOT NULL").fetchall()
         for number, blob in rows:
-            record = json.loads(blob)
-            record["wall"] += milliseconds
-            database.execute(f"UPDATE {table} SET {name} = ? WHERE number = ?", (json.dumps(record).encode(), number))
+            database.execute(f"UPDATE {table} SET {name} = ? WHERE number = ?", (_moved_record(blob, move, key), number))
+    for connection, name, value in database.execute("SELECT connection, name, value FROM settings").fetchall():
+        value = value.encode() if isinstance(value, str) else value
+        database.execute("UPDATE settings SET value = ? WHERE connection = ? AND name = ?", (move(value), connection, name))
+    # Of processes that are long gone: by now another one may have the number.
+    database.execute("""UPDATE settings SET name = rtrim(name, '0123456789') || '1' WHERE name LIKE 'agent % process %'""")
     database.commit()
     database.close()
+
+
+def _moved_record(blob, move, key):
+    record = json.loads(move(blob))
+    if record.get("sealed") and key:
+        content = move(sealing.unseal(key, base64.b64decode(record["sealed"])))
+        record["sealed"] = base64.b64encode(sealing.seal(key, content)).decode()
+    return json.dumps(record).encode()
+
+
+def device_secret(stage):
+    return bytes.fromhex(json.loads((stage.directory / "config" / "relay-device.json").read_text())["secretHex"])
