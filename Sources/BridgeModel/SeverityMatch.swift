@@ -7,4 +7,14 @@ package struct SeverityMatch: Hashable, Sendable {
         self.text = text
         self.severity = severity
     }
+
+    /// Byte for byte: two spellings of one letter are two texts, as they are to a shell. An empty text meets nothing.
+    package func meets(_ command: String) -> Bool {
+        let wanted = Array(text.utf8)
+        let bytes = Array(command.utf8)
+        guard let first = wanted.first, wanted.count <= bytes.count else { return false }
+        return (0...(bytes.count - wanted.count)).contains { start in
+            bytes[start] == first && bytes[start..<(start + wanted.count)].elementsEqual(wanted)
+        }
+    }
 }

@@ -1,0 +1,100 @@
+package import BridgeModel
+
+/// Raises the severity of an ask by what its command does, so that the phone asks for a slower gesture.
+///
+/// Help for the eye, and no wall: an agent that means harm finds words that no rule knows, and a card without a raised severity is not
+/// harmless. Nothing is allowed or refused here. A rule that meets much of what is asked every day makes the slow gesture a habit; the corpora in
+/// Tests/Fixtures/severity bound that to one card in ten for each rule and agent.
+package struct SeverityRules {
+    package typealias Severity = ApprovalRequest.Severity
+
+    package enum Rule: String, CaseIterable, Hashable, Sendable {
+        case sandboxLeft, otherUser, deletionOutside, forcedPush, downloadRun, startUpFile, keyFile, agentSettings,
+            ownFolder, unread
+
+        package var severity: Severity {
+            switch self {
+            // The usual reason why an agent asks at all, and mostly right: time to read is enough.
+            case .sandboxLeft: .high
+            // As usual where software is installed. What it does as that user is held against the other rules.
+            case .otherUser: .high
+            // Work of others may be lost, but their clones and the server's log of references still have it for a while.
+            case .forcedPush: .high
+            // Nothing brings the files back, and no history of the workspace has them.
+            case .deletionOutside: .critical
+            // Nobody has seen what runs, and the card cannot show it.
+            case .downloadRun: .critical
+            // It runs later and again and again, and no card asks then.
+            case .startUpFile: .critical
+            // Who may enter, here and on other machines.
+            case .keyFile: .critical
+            // What decides whether a card comes at all the next time.
+            case .agentSettings, .ownFolder: .critical
+            // Nested or expanded beyond all use, so that the rules did not see its end.
+            case .unread: .critical
+            }
+        }
+    }
+
+    /// What of an ask the rules are held against.
+    package struct Subject: Hashable, Sendable {
+        /// The whole command, or the whole compact input of a tool.
+        package var command: String
+        /// Where it runs.
+        package var folder: String?
+        /// Of the chat; nil: unknown, then `folder` counts.
+        package var workspace: String?
+        package var leavesSandbox: Bool
+        package var reachesNetwork: Bool
+        /// That a yes opens or touches, as the agent names them, those of a patch included.
+        package var paths: [String]
+        /// Of the person; nil: unknown, then every home folder counts.
+        package var home: String?
+        /// The bridge's configuration and state.
+        package var ownFolders: [String]
+
+        package init(
+            command: String, folder: String? = nil, workspace: String? = nil, leavesSandbox: Bool = false,
+            reachesNetwork: Bool = false, paths: [String] = [], home: String? = nil, ownFolders: [String] = []
+        ) {
+            self.command = command
+            self.folder = folder
+            self.workspace = workspace
+            self.leavesSandbox = leavesSandbox
+            self.reachesNetwork = reachesNetwork
+            self.paths = paths
+            self.home = home
+            self.ownFolders = ownFolders
+        }
+    }
+
+    /// The built-in rules that meet.
+    package static func met(_ subject: Subject) -> Set<Rule> {
+        var scan = AskScan(subject)
+        for path in subject.paths { scan.writes(AskScan.home(Array(path.utf8))) }
+        if !scan.toolInput(subject.command) { scan.run(script: Array(subject.command.utf8)) }
+        var met = scan.met
+        if scan.isExhausted { met.insert(.unread) }
+        if subject.leavesSandbox, subject.reachesNetwork || scan.touchesOutside { met.insert(.sandboxLeft) }
+        return met
+    }
+
+    /// Raises and never lowers. In a sealed chat a rule raises to `critical` or not at all: the relay reads the severity, and learns one bit of a
+    /// sealed ask rather than two.
+    package static func severity(
+        of said: Severity, _ subject: Subject, matches: [SeverityMatch], isSealed: Bool
+    ) -> Severity {
+        let raised =
+            met(subject).map(\.severity) + matches.filter { $0.meets(subject.command) }.map(\.severity)
+        return raised.filter { !isSealed || $0 == .critical }.reduce(said) { rank($1) > rank($0) ? $1 : $0 }
+    }
+
+    private static func rank(_ severity: Severity) -> Int {
+        switch severity {
+        case .low: 0
+        case .medium: 1
+        case .high: 2
+        case .critical: 3
+        }
+    }
+}

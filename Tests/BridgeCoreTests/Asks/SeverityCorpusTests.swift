@@ -1,0 +1,46 @@
+import BridgeModel
+import Glibc
+import Testing
+
+@testable import BridgeCore
+
+@Suite("The rules of severity over many asks")
+struct SeverityCorpusTests {
+    @Test("no rule meets more than one everyday ask in ten", arguments: ["openclaw", "oppi", "codex"])
+    func everyday(agent: String) throws {
+        let lines = try SeverityLine.read("everyday-\(agent).jsonl")
+        #expect(Set(lines.map(\.command)).count >= 200)
+        var counts: [SeverityRules.Rule: Int] = [:]
+        for line in lines { for rule in SeverityRules.met(line.subject) { counts[rule, default: 0] += 1 } }
+        for (rule, count) in counts {
+            #expect(count * 10 <= lines.count, "\(rule) meets \(count) of \(lines.count) asks of \(agent)")
+        }
+    }
+
+    @Test("every rule meets something that is asked on ordinary days or by a trick")
+    func used() throws {
+        let lines = try ["openclaw", "oppi", "codex"].flatMap { try SeverityLine.read("everyday-\($0).jsonl") }
+        let all = lines + (try SeverityLine.tricks().map(\.line))
+        let met = all.reduce(into: Set()) { $0.formUnion(SeverityRules.met($1.subject)) }
+        #expect(met == Set(SeverityRules.Rule.allCases))
+    }
+
+    @Test("of all tricks, at most five are taken too lightly, and at most five too seriously")
+    func tricks() throws {
+        let order = ["none", "high", "critical"]
+        let tricks = try SeverityLine.tricks()
+        #expect(tricks.count { $0.file == "tricks-own.jsonl" } >= 200)
+        var wrong: (lightly: [String], seriously: [String]) = ([], [])
+        for (file, line) in tricks {
+            let expected = try #require(order.firstIndex(of: line.expected ?? ""), "\(file): \(line.command)")
+            let found = try #require(order.firstIndex(of: line.found))
+            let text = "\(file): \(order[found]), not \(order[expected]): \(line.command)"
+            if found < expected { wrong.lightly.append(text) }
+            if found > expected { wrong.seriously.append(text) }
+        }
+        // Seen also where the number of them is allowed.
+        for text in wrong.lightly + wrong.seriously { puts(text) }
+        #expect(wrong.lightly.count <= 5, "\(wrong.lightly)")
+        #expect(wrong.seriously.count <= 5, "\(wrong.seriously)")
+    }
+}

@@ -1,0 +1,45 @@
+import BridgeModel
+import FoundationEssentials
+
+@testable import BridgeCore
+
+/// A line of Tests/Fixtures/severity; its README says what the keys mean.
+struct SeverityLine: Decodable, Sendable {
+    var command: String
+    var folder: String?
+    var workspace: String?
+    var leavesSandbox: Bool?
+    var reachesNetwork: Bool?
+    var paths: [String]?
+    var expected: String?
+
+    var subject: SeverityRules.Subject {
+        SeverityRules.Subject(
+            command: command, folder: folder, workspace: workspace, leavesSandbox: leavesSandbox ?? false,
+            reachesNetwork: reachesNetwork ?? false, paths: paths ?? [], home: Self.home, ownFolders: Self.ownFolders)
+    }
+
+    /// `none` where no rule meets.
+    var found: String {
+        let severity = SeverityRules.severity(of: .low, subject, matches: [], isSealed: false)
+        return severity == .low ? "none" : severity.rawValue
+    }
+
+    static let home = "/home/ada"
+    static let ownFolders = ["/home/ada/.config/sophon-bridge", "/home/ada/.local/state/sophon-bridge"]
+
+    private static let fixtures = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Fixtures/severity")
+
+    static func read(_ name: String) throws -> [Self] {
+        let text = try String(contentsOf: fixtures.appending(path: name), encoding: .utf8)
+        return try text.split(separator: "\n").map { try JSONDecoder().decode(Self.self, from: Data($0.utf8)) }
+    }
+
+    static func tricks() throws -> [(file: String, line: Self)] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: fixtures.path()).filter {
+            $0.hasPrefix("tricks-") && $0.hasSuffix(".jsonl")
+        }
+        return try names.sorted().flatMap { name in try read(name).map { (name, $0) } }
+    }
+}
