@@ -152,7 +152,7 @@ import Testing
         let kept: Set = [
             "identifiers", "buckets", "keys", "chats.order", "chats.sessions", "chats.deleted", "chats.messagePlaces",
             "chats.interactions", "chats.taskPlaces", "chats.files", "approvals.approvals", "approvals.open",
-            "approvals.settled", "phones.ring", "phones.next", "updates.updates", "updates.next",
+            "approvals.settled", "approvals.counted", "phones.ring", "phones.next", "updates.updates", "updates.next",
             "updates.nextOfOtherNode", "sockets.last", "installation.isRevoked", "installation.names",
             "installation.bridgeVersion", "installation.hadBridge", "installation.tokens", "installation.devices",
             "installation.memory", "installation.pairings", "installation.toldStanding", "records.breaches",
