@@ -29,7 +29,7 @@ package struct Relay: Sendable {
         self.options = options
         identifiers = IdentifierSource(seed: options.seed)
         approvals = AskedApprovals(limit: options.approvalLimit)
-        phones = Phones(limit: options.ringEvents)
+        phones = Phones(limit: options.ringEvents, keepsAll: options.keepsAllEvents)
         updates = UpdateQueue(limit: options.updateLimit)
         installation = Installation(token: options.bridgeToken)
         records = CallRecords(breachLimit: options.breachLimit, callLimit: options.callLogLimit)

@@ -83,6 +83,8 @@ package struct RelayOptions: Sendable, Hashable {
     /// A deleted session is gone for good after this (relay.md#rest).
     package var deletionGraceMilliseconds: Int64 = 24 * 3_600_000
     package var ringEvents = 256
+    /// For judges, which must hear of what the ring has lost too; they take it with `takeAllPhoneEvents`.
+    package var keepsAllEvents = false
     package var ringMilliseconds: Int64 = 5 * 60_000
     package var keyLifetimeMilliseconds: Int64 = 24 * 3_600_000
     /// Of the keys so many are kept, the newest (and up to 1,024 more).

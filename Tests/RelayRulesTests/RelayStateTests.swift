@@ -161,7 +161,8 @@ import Testing
         // The options are given again, and with them the limits; connections end with their relay, and faults are asked for
         // again.
         let letGo: Set = [
-            "options", "approvals.limit", "phones.limit", "phones.orders", "updates.limit", "updates.heldGrants",
+            "options", "approvals.limit", "phones.limit", "phones.orders", "phones.untaken", "updates.limit",
+            "updates.heldGrants",
             "sockets.sockets", "sockets.order", "sockets.instructions", "sockets.requests", "faults.calls",
             "faults.sockets", "faults.mix", "faults.drawnForConnection", "records.breachLimit", "records.log",
             "records.subject",

@@ -43,6 +43,8 @@ package struct ShownBeforeYes: Sendable {
     }
 
     private var asked: [String: Asked] = [:]
+    /// All that were asked, in their order.
+    package private(set) var approvals: [String] = []
     /// By chat: the messages that are parts.
     private var parts: [String: [ShownPart]] = [:]
 
@@ -57,6 +59,7 @@ package struct ShownBeforeYes: Sendable {
 
     package mutating func asked(_ approval: String, _ card: Card, in chat: String) {
         let saysSo = card.title.lowercased().contains("part")
+        if asked[approval] == nil { approvals.append(approval) }
         asked[approval] = Asked(card: card, rest: saysSo ? ShownPart.rest(of: parts[chat] ?? []) : nil)
     }
 
@@ -70,11 +73,15 @@ package struct ShownBeforeYes: Sendable {
         }
     }
 
+    private static let events: Set = ["message_added", "approval_requested", "approval_resolved"]
+
     /// The same of the phone's events. `open` is the phone: it opens an envelope of a chat, sealed under `messages` or `approvals`.
     package mutating func take(
         _ event: PhoneEvent, open: (_ sealed: String, _ path: String, _ chat: String) -> String? = { _, _, _ in nil }
     ) {
-        guard let data = try? JSONParser.parse(event.data), let chat = data["session_id"]?.string else { return }
+        guard Self.events.contains(event.type), let data = try? JSONParser.parse(event.data),
+            let chat = data["session_id"]?.string
+        else { return }
         switch event.type {
         case "message_added" where data["role"]?.string == "agent":
             let opened = data["text_ct"]?.string.flatMap { open($0, "messages", chat) }

@@ -5,6 +5,9 @@ extension Relay {
     /// The events of the ring after an id; nil, unknown or evicted: the whole ring.
     package func phoneEvents(after id: UInt64?) -> [PhoneEvent] { phones.events(after: id) }
 
+    /// Those since the last time, where the options keep them.
+    package mutating func takeAllPhoneEvents() -> [PhoneEvent] { phones.takeAll() }
+
     mutating func publish(_ type: String, at now: Moment, _ fields: (inout JSONWriter) -> Void) {
         publish(type, JSONWriter.object(fields), at: now)
     }
