@@ -100,6 +100,9 @@ FILE_BYTES(theme_js) = {
 FILE_BYTES(tools_js) = {
 #embed "page/tools.js"
 };
+FILE_BYTES(verbatim_js) = {
+#embed "page/verbatim.js"
+};
 
 #define SCRIPT "text/javascript; charset=utf-8"
 #define STYLE "text/css; charset=utf-8"
@@ -138,6 +141,7 @@ static const phone_page_file files[] = {
     ENTRY("stream.js", SCRIPT, stream_js),
     ENTRY("theme.js", SCRIPT, theme_js),
     ENTRY("tools.js", SCRIPT, tools_js),
+    ENTRY("verbatim.js", SCRIPT, verbatim_js),
 };
 
 const size_t phone_page_file_count = sizeof files / sizeof files[0];

@@ -4,7 +4,7 @@
 /// recorded as a breach; what a planned fault causes is no breach. It parses by itself and shares nothing with our own
 /// codec, so that a wrong field name cannot agree with itself.
 package struct Relay: Sendable {
-    let options: RelayOptions
+    var options: RelayOptions
     var identifiers: IdentifierSource
     var buckets: [String: RateBucket]
     var keys: RememberedKeys
@@ -29,7 +29,7 @@ package struct Relay: Sendable {
         self.options = options
         identifiers = IdentifierSource(seed: options.seed)
         approvals = AskedApprovals(limit: options.approvalLimit)
-        phones = Phones(limit: options.ringEvents)
+        phones = Phones(limit: options.ringEvents, keepsAll: options.keepsAllEvents)
         updates = UpdateQueue(limit: options.updateLimit)
         installation = Installation(token: options.bridgeToken)
         records = CallRecords(breachLimit: options.breachLimit, callLimit: options.callLogLimit)
@@ -44,6 +44,11 @@ package struct Relay: Sendable {
     package var lastPhoneEventID: UInt64 { phones.lastID }
     package var sessions: [PhoneSession] { chats.all }
     package var pendingApprovals: [PhoneApproval] { approvals.pending }
+    /// What the relay makes of the cards to come, which may change while it runs.
+    package var cards: RelayOptions.Cards {
+        get { options.cards }
+        set { options.cards = newValue }
+    }
     package func level(of bucket: String, at now: Moment) -> Double { buckets[bucket]?.level(at: now) ?? 0 }
 
     package func authorisesPhone(_ headers: [RawHeader]) -> Bool {

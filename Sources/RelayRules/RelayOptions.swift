@@ -35,10 +35,27 @@ package struct RelayOptions: Sendable, Hashable {
         package init() {}
     }
 
+    /// What the relay makes of the approvals that a bridge asks for (relay.md#requestapproval).
+    package struct Cards: Sendable, Hashable {
+        /// The life of a card whose bridge names none.
+        package var lifetimeMilliseconds: Int64 = 5 * 60_000
+        package var longestLifetimeMilliseconds = 30 * 60_000
+        /// False: `expires_in_ms` is refused, as a strict relay refuses a field that it does not know. The RFC alone has it.
+        package var knowsLifetime = true
+        /// The `reason` of a card that nobody answered. No document names the word.
+        package var expiryReason = "expired"
+        /// So many cards in an hour: what is beyond is denied at once. Nil: as many as the bucket gives.
+        package var hourlyLimit: Int?
+        package var limitReason = "limit"
+
+        package init() {}
+    }
+
     /// The two forms of pairing that the sources describe (relay.md#pairing-the-shipping-form, relay.md#pairing-the-documented-form, D1).
     package enum PairingForm: Sendable, Hashable { case shipping, documented }
 
     package var socket = Socket()
+    package var cards = Cards()
     /// Nil: in the form that the bridge asked in; if it asked in both, the shipping one.
     package var pairingForm: PairingForm?
     package var pairingLifetimeMilliseconds: Int64 = 120_000
@@ -63,10 +80,11 @@ package struct RelayOptions: Sendable, Hashable {
     /// Whether what the sample connectors do against the documented rules is accepted with a warning, instead of refused.
     package var acceptsSamples = false
     package var followUpWindowMilliseconds: Int64 = 30 * 60_000
-    package var approvalLifetimeMilliseconds: Int64 = 5 * 60_000
     /// A deleted session is gone for good after this (relay.md#rest).
     package var deletionGraceMilliseconds: Int64 = 24 * 3_600_000
     package var ringEvents = 256
+    /// For judges, which must hear of what the ring has lost too; they take it with `takeAllPhoneEvents`.
+    package var keepsAllEvents = false
     package var ringMilliseconds: Int64 = 5 * 60_000
     package var keyLifetimeMilliseconds: Int64 = 24 * 3_600_000
     /// Of the keys so many are kept, the newest (and up to 1,024 more).

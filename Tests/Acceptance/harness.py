@@ -268,6 +268,10 @@ class Stage:
                          if body["session_id"] == turn.session), None)
         return await until(found, seconds, f"an approval in {turn.session}")
 
+    async def card(self, turn, seconds=30.0):
+        """The newest approval of this chat that is open."""
+        return await until(lambda: (self.phone.open_cards(turn.session) or [None])[-1], seconds, f"an open card in {turn.session}")
+
     async def link_up(self, seconds=30.0, since=0):
         """The bridge has shaken hands with the gateway again."""
         await until(lambda: len(self.gateway.connects) > since and self.gateway.connections, seconds, "the gateway link is up")

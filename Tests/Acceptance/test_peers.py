@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 from harness import Stage, until
 from peers import ed25519
+from peers.clock import Clock
 from peers.eras import canonical_text
 from peers.gateway import Gateway
 from peers.mini_bridge import MiniBridge
@@ -174,6 +175,62 @@ class PeerTests(Scenarios):
             with self.assertRaises((ConnectionError, OSError)):
                 await call(relay, "createTask", {"session_id": lost.session, "task_id": "t", "kind": "exec"})
             self.assertIn("t", relay.phone.tasks)
+
+    @staticmethod
+    def told(relay):
+        """What the bridge is told of approvals: id, decision and reason."""
+        return [(update["payload"]["approval_id"], update["payload"]["decision"], update["payload"].get("reason"))
+                for update in relay.updates.values() if update["type"] == "approval.resolved"]
+
+    @scenario(20)
+    async def test_a_card_of_the_relay_lives_as_long_as_it_says(self):
+        async with Relay(clock=Clock(1000)) as relay:
+            card = {"session_id": relay.new_session(), "action": "shell.exec", "title": "t", "message": "m"}
+
+            async def ask(name, **fields):
+                return await call(relay, "requestApproval", card | {"approval_id": name, "idempotency_key": name} | fields)
+            self.assertEqual((await ask("short", expires_in_ms=60_000))[0], 200)
+            self.assertEqual((await ask("usual"))[0], 200)
+            self.assertEqual((await ask("long", expires_in_ms=1_800_000))[0], 200)
+            await ask("usual")
+            await until(lambda: not relay.phone.open_cards(), 10, "all have ended")
+            self.assertEqual(self.told(relay), [(name, "deny", "expired") for name in ("short", "usual", "long")])
+            self.assertEqual(relay.phone.ends, {"short": "expired", "usual": "expired", "long": "expired"})
+            for life in (0, -1, 1_800_001, "60000", 1.5, True, None):
+                status, answer, _ = await ask("none", expires_in_ms=life)
+                self.assertEqual((status, answer["error"]["errors"][0]["path"]), (400, "expires_in_ms"), life)
+
+    @scenario(20)
+    async def test_a_card_of_the_relay_ends_by_word_and_by_number_and_is_refused(self):
+        async with Relay() as relay:
+            session = relay.new_session()
+            card = {"session_id": session, "action": "shell.exec", "title": "t", "message": "m"}
+
+            async def ask(name, **fields):
+                return await call(relay, "requestApproval", card | {"approval_id": name, "idempotency_key": name} | fields)
+            await ask("a")
+            await ask("b")
+            self.assertTrue(relay.expire("a", reason="timeout"))
+            self.assertFalse(relay.expire("a"))
+            self.assertIsNone(relay.decide("a", "approve"))
+            self.assertIsNotNone(relay.decide("b", "approve"))
+            self.assertFalse(relay.expire("b"))
+            self.assertEqual(self.told(relay), [("a", "deny", "timeout"), ("b", "approve", None)])
+            self.assertEqual((relay.phone.refused, relay.phone.open_cards()), ([("a", "approve")], []))
+            relay.rules.hourly = 1
+            await ask("c")
+            await ask("d")
+            self.assertEqual(self.told(relay)[2:], [("d", "deny", "limit")])
+            self.assertEqual(relay.phone.open_cards(session), ["c"])
+            relay.rules.unknown.add("expires_in_ms")
+            status, answer, _ = await ask("e", expires_in_ms=60_000)
+            issue = answer["error"]["errors"][0]
+            self.assertEqual((status, issue["path"], issue["code"]), (400, "expires_in_ms", "unrecognized_keys"))
+            relay.rules.buckets["approval"].level = 10
+            for name in ("command", "message", "title", "host"):
+                status, answer, _ = await ask("e", **{name: "x" * 65_537})
+                self.assertEqual((status, answer["error"]["errors"][0]["path"]), (400, name))
+                self.assertEqual((await ask(f"e-{name}", **{name: "x" * 65_536}))[0], 200)
 
     @scenario(10)
     async def test_the_phone_sees_what_is_broken(self):

@@ -112,7 +112,7 @@ import Testing
         let decision = #"{"decision":"approve_always","scope":"domain","scope_value":"example.com"}"#
         #expect(desk.asUser("POST", "approvals/a", decision).status == 200)
         #expect(lastUpdate(desk).contains(#""decision":"approve_always","scope":"domain","scope_value":"example.com""#))
-        #expect(desk.asUser("POST", "approvals/a", decision).status == 404)
+        #expect(desk.asUser("POST", "approvals/a", decision).status == 409)
     }
 
     @Test func theAccountTellsWhetherABridgeIsThere() {

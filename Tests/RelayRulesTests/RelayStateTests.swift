@@ -152,7 +152,7 @@ import Testing
         let kept: Set = [
             "identifiers", "buckets", "keys", "chats.order", "chats.sessions", "chats.deleted", "chats.messagePlaces",
             "chats.interactions", "chats.taskPlaces", "chats.files", "approvals.approvals", "approvals.open",
-            "approvals.settled", "phones.ring", "phones.next", "updates.updates", "updates.next",
+            "approvals.settled", "approvals.counted", "phones.ring", "phones.next", "updates.updates", "updates.next",
             "updates.nextOfOtherNode", "sockets.last", "installation.isRevoked", "installation.names",
             "installation.bridgeVersion", "installation.hadBridge", "installation.tokens", "installation.devices",
             "installation.memory", "installation.pairings", "installation.toldStanding", "records.breaches",
@@ -161,7 +161,8 @@ import Testing
         // The options are given again, and with them the limits; connections end with their relay, and faults are asked for
         // again.
         let letGo: Set = [
-            "options", "approvals.limit", "phones.limit", "phones.orders", "updates.limit", "updates.heldGrants",
+            "options", "approvals.limit", "phones.limit", "phones.orders", "phones.untaken", "updates.limit",
+            "updates.heldGrants",
             "sockets.sockets", "sockets.order", "sockets.instructions", "sockets.requests", "faults.calls",
             "faults.sockets", "faults.mix", "faults.drawnForConnection", "records.breachLimit", "records.log",
             "records.subject",

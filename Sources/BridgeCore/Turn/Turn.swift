@@ -209,6 +209,7 @@ package struct Turn: Sendable {
         guard var message = opening.message else { return [] }
         agent.wentWithout = message.files.isEmpty ? message.missing : []
         message.folder = folder
+        agent.folder = folder
         message.choice = choice
         bubble.add(notice: Sentences.missing(message.missing))
         bubble.add(notice: line)

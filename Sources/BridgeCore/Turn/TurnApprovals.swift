@@ -21,7 +21,15 @@ extension Turn {
             severity: severity(of: request), hasEnds: settings.cardsHaveEnds)
     }
 
-    private func severity(of request: ApprovalRequest) -> ApprovalRequest.Severity { request.severity }
+    private func severity(of request: ApprovalRequest) -> ApprovalRequest.Severity {
+        let (asks, facts) = (settings.asks, request.facts)
+        let subject = SeverityRules.Subject(
+            command: request.command ?? request.message, folder: facts.folder, workspace: agent.folder,
+            leavesSandbox: facts.leavesSandbox, reachesNetwork: facts.reachesNetwork, paths: facts.paths,
+            home: asks.home, ownFolders: asks.ownFolders)
+        return SeverityRules.severity(
+            of: request.severity, subject, matches: asks.severity, isSealed: opening.sealing.isSealed)
+    }
 
     /// A person can decide it still, or has decided it.
     package func isForPerson(_ approval: ApprovalID) -> Bool { approvals.isForPerson(approval) }

@@ -46,6 +46,8 @@ struct TurnAgent: Hashable, Sendable {
     var isAway = false
     /// Its session may go on with other messages; once it is free of this turn it stays so.
     var isFree = false
+    /// The folder of the chat's workspace, where the agent works in one; what lies outside of it is worth a second look.
+    var folder: String?
     /// Of a message that was handed over without any of its files: what is noted of them behind its text.
     var wentWithout: [MissingFile] = []
 

@@ -52,6 +52,14 @@ extension WorldSide {
         return session
     }
 
+    func collectShown() {
+        for event in relay.takeAllPhoneEvents() {
+            shown.take(event) { [self] sealed, path, session in
+                SealedReader.Path(rawValue: path).flatMap { opened(sealed, $0, in: session)?.text }
+            }
+        }
+    }
+
     /// The relay passes pieces on, and keeps none (relay.md#sendmessageend).
     func collectPieces() {
         guard seals else { return }

@@ -52,7 +52,7 @@ package final class WorldSide: @unchecked Sendable {
 
     package private(set) var sent: [Sent] = []
     package private(set) var chats: [Int: String] = [:]
-    private var decided: Set<String> = []
+    var decided: Set<String> = []
     /// What the person taps, and how long it takes; nil: nothing.
     package var decision: String? = "approve"
     package var decisionTime = Duration.milliseconds(800)
@@ -92,7 +92,9 @@ package final class WorldSide: @unchecked Sendable {
     /// Sealed pieces of text that the relay passed on, by message; and the last event that was looked at for them.
     var sealedPieces: [String: [String]] = [:]
     var lastPhoneEvent: UInt64?
-    private(set) var approvalsInTheOpen: Set<String> = []
+    package internal(set) var approvalsInTheOpen: Set<String> = []
+    /// What the relay was given to show, and who said yes to what.
+    package internal(set) var shown = ShownBeforeYes()
     /// All observations of the agent's link.
     package internal(set) var observations: [Observation] = []
     /// Traces everything that passes, for debugging one seed.
@@ -114,6 +116,7 @@ package final class WorldSide: @unchecked Sendable {
         self.disk = disk
         var options = RelayOptions()
         options.seed = seed
+        options.keepsAllEvents = true
         relay = Relay(options: options)
         gateway = ScriptedGateway(era, scripts: scripts)
         gateway.checksSignature = { text, signature, _ in
@@ -218,19 +221,6 @@ package final class WorldSide: @unchecked Sendable {
                     headers: [RawHeader("Authorization", "Bearer \(RelayOptions().userToken)")]), at: moment)
             precondition(exchange.response.status < 300, "the relay would not: \(exchange.response.status)")
             pump()
-        }
-    }
-
-    private func decideLater() {
-        for approval in relay.pendingApprovals where !decided.contains(approval.id) {
-            if !approval.title.isEmpty || approval.command != nil { approvalsInTheOpen.insert(approval.id) }
-            let usual = decision.map { (tap: $0, scope: decisionScope, after: decisionTime) }
-            guard let answer = decide.map({ $0(approval) }) ?? usual else { continue }
-            decided.insert(approval.id)
-            time.after(answer.after) { [self] in
-                _ = relay.userDecides(approval: approval.id, answer.tap, scope: answer.scope, at: moment)
-                pump()
-            }
         }
     }
 
@@ -387,6 +377,7 @@ package final class WorldSide: @unchecked Sendable {
     /// What the peers have to say goes on its way.
     func pump() {
         collectPieces()
+        collectShown()
         decideLater()
         pumpSockets()
         guard let deadline = gateway.nextDeadline, gatewayTimer.map({ deadline < $0 }) ?? true else { return }

@@ -1,28 +1,46 @@
 // What the agent asks before it acts. Nothing passes by itself: no key, no time and no closed sheet is a yes.
 
-import { byId, icon, make, setHidden, setText, unmasked } from "./dom.js";
-import { codeBlock } from "./markdown.js";
-import { isUnreadable, pendingApprovals, titleOf } from "./state.js";
+import { byId, icon, make, setHidden, setText, timeText, unmasked, unmaskedLine } from "./dom.js";
+import { endedApprovals, isUnreadable, pendingApprovals, titleOf } from "./state.js";
+import { lengthOf, lines, newestParts, verbatim } from "./verbatim.js";
 
-/** Before this time "Allow" cannot be pressed: a tap that was meant for something else does no harm. */
-const COOL_DOWN_MS = { high: 1_500, critical: 2_000 };
+/** Before this time "Allow" cannot be pressed (relay.md#requestapproval); what is critical is confirmed besides. */
+const COOL_DOWN_MS = { high: 5_000, critical: 2_000 };
 const SEVERITY_WORDS = { low: "Low risk", medium: "Medium risk", high: "High risk", critical: "Critical" };
 
-/** Above an open chat: the pending approvals, here or in another chat. */
+/** Above an open chat: the pending approvals, here or in another chat; and those that ended with nobody's answer. */
 export function askBanner(phone) {
   const banner = byId("asks");
+  const dismissed = new Set();
   let shown = "";
-  return (state) => {
-    const pending = pendingApprovals(state);
-    const approval = pending.find((approval) => approval.session === state.selected) ?? pending[0];
+  function ended(state) {
+    const approval = endedApprovals(state, state.selected).findLast(({ id }) => !dismissed.has(id));
     setHidden(banner, !approval);
-    const key = approval ? `${approval.id} ${pending.length} ${state.selected}` : "";
+    const key = approval ? `ended ${approval.id}` : "";
     if (key === shown) return;
     shown = key;
     if (!approval) return banner.replaceChildren();
+    const why = /expired|timeout/i.test(approval.reason) ? "Nobody answered" : `Denied by the relay (${unmaskedLine(approval.reason)})`;
+    const words = `${why}: ${isUnreadable(approval) ? "what was asked" : unmaskedLine(approval.title ?? "what was asked")}`;
+    banner.replaceChildren(icon("clock"), make("span", { class: "asks-words", dir: "auto", text: words }),
+      make("button", { type: "button", class: "small", text: "OK", on: { click: () => {
+        dismissed.add(approval.id);
+        ended(phone.state);
+      } } }));
+    byId("announcer").replaceChildren(make("p", { text: words }));
+  }
+  return (state) => {
+    const pending = pendingApprovals(state);
+    const approval = pending.find((approval) => approval.session === state.selected) ?? pending[0];
+    if (!approval) return ended(state);
+    setHidden(banner, false);
+    const key = `${approval.id} ${approval.seal} ${pending.length} ${state.selected}`;
+    if (key === shown) return;
+    shown = key;
     const chat = state.chats.get(approval.session);
     const isHere = approval.session === state.selected;
-    const words = isHere ? approval.title ?? "The agent asks" : `${chat ? titleOf(chat) : "Another chat"}: ${approval.title ?? "asks"}`;
+    const title = unmaskedLine(approval.title ?? (isHere ? "The agent asks" : "asks"));
+    const words = isHere ? title : `${chat ? unmaskedLine(titleOf(chat)) : "Another chat"}: ${title}`;
     banner.replaceChildren(icon("shield"), make("span", { class: "asks-words", dir: "auto", text: words }),
       make("button", { type: "button", class: "small", text: isHere ? "Review" : "Open", on: { click: () => {
         if (!isHere) location.hash = `#/chat/${encodeURIComponent(approval.session)}`;
@@ -118,11 +136,12 @@ export function approvalSheet(phone) {
     return [
       make("header", { class: "sheet-head" }, make("span", { class: "sheet-mark" }, icon("shield")),
         make("div", {}, make("p", { class: "severity", text: SEVERITY_WORDS[level] }),
-          make("h2", { id: "sheet-title", dir: "auto", text: isSealed ? "The agent asks, and it cannot be read here" : unmasked(approval.title ?? "The agent asks") }))),
-      approval.command ? codeBlock(unmasked(approval.command), approval.host ? `on ${unmasked(approval.host)}` : "command") : null,
-      approval.message && approval.message !== approval.command
-        ? make("p", { class: "sheet-message", dir: "auto", text: unmasked(approval.message) }) : null,
-      chat ? make("p", { class: "quiet", dir: "auto", text: `In “${titleOf(chat)}”` }) : null,
+          make("h2", { id: "sheet-title", dir: "auto", text: isSealed ? "The agent asks, and it cannot be read here" : unmaskedLine(approval.title ?? "The agent asks") }))),
+      approval.command ? verbatim(approval.command, approval.host ? `on ${unmaskedLine(approval.host)}` : "command") : null,
+      parts(approval, chat),
+      ...message(approval),
+      approval.expires_in_ms && approval.ts ? make("p", { class: "quiet", text: `Waits until ${timeText(approval.ts + approval.expires_in_ms)}` }) : null,
+      chat ? make("p", { class: "quiet", dir: "auto", text: `In “${unmaskedLine(titleOf(chat))}”` }) : null,
       isSealed ? make("p", { class: "sheet-message", text: "What it asks is sealed, and this page has no key that opens it. What is not read is not allowed." }) : null,
       problem, COOL_DOWN_MS[level] ? make("p", { class: "cool-down" }) : null,
       make("div", { class: "actions" },
@@ -132,10 +151,30 @@ export function approvalSheet(phone) {
     ].filter(Boolean);
   }
 
+  function message({ message, command }) {
+    if (!message || message === command) return [];
+    const shown = unmasked(message);
+    const isLong = shown.split("\n").length > 12 || shown.length > 600;
+    return [make("div", { class: "sheet-message", tabindex: "0" }, ...lines(shown, "auto")),
+      isLong ? make("p", { class: "quiet message-length", text: lengthOf(shown) }) : null];
+  }
+
+  /** What did not fit on the card was said before it, in the chat. */
+  function parts(approval, chat) {
+    const run = /\bparts?\b/i.test(approval.title ?? "") ? newestParts(chat?.messages ?? []) : [];
+    if (run.length === 0) return null;
+    const [first, last] = [run[0], run.at(-1)];
+    return make("p", { class: "sheet-parts" }, `It goes on in the chat: ${first === last ? "part" : "parts 2 to"} ${last.number} of ${last.count}. `,
+      make("button", { type: "button", class: "link", text: "Read on", on: { click: () => {
+        sheet.close();
+        document.querySelector(`[data-message="${CSS.escape(first.id)}"]`)?.scrollIntoView({ block: "start" });
+      } } }));
+  }
+
   /** What is critical is said yes to twice, the second time in other words and at another place. */
   function confirm(approval, words, yes, state) {
     sheet.querySelector("#sheet-title").textContent = "Are you sure?";
-    const message = sheet.querySelector(".sheet-message") ?? make("p", { class: "sheet-message" });
+    const message = sheet.querySelector(".sheet-message") ?? make("div", { class: "sheet-message" });
     message.textContent = `“${words}” lets the agent do this, and it cannot be taken back.`;
     const actions = sheet.querySelector(".actions");
     actions.before(message);

@@ -1,11 +1,12 @@
 // The open chat: bubbles that stream, and the final text as Markdown. A bubble is touched only when its message has changed.
 
 import { bridgeLine } from "./chats.js";
-import { arrange, byId, dayText, make, setAttribute, setHidden, setText, timeText } from "./dom.js";
+import { arrange, byId, dayText, make, setAttribute, setHidden, setText, timeText, unmaskedLine } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { askingMessage, optionsRow } from "./questions.js";
 import { isUnreadable, lockOf, openRuns, pendingApprovals, titleOf } from "./state.js";
 import { toolsRow } from "./tools.js";
+import { partOf, verbatim } from "./verbatim.js";
 
 const NEAR_PX = 90;
 const UNREADABLE = {
@@ -175,6 +176,10 @@ function drawBody(bubble, message) {
   if (isUnreadable(message)) {
     body.className = "body plain quiet unreadable";
     setText(body, UNREADABLE[message.seal] ?? UNREADABLE.broken);
+  } else if (message.isFinal && message.role === "agent" && partOf(message.text)) {
+    const part = partOf(message.text);
+    body.className = "body asked-part";
+    body.replaceChildren(make("p", { dir: "auto", text: unmaskedLine(part.head) }), verbatim(part.rest, `part ${part.number} of ${part.count}`));
   } else if (message.isFinal && message.role === "agent") {
     const isEmpty = message.text.trim() === "";
     body.className = isEmpty ? "body plain quiet" : "body markdown";

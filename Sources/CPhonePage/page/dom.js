@@ -30,12 +30,19 @@ export function icon(name, className = "icon") {
 
 /**
  * A text with its invisible letters made visible: what turns the direction of writing or takes no room can make a command look
- * like another one.
+ * like another one. `isExact`: also spaces that look like the common one, and what changes how the letter before it is drawn.
  */
-export function unmasked(text) {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g,
-    (letter) => `⟨U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+export function unmasked(text, isExact = false) {
+  return text.replace(isExact ? UNSEEN_EXACTLY : UNSEEN, written);
 }
+
+/** The same on one line. */
+export const unmaskedLine = (text) => unmasked(text).replace(/[\n\t]/g, written);
+
+// Without the two that choose between a letter and its picture, which many pictures have.
+const UNSEEN = /(?![\n\t\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const UNSEEN_EXACTLY = /(?![\n\t ])[\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}]/gu;
+const written = (letter) => `⟨U+${letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
 /** Changes a text only where it differs: an unchanged node keeps the reader's selection. */
 export function setText(element, text) {

@@ -57,14 +57,18 @@ function withoutEnd(text, letters) {
 /** Code with a button that copies it. */
 export function codeBlock(text, language = "") {
   const label = make("span", { text: language || "code", dir: "auto" });
+  return make("figure", { class: "code" }, make("figcaption", {}, label, copyButton(text)),
+    make("pre", { tabindex: "0", dir: "ltr" }, make("code", { text })));
+}
+
+export function copyButton(text) {
   const button = make("button", { type: "button", class: "copy", "aria-label": "Copy the code" }, icon("copy"), "Copy");
   button.addEventListener("click", async () => {
     const done = await copy(text);
     button.lastChild.textContent = done ? "Copied" : "Not copied";
     setTimeout(() => (button.lastChild.textContent = "Copy"), 1_600);
   });
-  return make("figure", { class: "code" }, make("figcaption", {}, label, button),
-    make("pre", { tabindex: "0", dir: "ltr" }, make("code", { text })));
+  return button;
 }
 
 async function copy(text) {

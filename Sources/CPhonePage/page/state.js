@@ -282,7 +282,7 @@ function approvalRequested(state, data) {
 function approvalResolved(state, data) {
   const known = state.approvals.get(data.approval_id);
   if (!known || known.decision) return state;
-  return { ...state, approvals: new Map(state.approvals).set(known.id, { ...known, decision: data.decision ?? "deny" }) };
+  return { ...state, approvals: new Map(state.approvals).set(known.id, { ...known, decision: data.decision ?? "deny", reason: data.reason ?? null }) };
 }
 
 /** What the snapshot no longer asks was decided while we were away; not what was asked after the snapshot was. */
@@ -319,6 +319,11 @@ export function openRuns(chat, now = Date.now()) {
 
 export function pendingApprovals(state, session) {
   return [...state.approvals.values()].filter((approval) => !approval.decision && (!session || approval.session === session));
+}
+
+/** Those of a chat that the relay has ended by itself; nobody has decided them. */
+export function endedApprovals(state, session) {
+  return [...state.approvals.values()].filter((approval) => approval.reason && approval.session === session);
 }
 
 /** Sealed, and not opened: its key is not there yet, or it was changed on its way. */

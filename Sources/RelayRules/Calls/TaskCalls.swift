@@ -1,4 +1,4 @@
-// Tool calls and approvals of `/v1/bridge` (relay.md#tool-calls, relay.md#requestapproval).
+// Tool calls of `/v1/bridge` (relay.md#tool-calls).
 extension Relay {
     private mutating func taskAddress(_ fields: inout Fields) -> (session: String, interaction: String?, task: String) {
         let session = fields.required("session_id")
@@ -121,65 +121,6 @@ extension Relay {
             error.write("error", to: &data)
             result.writeJSON("result", to: &data)
         }
-        return Array("{}".utf8)
-    }
-
-    /// The plain fields that `details_ct` replaces.
-    private static let sealedDetails = ["title", "message", "command", "host", "tool_call_id", "approval_slug"]
-
-    mutating func requestApproval(_ fields: inout Fields, _ body: [UInt8], at now: Moment) throws(Refusal)
-        -> [UInt8]
-    {
-        let session = fields.required("session_id")
-        let interaction = fields.optional("interaction_id")
-        let approval = fields.required("approval_id", atMost: 1_024)
-        let slug = fields.optional("approval_slug")
-        let action = fields.required("action")
-        let call = fields.optional("tool_call_id", atMost: 1_024)
-        let sealed = fields.envelope("details_ct", atMost: 2 * Fields.payloadLimit)
-        if sealed != nil {
-            for name in Self.sealedDetails where fields.member(name) != nil {
-                fields.complainOfBoth(name, "details_ct")
-            }
-        }
-        let title = sealed == nil ? fields.required("title", atMost: 4_096) : nil
-        let message = sealed == nil ? fields.optional("message", atMost: Fields.textLimit) : nil
-        if sealed == nil, message?.isEmpty ?? true {
-            fields.complain("message", .tooSmall, "at least 1 character", .emptyApprovalMessage)
-        }
-        let severity = fields.enumeration("severity", ["low", "medium", "high", "critical"], required: false)
-        let command = fields.optional("command", atMost: Fields.textLimit)
-        let host = fields.optional("host", atMost: 4_096)
-        let key = fields.key(required: true)
-        try fields.check()
-        if let known = try replay(key, "requestApproval", body, at: now) { return known }
-        if approvals[approval] != nil {
-            throw .conflict("The approval \(approval) was asked already.", breach: .approvalAskedTwice)
-        }
-        try checkSession(session)
-        try checkInteraction(interaction, in: session, at: now)
-        try checkOpened(interaction, "The approval")
-        let data = JSONWriter.object { data in
-            data.field("approval_id", approval)
-            data.field("session_id", session)
-            data.field("interaction_id", interaction)
-            data.field("approval_slug", slug)
-            data.field("action", action)
-            data.field("tool_call_id", call)
-            data.field("title", title)
-            data.field("severity", severity ?? "medium")
-            data.field("command", command)
-            data.field("host", host)
-            data.field("message", message)
-            data.field("details_ct", sealed)
-            data.field("ts", now.milliseconds)
-        }
-        approvals.ask(
-            PhoneApproval(
-                id: approval, session: session, interaction: interaction, title: title ?? "", command: command,
-                askedAt: now, data: data))
-        publish("approval_requested", data, at: now)
-        remember(key, "requestApproval", body, Array("{}".utf8), at: now)
         return Array("{}".utf8)
     }
 }

@@ -8,6 +8,7 @@ extension Relay {
             "POST /v1/simulator/socket/close", "POST /v1/simulator/socket/drop", "POST /v1/simulator/socket/silence",
             "POST /v1/simulator/socket/half-open", "POST /v1/simulator/revoke",
             "POST /v1/simulator/pairing", "POST /v1/simulator/phones/away", "POST /v1/simulator/restart",
+            "POST /v1/simulator/approvals/expire",
         ] + faultRoutes
 
     /// Nil: there is no such route here.
@@ -41,6 +42,7 @@ extension Relay {
         case ("POST", ["socket", "silence"]): silenceSockets(halfOpen: false)
         case ("POST", ["socket", "half-open"]): silenceSockets(halfOpen: true)
         case ("POST", ["phones", "away"]): losePhones()
+        case ("POST", ["approvals", "expire"]): return try orderExpiry(try Fields(body: request.body), at: now)
         case ("POST", ["restart"]): try orderRestart(try Fields(body: request.body))
         case ("POST", ["pairing"]): return try makePairingOnPhone(try Fields(body: request.body), at: now)
         case ("POST", ["revoke"]): try orderRevocation(try Fields(body: request.body), at: now)
@@ -124,6 +126,20 @@ extension Relay {
         if let kind { Self.checkStatus(of: kind, parameters, &order) }
         try order.check()
         if let kind { plan(kind, count: count, parameters) }
+    }
+
+    /// The time of one approval is over, or of all.
+    private mutating func orderExpiry(_ order: Fields, at now: Moment) throws(Refusal) -> [UInt8] {
+        var order = order
+        let wanted = order.optional("approval_id", atMost: 1_024)
+        let reason = order.optional("reason", atMost: 64)
+        try order.check()
+        let ended = pendingApprovals.map(\.id).filter { wanted == nil || $0 == wanted }
+        guard wanted == nil || !ended.isEmpty else {
+            throw .notFound("approval_not_found", "An open approval of this name", breach: nil)
+        }
+        for id in ended { endApproval(id, reason: reason, at: now) }
+        return JSONWriter.object { $0.field("ended", Int64(ended.count)) }
     }
 
     private mutating func orderRestart(_ order: Fields) throws(Refusal) {

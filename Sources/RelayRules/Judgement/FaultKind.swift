@@ -5,7 +5,7 @@
 package struct FaultKind: Sendable {
     /// What it strikes: the next ones.
     package enum Target: String, Sendable, CaseIterable {
-        case call, connection, update, message, grant, acknowledgement
+        case call, connection, update, message, grant, acknowledgement, approval
     }
 
     enum Plan {
@@ -51,7 +51,7 @@ package struct FaultKind: Sendable {
         FaultKind(name: name, target: target, sentence: sentence, isBearable: bearable) { .socket(kind($0)) }
     }
 
-    package static let all: [FaultKind] = answers + pages + refusals + beside + connections + updates
+    package static let all: [FaultKind] = answers + pages + refusals + beside + connections + updates + cards
 
     private static let answers = [
         call("429", "too many calls, with Retry-After and retry_after_ms", bearable: true) {
@@ -191,6 +191,22 @@ package struct FaultKind: Sendable {
         socket("grant_never", .grant, "a session_key_granted never goes out") { _ in .noGrant },
         socket("ack_lost", .acknowledgement, "is not heard: what it covers is sent again after 5 s", bearable: true) {
             _ in .lostAcknowledgement
+        },
+    ]
+
+    private static let cards = [
+        socket(
+            "card_ends", .approval,
+            "nobody answers it: denied after `milliseconds` (1000), for the reason `code` (expired)"
+        ) {
+            .cardEnds(reason: $0.errorCode ?? "expired", milliseconds: $0.milliseconds ?? 1_000)
+        },
+        socket("card_limit", .approval, "denied at once, unseen by the phone, for the reason `code` (limit)") {
+            .cardOverLimit(reason: $0.errorCode ?? "limit")
+        },
+        socket("card_life_unknown", .approval, "400 where it has `expires_in_ms`: a field that the relay does not know")
+        { _ in
+            .cardLifeUnknown
         },
     ]
 }

@@ -1,5 +1,5 @@
-/// Faults at random, by a seed: each call, connection, update, message, grant and acknowledgement meets one with the given
-/// probability.
+/// Faults at random, by a seed: each call, connection, update, message, grant, acknowledgement and approval meets one with the
+/// given probability.
 ///
 /// Each kind of target has a generator of its own, and each chance takes two numbers from it whether it strikes or not. So
 /// the same seed gives the same faults for the same calls, however the updates fall between them.

@@ -67,6 +67,12 @@ struct FaultPlan: Sendable {
         return takeSocket { kinds.contains($0) } ?? drawn
     }
 
+    /// Likewise for an approval; `hasLife`: it says how long it waits.
+    mutating func strikeCard(hasLife: Bool) -> SocketFault.Kind? {
+        let drawn = mix?.drawForSocket(.approval).flatMap { $0.strikesCard(hasLife: hasLife) ? $0 : nil }
+        return takeSocket { $0.strikesCard(hasLife: hasLife) } ?? drawn
+    }
+
     /// One of each kind that is planned, and what the mix draws.
     mutating func strikes(on target: FaultKind.Target, among kinds: [SocketFault.Kind]) -> [SocketFault.Kind] {
         var struck = kinds.filter { kind in takeSocket { $0 == kind } != nil }

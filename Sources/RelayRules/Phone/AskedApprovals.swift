@@ -8,6 +8,8 @@ struct AskedApprovals: Sendable {
     private var open: [String] = []
     /// In the order in which they were decided.
     private var settled: [String] = []
+    /// When those of the last hour were asked, while they are counted; oldest first.
+    private var counted: [Moment] = []
     private let limit: Int
 
     init(limit: Int) { self.limit = limit }
@@ -17,8 +19,20 @@ struct AskedApprovals: Sendable {
 
     subscript(id: String) -> PhoneApproval? { approvals[id] }
 
-    func overdue(at now: Moment, after milliseconds: Int64) -> [String] {
-        open.filter { id in approvals[id].map { now.milliseconds(since: $0.askedAt) > milliseconds } ?? false }
+    /// Those whose life is over, with the reason.
+    func overdue(at now: Moment) -> [(id: String, reason: String)] {
+        pending.filter { now.milliseconds(since: $0.askedAt) >= $0.lifetimeMilliseconds }.map {
+            ($0.id, $0.expiryReason)
+        }
+    }
+
+    /// False: so many were asked in the last hour already.
+    mutating func count(at now: Moment, hourlyLimit: Int?) -> Bool {
+        guard let hourlyLimit else { return true }
+        counted.removeAll { now.milliseconds(since: $0) >= 3_600_000 }
+        guard counted.count < hourlyLimit else { return false }
+        counted.append(now)
+        return true
     }
 
     mutating func ask(_ approval: PhoneApproval) {
@@ -27,9 +41,10 @@ struct AskedApprovals: Sendable {
     }
 
     /// The approval as it was asked; nil: there is none of this id that is open.
-    mutating func settle(_ id: String, _ decision: String) -> PhoneApproval? {
+    mutating func settle(_ id: String, _ decision: String, reason: String?) -> PhoneApproval? {
         guard let approval = approvals[id], approval.decision == nil else { return nil }
         approvals[id]?.decision = decision
+        approvals[id]?.reason = reason
         open.removeAll { $0 == id }
         settled.append(id)
         while settled.count > limit { approvals[settled.removeFirst()] = nil }
@@ -51,6 +66,10 @@ extension AskedApprovals {
                 if let approval = approvals[id] { list.objectElement(approval.write) }
             }
         }
+        guard !counted.isEmpty else { return }
+        state.array("approvals_counted") { list in
+            for moment in counted { list.objectElement { $0.moment("at", moment) } }
+        }
     }
 
     mutating func restore(_ state: StateReader) throws(StateReader.Fault) {
@@ -61,5 +80,7 @@ extension AskedApprovals {
             }
             if approval.decision == nil { open.append(approval.id) } else { settled.append(approval.id) }
         }
+        guard state.has("approvals_counted") else { return }
+        for reader in try state.list("approvals_counted") { counted.append(try reader.moment("at")) }
     }
 }

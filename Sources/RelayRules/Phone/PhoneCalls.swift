@@ -5,6 +5,9 @@ extension Relay {
     /// The events of the ring after an id; nil, unknown or evicted: the whole ring.
     package func phoneEvents(after id: UInt64?) -> [PhoneEvent] { phones.events(after: id) }
 
+    /// Those since the last time, where the options keep them.
+    package mutating func takeAllPhoneEvents() -> [PhoneEvent] { phones.takeAll() }
+
     mutating func publish(_ type: String, at now: Moment, _ fields: (inout JSONWriter) -> Void) {
         publish(type, JSONWriter.object(fields), at: now)
     }
@@ -14,9 +17,7 @@ extension Relay {
     /// Expires what the time has passed over. Every request does it; a server calls it between requests.
     package mutating func tick(at now: Moment) {
         phones.expire(at: now, after: options.ringMilliseconds)
-        for id in approvals.overdue(at: now, after: options.approvalLifetimeMilliseconds) {
-            settle(id, "deny", reason: "expired", at: now)
-        }
+        for (id, reason) in approvals.overdue(at: now) { settle(id, "deny", reason: reason, at: now) }
         forgetDeletedSessions(at: now)
         expireUpdates(at: now)
         tickSockets(at: now)
@@ -119,15 +120,28 @@ extension Relay {
         return true
     }
 
+    /// Its time is over now: the relay denies it, as it does by itself. False: there is no such approval that is open.
+    @discardableResult
+    package mutating func endApproval(_ id: String, reason: String? = nil, at now: Moment) -> Bool {
+        guard let known = approvals[id], known.decision == nil else { return false }
+        settle(id, "deny", reason: reason ?? known.expiryReason, at: now)
+        return true
+    }
+
+    /// `isOnPhone`: false where the phone was never asked.
     mutating func settle(
-        _ id: String, _ decision: String, scope: ApprovalScope = ApprovalScope(), reason: String?, at now: Moment
+        _ id: String, _ decision: String, scope: ApprovalScope = ApprovalScope(), reason: String?,
+        isOnPhone: Bool = true, at now: Moment
     ) {
-        guard let approval = approvals.settle(id, decision) else { return }
-        publish("approval_resolved", at: now) { data in
-            data.field("approval_id", id)
-            data.field("decision", decision)
-            data.field("session_id", approval.session)
-            data.field("interaction_id", approval.interaction)
+        guard let approval = approvals.settle(id, decision, reason: reason) else { return }
+        if isOnPhone {
+            publish("approval_resolved", at: now) { data in
+                data.field("approval_id", id)
+                data.field("decision", decision)
+                data.field("session_id", approval.session)
+                data.field("interaction_id", approval.interaction)
+                data.field("reason", reason)
+            }
         }
         queueUpdate("approval.resolved", session: approval.session, interaction: approval.interaction, at: now) {
             payload in

@@ -239,8 +239,12 @@ extension Relay {
         let value = body.optional("scope_value")
         try body.check()
         let reach = ApprovalScope(kind: scope, value: value)
+        guard let known = approvals[approval] else {
+            throw .notFound("approval_not_found", "The approval", breach: nil)
+        }
         guard userDecides(approval: approval, decision ?? "deny", scope: reach, at: now) else {
-            throw .notFound("approval_not_found", "An open approval of this name", breach: nil)
+            let end = known.reason.map { "has ended by itself (\($0))" } ?? "is decided"
+            throw Refusal(status: 409, code: "approval_resolved", message: "The approval \(end).")
         }
         return Array("{}".utf8)
     }

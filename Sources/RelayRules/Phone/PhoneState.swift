@@ -66,8 +66,17 @@ package struct PhoneApproval: Sendable, Hashable {
     package var interaction: String?
     package var title: String
     package var command: String?
+    package var message: String?
+    package var host: String?
+    /// Title, message, command and host, sealed.
+    package var sealedDetails: String?
     package var askedAt: Moment
+    package var lifetimeMilliseconds: Int64
+    /// `reason` of a card that nobody answers.
+    var expiryReason: String
     package var decision: String?
+    /// Why the relay denied it by itself; nil: a person decided, or nobody has yet.
+    package var reason: String?
     /// The `data` of `approval_requested`: the snapshot's entry (relay.md#gaps-and-what-the-emulator-should-do).
     var data: [UInt8]
 }

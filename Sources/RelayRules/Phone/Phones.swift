@@ -6,9 +6,14 @@ struct Phones: Sendable {
     private var ring: [PhoneEvent] = []
     private var next: UInt64 = 1
     private var orders: [EdgeOrder] = []
+    /// All that was published since it was taken last; nil: not kept.
+    private var untaken: [PhoneEvent]?
     private let limit: Int
 
-    init(limit: Int) { self.limit = limit }
+    init(limit: Int, keepsAll: Bool) {
+        self.limit = limit
+        untaken = keepsAll ? [] : nil
+    }
 
     var lastID: UInt64 { next - 1 }
     var count: Int { ring.count }
@@ -24,9 +29,18 @@ struct Phones: Sendable {
     }
 
     mutating func publish(_ type: String, _ data: [UInt8], at now: Moment) {
-        ring.append(PhoneEvent(id: next, type: type, data: data, at: now))
+        let event = PhoneEvent(id: next, type: type, data: data, at: now)
+        ring.append(event)
+        untaken?.append(event)
         next += 1
         if ring.count > limit { ring.removeFirst(ring.count - limit) }
+    }
+
+    /// Also what the ring has lost.
+    mutating func takeAll() -> [PhoneEvent] {
+        guard let all = untaken, !all.isEmpty else { return [] }
+        untaken = []
+        return all
     }
 
     mutating func expire(at now: Moment, after milliseconds: Int64) {

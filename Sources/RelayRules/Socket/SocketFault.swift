@@ -1,4 +1,5 @@
-/// An injected fault of the bridge's socket (relay.md#gaps-and-what-the-emulator-should-do); no one's breach of the rules.
+/// An injected fault of the bridge's socket, of what goes over it, or of an approval (relay.md#gaps-and-what-the-emulator-should-do);
+/// no one's breach of the rules.
 package struct SocketFault: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         // The next connections.
@@ -31,6 +32,13 @@ package struct SocketFault: Hashable, Sendable {
         case lateGrant, noGrant
         // The next acknowledgements.
         case lostAcknowledgement
+        // The next approvals that are asked for.
+        /// Nobody answers it.
+        case cardEnds(reason: String, milliseconds: Int)
+        /// Denied at once, without the phone.
+        case cardOverLimit(reason: String)
+        /// One that names its life is refused for it.
+        case cardLifeUnknown
     }
 
     package var kind: Kind
@@ -63,12 +71,23 @@ extension SocketFault.Kind {
         case .lateGrant: "grant_late"
         case .noGrant: "grant_never"
         case .lostAcknowledgement: "ack_lost"
+        case .cardEnds: "card_ends"
+        case .cardOverLimit: "card_limit"
+        case .cardLifeUnknown: "card_life_unknown"
         }
     }
 
     var isRefusal: Bool {
         switch self {
         case .refused, .page: true
+        default: false
+        }
+    }
+
+    func strikesCard(hasLife: Bool) -> Bool {
+        switch self {
+        case .cardEnds, .cardOverLimit: true
+        case .cardLifeUnknown: hasLife
         default: false
         }
     }

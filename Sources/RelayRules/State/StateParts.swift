@@ -76,8 +76,14 @@ extension PhoneApproval {
         writer.field("interaction", interaction)
         writer.field("title", title)
         writer.field("command", command)
+        writer.field("message", message)
+        writer.field("host", host)
+        writer.field("details_ct", sealedDetails)
         writer.moment("asked_at", askedAt)
+        writer.field("lifetime", lifetimeMilliseconds)
+        writer.field("expiry_reason", expiryReason)
         writer.field("decision", decision)
+        writer.field("reason", reason)
         writer.bytes("data", data)
     }
 
@@ -87,8 +93,16 @@ extension PhoneApproval {
         interaction = try reader.optional("interaction")
         title = try reader.string("title")
         command = try reader.optional("command")
+        message = try reader.optional("message")
+        host = try reader.optional("host")
+        sealedDetails = try reader.optional("details_ct")
         askedAt = try reader.moment("asked_at")
+        // Older states have neither: every card lived as long then.
+        let usual = RelayOptions.Cards()
+        lifetimeMilliseconds = try reader.optionalInteger("lifetime").map(Int64.init) ?? usual.lifetimeMilliseconds
+        expiryReason = try reader.optional("expiry_reason") ?? usual.expiryReason
         decision = try reader.optional("decision")
+        reason = try reader.optional("reason")
         data = try reader.bytes("data")
     }
 }

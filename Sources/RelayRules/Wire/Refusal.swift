@@ -41,6 +41,7 @@ struct FieldIssue: Hashable, Sendable {
         case invalidEnumValue = "invalid_enum_value"
         case tooSmall = "too_small"
         case tooBig = "too_big"
+        case unrecognizedKeys = "unrecognized_keys"
         case custom
     }
 

@@ -21,6 +21,7 @@ final class DemoTranscript: Sendable {
         var title: String?
         var details_ct: String?
         var decision: String?
+        var reason: String?
     }
 
     private let output: Output
@@ -55,7 +56,8 @@ final class DemoTranscript: Sendable {
         case "approval_requested":
             let whose = somebodyLooks() ? "you tap on the page" : "the demo taps Allow"
             line("  asks   \(data.title ?? ""): \(data.command ?? "") — \(whose)")
-        case "approval_resolved": line("  tap    \(data.decision ?? "")")
+        case "approval_resolved":
+            line(data.reason.map { "  end    nobody answered (\($0))" } ?? "  tap    \(data.decision ?? "")")
         default: break
         }
     }

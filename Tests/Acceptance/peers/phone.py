@@ -41,6 +41,8 @@ class Phone:
         self.task_interaction = {}
         self.approvals = {}       # approval id: body of the request.
         self.decisions = {}
+        self.ends = {}            # approval id: why the relay ended it by itself; None where somebody decided.
+        self.refused = []         # (approval id, decision): taps that came after that.
         self.asked = {}           # interaction: (session, text, when)
         self.broken = []          # Sentences.
 
@@ -93,6 +95,14 @@ class Phone:
             self.broken.append(f"the approval {approval_id} was asked twice")
         self._after_end(interaction, "approval_requested")
         self.approvals[approval_id] = body
+
+    def _approval_resolved(self, approval_id, decision, reason):
+        self.ends.setdefault(approval_id, reason)
+
+    def open_cards(self, session=None):
+        """The ids of the approvals that somebody could decide, oldest first."""
+        return [name for name, body in self.approvals.items()
+                if name not in self.ends and session in (None, body["session_id"])]
 
     def _after_end(self, interaction, kind):
         bubble = self.by_interaction.get(interaction)

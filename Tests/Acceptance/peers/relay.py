@@ -9,6 +9,7 @@ import secrets
 import time
 from dataclasses import dataclass
 
+from .cards import Cards
 from .clock import Clock
 from .phone import Phone
 from .rules import BASE62, BUCKET_OF, FIELDS, Refused, Rules, base62
@@ -55,7 +56,7 @@ class Call:
     """The body as it came."""
 
 
-class Relay:
+class Relay(Cards):
     def __init__(self, port=0, window_seconds=1800.0, resend_seconds=5.0, ping_seconds=25.0, recording=True,
                  clock=None):
         self.clock = clock or Clock()
@@ -81,11 +82,13 @@ class Relay:
         self.sockets_made = 0
         self.planned = {}             # method -> faults of its next calls: "applied-but-lost", or (status, code[, seconds]).
         self.hold = {}                # method -> asyncio.Event: the call waits, already applied, before its answer.
+        self.expiry_reason, self.limit_reason = "expired", "limit"  # The documents name no words.
         self.files = {}               # path -> bytes, a Response, or a coroutine function that gives one.
         self.fetches = []             # Requests for them.
         self._numbers = itertools.count(1000)
         self._recording = recording
         self._tasks = set()
+        self._timers = []             # Of the lives of approvals.
         self.server = Server(self._http, self._upgrade, self._socket, port)
 
     async def __aenter__(self):
@@ -95,6 +98,8 @@ class Relay:
         return self
 
     async def __aexit__(self, *_):
+        for timer in self._timers:
+            timer.cancel()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -128,12 +133,6 @@ class Relay:
         if interaction:
             payload["interaction_id"] = interaction
         return self.push("session.cancelled", payload, session, interaction)
-
-    def decide(self, approval_id, decision, **fields):
-        self.phone.decisions.setdefault(approval_id, []).append(decision)
-        body = self.rules.approvals.get(approval_id, {})
-        payload = {"approval_id": approval_id, "decision": decision, **fields}
-        return self.push("approval.resolved", payload, body.get("session_id"), body.get("interaction_id"))
 
     def delete_session(self, session, archives=False):
         """The person deletes the chat: what is asked there is denied, what runs is cancelled (relay.md#sessioncancelled-the-user-pressed-stop-or-the-session-went, relay.md#others)."""
@@ -340,6 +339,8 @@ class Relay:
                 result = self.rules.apply(call.method, call.body, json.loads(request.body))
         except Refused as refused:
             return self._failure(refused.status, refused.code, headers=headers, request_id=call.request_id, **refused.fields)
+        if call.method == "requestApproval" and "idempotent" not in result:
+            self._asked(call.body["approval_id"])
         self.happened("applied", method=call.method, body=call.body)
         if call.method in self.hold:
             await self.hold[call.method].wait()

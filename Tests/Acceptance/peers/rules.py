@@ -21,7 +21,8 @@ FIELDS = {
     "finishTask": ({"session_id", "task_id", "status"}, {"interaction_id", "name", "status_label", "error", "result",
                                                          "idempotency_key"}),
     "requestApproval": ({"session_id", "approval_id", "action", "title", "message", "idempotency_key"},
-                        {"interaction_id", "approval_slug", "tool_call_id", "severity", "command", "host"}),
+                        {"interaction_id", "approval_slug", "tool_call_id", "severity", "command", "host",
+                         "expires_in_ms"}),
     "createSession": (set(), {"source"}),
     "devices": ({"pubkey"}, {"label"}),
     "notifyToolFile": ({"session_id", "tool", "path", "display_name"}, {"size_bytes", "mime"}),
@@ -29,6 +30,7 @@ FIELDS = {
 KEY = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 BASE62 = string.ascii_letters + string.digits
 MAX_BODY, MAX_TEXT, MAX_TOOL = 1_000_000, 65_536, 102_400
+USUAL_LIFE, LONGEST_LIFE = 300_000, 1_800_000  # Of an approval, in milliseconds.
 
 
 def base62(prefix):
@@ -68,6 +70,9 @@ class Rules:
         self.buckets = {name: Bucket(*numbers, self.clock) for name, numbers in BUCKETS.items()}
         self.sessions, self.interactions, self.messages, self.tasks, self.approvals = set(), {}, {}, {}, {}
         self.answers = {}       # (scope, key): (body, result)
+        self.unknown = set()    # Names of fields that this relay does not know, and so refuses.
+        self.hourly = None      # So many approvals in an hour: those beyond never reach the phone.
+        self.counted, self.over = [], []  # When they were asked; the ids of those beyond.
         self.files = {}         # (session, path): what was announced last.
         self.conflicts = []     # Bodies that came again under the same key but different.
         self.rewrites = []      # The same for tasks and approvals, where the documentation says nothing.
@@ -85,9 +90,9 @@ class Rules:
         body = opening(body) if opening else body
         required, optional = FIELDS[method]
         problems = [_issue(name, "invalid_type", "Required") for name in sorted(required - set(body))]
-        problems += [_issue(name, "unrecognized_keys") for name in sorted(set(body) - required - optional)]
+        problems += [_issue(name, "unrecognized_keys") for name in sorted(set(body) - (required | optional) | set(body) & self.unknown)]
         problems += [_issue(name, "invalid_type", "null") for name, value in body.items() if value is None]
-        for name in ("text", "delta", "message", "command"):
+        for name in ("text", "delta", "message", "command", "title", "host"):
             if isinstance(body.get(name), str) and len(body[name].encode()) > MAX_TEXT:
                 problems.append(_issue(name, "too_big"))
         for name in ("args", "result", "partial_result"):
@@ -103,6 +108,11 @@ class Rules:
             problems.append(_issue("task_id", "too_big"))
         if method == "finishTask" and body.get("status") not in ("completed", "failed", "cancelled"):
             problems.append(_issue("status", "invalid_enum_value"))
+        life = body.get("expires_in_ms", USUAL_LIFE)
+        if type(life) is not int or not 1 <= life <= LONGEST_LIFE:
+            problems.append(_issue("expires_in_ms", "too_big" if type(life) is int and life > LONGEST_LIFE else "invalid_type"))
+        if method == "requestApproval" and body.get("severity", "medium") not in ("low", "medium", "high", "critical"):
+            problems.append(_issue("severity", "invalid_enum_value"))
         if method == "notifyToolFile" and body.get("tool") not in ("read", "edit", "write"):
             problems.append(_issue("tool", "invalid_enum_value"))
         if problems:
@@ -215,9 +225,22 @@ class Rules:
     def _requestApproval(self, body):
         self._place(body)
         self.approvals[body["approval_id"]] = body
+        if self._is_over_the_number():
+            self.over.append(body["approval_id"])
+            return {"approval_id": body["approval_id"]}
         self.phone.see("approval_requested", approval_id=body["approval_id"], session=body["session_id"],
                        interaction=body.get("interaction_id"), body=body)
         return {"approval_id": body["approval_id"]}
+
+    def _is_over_the_number(self):
+        if self.hourly is None:
+            return False
+        now = self.clock.now()
+        self.counted = [at for at in self.counted if now - at < 3600]
+        if len(self.counted) >= self.hourly:
+            return True
+        self.counted.append(now)
+        return False
 
     def _createSession(self, body):
         session = base62("ses_")

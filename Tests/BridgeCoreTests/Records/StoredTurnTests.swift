@@ -17,7 +17,7 @@ struct StoredTurnTests {
         // Growth behind a note is compared once more after a restart.
         ".notes.isLast",
         // The configuration's; and a reminder of an earlier process counts as delivered.
-        ".approvals.patience", ".reminder",
+        ".approvals.patience", ".reminder", ".agent.folder",
     ]
 
     private static func record(_ turn: Turn) -> TurnRecord {
@@ -80,7 +80,7 @@ struct StoredTurnTests {
             StoredFields.unchanged(Full.lane, LaneRecord(address: Full.nowhere, message: nil, epoch: 0)),
         ] {
             // `finished` follows from a call's place, `newest`, `streamed`, `held` and `output` are not kept; `files` were taken when the end came.
-            let derived = ["finished", "newest", "streamed", "held", "output", "isLast", "files", "patience"]
+            let derived = ["finished", "newest", "streamed", "held", "output", "isLast", "files", "patience", "folder"]
             let unset = same.filter { !derived.contains($0) }
             #expect(unset.isEmpty, "a new field: set it in Full, and add it to its stored form")
         }

@@ -1,0 +1,43 @@
+// Text that decides: letter by letter, with nothing in it read as markup, and nothing that can make it look like another one.
+
+import { make, unmasked } from "./dom.js";
+import { copyButton } from "./markdown.js";
+
+const PART = /^Part (\d{1,4}) of (\d{1,4}) of (.+):\n/;
+
+/** One below the other, each with a direction of its own: right-to-left letters reorder nothing but their own line. */
+export function lines(text, direction = "ltr") {
+  const all = text.split("\n");
+  // The end of a line stands in it, for those who copy.
+  return all.map((line, index) => make("span", { class: "line", dir: direction, text: index < all.length - 1 ? `${line}\n` : line }));
+}
+
+/** A box of its own that scrolls, with how long it is: what is not in sight is known to be there. */
+export function verbatim(text, label) {
+  const shown = unmasked(text, true);
+  return make("figure", { class: "code verbatim" },
+    make("figcaption", {}, make("span", { text: label, dir: "auto" }), make("small", { class: "length", text: lengthOf(shown) }), copyButton(shown)),
+    make("pre", { tabindex: "0", dir: "ltr" }, ...lines(shown)));
+}
+
+/** Empty where it is short. */
+export function lengthOf(text) {
+  const count = text.split("\n").length;
+  if (count > 1) return `${count.toLocaleString("en")} lines`;
+  return text.length > 200 ? `1 line, ${[...text].length.toLocaleString("en")} letters` : "";
+}
+
+/** A message that carries a part of what is too long for one card: which, of how many, and what; null: another message. */
+export function partOf(text) {
+  const head = PART.exec(text);
+  return head ? { number: Number(head[1]), count: Number(head[2]), head: head[0].trimEnd(), rest: text.slice(head[0].length) } : null;
+}
+
+/** The newest parts of a chat, from 2 to the last; empty where some are missing. */
+export function newestParts(messages) {
+  const parts = messages.map((message) => ({ id: message.id, ...partOf(message.text ?? "") })).filter(({ number }) => number);
+  const count = parts.at(-1)?.count ?? 0;
+  const run = parts.slice(parts.length - count + 1);
+  const isWhole = count > 1 && run.length === count - 1 && run.every((part, index) => part.number === index + 2 && part.count === count);
+  return isWhole ? run : [];
+}

@@ -1,0 +1,184 @@
+/// Judges, for tests, whether what an agent executes was shown to a person before their yes.
+///
+/// It is told what the relay was given, in that order, and then asked with what an agent's double has executed, split by the
+/// double's own rules. It shares nothing with the code that makes cards: escapes are undone here by code of its own.
+package struct ShownBeforeYes: Sendable {
+    /// As a person reads it: in a sealed chat, what the phone has opened.
+    package struct Card: Sendable, Hashable {
+        package var title: String
+        package var message: String
+        package var command: String?
+        package var host: String?
+
+        package init(title: String = "", message: String = "", command: String? = nil, host: String? = nil) {
+            (self.title, self.message, self.command, self.host) = (title, message, command, host)
+        }
+    }
+
+    /// A piece of what was executed, and where it has to stand. A title is one line, and no place for what decides.
+    package enum Executed: Sendable, Hashable {
+        /// A program with its arguments: all of them, in their order, with nothing between them but space; each as it is, quoted
+        /// for a shell, or as a string of JSON.
+        case arguments([String])
+        /// Where it runs: the value of a line `label: value` of the message, or a string of a shown JSON.
+        case folder(String)
+        /// A patch, a script, what is written: these bytes without a gap, as they are, quoted for a shell, or in JSON's escapes.
+        case content([UInt8])
+        /// The whole input of a tool, as JSON: the same value, however it is spaced and its members are ordered.
+        case input(String)
+        /// A tool, a server or a machine: in the title or the host too.
+        case name(String)
+    }
+
+    private enum End: Sendable, Hashable {
+        case allowed, denied
+        case byItself(reason: String)
+    }
+
+    private struct Asked: Sendable {
+        var card: Card
+        /// Parts 2 and on of what is too long for the card, joined; nil: all of it is on the card.
+        var rest: String?
+        var end: End?
+    }
+
+    private var asked: [String: Asked] = [:]
+    /// All that were asked, in their order.
+    package private(set) var approvals: [String] = []
+    /// By chat: the messages that are parts.
+    private var parts: [String: [ShownPart]] = [:]
+
+    package init() {}
+
+    // MARK: What the relay was given
+
+    /// A whole message that the relay has accepted.
+    package mutating func heard(_ message: String, in chat: String) {
+        if let part = ShownPart(message) { parts[chat, default: []].append(part) }
+    }
+
+    package mutating func asked(_ approval: String, _ card: Card, in chat: String) {
+        let saysSo = card.title.lowercased().contains("part")
+        if asked[approval] == nil { approvals.append(approval) }
+        asked[approval] = Asked(card: card, rest: saysSo ? ShownPart.rest(of: parts[chat] ?? []) : nil)
+    }
+
+    /// `reason`: why the relay ended it by itself; nil: a person decided.
+    package mutating func decided(_ approval: String, _ decision: String, reason: String? = nil) {
+        guard asked[approval] != nil, asked[approval]?.end == nil else { return }
+        if let reason {
+            asked[approval]?.end = .byItself(reason: reason)
+        } else {
+            asked[approval]?.end = decision == "approve" || decision == "approve_always" ? .allowed : .denied
+        }
+    }
+
+    private static let events: Set = ["message_added", "approval_requested", "approval_resolved"]
+
+    /// The same of the phone's events. `open` is the phone: it opens an envelope of a chat, sealed under `messages` or `approvals`.
+    package mutating func take(
+        _ event: PhoneEvent, open: (_ sealed: String, _ path: String, _ chat: String) -> String? = { _, _, _ in nil }
+    ) {
+        guard Self.events.contains(event.type), let data = try? JSONParser.parse(event.data),
+            let chat = data["session_id"]?.string
+        else { return }
+        switch event.type {
+        case "message_added" where data["role"]?.string == "agent":
+            let opened = data["text_ct"]?.string.flatMap { open($0, "messages", chat) }
+            if let text = opened ?? data["text"]?.string { heard(text, in: chat) }
+        case "approval_requested":
+            guard let approval = data["approval_id"]?.string else { return }
+            var shown = data
+            if let sealed = data["details_ct"]?.string {
+                let opened = open(sealed, "approvals", chat)
+                shown = opened.flatMap { try? JSONParser.parse(Array($0.utf8)) } ?? .null
+            }
+            let card = Card(
+                title: shown["title"]?.string ?? "", message: shown["message"]?.string ?? "",
+                command: shown["command"]?.string, host: shown["host"]?.string)
+            asked(approval, card, in: chat)
+        case "approval_resolved":
+            guard let approval = data["approval_id"]?.string else { return }
+            decided(approval, data["decision"]?.string ?? "deny", reason: data["reason"]?.string)
+        default: break
+        }
+    }
+
+    // MARK: The judgement
+
+    /// What a person who said yes to this approval had not been shown, as sentences; empty: they were shown all of it.
+    package func lies(_ executed: [Executed], allowedBy approval: String) -> [String] {
+        guard let asked = asked[approval] else { return ["\(approval) was never asked"] }
+        switch asked.end {
+        case .allowed: break
+        case .denied: return ["\(approval) was denied"]
+        case .byItself(let reason): return ["\(approval) ended by itself: \(reason)"]
+        case nil: return ["\(approval) was not decided yet"]
+        }
+        let card = asked.card
+        var places = [card.message] + (card.command.map { [$0] } ?? [])
+        if let rest = asked.rest { places += places.map { $0 + rest } }
+        let texts = places.map(ShownText.init)
+        let names = texts + [card.title, card.host ?? ""].map(ShownText.init)
+        return executed.filter { piece in
+            switch piece {
+            case .arguments(let arguments): !texts.contains { $0.holds(arguments: arguments) }
+            case .folder(let folder): !texts.contains { $0.holds(value: folder) }
+            case .content(let bytes): !texts.contains { $0.holds(content: bytes) }
+            case .input(let json): !texts.contains { $0.holds(input: json) }
+            case .name(let name): !names.contains { $0.holds(content: Array(name.utf8)) }
+            }
+        }.map { "\(approval) was allowed, and its card does not show \($0.words)" }
+    }
+
+    /// What stands on a card and cannot be seen there, or can be taken for an escape: the scalars, as `U+202E`.
+    package func unseen(on approval: String) -> [String] {
+        guard let asked = asked[approval] else { return [] }
+        let rest = asked.rest ?? ""
+        return ShownText.unseen(in: asked.card.title, spacesCount: false, linesCount: true)
+            + ShownText.unseen(in: asked.card.message + rest, spacesCount: false)
+            + ShownText.unseen(in: asked.card.command ?? "", spacesCount: true)
+            + ShownText.unseen(in: asked.card.host ?? "", spacesCount: false, linesCount: true)
+    }
+}
+
+extension ShownBeforeYes.Executed {
+    fileprivate var words: String {
+        switch self {
+        case .arguments(let arguments): "the arguments \(arguments.map { String($0.prefix(120)) })"
+        case .folder(let folder): "the folder \(folder)"
+        case .content(let bytes): "the \(bytes.count) bytes \(String(decoding: bytes.prefix(120), as: UTF8.self))"
+        case .input(let json): "the input \(json.prefix(120))"
+        case .name(let name): "the name \(name)"
+        }
+    }
+}
+
+/// A message that carries a part of what is too long for a card: a line `Part 2 of 3 of …:`, and below it the part.
+struct ShownPart: Sendable, Hashable {
+    let number: Int
+    let count: Int
+    let what: String
+    let text: String
+
+    init?(_ message: String) {
+        guard let end = message.utf8.firstIndex(of: UInt8(ascii: "\n")),
+            let head = message[..<end].wholeMatch(of: /Part ([0-9]{1,4}) of ([0-9]{1,4}) of (.+):/),
+            let number = Int(head.1), let count = Int(head.2)
+        else { return nil }
+        (self.number, self.count, what) = (number, count, String(head.3))
+        text = String(message[message.utf8.index(after: end)...])
+    }
+
+    /// Parts 2 to the last, joined, where the newest parts are these without a gap; part 1 stands on the card.
+    static func rest(of parts: [ShownPart]) -> String? {
+        guard let last = parts.last, last.number == last.count, last.count >= 2, parts.count >= last.count - 1 else {
+            return nil
+        }
+        let run = parts.suffix(last.count - 1)
+        let isWhole = zip(run, 2...last.count).allSatisfy { part, number in
+            part.number == number && part.count == last.count && part.what == last.what
+        }
+        return isWhole ? run.map(\.text).joined() : nil
+    }
+}
