@@ -64,6 +64,7 @@ package struct FrameNode {
 
     @inlinable package var isObject: Bool { sb_node_kind(node) == sb_object }
     @inlinable package var isArray: Bool { sb_node_kind(node) == sb_array }
+    @inlinable package var isNull: Bool { sb_node_kind(node) == sb_null }
     @inlinable package var isNumber: Bool { sb_node_kind(node) == sb_number }
 
     /// The bytes of a string, unescaped, in the parser's memory.

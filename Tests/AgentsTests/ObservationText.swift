@@ -83,7 +83,8 @@ enum ObservationText {
         if let allowed = request.allowed {
             text += " allowed=" + allowed.map(\.rawValue).sorted().joined(separator: ",")
         }
-        return text
+        text += member("folder", request.facts.folder)
+        return text + request.facts.lines.map { member("fact", "\($0.label): \($0.value)") }.joined()
     }
 
     private static func question(_ question: Question) -> String {

@@ -12,6 +12,8 @@ struct GatewayApprovals {
         let subject: ApprovalRequest.Subject
         let decision: ApprovalDecision
         let expiresAt: Instant
+        /// Of what was asked when it was made; nil: of an earlier process, or of what was not seen.
+        fileprivate(set) var fingerprint: AskFingerprint?
         /// When it left first; it may have arrived then.
         fileprivate(set) var askedAt: Instant?
         fileprivate(set) var tries = 0
@@ -29,6 +31,11 @@ struct GatewayApprovals {
         }
     }
 
+    private struct Asked {
+        let fingerprint: AskFingerprint
+        let expiresAt: Instant?
+    }
+
     /// A question that was open when this socket asked.
     private struct Listed {
         let session: AgentSession
@@ -38,12 +45,12 @@ struct GatewayApprovals {
 
     private static let decisionsLimit = 256
     private static let listedLimit = 256
-    private static let expiryLimit = 1_000
+    private static let askedLimit = 1_000
     /// Where the gateway does not say when an approval expires: its longest life by default (openclaw.md#approvals).
     static let life = Duration.seconds(1_800)
 
     private var decisions: [ApprovalID: Decision] = [:]
-    private var expiry: [ApprovalID: Instant] = [:]
+    private var questions: [ApprovalID: Asked] = [:]
     private var listing: [ApprovalID: Listed] = [:]
 
     // MARK: Decisions
@@ -70,9 +77,14 @@ struct GatewayApprovals {
         decisions[approval] != nil || decisions.count < Self.decisionsLimit
     }
 
-    func expiresAt(_ approval: ApprovalID, at now: Instant) -> Instant { expiry[approval] ?? now + Self.life }
+    func expiresAt(_ approval: ApprovalID, at now: Instant) -> Instant {
+        questions[approval]?.expiresAt ?? now + Self.life
+    }
 
-    mutating func keep(_ decision: Decision, about approval: ApprovalID) { decisions[approval] = decision }
+    mutating func keep(_ decision: Decision, about approval: ApprovalID) {
+        decisions[approval] = decision
+        decisions[approval]?.fingerprint = questions[approval]?.fingerprint
+    }
 
     /// Nil: it was replaced, or its question is settled.
     func awaited(_ approval: ApprovalID, as decision: ApprovalDecision) -> Decision? {
@@ -93,8 +105,11 @@ struct GatewayApprovals {
     // MARK: Questions
 
     mutating func requested(_ request: ApprovalRequest) {
-        if expiry.count >= Self.expiryLimit { expiry.removeAll() }
-        expiry[request.id] = request.expiresAt
+        let fingerprint = AskFingerprint(of: request)
+        // What was decided was not said of this: it is another one under the same name.
+        if let known = decisions[request.id]?.fingerprint, known != fingerprint { decisions[request.id] = nil }
+        if questions.count >= Self.askedLimit { questions.removeAll() }
+        questions[request.id] = Asked(fingerprint: fingerprint, expiresAt: request.expiresAt)
     }
 
     /// It is in the list of open questions that this socket asked for.
@@ -113,7 +128,7 @@ struct GatewayApprovals {
     /// decision, and not be over in an answer that was under way by then.
     mutating func settled(_ approval: ApprovalID, isSessionAsked: (AgentSession) -> Bool) {
         decisions[approval] = nil
-        expiry[approval] = nil
+        questions[approval] = nil
         guard let session = listing[approval]?.session else { return }
         if isSessionAsked(session) {
             listing[approval]?.isSettled = true

@@ -216,6 +216,7 @@ extension OpenClawSession {
         switch signal.event {
         case .approvalRequested(let request):
             approvals.requested(request)
+            runs.questions.mayBeAnswered(request.id, until: request.expiresAt)
             if isListing, request.subject == .exec { approvals.listed(request.id, in: signal.session) }
         case .approvalSettled(let settlement): forget(settlement.id)
         case .finished, .failed:

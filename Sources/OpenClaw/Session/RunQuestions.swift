@@ -13,7 +13,7 @@ struct RunQuestions {
     private struct Awaited {
         let session: AgentSession
         /// Some are lost (openclaw.md#approvals): it is not awaited for ever.
-        let until: Instant
+        var until: Instant
     }
 
     private static let limit = 512
@@ -54,6 +54,12 @@ struct RunQuestions {
         guard let session else { return }
         if awaited.count >= Self.awaitedLimit { awaited.removeAll() }
         awaited[approval] = Awaited(session: session, until: now + GatewayApprovals.life + Self.followUpPatience)
+    }
+
+    /// The gateway says how long a person has: that may be longer than its default.
+    mutating func mayBeAnswered(_ approval: ApprovalID, until end: Instant?) {
+        guard let end, let known = awaited[approval] else { return }
+        awaited[approval]?.until = max(known.until, end + Self.followUpPatience)
     }
 
     /// Whether a follow-up in the session is awaited that is not the run's own.
