@@ -8,31 +8,34 @@ package enum DialogRequest {
     package static let notices: Set<String> = ["notify", "setStatus", "setWidget", "setTitle", "set_editor_text"]
     private static let longest = 86_400_000
     private static let title = "The agent asks"
+    /// In bytes; what is longer may be cut where it is shown.
+    private static let longestTitle = 120
 
     /// Nil when yes and no do not answer it.
     package static func read(_ root: FrameNode, at now: Instant) -> ApprovalRequest? {
         guard let id = root["id"]?.string else { return nil }
-        let options = options(root)
+        var (title, message) = heading(root)
         switch root["method"]?.string {
         case "confirm": break
-        case "select" where yesAndNo(options) != nil: break
+        case "select" where yesAndNo(root) != nil:
+            // What a yes answers with stands on the card, whatever else does.
+            message += (message.isEmpty ? "" : "\n\n") + options(root).joined(separator: " / ")
         default: return nil
         }
         return ApprovalRequest(
-            id: ApprovalID(id), subject: .dialog, title: root["title"]?.string ?? title,
-            message: root["message"]?.string ?? options.joined(separator: " / "), expiresAt: expiry(root, at: now))
+            id: ApprovalID(id), subject: .dialog, title: title, message: message, expiresAt: expiry(root, at: now))
     }
 
     /// Nil when yes and no answer it, or nothing can: a choice without options, a method of a later version.
     package static func question(_ root: FrameNode, at now: Instant) -> Question? {
         guard let id = root["id"]?.string else { return nil }
+        let (title, message) = heading(root)
         var question = Question(
-            id: QuestionID(id), title: root["title"]?.string ?? title, message: root["message"]?.string ?? "",
-            expiresAt: expiry(root, at: now))
+            id: QuestionID(id), title: title, message: message, expiresAt: expiry(root, at: now))
         switch root["method"]?.string {
         case "select":
             let options = options(root)
-            guard !options.isEmpty, yesAndNo(options) == nil else { return nil }
+            guard !options.isEmpty, yesAndNo(root) == nil else { return nil }
             question.options = options.map { Question.Option($0) }
         case "input":
             question.allowsOwnWords = true
@@ -45,11 +48,24 @@ package enum DialogRequest {
         return question
     }
 
-    /// The option that means yes and the one that means no, where there is no third.
-    package static func yesAndNo(_ options: [String]) -> (yes: String, no: String?)? {
-        let yes = options.filter { !DialogAnswer.meansNo($0) }
-        guard options.count <= 2, yes.count == 1 else { return nil }
-        return (yes[0], options.first(where: DialogAnswer.meansNo))
+    /// The option that means yes and the one that means no, where there is no third and each is known for what it means. One that says
+    /// "always" is none of them: a tap that allows once must not answer with it.
+    package static func yesAndNo(_ root: FrameNode) -> (yes: String, no: String)? {
+        let options = options(root)
+        guard options.count == 2, root["options"]?.elements.count == 2,
+            let yes = options.first(where: DialogAnswer.meansYes), let no = options.first(where: DialogAnswer.meansNo)
+        else { return nil }
+        return (yes, no)
+    }
+
+    /// Extensions write a whole command into the title, of which a card shows one line and a part: then it stands in the message.
+    package static func heading(_ root: FrameNode) -> (title: String, message: String) {
+        heading(root["title"]?.string ?? title, root["message"]?.string ?? "")
+    }
+
+    package static func heading(_ title: String, _ message: String = "") -> (title: String, message: String) {
+        guard title.utf8.count > longestTitle || title.contains(where: \.isNewline) else { return (title, message) }
+        return (Self.title, message.isEmpty ? title : "\(title)\n\n\(message)")
     }
 
     private static func options(_ root: FrameNode) -> [String] { root["options"]?.elements.compactMap(\.string) ?? [] }
@@ -64,7 +80,7 @@ package enum DialogAnswer {
     package static func decision(_ root: FrameNode) -> ApprovalDecision {
         if root["cancelled"]?.flag == true || root["confirmed"]?.flag == false { return .deny }
         if root["confirmed"]?.flag == true { return .approve }
-        return meansNo(root["value"]?.string ?? "") ? .deny : .approve
+        return meansYes(root["value"]?.string ?? "") ? .approve : .deny
     }
 
     package static func answer(_ root: FrameNode, to question: Question) -> QuestionAnswer {
@@ -72,7 +88,11 @@ package enum DialogAnswer {
         return question.options.isEmpty ? .text(value) : .choices([value])
     }
 
-    package static func meansNo(_ option: String) -> Bool {
-        ["block", "deny", "no", "cancel", "reject", ""].contains(option.lowercased())
-    }
+    package static func meansYes(_ option: String) -> Bool { yes.contains(option.lowercased()) }
+    package static func meansNo(_ option: String) -> Bool { no.contains(option.lowercased()) }
+
+    private static let yes: Set = [
+        "yes", "y", "ok", "okay", "allow", "allow once", "approve", "confirm", "run", "continue", "proceed", "accept",
+    ]
+    private static let no: Set = ["no", "n", "block", "deny", "cancel", "reject", "decline", "abort", "stop"]
 }

@@ -106,6 +106,7 @@ extension OppiDecoder {
         }
     }
     mutating func setServerEpoch(_ epoch: Instant?) { live?.serverEpoch = epoch }
+    mutating func setWorkspace(_ name: String?) { live?.workspace = name }
 
     /// The numbers go on from here, whatever was missed.
     mutating func continues(after sequence: Int) {

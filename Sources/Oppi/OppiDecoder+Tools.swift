@@ -78,12 +78,18 @@ extension OppiDecoder {
             // It comes on every socket, and again after each subscription (oppi.md#permissions).
             guard permissions.count >= 1_000 || permissions.insert(approval).inserted else { return [] }
             let tool = root["tool"]?.string ?? "tool"
+            // The server's own summary hides what is behind `&&`, what a file is given, and all beyond 100 characters
+            // (oppi.md#permissions).
+            let input = AskedInput(root["input"])
+            var facts = input?.facts ?? AskFacts()
+            if input == nil, let summary = root["displaySummary"] { facts.lines.append(.init("summary", summary)) }
+            if let workspace = live?.workspace { facts.lines.append(.init("workspace", workspace)) }
             let request = ApprovalRequest(
                 id: approval, subject: .permission, title: "Allow \(tool)?", message: root["reason"]?.string ?? "",
-                command: root["displaySummary"]?.string,
-                call: sessions[id]?.calls.asked(tool: tool, input: root["input"]?.compact), expiresAt: expiry(root),
+                command: input?.command, call: sessions[id]?.calls.asked(tool: tool, input: root["input"]?.compact),
+                expiresAt: expiry(root),
                 // The server grants no rule for its own policy (oppi.md#permissions).
-                allowed: tool.hasPrefix("policy.") ? [.approve, .deny] : nil)
+                allowed: tool.hasPrefix("policy.") ? [.approve, .deny] : nil, facts: facts)
             return [aside(id, .approvalRequested(request))]
         }
     }

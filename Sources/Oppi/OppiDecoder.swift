@@ -69,6 +69,8 @@ package struct OppiDecoder: AgentDecoder {
         var known: [String] = []
         /// 1970 on the server's clock, as a moment of ours.
         var serverEpoch: Instant?
+        /// Where its session works, in the server's words.
+        var workspace: String?
     }
 
     let parser = FrameParser()

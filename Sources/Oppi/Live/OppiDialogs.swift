@@ -73,8 +73,7 @@ struct OppiDialogs {
     }
 
     private func questions(_ method: String, _ root: FrameNode, _ id: String, _ expiresAt: Instant?) -> [Question] {
-        let title = root["title"]?.string ?? "The agent asks"
-        let message = root["message"]?.string ?? ""
+        let (title, message) = DialogRequest.heading(root)
         switch method {
         case "select":
             let options = (root["options"]?.elements ?? []).compactMap { $0.string.map { Question.Option($0) } }
@@ -97,8 +96,9 @@ struct OppiDialogs {
                     return Question.Option(
                         value, label: option["label"]?.string, details: option["description"]?.string)
                 }
+                let (title, message) = DialogRequest.heading(part["question"]?.string ?? title)
                 return Question(
-                    id: Self.id(of: index, in: id), title: part["question"]?.string ?? title, options: options,
+                    id: Self.id(of: index, in: id), title: title, message: message, options: options,
                     isMultiSelect: part["multiSelect"]?.flag == true,
                     allowsOwnWords: allowsOwnWords || options.isEmpty, expiresAt: expiresAt)
             }
@@ -115,22 +115,23 @@ struct OppiDialogs {
     // MARK: Answered
 
     /// False: it is not open.
-    mutating func decided(_ approval: ApprovalID, isYes: Bool) -> Bool {
+    mutating func decided(_ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer) -> Bool {
         guard holds(approval), let dialog = open[approval.text] else { return false }
         // Nothing takes the place of a denial, and a denial that of an approval which is not answered.
+        let isYes = answer == .confirmed(true)
         guard dialog.answer == nil || dialog.answer == .confirmed(true) && !isYes else { return true }
-        open[approval.text]?.answer = .confirmed(isYes)
+        open[approval.text]?.answer = answer
         open[approval.text]?.isSent = false
         return true
     }
 
     /// On a dialog of an earlier process. `mayHaveLeft`: the decision is that process's, too. False: it has ended.
     mutating func decidedEarlier(
-        _ approval: ApprovalID, isYes: Bool, expiresAt: Instant? = nil, mayHaveLeft: Bool = false
+        _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, expiresAt: Instant? = nil, mayHaveLeft: Bool = false
     ) -> Bool {
         answeredEarlier(
             approval.text,
-            Dialog(kind: .confirm, expiresAt: expiresAt, answer: .confirmed(isYes), tries: mayHaveLeft ? 1 : 0))
+            Dialog(kind: .confirm, expiresAt: expiresAt, answer: answer, tries: mayHaveLeft ? 1 : 0))
     }
 
     private mutating func answeredEarlier(_ id: String, _ dialog: Dialog) -> Bool {
@@ -257,6 +258,7 @@ struct OppiDialogs {
             let outcome: ApprovalSettlement.Outcome =
                 switch (reason, dialog.answer) {
                 case (.answered, .confirmed(let isYes)): .decided(isYes ? .approve : .deny)
+                case (.answered, .cancelled): .decided(.deny)
                 case _ where isInDoubt: .inDoubt
                 case (.expired, _): .expired
                 case (.unknown, _): .unknown

@@ -210,17 +210,19 @@ extension OppiMachine {
             return
         }
         var asked: [OppiChat.Order] = []
+        let workspace = chats.place(of: session)?.workspace
+        let name = server.workspaces.first { $0.id == workspace }?.name ?? workspace
         change(session, now) {
-            asked = $0.permission("permission_request", root, at: now.now)
+            asked = $0.permission("permission_request", root, workspace: name, at: now.now)
             return []
         }
-        let expiry = asked.lazy.compactMap { order -> Instant? in
+        let requests = asked.lazy.compactMap { order -> ApprovalRequest? in
             guard case .observed(let said) = order, case .signal(let signal)? = said.first,
                 case .approvalRequested(let request) = signal.event
             else { return nil }
-            return request.expiresAt
-        }.first
-        guard permissions.requested(id, in: session, expiresAt: expiry, at: now.now) else { return }
+            return request
+        }
+        guard let request = requests.first, permissions.requested(request, in: session, at: now.now) else { return }
         change(session, now) { _ in asked }
     }
 
@@ -257,23 +259,26 @@ extension OppiMachine {
         carryOut(permissions.listed(ids, at: now.now))
     }
 
-    mutating func resolveDialog(_ approval: ApprovalID, _ decision: ApprovalDecision, _ now: Occasion) {
+    mutating func resolveDialog(_ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, _ now: Occasion) {
         let holder = chats.sorted.first { chats[$0]?.dialogs.holds(approval) == true }
         // One of an earlier process is known by its name alone: with several chats it cannot be assigned to one.
         let heirs = chats.sorted.filter { chats[$0]?.turn.map { $0.isAdopted && $0.isOut } == true }
         guard let session = holder ?? (heirs.count == 1 ? heirs.first : nil) else {
             return carryOut([.settled(approval, nil, .unknown)])
         }
-        change(session, now) { $0.resolve(approval, decision, at: now.now) }
+        change(session, now) { $0.resolve(approval, answer, at: now.now) }
     }
 }
 
 extension OppiChat {
     /// As one of its own frames has it.
-    mutating func permission(_ type: String, _ root: FrameNode, at now: Instant) -> [Order] {
+    mutating func permission(
+        _ type: String, _ root: FrameNode, workspace: String? = nil, at now: Instant
+    ) -> [Order] {
         guard let place else { return [] }
         if decoder == nil { makeDecoder(place) }
         guard var reader = decoder else { return [] }
+        reader.setWorkspace(workspace)
         let said = reader.permission(type, root, AgentSession(place.native), at: now)
         return said.isEmpty ? [] : [.observed(said)]
     }
@@ -294,16 +299,12 @@ extension OppiChat {
     /// Of an earlier process.
     mutating func adopt(_ decision: EarlierTurn.Decision) {
         _ = dialogs.decidedEarlier(
-            decision.approval, isYes: decision.decision != .deny, expiresAt: decision.expiresAt, mayHaveLeft: true)
+            decision.approval, .confirmed(decision.decision != .deny), expiresAt: decision.expiresAt, mayHaveLeft: true)
     }
 
     /// A dialog is answered on the socket that follows its session, as soon as there is one.
-    mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) -> [Order] {
-        let isYes = decision != .deny
-        guard
-            dialogs.decided(approval, isYes: isYes)
-                || dialogs.decidedEarlier(approval, isYes: isYes)
-        else {
+    mutating func resolve(_ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, at now: Instant) -> [Order] {
+        guard dialogs.decided(approval, answer) || dialogs.decidedEarlier(approval, answer) else {
             return aside([.approvalSettled(ApprovalSettlement(id: approval, outcome: .unknown))])
         }
         return advance(at: now)

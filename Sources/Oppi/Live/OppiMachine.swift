@@ -169,10 +169,12 @@ package struct OppiMachine: AgentMachine {
             loads.drop(run)
             change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): change(session, now) { $0.lookUp(run, at: now.now) }
-        case .resolve(let approval, let subject, let decision, let scope, _):
+        case .resolve(let approval, let subject, let decision, let scope, let isUnanswered):
             if subject == .dialog {
-                resolveDialog(approval, decision, now)
+                let isNo = decision == .deny
+                resolveDialog(approval, isNo && isUnanswered ? .cancelled : .confirmed(!isNo), now)
             } else {
+                // Its answer has no room for a reason (oppi.md#permissions).
                 let decided = OppiPermissions.Decision(decision, scope)
                 carryOut(permissions.decide(approval, decided, isUp: life.isLive, at: now.now))
                 lookAtList(now)

@@ -33,6 +33,8 @@ struct OppiPermissions {
     private struct Entry {
         /// Nil: decided in an earlier process, and not seen in this one.
         var session: AgentSession?
+        /// Of what was asked; nil likewise.
+        var fingerprint: AskFingerprint?
         var askedAt: Instant
         var expiresAt: Instant?
         var decision: Decision?
@@ -73,14 +75,24 @@ struct OppiPermissions {
     // MARK: From the server
 
     /// False: it is known, or there is no room for more.
-    mutating func requested(_ id: ApprovalID, in session: AgentSession, expiresAt: Instant?, at now: Instant) -> Bool {
+    mutating func requested(_ request: ApprovalRequest, in session: AgentSession, at now: Instant) -> Bool {
+        let id = request.id
+        let fingerprint = AskFingerprint(of: request)
         if let entry = entries[id] {
-            guard entry.session == nil else { return false }
-            entries[id]?.session = session
-            return true
+            if let before = entry.fingerprint, before != fingerprint {
+                // What was decided was not said of this: it is another one under the same name.
+                entries[id] = nil
+                requests.forget { $0.id == id }
+            } else {
+                guard entry.session == nil else { return false }
+                entries[id]?.session = session
+                entries[id]?.fingerprint = fingerprint
+                return true
+            }
         }
         guard entries.count < Self.limit else { return false }
-        entries[id] = Entry(session: session, askedAt: now, expiresAt: expiresAt)
+        entries[id] = Entry(
+            session: session, fingerprint: fingerprint, askedAt: now, expiresAt: request.expiresAt)
         if listAskedAt == nil { listDue = listDue ?? now + Self.pollInterval }
         return true
     }

@@ -155,8 +155,8 @@ struct PiChat {
         return [.write(PiFrames.abort(requests.add(.abort(run), for: PiTurn.stopPatience, at: now)))]
     }
 
-    mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision) -> [Order] {
-        guard let answer = dialogs.decided(approval, decision) else { return [] }
+    mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool) -> [Order] {
+        guard let answer = dialogs.decided(approval, decision, isUnanswered: isUnanswered) else { return [] }
         return [
             .write(PiFrames.answer(answer, to: approval.text)),
             .observed([settled(approval, .decided(decision == .deny ? .deny : .approve))]),

@@ -47,8 +47,7 @@ struct PiDialogs {
         guard !DialogRequest.notices.contains(method), let id = root["id"]?.string else { return .notice }
         guard isHeard, open.count < Self.limit else { return .cancel(id) }
         if let request = DialogRequest.read(root, at: now) {
-            let options = root["options"]?.elements.compactMap(\.string) ?? []
-            let words = method == "select" ? DialogRequest.yesAndNo(options) : nil
+            let words = method == "select" ? DialogRequest.yesAndNo(root) : nil
             open[id] = Open(
                 dialog: .card(request.id, yes: words?.yes, no: words?.no), expiresAt: Self.early(request.expiresAt, now)
             )
@@ -64,10 +63,11 @@ struct PiDialogs {
         moment.map { max($0 - margin, now + ($0 - now) / 2) }
     }
 
-    /// Nil: it is not open.
-    mutating func decided(_ id: ApprovalID, _ decision: ApprovalDecision) -> Answer? {
+    /// Nil: it is not open. `isUnanswered`: nobody said no, which pi's own word for is that the dialog was cancelled.
+    mutating func decided(_ id: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool) -> Answer? {
         guard case .card(_, let yes, let no)? = open[id.text]?.dialog else { return nil }
         open[id.text] = nil
+        if decision == .deny, isUnanswered { return .cancelled }
         guard let yes else { return .confirmed(decision != .deny) }
         return decision == .deny ? no.map { .value($0) } ?? .cancelled : .value(yes)
     }

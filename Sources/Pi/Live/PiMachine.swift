@@ -96,12 +96,12 @@ package struct PiMachine: AgentMachine {
             loads.drop(run)
             return change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, at: now.now) }
-        case .resolve(let approval, _, let decision, _, _):
+        case .resolve(let approval, _, let decision, _, let isUnanswered):
             guard let session = chats.awake.first(where: { $0.value.holds(approval) })?.key else {
                 let unknown = ApprovalSettlement(id: approval, outcome: .unknown)
                 return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(unknown)))])]
             }
-            return change(session, now) { $0.resolve(approval, decision) }
+            return change(session, now) { $0.resolve(approval, decision, isUnanswered: isUnanswered) }
         case .answer(let question, let session, let answer):
             return change(session, now) { $0.answer(question, answer) }
         case .release(let session, let isDeleted):

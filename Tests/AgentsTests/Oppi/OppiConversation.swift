@@ -17,6 +17,8 @@ struct OppiConversation: MachineConversation {
     let result: String
     private(set) var sequence = 0
     private var requests: [String: String] = [:]
+    /// Of all that was asked.
+    private(set) var cards: [ApprovalRequest] = []
 
     init(
         result: String = "rpc_result", settings: OppiSettings? = nil, facts: [Fact] = [], turns: [EarlierTurn] = []
@@ -128,12 +130,13 @@ struct OppiConversation: MachineConversation {
 
     mutating func decides(
         _ approval: String, _ decision: ApprovalDecision, _ scope: DecisionScope = .unscoped,
-        subject: ApprovalRequest.Subject = .permission
+        subject: ApprovalRequest.Subject = .permission, isUnanswered: Bool = false
     ) -> [String] {
         lines(
             machine.command(
-                .resolve(approval: ApprovalID(approval), subject: subject, decision: decision, scope: scope),
-                occasion()))
+                .resolve(
+                    approval: ApprovalID(approval), subject: subject, decision: decision, scope: scope,
+                    isUnanswered: isUnanswered), occasion()))
     }
 
     mutating func answers(question: String, _ answer: QuestionAnswer) -> [String] {
@@ -314,7 +317,11 @@ struct OppiConversation: MachineConversation {
         case .work(let id, let work):
             works.append((id, Self.name(of: work)))
             return [works[works.count - 1].name]
-        case .observed(let observations): return observations.map(ObservationText.line)
+        case .observed(let observations):
+            for case .signal(let signal) in observations {
+                if case .approvalRequested(let request) = signal.event { cards.append(request) }
+            }
+            return observations.map(ObservationText.line)
         case .note(.words(let words)): return ["note \(words)"]
         case .note(.remedy(let words)): return ["remedy \(words)"]
         case .note(.unknown(let tally)): return ["unknown \(tally.counts.keys.sorted())"]

@@ -122,9 +122,9 @@ struct OppiToolTests {
         func text(_ id: String) -> String {
             #"\#(Self.run) approval requested \#(id) permission medium "Allow rm?" message="Deletes""#
         }
-        #expect(hears("permission_request", asks("p1", "x")) == [text("p1") + #" command="rm x" call="b""#])
+        #expect(hears("permission_request", asks("p1", "x")) == [text("p1") + #" command="{\"path\":\"x\"}" call="b""#])
         #expect(hears("permission_request", asks("p1", "x")) == [], "it comes on every socket")
-        #expect(hears("permission_request", asks("p2", "z")) == [text("p2") + #" command="rm z""#])
+        #expect(hears("permission_request", asks("p2", "z")) == [text("p2") + #" command="{\"path\":\"z\"}""#])
         #expect(
             hears("permission_expired", #""id":"p1","reason":"Approval timeout""#) == [
                 "\(Self.run) approval settled p1 expired"

@@ -87,9 +87,12 @@ struct PiConversation: MachineConversation {
         lines(machine.command(.lookUp(session: session, run: RunID(run)), occasion()))
     }
 
-    mutating func decides(_ approval: String, _ decision: ApprovalDecision) -> [String] {
+    mutating func decides(_ approval: String, _ decision: ApprovalDecision, isUnanswered: Bool = false) -> [String] {
         lines(
-            machine.command(.resolve(approval: ApprovalID(approval), subject: .dialog, decision: decision), occasion()))
+            machine.command(
+                .resolve(
+                    approval: ApprovalID(approval), subject: .dialog, decision: decision, isUnanswered: isUnanswered),
+                occasion()))
     }
 
     mutating func answers(_ question: String, _ answer: QuestionAnswer) -> [String] {
