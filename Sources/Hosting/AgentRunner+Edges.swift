@@ -18,6 +18,8 @@ extension AgentRunner where Machine: ~Copyable {
             if let line = state.withLock({ $0.channels.line(number) }) { line.close(closing) } else { callOff(number) }
         case .idle(let number, let isIdle):
             if let ticket = state.withLock({ $0.seats.ticket(number) }) { edges.places?.isIdle(ticket, isIdle) }
+        case .asks(let number, let chat):
+            if let ticket = state.withLock({ $0.seats.ticket(number) }) { edges.places?.asks(ticket, chat) }
         case .start(let start): begin(start)
         case .refuse(let work, let failure): tell { machine, now in machine.finished(work, .failed(failure), now) }
         case .answer(let completion, let reply): completion(reply)

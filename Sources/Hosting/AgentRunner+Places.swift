@@ -11,9 +11,13 @@ extension AgentRunner where Machine: ~Copyable {
             self?.placeIsFree(number)
         } wanted: { [weak self] in
             self?.happened(.wanted, on: number)
+        } heldUp: { [weak self] running, chats in
+            self?.happened(.waits(running: running, behind: chats), on: number)
         }
         state.withLock { $0.seats.waits(number, id, plan, ticket) }
-        if let running = places.ask(ticket) { return happened(.waits(running: running), on: number) }
+        if let (running, chats) = places.ask(ticket) {
+            return happened(.waits(running: running, behind: chats), on: number)
+        }
         guard state.withLock({ $0.seats.starts(number) }) != nil else { return }
         startChild(number, id, plan)
     }

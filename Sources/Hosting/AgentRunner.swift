@@ -280,6 +280,8 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
         case .close(let id, let closing): close(id, closing, state)
         case .idle(let id, let isIdle):
             if let channel = state.channels[id] { state.steps.append(.idle(channel.number, isIdle)) }
+        case .asks(let id, let chat):
+            if let channel = state.channels[id] { state.steps.append(.asks(channel.number, chat)) }
         case .mayPause(let id, let mayPause): state.channels[id]?.mayPause = mayPause
         case .work(let id, let work):
             if !state.works.add(id, work) { refuse([id], WorkFailure(.full, "too much is under way"), state) }

@@ -9,6 +9,7 @@ enum AgentStep: Sendable {
     /// A child's place is free.
     case begin(Int, Seats.Waiting)
     case idle(Int, Bool)
+    case asks(Int, WaitingChat?)
     case start(WorkTable.Start)
     case refuse(WorkID, WorkFailure)
     case answer(@Sendable (AgentReply) -> Void, AgentReply)

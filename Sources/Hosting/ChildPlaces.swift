@@ -1,3 +1,4 @@
+import AgentKit
 import Locking
 
 /// The places for children that all connections of a process share (`limits.agents`). A child that outlives the bridge takes none.
@@ -8,16 +9,34 @@ package final class ChildPlaces: Sendable {
     private struct Owner {
         var granted: @Sendable () -> Void
         var wanted: @Sendable () -> Void
+        var heldUp: @Sendable (Int, [WaitingChat]) -> Void
+        /// Whose person it waits for.
+        var chat: WaitingChat?
     }
 
     private struct State {
         var table: PlaceTable
         var owners: [Int: Owner] = [:]
         var lastNumber = 0
+        /// As those that wait for a place were told.
+        var blockers: [WaitingChat] = []
+
+        /// The chats that hold all places, where each of them waits for a person; the longest waiting first.
+        var holdingAll: [WaitingChat] {
+            let chats = table.holding.compactMap { owners[$0]?.chat }
+            guard chats.count == table.taken else { return [] }
+            return chats.sorted { ($0.since, $0.session) < ($1.since, $1.session) }
+        }
 
         /// What is to be said, outside the lock.
         mutating func news() -> [@Sendable () -> Void] {
-            table.granted().compactMap { owners[$0]?.granted } + table.wanted().compactMap { owners[$0]?.wanted }
+            var news = table.granted().compactMap { owners[$0]?.granted }
+            news += table.wanted().compactMap { owners[$0]?.wanted }
+            let (chats, running) = (holdingAll, table.taken)
+            guard chats != blockers else { return news }
+            blockers = chats
+            let heldUp = table.waitingNumbers.compactMap { owners[$0]?.heldUp }
+            return news + heldUp.map { heldUp in { heldUp(running, chats) } }
         }
     }
 
@@ -36,22 +55,27 @@ package final class ChildPlaces: Sendable {
 
     /// `granted` follows `ask`, where that has no place; `wanted` comes to one that said that it is idle. Both on the thread that
     /// makes it so.
-    func ticket(granted: @escaping @Sendable () -> Void, wanted: @escaping @Sendable () -> Void) -> Ticket {
+    /// `heldUp` comes to one that waits, when it changes which chats hold all places without working.
+    func ticket(
+        granted: @escaping @Sendable () -> Void, wanted: @escaping @Sendable () -> Void,
+        heldUp: @escaping @Sendable (Int, [WaitingChat]) -> Void
+    ) -> Ticket {
         state.withLock { state in
             state.lastNumber += 1
-            state.owners[state.lastNumber] = Owner(granted: granted, wanted: wanted)
+            state.owners[state.lastNumber] = Owner(granted: granted, wanted: wanted, heldUp: heldUp)
             return Ticket(number: state.lastNumber)
         }
     }
 
-    /// Nil: it has a place. Else how many have one, and it waits.
-    func ask(_ ticket: Ticket) -> Int? {
-        let (taken, news) = state.withLock { state in
-            let taken: Int? = state.table.ask(ticket.number) ? nil : state.table.taken
-            return (taken, state.news())
+    /// Nil: it has a place. Else how many have one, and it waits; with the chats where all of them wait for a person.
+    func ask(_ ticket: Ticket) -> (running: Int, behind: [WaitingChat])? {
+        let (answer, news) = state.withLock { state in
+            let hasPlace = state.table.ask(ticket.number)
+            let news = state.news()
+            return (hasPlace ? nil : (state.table.taken, state.blockers), news)
         }
         for tell in news { tell() }
-        return taken
+        return answer
     }
 
     func leave(_ ticket: Ticket) {
@@ -66,6 +90,15 @@ package final class ChildPlaces: Sendable {
     func isIdle(_ ticket: Ticket, _ isIdle: Bool) {
         let news = state.withLock { state in
             state.table.isIdle(ticket.number, isIdle)
+            return state.news()
+        }
+        for tell in news { tell() }
+    }
+
+    /// It waits for this chat's person; nil: not any more.
+    func asks(_ ticket: Ticket, _ chat: WaitingChat?) {
+        let news = state.withLock { state in
+            state.owners[ticket.number]?.chat = chat
             return state.news()
         }
         for tell in news { tell() }

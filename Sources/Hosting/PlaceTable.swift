@@ -3,7 +3,7 @@
 /// - A holder is busy, idle (it could end without a loss), or was asked to leave. Who was asked leaves, or says that it is busy.
 /// - As many of the longest idle are asked as places are missing, and who waited longest is next.
 struct PlaceTable {
-    private enum Holder: Equatable {
+    enum Holder: Equatable {
         case busy
         /// Since when, in an order of their own.
         case idle(Int)
@@ -18,6 +18,8 @@ struct PlaceTable {
     init(limit: Int) { self.limit = limit }
 
     var taken: Int { holders.count }
+    var holding: Dictionary<Int, Holder>.Keys { holders.keys }
+    var waitingNumbers: [Int] { waiting }
 
     /// True: it has a place at once.
     mutating func ask(_ number: Int) -> Bool {

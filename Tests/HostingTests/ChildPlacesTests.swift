@@ -24,7 +24,7 @@ struct ChildPlacesTests {
         starts(one)
         starts(two)
         #expect(one.programs.links.count == 1 && two.programs.links.isEmpty)
-        #expect(two.told.last == "1 waits(running: 1)")
+        #expect(two.told.last == "1 waits 1 []")
         one.programs.handlers[0](.exited(.exited(0), lastWords: ""))
         #expect(two.programs.links.count == 1)
         two.programs.handlers[0](.spawned(ProcessName(id: 5, startTicks: 1)))
@@ -57,6 +57,26 @@ struct ChildPlacesTests {
         #expect(two.programs.links.isEmpty)
         one.order(.idle(Stage.channel, true))
         #expect(one.told.count { $0 == "1 wanted" } == 2)
+    }
+
+    @Test(
+        "where all places are held by chats that wait for a person, who waits for one hears which, and when they go on")
+    func heldUp() {
+        places.use(limit: 2)
+        let three = Stage(places: places)
+        for stage in [one, two, three] { starts(stage) }
+        #expect(three.told.last == "1 waits 2 []")
+        one.order(.asks(Stage.channel, WaitingChat(SessionID("ses_1"), since: 9)))
+        #expect(three.told.count { $0.hasPrefix("1 waits") } == 1, "the other one works")
+        two.order(.asks(Stage.channel, WaitingChat(SessionID("ses_2"), since: 5)))
+        #expect(three.told.last == #"1 waits 2 ["ses_2", "ses_1"]"#)
+        let four = Stage(places: places)
+        starts(four)
+        #expect(four.told.last == #"1 waits 2 ["ses_2", "ses_1"]"#)
+        one.order(.asks(Stage.channel, nil))
+        #expect(three.told.last == "1 waits 2 []")
+        two.programs.handlers[0](.exited(.exited(0), lastWords: ""))
+        #expect(three.programs.links.count == 1)
     }
 
     @Test("a child that failed to start gives its place up")

@@ -66,6 +66,7 @@ struct Scripted: ~Copyable, AgentMachine {
         case .spawned(let name): "spawned \(name.id)"
         case .closed(let code, _): "closed \(code)"
         case .exited(.exited(let code), _): "exited \(code)"
+        case .waits(let running, let chats): "waits \(running) \(chats.map(\.session.text))"
         default: "\(event)"
         }
     }

@@ -11,6 +11,8 @@ package enum AgentOrder: Sendable {
     /// The child has nothing to do, and its session can be loaded again: it may be asked for its place (`wanted`). False again before it
     /// gets something to do.
     case idle(ChannelID, Bool)
+    /// The child waits for this chat's person; nil: not any more.
+    case asks(ChannelID, WaitingChat?)
     /// No handshake is under way: the host may stop reading while memory is short. False when a channel is opened.
     case mayPause(ChannelID, Bool)
 

@@ -47,8 +47,9 @@ package enum ChannelEvent: Hashable, Sendable {
     case opened
     /// The child runs; the journal has its name, so that a later process finds it.
     case spawned(ProcessName)
-    /// So many children run, and none of them can end: the child is started when one does.
-    case waits(running: Int)
+    /// So many children run, and none of them can end: the child is started when one does. `behind`: where all of them wait for a
+    /// person, their chats. Said again when those change.
+    case waits(running: Int, behind: [WaitingChat] = [])
     /// Another child waits for the place of this idle one, which is to end, or says that it is not idle any more.
     case wanted
     /// A line over its limit was left out.

@@ -169,10 +169,10 @@ struct PiChat {
     }
 
     /// All places for processes are taken: it is started when one is free.
-    mutating func awaitsPlace(running: Int) -> [Order] {
+    mutating func awaitsPlace(running: Int, behind chats: [WaitingChat]) -> [Order] {
         guard process == .starting else { return [] }
-        seat.awaits(running: running)
-        return cards(seat.show(waitingPrompts)) + [.note("\(PiSeat.words(running)); a message waits")]
+        let changed = seat.awaits(running: running, behind: chats)
+        return cards(changed + seat.show(waitingPrompts)) + [.note("\(seat.note); a message waits")]
     }
 
     /// Nothing is left that its process was to be started for.

@@ -6,6 +6,7 @@ struct PiChildren {
     private var sessions: [ChannelID: AgentSession] = [:]
     private var channels: [AgentSession: ChannelID] = [:]
     private var idle: Set<ChannelID> = []
+    private var asking: Set<ChannelID> = []
     private var channelCount = 0
     private var workCount = 0
 
@@ -29,8 +30,16 @@ struct PiChildren {
 
     mutating func ended(_ channel: ChannelID) {
         idle.remove(channel)
+        asking.remove(channel)
         guard let session = sessions.removeValue(forKey: channel), channels[session] == channel else { return }
         channels[session] = nil
+    }
+
+    /// False: the host knows already.
+    mutating func asks(_ channel: ChannelID, _ asks: Bool) -> Bool {
+        guard asks != asking.contains(channel) else { return false }
+        if asks { asking.insert(channel) } else { asking.remove(channel) }
+        return true
     }
 
     mutating func nextWork() -> WorkID {

@@ -22,6 +22,7 @@ struct PiDialogs {
 
     private struct Open {
         var dialog: Dialog
+        var askedAt: Instant
         var expiresAt: Instant?
     }
 
@@ -30,6 +31,8 @@ struct PiDialogs {
     /// By the name that pi gave it.
     private var open: [String: Open] = [:]
 
+    /// Nil: nothing is asked.
+    var waitsSince: Instant? { open.values.map(\.askedAt).min() }
     var nextExpiry: Instant? { open.values.compactMap(\.expiresAt).min() }
 
     func holds(_ id: ApprovalID) -> Bool { if case .card = open[id.text]?.dialog { true } else { false } }
@@ -49,10 +52,11 @@ struct PiDialogs {
         if let request = DialogRequest.read(root, at: now) {
             let words = method == "select" ? DialogRequest.yesAndNo(root) : nil
             open[id] = Open(
-                dialog: .card(request.id, yes: words?.yes, no: words?.no), expiresAt: Self.early(request.expiresAt, now)
-            )
+                dialog: .card(request.id, yes: words?.yes, no: words?.no), askedAt: now,
+                expiresAt: Self.early(request.expiresAt, now))
         } else if let question = DialogRequest.question(root, at: now) {
-            open[id] = Open(dialog: .question(question.id), expiresAt: Self.early(question.expiresAt, now))
+            open[id] = Open(
+                dialog: .question(question.id), askedAt: now, expiresAt: Self.early(question.expiresAt, now))
         } else {
             return .cancel(id)
         }

@@ -90,7 +90,8 @@ package struct PiMachine: AgentMachine {
             }
             return said
                 + change(session, now) {
-                    $0.send(run, prompt, in: message.folder, wallMilliseconds: now.wallMilliseconds, at: now.now)
+                    $0.seat.phoneSession = message.session
+                    return $0.send(run, prompt, in: message.folder, wallMilliseconds: now.wallMilliseconds, at: now.now)
                 }
         case .abort(let session, let run):
             loads.drop(run)
@@ -146,7 +147,8 @@ package struct PiMachine: AgentMachine {
         guard let session = children.session(on: channel) else { return [] }
         switch event {
         case .spawned: return change(session, now) { $0.spawned(at: now.now) }
-        case .waits(let running): return change(session, now) { $0.awaitsPlace(running: running) }
+        case .waits(let running, let chats):
+            return change(session, now) { $0.awaitsPlace(running: running, behind: chats) }
         case .wanted: return giveUpPlace(of: session, on: channel, now)
         case .skipped(let bytes): return change(session, now) { $0.skipped(bytes, at: now.now) }
         case .exited(let end, let lastWords):
@@ -213,7 +215,7 @@ package struct PiMachine: AgentMachine {
             chat.failures.random = now.random
             return change(&chat)
         }
-        let translated = orders.flatMap { translate($0, of: session) }
+        let translated = orders.flatMap { translate($0, of: session) } + tellAsks(session, now)
         let idle = tellIdle(session)
         // Nothing is written to a child whose place the host may give away.
         if case .idle(_, true)? = idle.first { return translated + idle }
@@ -225,6 +227,17 @@ package struct PiMachine: AgentMachine {
             children.isIdle(channel, chat.mayLeave)
         else { return [] }
         return [.idle(channel, chat.mayLeave)]
+    }
+
+    /// While it waits for a person its place is held for nothing.
+    private mutating func tellAsks(_ session: AgentSession, _ now: Occasion) -> [AgentOrder] {
+        guard let chat = chats.awake[session], let channel = children.channel(of: session) else { return [] }
+        let since = chat.dialogs.waitsSince
+        guard children.asks(channel, since != nil), let phone = chat.seat.phoneSession else { return [] }
+        let waiting = since.map { since in
+            WaitingChat(phone, since: now.wallMilliseconds - (now.now - since).nanoseconds / 1_000_000)
+        }
+        return [.asks(channel, waiting)]
     }
 
     private mutating func translate(_ order: PiChat.Order, of session: AgentSession) -> [AgentOrder] {

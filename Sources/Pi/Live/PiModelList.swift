@@ -28,7 +28,8 @@ struct PiModelList {
     mutating func happened(_ event: ChannelEvent) -> [AgentOrder] {
         switch event {
         case .spawned: channel.map { [.send($0, PiFrames.models(Self.request))] } ?? []
-        case .waits(let running): conclude(.refused(message: "\(PiSeat.words(running)); ask again when one has ended"))
+        case .waits(let running, _):
+            conclude(.refused(message: "\(PiSeat.words(running)); ask again when one has ended"))
         case .failed(let message, _, _):
             conclude(.refused(message: "pi could not be started: \(message)"), isOpen: false)
         case .exited(let end, let lastWords):

@@ -181,7 +181,7 @@ struct CodexConversation: MachineConversation {
         case .state(.up(let version, _)): return ["up \(version)"]
         case .state(.waiting(let reason, _, _)): return ["waiting \(reason)"]
         case .note(.remedy(let words)): return ["remedy \(words)"]
-        case .note, .idle, .mayPause, .readSettings, .cover, .replied, .finding, .done: return []
+        case .note, .idle, .asks, .mayPause, .readSettings, .cover, .replied, .finding, .done: return []
         }
     }
 }

@@ -84,6 +84,7 @@ private final class MachineStage {
         case .close(_, let closing): "close \(closing)"
         case .mayPause(_, let mayPause): "mayPause \(mayPause)"
         case .idle(_, let isIdle): "idle \(isIdle)"
+        case .asks: "asks"
         case .work(_, .secret(let name)): "secret \(name)"
         case .work(_, .keepSecret(let name, let secret)):
             "keepSecret \(name) \(["dt-1", "dt-2"].filter { secret?.text.contains($0) == true })"

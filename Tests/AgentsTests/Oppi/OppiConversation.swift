@@ -333,7 +333,7 @@ struct OppiConversation: MachineConversation {
         case .done: return ["done"]
         case .readSettings: return ["read settings"]
         case .replied(_, let reply): return ["\(reply)"]
-        case .mayPause, .idle, .cover: return []
+        case .mayPause, .idle, .asks, .cover: return []
         }
     }
 

@@ -122,8 +122,8 @@ struct PiConversation: MachineConversation {
         lines(machine.happened(.failed(message: message), on: ChannelID(channel), occasion()))
     }
 
-    mutating func waitsForPlace(behind running: Int) -> [String] {
-        lines(machine.happened(.waits(running: running), on: ChannelID(1), occasion()))
+    mutating func waitsForPlace(behind running: Int, chats: [WaitingChat] = []) -> [String] {
+        lines(machine.happened(.waits(running: running, behind: chats), on: ChannelID(1), occasion()))
     }
 
     mutating func isWanted() -> [String] { lines(machine.happened(.wanted, on: ChannelID(1), occasion())) }
@@ -171,6 +171,9 @@ struct PiConversation: MachineConversation {
         case .close: return ["close"]
         case .idle(let channel, let isIdle):
             return showsIdle ? [isIdle ? "idle \(channel.number)" : "busy \(channel.number)"] : []
+        case .asks(let channel, let chat):
+            let words = chat.map { "\($0.session) since \($0.since - Self.wall)" } ?? "nobody"
+            return showsIdle ? ["\(channel.number) asks \(words)"] : []
         case .work(let work, .keep(let facts)):
             keeps.insert(work, at: 0)
             return facts.map { "keep \($0.name)=\(String(decoding: $0.value ?? [], as: UTF8.self))" }

@@ -1,3 +1,4 @@
+import AgentKit
 import BridgeModel
 import Testing
 
@@ -48,6 +49,38 @@ struct PiPlaceTests {
         let lines = pi.spawns()
         #expect(lines.first == "r1 pi-ses_1 tool finished place-r1 call wait completed")
         #expect(lines.count == 2)
+    }
+
+    @Test("where chats that wait for an answer hold all places, the bubble names them, and no word of theirs")
+    func heldUp() {
+        let chats = [WaitingChat(SessionID("ses_8"), since: 1_770_000_300_000)]
+        var pi = PiConversation()
+        _ = pi.sends("r1", "one")
+        _ = pi.waitsForPlace(behind: 1)
+        #expect(
+            pi.waitsForPlace(behind: 1, chats: chats) == [
+                #"r1 pi-ses_1 tool progress place-r1 call title="All places for agents are held by chats that wait for an answer: ses_8 (since 02:45 UTC). Answer there, or write /bridge asks.""#,
+                "note all places for agents are held by chats that wait for an answer; a message waits",
+            ])
+        #expect(pi.waitsForPlace(behind: 1, chats: chats).count == 1, "its card says so already")
+        let title = pi.sends("r2", "two").first ?? ""
+        #expect(title.contains("tool started place-r2") && title.contains("ses_8"), "\(title)")
+        let many = (0..<8).map { WaitingChat(SessionID("ses_0123456789abcdef\($0)"), since: 1_770_000_300_000) }
+        let cut = pi.waitsForPlace(behind: 8, chats: many).first ?? ""
+        #expect(cut.contains(" and 6 more. Answer there, or write /bridge asks."), "\(cut)")
+        #expect(pi.waitsForPlace(behind: 8).first?.contains("Waiting for a place: 8 agents are running") == true)
+    }
+
+    @Test("a process whose dialog is open tells the host whose person it waits for, and when it does no more")
+    func asks() {
+        var pi = PiConversation.going()
+        pi.showsIdle = true
+        let dialog = #"{"type":"extension_ui_request","id":"d1","method":"confirm","title":"Sure?","message":"m"}"#
+        _ = pi.waits(5_000)
+        #expect(pi.says(dialog).last == "1 asks ses_1 since 5000")
+        #expect(!pi.says(dialog.replacing("d1", with: "d2")).contains { $0.hasPrefix("1 asks") })
+        #expect(!pi.decides("d1", .approve).contains { $0.hasPrefix("1 asks") })
+        #expect(pi.decides("d2", .deny).last == "1 asks nobody")
     }
 
     @Test("a prompt that is taken back while it waits for a place starts no process")
