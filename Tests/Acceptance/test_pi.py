@@ -49,6 +49,32 @@ class PiTests(Scenarios):
             self.assertIn("--session", starts[1]["arguments"])
 
     @scenario(60)
+    async def test_the_card_of_a_guard_of_the_shell_has_the_command_and_both_labels(self):
+        command = "rm -rf " + "labels/" * 60
+        async with PiStage({"clean": [{"gate": {"command": command}}]}) as stage:
+            turn = stage.ask("clean up")
+            approval = await stage.approval(turn)
+            message = stage.phone.approvals[approval]["message"]
+            self.assertIn(command, message)
+            self.assertIn("Yes / No", message)
+            stage.relay.decide(approval, "approve")
+            await stage.ended(turn)
+            stage.expect(turn, "Done.")
+            ran, = stage.log("executed")
+            self.assertEqual((ran["approval"], ran["command"], ran["option"]), (approval, command, "Yes"))
+
+    @scenario(60)
+    async def test_an_option_for_ever_is_no_button(self):
+        gate = {"command": "rm x", "options": ["Always allow", "No"], "yes": ["Always allow"]}
+        async with PiStage({"clean": [{"gate": gate}]}) as stage:
+            turn = stage.ask("clean up")
+            await until(lambda: "1. Always allow" in getattr(stage.phone.bubble(turn.interaction), "text", ""), 30, "a question")
+            self.assertEqual(stage.phone.approvals, {})
+            stage.ask("2", session=turn.session)
+            await stage.ended(turn)
+            self.assertEqual(stage.log("executed"), [])
+
+    @scenario(60)
     async def test_a_dialog_is_a_card_and_its_answer_reaches_pi(self):
         for decision, text in (("approve", "It is done."), ("deny", "I leave it.")):
             plans = {"clean": [said("Let me look."), {"confirm": {"title": "Delete?", "yes": "It is done.", "no": "I leave it."}}]}

@@ -127,6 +127,24 @@ class SeveralAgentsTests(Scenarios):
             one.expect(again, "Hello.")
             self.assertIn("--session", one.pi.log("starts")[-1]["arguments"])
 
+    @scenario(90)
+    async def test_where_chats_that_wait_for_an_answer_hold_all_places_the_message_that_waits_names_them(self):
+        plans = {"clean": [{"gate": {"command": "rm -r labels"}}]}
+        async with Several("pi", "pi", plans=plans, limits={"agents": 1}) as several:
+            one, two = several.sides
+            held = one.ask("clean")
+            approval = await one.approval(held)
+            hello = two.ask("hello")
+            await until(lambda: two.phone.tasks_of(hello.interaction), 30, "a card says that it waits")
+            label = next(call.body for call in two.relay.calls if call.method == "createTask")["status_label"]
+            self.assertRegex(label, r"^All places for agents are held by chats that wait for an answer: "
+                             rf"{held.session} \(since [0-9:]+ UTC\)\. Answer there, or write /bridge asks\.$")
+            one.relay.decide(approval, "approve")
+            await one.ended(held)
+            one.expect(held, "Done.")
+            await two.ended(hello)
+            two.expect(hello, "Hello.")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -56,6 +56,25 @@ struct GatewayRow {
     var stopReason: String?
 }
 
+/// Where and by what the agent runs a command.
+package struct GatewayPlace: Sendable, Hashable {
+    package var cwd: String?
+    package var nodeId: String?
+    package var resolvedPath: String?
+    /// It runs these without a shell.
+    package var commandArgv: [String]?
+
+    package init(
+        cwd: String? = "/home/ada/garden", nodeId: String? = nil, resolvedPath: String? = nil,
+        commandArgv: [String]? = nil
+    ) {
+        self.cwd = cwd
+        self.nodeId = nodeId
+        self.resolvedPath = resolvedPath
+        self.commandArgv = commandArgv
+    }
+}
+
 struct GatewayApproval {
     var id: String
     var run: String

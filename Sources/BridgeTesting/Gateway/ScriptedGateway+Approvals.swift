@@ -56,15 +56,21 @@ extension ScriptedGateway {
     }
 
     private func shown(_ approval: GatewayApproval) -> GatewayValue {
-        let request: GatewayValue = [
-            "command": "\(approval.command)", "cwd": .null, "host": "gateway", "nodeId": .null, "agentId": "main",
+        let place = place(of: approval)
+        func text(_ value: String?) -> GatewayValue { value.map { .text($0) } ?? .null }
+        var request: GatewayValue = [
+            "command": "\(approval.command)", "cwd": text(place.cwd), "host": place.nodeId == nil ? "gateway" : "node",
+            "nodeId": text(place.nodeId), "agentId": "main", "resolvedPath": text(place.resolvedPath),
             "sessionKey": "\(approval.session)", "allowedDecisions": ["allow-once", "allow-always", "deny"],
         ]
+        request = request.with("commandArgv", place.commandArgv.map { .array($0.map { .text($0) }) })
         return [
             "id": "\(approval.id)", "request": request, "createdAtMs": .integer(approval.createdAtMilliseconds),
             "expiresAtMs": .integer(approval.expiresAtMilliseconds),
         ]
     }
+
+    private func place(of approval: GatewayApproval) -> GatewayPlace { places[approval.command] ?? GatewayPlace() }
 
     func openApprovals(plugins: Bool, at now: Instant) -> GatewayValue {
         let open = approvals.values.filter { $0.decision == nil && !plugins }.sorted { $0.id < $1.id }
@@ -84,6 +90,13 @@ extension ScriptedGateway {
                 "id": "\(id)", "status": made == "deny" ? "denied" : "allowed", "decision": "\(made)", "reason": "user",
             ]
             return answer(request, ["applied": false, "approval": recorded])
+        }
+        if decision != "deny" {
+            let place = place(of: approval)
+            executed.append(
+                AgentExecuted(
+                    id, command: place.commandArgv == nil ? approval.command : nil, arguments: place.commandArgv,
+                    folder: place.cwd, node: place.nodeId))
         }
         decide(id, decision, by: "Test bridge", at: now)
         answer(

@@ -85,6 +85,10 @@ package struct ScriptedGateway {
     package let era: GatewayEra
     /// What the agent does with a message, by its text.
     package var scripts: [String: GatewayScript] = [:]
+    /// Of commands that need approval; others run in the garden.
+    package var places: [String: GatewayPlace] = [:]
+    /// What it ran after the bridge's yes, in order.
+    package internal(set) var executed: [AgentExecuted] = []
     package internal(set) var introductionsRefused = 0
     /// Every handshake is refused with it, until it is cleared.
     package var refusal: GatewayRefusal?

@@ -89,6 +89,8 @@ final class OppiRun {
     var tool: String?
     /// The permission or dialog that holds it.
     var waitsFor: String?
+    /// What runs once it is allowed.
+    var asked: GatewayValue?
     /// An attempt failed, and the next one has not begun.
     var isRetrying = false
     var attempt = 0

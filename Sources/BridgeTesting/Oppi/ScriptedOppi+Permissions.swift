@@ -6,14 +6,16 @@ extension ScriptedOppi {
 
     func ask(_ id: String, _ command: String, _ run: OppiRun, _ session: OppiSession) {
         run.waitsFor = id
+        let input: GatewayValue = ["command": "\(command)"]
+        run.asked = input
         if habits.choices > 0, !isOfAnotherClient(run.prompt), random.happens(habits.choices) {
-            return askDialog(id, run, session)
+            return askDialog(id, command, run, session)
         }
         let expires = habits.approvalTimeout != nil
         let timeout = habits.approvalTimeout.map { $0.nanoseconds / 1_000_000 } ?? Self.never
         let frame: GatewayValue = [
             "type": "permission_request", "id": "\(id)", "sessionId": "\(session.id)", "tool": "bash",
-            "input": ["command": "\(command)"], "displaySummary": "\(command)", "reason": "Run it?",
+            "input": input, "displaySummary": "\(Self.summary(of: command))", "reason": "Run it?",
             "timeoutAt": .integer(Int(wallMilliseconds + timeout)), "expires": .flag(expires),
         ]
         permissions[id] = OppiPermission(session: session, run: run, frame: frame)
@@ -33,6 +35,30 @@ extension ScriptedOppi {
         }
     }
 
+    /// As the server makes it for a phone: no account of the command (oppi.md#permissions).
+    static func summary(of command: String) -> String {
+        guard let script = command.firstMatch(of: /\.\/scripts\/(nav|eval|screenshot)\.js(?:\s+["']?([^"'\s]*))?/)
+        else {
+            return command
+        }
+        let given = script.2.map { String($0) } ?? ""
+        switch script.1 {
+        case "nav": return "Navigate: \(given.replacing("https://", with: "").prefix(80))"
+        case "eval": return "JS: \(given.prefix(120))"
+        default: return "Screenshot"
+        }
+    }
+
+    /// A command by the shell, any other tool with its whole input.
+    private func executes(_ id: String, _ run: OppiRun) {
+        guard !run.isOver, let input = run.asked else { return }
+        let command = input["command"]?.string
+        executed.append(
+            AgentExecuted(
+                id, command: command, input: command == nil ? String(decoding: input.bytes, as: UTF8.self) : nil,
+                folder: input["cwd"]?.string))
+    }
+
     func isOfAnotherClient(_ prompt: String) -> Bool { prompt.hasPrefix("Foreign ") }
 
     func answerPermission(_ frame: GatewayValue, on number: Int) {
@@ -43,6 +69,7 @@ extension ScriptedOppi {
         }
         decided.append(AgentDecided(id, isYes: isYes))
         result(frame, on: number)
+        if isYes { executes(id, permission.run) }
         goOn(permission.run, afterYes: isYes, "Denied by user", permission.session)
     }
 
@@ -56,14 +83,14 @@ extension ScriptedOppi {
     // MARK: Dialogs
 
     /// Of these `ask` alone is shown again to those who come later; the others end by themselves.
-    private func askDialog(_ id: String, _ run: OppiRun, _ session: OppiSession) {
+    private func askDialog(_ id: String, _ command: String, _ run: OppiRun, _ session: OppiSession) {
         let method = random.pick(["confirm", "select", "ask"])
         var frame: GatewayValue = [
             "type": "extension_ui_request", "id": "\(id)", "sessionId": "\(session.id)", "method": "\(method)",
         ]
         let options = [ScriptedChoice.yes(id), "Later", ScriptedChoice.no(id)]
         switch method {
-        case "confirm": frame = frame.with("title", "Run it?").with("message", "reboot")
+        case "confirm": frame = frame.with("title", "Run it?").with("message", "\(command)")
         case "select":
             questions.insert(id)
             frame = frame.with("title", "\(ScriptedChoice.title(id))")
@@ -100,6 +127,7 @@ extension ScriptedOppi {
         let isYes = frame["confirmed"] == .flag(true) || chosen == ScriptedChoice.yes(id)
         activation.dialog = nil
         decided.append(AgentDecided(id, isYes: isYes))
+        if isYes, !questions.contains(id) { executes(id, run) }
         goOn(run, afterYes: isYes, "Declined", session)
     }
 }

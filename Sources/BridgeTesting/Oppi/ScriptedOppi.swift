@@ -68,6 +68,7 @@ package final class ScriptedOppi: ScriptedAgent {
     package var scripts: [String: GatewayScript] = [:]
     package internal(set) var asked: [AgentAsked] = []
     package internal(set) var decided: [AgentDecided] = []
+    package internal(set) var executed: [AgentExecuted] = []
     package internal(set) var attached: [GatewayFiles] = []
     /// With what is noted behind them, by what the person wrote.
     var wholePrompts: [String: String] = [:]

@@ -40,6 +40,8 @@ extension ScriptedPi {
             toolEnds(output, failed: false, on: number)
         case .asksApproval(let id, let command):
             processes[number]?.run?.dialog = id
+            processes[number]?.run?.asked = command
+            if let options = habits.guards { return guards(id, command, options, on: number) }
             if random.happens(habits.choices) { return askChoice(id, on: number) }
             say(
                 [
@@ -54,6 +56,15 @@ extension ScriptedPi {
         case .finishes, .finishesEmpty: finish(losesEnd: step == .finishesEmpty, on: number)
         case .drops, .restarts: breaches.append("a script for another agent")
         }
+    }
+
+    private func guards(_ id: String, _ command: String, _ options: [String], on number: Int) {
+        say(
+            [
+                "type": "extension_ui_request", "id": "\(id)", "method": "select",
+                "title": "Dangerous command:\n\n  \(command)\n\nAllow?",
+                "options": .array(options.map { .text($0) }),
+            ], on: number)
     }
 
     private func askChoice(_ id: String, on number: Int) {

@@ -13,6 +13,8 @@ package final class ScriptedPi: ScriptedAgent {
         package var lateness = 0.0
         /// How often it asks by a choice among three instead of yes and no.
         package var choices = 0.0
+        /// It asks as extensions do that guard the shell: by two options, with the whole command in the title.
+        package var guards: [String]?
 
         package init() {}
 
@@ -37,6 +39,8 @@ package final class ScriptedPi: ScriptedAgent {
         var said: String?
         /// The dialog that holds it.
         var dialog: String?
+        /// What runs once that is answered.
+        var asked: String?
         /// The tool that has begun and not ended.
         var tool: (id: String, command: String)?
         /// An attempt failed, and the next one has not begun.
@@ -59,6 +63,7 @@ package final class ScriptedPi: ScriptedAgent {
     package var scripts: [String: GatewayScript] = [:]
     package internal(set) var asked: [AgentAsked] = []
     package internal(set) var decided: [AgentDecided] = []
+    package internal(set) var executed: [AgentExecuted] = []
     package internal(set) var attached: [GatewayFiles] = []
     package internal(set) var breaches: [String] = []
     package internal(set) var questions: Set<String> = []
@@ -150,12 +155,18 @@ package final class ScriptedPi: ScriptedAgent {
     /// A late or unknown answer is ignored (pi.md#extension-ui).
     private func decide(_ command: GatewayValue, on number: Int) {
         guard let dialog = command["id"]?.string else { return breaches.append("an answer without an id") }
-        let isYes = command["confirmed"] == .flag(true) || command["value"]?.string == ScriptedChoice.yes(dialog)
+        let value = command["value"]?.string
+        let isYes =
+            command["confirmed"] == .flag(true) || value == ScriptedChoice.yes(dialog)
+            || habits.guards.map { $0.first == value } == true
         if command["cancelled"] == nil, !answered.insert(dialog).inserted {
             breaches.append("\(dialog) was answered twice")
         }
         decided.append(AgentDecided(dialog, isYes: isYes))
         guard processes[number]?.run?.dialog == dialog else { return }
+        if isYes, !questions.contains(dialog), let asked = processes[number]?.run?.asked {
+            executed.append(AgentExecuted(dialog, command: asked))
+        }
         goOn(afterYes: isYes, on: number)
     }
 

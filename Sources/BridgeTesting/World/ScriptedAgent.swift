@@ -10,6 +10,8 @@ package protocol ScriptedAgent: AgentDouble {
     var asked: [AgentAsked] { get }
     /// What it heard about its approvals, in order.
     var decided: [AgentDecided] { get }
+    /// What it ran after the bridge's yes to an approval, in order; of a question nothing.
+    var executed: [AgentExecuted] { get }
     /// The pictures of each prompt that had some and was taken.
     var attached: [GatewayFiles] { get }
     /// Approvals that it asked for as a choice among several.
@@ -88,6 +90,7 @@ extension ScriptedAgent {
         .failed(WorkFailure(.unreachable, "connection refused"))
     }
 
+    package var executed: [AgentExecuted] { [] }
     package var attached: [GatewayFiles] { [] }
     package var questions: Set<String> { [] }
     package var decidedElsewhere: [String: Bool] { [:] }

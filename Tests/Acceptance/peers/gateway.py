@@ -42,7 +42,7 @@ class Gateway:
         # (key, name, type, bytes) of each attachment; what `hello-ok` advertises of them: {"maxBytes", "maxImageBytes"}.
         self.files, self.attachment_policy = [], None
         self.starts = collections.Counter()
-        self.commands, self.resolve_calls, self.violations = [], [], []
+        self.commands, self.executed, self.resolve_calls, self.violations = [], [], [], []
         self.is_deaf = False              # The link stands and ticks; what the bridge asks is neither read nor answered.
         self.unheard = []
         self.hooks = []                   # Each is called with (what, run=…) as it happens.
@@ -228,7 +228,7 @@ class Gateway:
 
     def _late_decision(self, approval, decision):
         if decision in ("allow-once", "allow-always"):
-            self.commands.append((approval.id, approval.command))
+            approval.execute()
 
     # Approvals
 
@@ -246,7 +246,7 @@ class Gateway:
     def follow_up(self, run, step, approval, decision):
         """The run that OpenClaw starts after a detached approval; its id can be predicted."""
         if decision in ("allow-once", "allow-always"):
-            self.commands.append((approval.id, step.command))
+            approval.execute()
         nonce = f":nonce:{uuid.uuid4().hex[:8]}" if self.era.followup_nonce else ""
         steps = step.followup if decision in ("allow-once", "allow-always") else [Say(["I was not allowed to do that."])]
         follow = Run(self, f"exec-approval-followup:{approval.id}{nonce}", run.session, run.raw_key, Plan("", steps))

@@ -239,7 +239,7 @@ class ApprovalRecord:
 
     def __init__(self, gateway, run, step, call):
         self.gateway, self.run, self.command, self.call = gateway, run, step.command, call
-        self.plugin = step.plugin
+        self.plugin, self.more = step.plugin, step.request
         self.id = ("plugin:" if step.plugin else "") + str(uuid.uuid4())
         self.created_at = self.gateway.clock.milliseconds()
         seconds = gateway.era.approval_seconds if step.expires_seconds is None else step.expires_seconds
@@ -258,10 +258,20 @@ class ApprovalRecord:
         shared = {"agentId": "main", "sessionKey": self.run.key, "allowedDecisions": ["allow-once", "allow-always", "deny"]}
         if self.plugin:
             return shared | {"title": "Plugin asks", "description": self.command, "severity": "warning",
-                             "toolCallId": self.call}
+                             "toolCallId": self.call} | self.more
         return shared | {"command": self.command, "cwd": None, "nodeId": None, "host": "gateway", "security": "allowlist",
                          "ask": "on-miss", "resolvedPath": self.command.split()[0], "turnSourceChannel": "webchat",
-                         "turnSourceTo": None, "turnSourceAccountId": None, "turnSourceThreadId": None}
+                         "turnSourceTo": None, "turnSourceAccountId": None, "turnSourceThreadId": None} | self.more
+
+    def execute(self):
+        """What runs after a yes: the prepared arguments where there are some, else the command; in its folder, on its node."""
+        request = self.request()
+        plan = request.get("systemRunPlan") or {}
+        arguments = plan.get("argv") or request.get("commandArgv")
+        does = {"input": request.get("toolInput")} if self.plugin else {"arguments": arguments} if arguments else {"command": self.command}
+        self.gateway.executed.append({"approval": self.id, "tool": request.get("toolName"), **does,
+                                      "folder": plan.get("cwd") or request.get("cwd"), "node": request.get("nodeId")})
+        self.gateway.commands.append((self.id, self.command))
 
     def entry(self):
         return {"id": self.id, "request": self.request(), "createdAtMs": self.created_at, "expiresAtMs": self.expires_at}

@@ -4,6 +4,7 @@ sessions/ID.json   a session as REST shows it
 traces/ID.jsonl    its history, a trace event a line
 state.json         tokens, workspaces, stored rules
 prompts.log        each prompt that reached the agent, a line each: a prompt that ran twice stands there twice
+executed.log       what the agent ran after a yes, as it ran it
 answers.log        each answer to a permission or a dialog that the agent acted on
 gates/NAME         a `Hold` waits until this file is there
 """

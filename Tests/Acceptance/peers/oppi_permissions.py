@@ -1,8 +1,24 @@
 """Permissions of the scripted Oppi server (oppi.md#permissions): asked on every socket, answered once."""
 
 import asyncio
+import json
+import re
 
 from .oppi_rules import HUNDRED_YEARS, short_id
+
+
+def summary(tool, args):
+    """As the server makes it for a phone: no account of the call (oppi.md#permissions)."""
+    if tool == "bash":
+        command = args.get("command") or "bash (unknown command)"
+        script = re.search(r"\./scripts/(nav|eval|screenshot)\.js(?:\s+(?:\"([^\"]*)\"|'([^']*)'|(\S+)))?", command)
+        if not script:
+            return command
+        given = next((text for text in script.groups()[1:] if text), "")
+        return {"nav": f"Navigate: {given.removeprefix('https://')[:80]}", "eval": f"JS: {given[:120]}"}.get(script[1], "Screenshot")
+    if tool in ("read", "write", "edit"):
+        return f"{tool.capitalize()} {args.get('path', 'unknown file')}"
+    return f"{tool}({json.dumps(args, separators=(',', ':'))[:100]})"
 
 
 class Permissions:
@@ -22,7 +38,7 @@ class Permissions:
         activation, expires = run.activation, self.timeout_seconds > 0
         timeout = int(self.timeout_seconds * 1000) if expires else HUNDRED_YEARS
         frame = {"type": "permission_request", "id": short_id(12), "sessionId": activation.id, "tool": tool, "input": args,
-                 "displaySummary": str(args.get("command") or args.get("path") or tool), "reason": reason,
+                 "displaySummary": summary(tool, args), "reason": reason,
                  "timeoutAt": self.server.milliseconds() + timeout, "expires": expires}
         future = asyncio.get_running_loop().create_future()
         self.pending[frame["id"]] = (activation, frame, future)
@@ -31,10 +47,19 @@ class Permissions:
         timer = self.clock.later(self.timeout_seconds, lambda: self._expire(frame["id"])) if expires else None
         try:
             # An abort leaves the question pending: its timeout ends it.
-            return await run.wait(future)
+            refusal = await run.wait(future)
+            if refusal is None:
+                self.execute(frame)
+            return refusal
         finally:
             if timer and future.done():
                 timer.cancel()
+
+    def execute(self, frame):
+        """What runs after a yes: a command by its shell, else the tool with its whole input; not what was called its summary."""
+        args = frame["input"]
+        does = {"command": args["command"]} if isinstance(args.get("command"), str) else {"input": args}
+        self.server.disk.note("executed", {"approval": frame["id"], "tool": frame["tool"], **does, "folder": args.get("cwd"), "node": None})
 
     def _expire(self, identity):
         entry = self.pending.pop(identity, None)

@@ -6,6 +6,7 @@ images.log     the images of each prompt that had some, as they came
 pids.log       each prompt with the process that took it
 prompts.log    each prompt that was taken, one JSON text a line: a prompt that ran twice stands there twice
 answers.log    each answer to a dialog, in time or not
+executed.log   what a `gate` let run after a yes, with the option that said so
 gates/NAME     a `hold` step waits until this file is there
 sessions/      the session files
 """
@@ -296,6 +297,18 @@ class Pi:
         fields = {name: value[name] for name in ("title", "message", "timeout") if name in value}
         answer = self.answer_to(self.begin_dialog("confirm", **{"message": ""} | fields)) or {}
         self.do_say([value["yes"] if answer.get("confirmed") is True else value["no"]])
+
+    def do_gate(self, value):
+        """As extensions ask that guard the shell: the whole command is in the title, and what runs is the command."""
+        command, options = value["command"], value.get("options", ["Yes", "No"])
+        dialog = self.begin_dialog("select", title=f"\u26a0\ufe0f Dangerous command:\n\n  {command}\n\nAllow?", options=options)
+        chosen = (self.answer_to(dialog) or {}).get("value")
+        if chosen in value.get("yes", options[:1]):
+            with (HOME / "executed.log").open("a") as log:
+                log.write(json.dumps({"approval": dialog[0], "tool": "bash", "command": command, "folder": os.getcwd(), "node": None,
+                                      "option": chosen}) + "\n")
+            return self.do_say(["Done."])
+        self.do_say(["Nothing was said." if chosen is None else "Blocked."])
 
     def do_ask(self, dialogs):
         """All of them at once; then says the answers."""

@@ -243,7 +243,7 @@ class Run:
         else:
             decision = await approval.wait()
             if decision in ("allow-once", "allow-always"):
-                self.gateway.commands.append((approval.id, step.command))
+                approval.execute()
                 self.end_tool(call, "exec", step.output)
             else:
                 self.end_tool(call, "exec", "Approval denied." if decision else "Approval timed out.", "failed")

@@ -29,6 +29,8 @@ class Approval:
     followup: list = field(default_factory=list)
     expires_seconds: float | None = None
     plugin: bool = False
+    request: dict = field(default_factory=dict)
+    """Members of its request beside the usual ones, or instead of them: cwd, nodeId, commandArgv, resolvedPath…"""
 
 
 @dataclass
