@@ -8,6 +8,8 @@ import JSONReading
 struct CodexAsk {
     enum Kind: Hashable {
         case command, fileChange
+        /// Bytes for a process that runs: its end says nothing of them.
+        case input
         /// With what is asked for, as it came.
         case permissions(JSONText)
         /// A tool of an MCP server.
@@ -33,10 +35,10 @@ struct CodexAsk {
     let name: String
     var content: Content
 
-    /// Nil for a request of another kind. `change`: the item of a file change, whose request has no diff. `times`: how often one of this name
-    /// was closed in the turn.
+    /// Nil for a request of another kind. `change`: of the item of a file change, whose request has no diff. `times`: how often one of this
+    /// name was closed in the turn.
     init?(
-        _ method: String, _ params: FrameNode, as number: JSONText, agent: String?, change: String?,
+        _ method: String, _ params: FrameNode, as number: JSONText, agent: String?, change: CodexChange?,
         times: (String) -> Int
     ) {
         guard Self.methods.contains(method), let thread = params["threadId"]?.string else { return nil }
@@ -46,19 +48,14 @@ struct CodexAsk {
         let id = ApprovalID(name)
         let prefix = agent.map { "agent \($0): " } ?? ""
         switch method {
+        case "item/commandExecution/requestApproval" where params["kind"]?.holds("writeStdin") == true:
+            content = .approval(Self.input(id, params, prefix), .input)
         case "item/commandExecution/requestApproval": content = .approval(Self.command(id, params, prefix), .command)
         case "item/fileChange/requestApproval":
-            let title = prefix + (params["reason"]?.string ?? "Change files?")
-            let request = ApprovalRequest(
-                id: id, subject: .permission, title: title, message: change ?? params["grantRoot"]?.string ?? "",
-                call: params["itemId"]?.string.map { ToolCallID($0) })
-            content = .approval(request, .fileChange)
+            content = .approval(Self.fileChange(id, params, prefix, change), .fileChange)
         case "item/permissions/requestApproval":
             let asked = params["permissions"]?.compact ?? JSONText(unchecked: "{}")
-            let request = ApprovalRequest(
-                id: id, subject: .permission, title: prefix + (params["reason"]?.string ?? "Grant more permissions?"),
-                message: asked.text, call: params["itemId"]?.string.map { ToolCallID($0) }, severity: .high)
-            content = .approval(request, .permissions(asked))
+            content = .approval(Self.permissions(id, params, prefix), .permissions(asked))
         case "item/tool/requestUserInput": content = CodexForm.userInput(params, name: name)
         default: content = CodexForm.elicitation(params, id: id, name: name, prefix: prefix)
         }
@@ -80,24 +77,81 @@ struct CodexAsk {
         name.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).dropFirst().first.map { String($0) }
     }
 
-    private static func command(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
-        let reason = params["reason"]?.string
-        let host = params["networkApprovalContext"]?["host"]?.string
-        let question = host.map { "Connect to \($0)?" } ?? "Run a command?"
-        return ApprovalRequest(
-            id: id, subject: .exec, title: prefix + (reason ?? question), command: CodexWords.command(params),
-            host: host, call: params["itemId"]?.string.map { ToolCallID($0) },
-            // The model gives a reason where it asks to leave the sandbox.
-            severity: reason == nil ? .medium : .high)
+    // MARK: Cards
+
+    private static func title(_ params: FrameNode, _ prefix: String, or question: String) -> String {
+        let reason = params["reason"]?.string.flatMap { CodexFacts.fitsTitle($0) && !$0.isEmpty ? $0 : nil }
+        return prefix + (reason ?? question)
     }
+
+    private static func call(_ params: FrameNode) -> ToolCallID? { params["itemId"]?.string.map { ToolCallID($0) } }
+
+    private static func command(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
+        let isCommand = params["kind"]?.holds("command") == true
+        var facts = CodexFacts.facts(of: params, read: isCommand ? ["kind", "command"] : ["command"])
+        let network = params["networkApprovalContext"].flatMap { $0.isObject ? $0 : nil }
+        let more = params["additionalPermissions"].flatMap { $0.isObject ? $0 : nil }
+        // The model gives a reason where it asks to leave the sandbox; of a host Codex says one itself.
+        let isEscalated = params["reason"]?.string != nil && network == nil
+        facts.leavesSandbox = isEscalated || more != nil
+        facts.reachesNetwork = network != nil || more.map { CodexFacts.reachesNetwork($0) } ?? false
+        facts.paths = more.map { CodexFacts.paths(in: $0) } ?? []
+        let host = network?["host"]?.string
+        let question = host.map { "Connect to \($0)?" } ?? "Run a command?"
+        let command = CodexWords.command(params)
+        return ApprovalRequest(
+            id: id, subject: .exec, title: title(params, prefix, or: question), command: command, host: host,
+            call: call(params), severity: params["reason"]?.string == nil && more == nil ? .medium : .high,
+            // Nothing says what would run.
+            allowed: command == nil && network == nil ? [.deny] : nil, facts: facts)
+    }
+
+    /// What a process is given that was allowed before, and asks now.
+    private static func input(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
+        let input = params["stdin"]?.string
+        var facts = CodexFacts.facts(of: params, read: ["kind", input == nil ? "command" : "stdin"])
+        if let reason = params["reason"]?.string, CodexFacts.fitsTitle(reason) {
+            facts.lines.append(AskFacts.Line("reason", reason))
+        }
+        let command = input ?? CodexWords.command(params)
+        return ApprovalRequest(
+            id: id, subject: .exec, title: prefix + "Send input to a running process?", command: command,
+            call: call(params), severity: .high, allowed: command == nil ? [.deny] : [.approve, .deny], facts: facts)
+    }
+
+    private static func fileChange(
+        _ id: ApprovalID, _ params: FrameNode, _ prefix: String, _ change: CodexChange?
+    ) -> ApprovalRequest {
+        var facts = CodexFacts.facts(of: params, read: [])
+        facts.paths = (change?.paths ?? []) + (params["grantRoot"].map { CodexFacts.paths(in: $0) } ?? [])
+        let unknown = "Codex does not say any more what would change."
+        return ApprovalRequest(
+            id: id, subject: .permission, title: title(params, prefix, or: "Change files?"),
+            message: change?.diff ?? unknown, call: call(params), allowed: change == nil ? [.deny] : nil, facts: facts)
+    }
+
+    private static func permissions(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
+        var facts = CodexFacts.facts(of: params, read: ["permissions"])
+        let asked = params["permissions"]
+        facts.leavesSandbox = true
+        facts.reachesNetwork = asked.map { CodexFacts.reachesNetwork($0) } ?? false
+        facts.paths = asked.map { CodexFacts.paths(in: $0) } ?? []
+        return ApprovalRequest(
+            id: id, subject: .permission, title: title(params, prefix, or: "Grant more permissions?"),
+            message: asked?.compact.text ?? "{}", call: call(params), severity: .high, facts: facts)
+    }
+
+    // MARK: Answers
 
     /// The permanent rule of Codex is never written: it would hold in every project (codex.md#server-requests).
     static func result(_ decision: ApprovalDecision, of kind: Kind, isStopping: Bool) -> String {
         switch (kind, decision) {
-        case (.command, _), (.fileChange, _):
+        case (.command, _), (.fileChange, _), (.input, _):
             let word =
                 switch decision {
                 case .approve: "accept"
+                // For this process, at this moment.
+                case .approveAlways where kind == .input: "accept"
                 case .approveAlways: "acceptForSession"
                 case .deny: isStopping ? "cancel" : "decline"
                 }

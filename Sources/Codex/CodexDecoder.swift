@@ -109,7 +109,7 @@ package struct CodexDecoder: AgentDecoder {
         let thread = params["threadId"]?.string ?? ""
         let owner = parents[thread] ?? thread
         let agent = threads[owner]?.children[thread]?.name
-        let change = params["itemId"]?.string.flatMap { threads[owner]?.turn?.calls.diff(of: $0) }
+        let change = params["itemId"]?.string.flatMap { threads[owner]?.turn?.calls.change(of: $0) }
         guard let ask = CodexAsk(method, params, as: id, agent: agent, change: change, times: { closed[$0] ?? 0 })
         else {
             unknown.count("request", method)
