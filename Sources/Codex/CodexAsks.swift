@@ -4,7 +4,9 @@ import JSONReading
 /// A request of the server that a person answers (codex.md#server-requests).
 ///
 /// Its name is made of the turn and the item, because the request's own number belongs to one process of the server. An elicitation names
-/// no item, and two of them may be equal: the server and the number, which its process keeps.
+/// no item, and two of them may be equal: the server and the number, which its process keeps. One item may ask for several things, one
+/// after the other or at once: the first has the bare name, the next one `:2` behind it. Which is which is said by the fingerprint of all
+/// that is shown.
 struct CodexAsk {
     enum Kind: Hashable {
         case command, fileChange
@@ -32,19 +34,16 @@ struct CodexAsk {
 
     let thread: String
     let turn: String?
-    let name: String
-    var content: Content
+    private(set) var name: String
+    private(set) var content: Content
+    let fingerprint: AskFingerprint
 
-    /// Nil for a request of another kind. `change`: of the item of a file change, whose request has no diff. `times`: how often one of this
-    /// name was closed in the turn.
-    init?(
-        _ method: String, _ params: FrameNode, as number: JSONText, agent: String?, change: CodexChange?,
-        times: (String) -> Int
-    ) {
+    /// Nil for a request of another kind. `change`: of the item of a file change, whose request has no diff.
+    init?(_ method: String, _ params: FrameNode, as number: JSONText, agent: String?, change: CodexChange?) {
         guard Self.methods.contains(method), let thread = params["threadId"]?.string else { return nil }
         self.thread = thread
         turn = params["turnId"]?.string
-        name = Self.name(params, number, times)
+        name = Self.name(params, number)
         let id = ApprovalID(name)
         let prefix = agent.map { "agent \($0): " } ?? ""
         switch method {
@@ -59,17 +58,47 @@ struct CodexAsk {
         case "item/tool/requestUserInput": content = CodexForm.userInput(params, name: name)
         default: content = CodexForm.elicitation(params, id: id, name: name, prefix: prefix)
         }
+        fingerprint = Self.fingerprint(content, params)
     }
 
-    private static func name(_ params: FrameNode, _ number: JSONText, _ times: (String) -> Int) -> String {
+    /// It is the `count`th of its name.
+    func named(_ count: Int) -> CodexAsk {
+        guard count > 1 else { return self }
+        var ask = self
+        ask.name = "\(name):\(count)"
+        switch content {
+        case .approval(var request, let kind):
+            request.id = ApprovalID(ask.name)
+            ask.content = .approval(request, kind)
+        case .questions(var questions, let form):
+            for index in questions.indices {
+                questions[index].question.id = QuestionID("\(ask.name):\(questions[index].member)")
+            }
+            ask.content = .questions(questions, form)
+        case .refused: break
+        }
+        return ask
+    }
+
+    private static func fingerprint(_ content: Content, _ params: FrameNode) -> AskFingerprint {
+        switch content {
+        case .approval(let request, _): AskFingerprint(of: request)
+        case .questions, .refused:
+            // What is asked, as it came: a question has no card of its own.
+            AskFingerprint(
+                of: ApprovalRequest(
+                    id: ApprovalID(""), subject: .dialog, title: params["message"]?.string ?? "",
+                    message: (params["questions"] ?? params["requestedSchema"])?.compact.text ?? ""))
+        }
+    }
+
+    private static func name(_ params: FrameNode, _ number: JSONText) -> String {
         #if PLANTED_FAULTS
             if PlantedFault.approvalByNumber.isPlanted { return "request-\(number.text)" }
         #endif
         let more = params["approvalId"]?.string.map { ":\($0)" } ?? ""
         let item = params["itemId"]?.string ?? "\(params["serverName"]?.string ?? "server")#\(number.text)"
-        let first = "\(params["turnId"]?.string ?? params["threadId"]?.string ?? ""):\(item)\(more)"
-        let before = times(first)
-        return before == 0 ? first : "\(first):\(before + 1)"
+        return "\(params["turnId"]?.string ?? params["threadId"]?.string ?? ""):\(item)\(more)"
     }
 
     /// The call that an ask of this name is about.
@@ -144,7 +173,11 @@ struct CodexAsk {
     // MARK: Answers
 
     /// The permanent rule of Codex is never written: it would hold in every project (codex.md#server-requests).
-    static func result(_ decision: ApprovalDecision, of kind: Kind, isStopping: Bool) -> String {
+    /// `isUnanswered`: nobody has denied it. Only an elicitation has a word for that; `cancel` for a command or a change is that the person
+    /// stops the turn, and the permissions and questions have no other word than none.
+    static func result(
+        _ decision: ApprovalDecision, of kind: Kind, isStopping: Bool, isUnanswered: Bool = false
+    ) -> String {
         switch (kind, decision) {
         case (.command, _), (.fileChange, _), (.input, _):
             let word =
@@ -162,7 +195,7 @@ struct CodexAsk {
         case (.tool, .approveAlways): return #"{"action":"accept","content":{},"_meta":{"persist":"session"}}"#
         case (.tool, .approve), (.form, .approve), (.form, .approveAlways):
             return #"{"action":"accept","content":{}}"#
-        case (.tool, .deny), (.form, .deny): return #"{"action":"decline"}"#
+        case (.tool, .deny), (.form, .deny): return #"{"action":"\#(isUnanswered ? "cancel" : "decline")"}"#
         }
     }
 
