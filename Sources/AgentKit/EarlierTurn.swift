@@ -32,10 +32,15 @@ package struct EarlierTurn: Hashable, Sendable {
         /// Nil: a record of an earlier version does not say.
         package var decidedAt: Instant?
         package var expiresAt: Instant?
+        /// Of what was shown; nil: the record does not say, so that a yes answers nothing.
+        package var fingerprint: AskFingerprint?
+        /// A denial that no person made.
+        package var isUnanswered: Bool
 
         package init(
             _ decision: ApprovalDecision, scope: DecisionScope, of approval: ApprovalID,
-            subject: ApprovalRequest.Subject, decidedAt: Instant?, expiresAt: Instant?
+            subject: ApprovalRequest.Subject, decidedAt: Instant?, expiresAt: Instant?,
+            fingerprint: AskFingerprint? = nil, isUnanswered: Bool = false
         ) {
             self.approval = approval
             self.subject = subject
@@ -43,6 +48,23 @@ package struct EarlierTurn: Hashable, Sendable {
             self.scope = scope
             self.decidedAt = decidedAt
             self.expiresAt = expiresAt
+            self.fingerprint = fingerprint
+            self.isUnanswered = isUnanswered
+        }
+    }
+
+    /// An approval that the turn has asked for, whatever became of it: its name is taken.
+    package struct Ask: Hashable, Sendable {
+        package var approval: ApprovalID
+        /// Of what was shown; nil: the record does not say.
+        package var fingerprint: AskFingerprint?
+        /// Nothing that is decided about it counts any more.
+        package var isOver: Bool
+
+        package init(_ approval: ApprovalID, fingerprint: AskFingerprint?, isOver: Bool) {
+            self.approval = approval
+            self.fingerprint = fingerprint
+            self.isOver = isOver
         }
     }
 
@@ -53,6 +75,8 @@ package struct EarlierTurn: Hashable, Sendable {
     package var isStopping: Bool
     package var receivedAt: Instant
     package var decisions: [Decision]
+    /// Those with a decision among them.
+    package var asks: [Ask]
     /// Approvals that ended their run: another one follows each of them.
     package var detached: [ApprovalID]
     /// Questions without an outcome: a machine whose agent asks them again says nothing, any other settles them.
@@ -60,7 +84,7 @@ package struct EarlierTurn: Hashable, Sendable {
 
     package init(
         session: AgentSession, runs: [Run], isAccepted: Bool, isStopping: Bool, receivedAt: Instant,
-        decisions: [Decision], detached: [ApprovalID], questions: [QuestionID] = []
+        decisions: [Decision], asks: [Ask] = [], detached: [ApprovalID], questions: [QuestionID] = []
     ) {
         self.session = session
         self.runs = runs
@@ -68,6 +92,7 @@ package struct EarlierTurn: Hashable, Sendable {
         self.isStopping = isStopping
         self.receivedAt = receivedAt
         self.decisions = decisions
+        self.asks = asks
         self.detached = detached
         self.questions = questions
     }

@@ -40,6 +40,8 @@ package struct TurnRecord: Sendable {
         package var isAccepted = false
         package var isStopping = false
         package var decisions: [Decision] = []
+        /// All approvals that were asked for.
+        package var asks: [Ask] = []
         /// Approvals that ended their run: another one follows each of them.
         package var detached: [ApprovalID] = []
         /// Not answered, or it is not known whether the answer arrived.
@@ -54,6 +56,17 @@ package struct TurnRecord: Sendable {
         /// Nil: a record of an earlier version does not say.
         package var decidedAt: Instant?
         package var expiresAt: Instant?
+        /// Of what was shown; nil: the record does not say.
+        package var fingerprint: AskFingerprint?
+        /// No person said so, and nobody answered.
+        package var isUnanswered = false
+    }
+
+    package struct Ask: Sendable, Hashable {
+        package var approval: ApprovalID
+        /// Of what was shown; nil: the record does not say.
+        package var fingerprint: AskFingerprint?
+        package var isOver: Bool
     }
 
     package var forwarded: Forwarded {
@@ -64,8 +77,9 @@ package struct TurnRecord: Sendable {
             decisions: turn.approvals.forwarded.map {
                 Decision(
                     approval: $0.approval, subject: $0.subject, decision: $0.decision, scope: $0.scope,
-                    decidedAt: $0.decidedAt, expiresAt: $0.expiresAt)
-            }, detached: turn.approvals.detached, questions: turn.agent.questions.unsettled)
+                    decidedAt: $0.decidedAt, expiresAt: $0.expiresAt, fingerprint: $0.fingerprint,
+                    isUnanswered: $0.isUnanswered)
+            }, asks: turn.approvals.asks, detached: turn.approvals.detached, questions: turn.agent.questions.unsettled)
     }
 
     /// What was stored of the text after this record was made.

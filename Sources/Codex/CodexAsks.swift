@@ -4,10 +4,14 @@ import JSONReading
 /// A request of the server that a person answers (codex.md#server-requests).
 ///
 /// Its name is made of the turn and the item, because the request's own number belongs to one process of the server. An elicitation names
-/// no item, and two of them may be equal: the server and the number, which its process keeps.
+/// no item, and two of them may be equal: the server and the number, which its process keeps. One item may ask for several things, one
+/// after the other or at once: the first has the bare name, the next one `:2` behind it. Which is which is said by the fingerprint of all
+/// that is shown.
 struct CodexAsk {
     enum Kind: Hashable {
         case command, fileChange
+        /// Bytes for a process that runs: its end says nothing of them.
+        case input
         /// With what is asked for, as it came.
         case permissions(JSONText)
         /// A tool of an MCP server.
@@ -30,49 +34,71 @@ struct CodexAsk {
 
     let thread: String
     let turn: String?
-    let name: String
-    var content: Content
+    private(set) var name: String
+    private(set) var content: Content
+    let fingerprint: AskFingerprint
 
-    /// Nil for a request of another kind. `change`: the item of a file change, whose request has no diff. `times`: how often one of this name
-    /// was closed in the turn.
-    init?(
-        _ method: String, _ params: FrameNode, as number: JSONText, agent: String?, change: String?,
-        times: (String) -> Int
-    ) {
+    /// Nil for a request of another kind. `change`: of the item of a file change, whose request has no diff.
+    init?(_ method: String, _ params: FrameNode, as number: JSONText, agent: String?, change: CodexChange?) {
         guard Self.methods.contains(method), let thread = params["threadId"]?.string else { return nil }
         self.thread = thread
         turn = params["turnId"]?.string
-        name = Self.name(params, number, times)
+        name = Self.name(params, number)
         let id = ApprovalID(name)
         let prefix = agent.map { "agent \($0): " } ?? ""
         switch method {
+        case "item/commandExecution/requestApproval" where params["kind"]?.holds("writeStdin") == true:
+            content = .approval(Self.input(id, params, prefix), .input)
         case "item/commandExecution/requestApproval": content = .approval(Self.command(id, params, prefix), .command)
         case "item/fileChange/requestApproval":
-            let title = prefix + (params["reason"]?.string ?? "Change files?")
-            let request = ApprovalRequest(
-                id: id, subject: .permission, title: title, message: change ?? params["grantRoot"]?.string ?? "",
-                call: params["itemId"]?.string.map { ToolCallID($0) })
-            content = .approval(request, .fileChange)
+            content = .approval(Self.fileChange(id, params, prefix, change), .fileChange)
         case "item/permissions/requestApproval":
             let asked = params["permissions"]?.compact ?? JSONText(unchecked: "{}")
-            let request = ApprovalRequest(
-                id: id, subject: .permission, title: prefix + (params["reason"]?.string ?? "Grant more permissions?"),
-                message: asked.text, call: params["itemId"]?.string.map { ToolCallID($0) }, severity: .high)
-            content = .approval(request, .permissions(asked))
+            content = .approval(Self.permissions(id, params, prefix), .permissions(asked))
         case "item/tool/requestUserInput": content = CodexForm.userInput(params, name: name)
         default: content = CodexForm.elicitation(params, id: id, name: name, prefix: prefix)
         }
+        fingerprint = Self.fingerprint(content, params)
     }
 
-    private static func name(_ params: FrameNode, _ number: JSONText, _ times: (String) -> Int) -> String {
+    /// It is the `count`th of its name.
+    func named(_ count: Int) -> CodexAsk {
+        guard count > 1 else { return self }
+        var ask = self
+        ask.name = "\(name):\(count)"
+        switch content {
+        case .approval(var request, let kind):
+            request.id = ApprovalID(ask.name)
+            ask.content = .approval(request, kind)
+        case .questions(var questions, let form):
+            for index in questions.indices {
+                questions[index].question.id = QuestionID("\(ask.name):\(questions[index].member)")
+            }
+            ask.content = .questions(questions, form)
+        case .refused: break
+        }
+        return ask
+    }
+
+    private static func fingerprint(_ content: Content, _ params: FrameNode) -> AskFingerprint {
+        switch content {
+        case .approval(let request, _): AskFingerprint(of: request)
+        case .questions, .refused:
+            // What is asked, as it came: a question has no card of its own.
+            AskFingerprint(
+                of: ApprovalRequest(
+                    id: ApprovalID(""), subject: .dialog, title: params["message"]?.string ?? "",
+                    message: (params["questions"] ?? params["requestedSchema"])?.compact.text ?? ""))
+        }
+    }
+
+    private static func name(_ params: FrameNode, _ number: JSONText) -> String {
         #if PLANTED_FAULTS
             if PlantedFault.approvalByNumber.isPlanted { return "request-\(number.text)" }
         #endif
         let more = params["approvalId"]?.string.map { ":\($0)" } ?? ""
         let item = params["itemId"]?.string ?? "\(params["serverName"]?.string ?? "server")#\(number.text)"
-        let first = "\(params["turnId"]?.string ?? params["threadId"]?.string ?? ""):\(item)\(more)"
-        let before = times(first)
-        return before == 0 ? first : "\(first):\(before + 1)"
+        return "\(params["turnId"]?.string ?? params["threadId"]?.string ?? ""):\(item)\(more)"
     }
 
     /// The call that an ask of this name is about.
@@ -80,24 +106,85 @@ struct CodexAsk {
         name.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).dropFirst().first.map { String($0) }
     }
 
-    private static func command(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
-        let reason = params["reason"]?.string
-        let host = params["networkApprovalContext"]?["host"]?.string
-        let question = host.map { "Connect to \($0)?" } ?? "Run a command?"
-        return ApprovalRequest(
-            id: id, subject: .exec, title: prefix + (reason ?? question), command: CodexWords.command(params),
-            host: host, call: params["itemId"]?.string.map { ToolCallID($0) },
-            // The model gives a reason where it asks to leave the sandbox.
-            severity: reason == nil ? .medium : .high)
+    // MARK: Cards
+
+    private static func title(_ params: FrameNode, _ prefix: String, or question: String) -> String {
+        let reason = params["reason"]?.string.flatMap { CodexFacts.fitsTitle($0) && !$0.isEmpty ? $0 : nil }
+        return prefix + (reason ?? question)
     }
 
+    private static func call(_ params: FrameNode) -> ToolCallID? { params["itemId"]?.string.map { ToolCallID($0) } }
+
+    private static func command(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
+        let isCommand = params["kind"]?.holds("command") == true
+        var facts = CodexFacts.facts(of: params, read: isCommand ? ["kind", "command"] : ["command"])
+        let network = params["networkApprovalContext"].flatMap { $0.isObject ? $0 : nil }
+        let more = params["additionalPermissions"].flatMap { $0.isObject ? $0 : nil }
+        // The model gives a reason where it asks to leave the sandbox; of a host Codex says one itself.
+        let isEscalated = params["reason"]?.string != nil && network == nil
+        facts.leavesSandbox = isEscalated || more != nil
+        facts.reachesNetwork = network != nil || more.map { CodexFacts.reachesNetwork($0) } ?? false
+        facts.paths = more.map { CodexFacts.paths(in: $0) } ?? []
+        let host = network?["host"]?.string
+        let question = host.map { "Connect to \($0)?" } ?? "Run a command?"
+        let command = CodexWords.command(params)
+        return ApprovalRequest(
+            id: id, subject: .exec, title: title(params, prefix, or: question), command: command, host: host,
+            call: call(params), severity: params["reason"]?.string == nil && more == nil ? .medium : .high,
+            // Nothing says what would run.
+            allowed: command == nil && network == nil ? [.deny] : nil, facts: facts)
+    }
+
+    /// What a process is given that was allowed before, and asks now.
+    private static func input(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
+        let input = params["stdin"]?.string
+        var facts = CodexFacts.facts(of: params, read: ["kind", input == nil ? "command" : "stdin"])
+        if let reason = params["reason"]?.string, CodexFacts.fitsTitle(reason) {
+            facts.lines.append(AskFacts.Line("reason", reason))
+        }
+        let command = input ?? CodexWords.command(params)
+        return ApprovalRequest(
+            id: id, subject: .exec, title: prefix + "Send input to a running process?", command: command,
+            call: call(params), severity: .high, allowed: command == nil ? [.deny] : [.approve, .deny], facts: facts)
+    }
+
+    private static func fileChange(
+        _ id: ApprovalID, _ params: FrameNode, _ prefix: String, _ change: CodexChange?
+    ) -> ApprovalRequest {
+        var facts = CodexFacts.facts(of: params, read: [])
+        facts.paths = (change?.paths ?? []) + (params["grantRoot"].map { CodexFacts.paths(in: $0) } ?? [])
+        let unknown = "Codex does not say any more what would change."
+        return ApprovalRequest(
+            id: id, subject: .permission, title: title(params, prefix, or: "Change files?"),
+            message: change?.diff ?? unknown, call: call(params), allowed: change == nil ? [.deny] : nil, facts: facts)
+    }
+
+    private static func permissions(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {
+        var facts = CodexFacts.facts(of: params, read: ["permissions"])
+        let asked = params["permissions"]
+        facts.leavesSandbox = true
+        facts.reachesNetwork = asked.map { CodexFacts.reachesNetwork($0) } ?? false
+        facts.paths = asked.map { CodexFacts.paths(in: $0) } ?? []
+        return ApprovalRequest(
+            id: id, subject: .permission, title: title(params, prefix, or: "Grant more permissions?"),
+            message: asked?.compact.text ?? "{}", call: call(params), severity: .high, facts: facts)
+    }
+
+    // MARK: Answers
+
     /// The permanent rule of Codex is never written: it would hold in every project (codex.md#server-requests).
-    static func result(_ decision: ApprovalDecision, of kind: Kind, isStopping: Bool) -> String {
+    /// `isUnanswered`: nobody has denied it. Only an elicitation has a word for that; `cancel` for a command or a change is that the person
+    /// stops the turn, and the permissions and questions have no other word than none.
+    static func result(
+        _ decision: ApprovalDecision, of kind: Kind, isStopping: Bool, isUnanswered: Bool = false
+    ) -> String {
         switch (kind, decision) {
-        case (.command, _), (.fileChange, _):
+        case (.command, _), (.fileChange, _), (.input, _):
             let word =
                 switch decision {
                 case .approve: "accept"
+                // For this process, at this moment.
+                case .approveAlways where kind == .input: "accept"
                 case .approveAlways: "acceptForSession"
                 case .deny: isStopping ? "cancel" : "decline"
                 }
@@ -108,7 +195,7 @@ struct CodexAsk {
         case (.tool, .approveAlways): return #"{"action":"accept","content":{},"_meta":{"persist":"session"}}"#
         case (.tool, .approve), (.form, .approve), (.form, .approveAlways):
             return #"{"action":"accept","content":{}}"#
-        case (.tool, .deny), (.form, .deny): return #"{"action":"decline"}"#
+        case (.tool, .deny), (.form, .deny): return #"{"action":"\#(isUnanswered ? "cancel" : "decline")"}"#
         }
     }
 

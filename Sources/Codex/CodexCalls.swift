@@ -2,6 +2,18 @@ import AgentKit
 import BridgeModel
 import JSONReading
 
+/// What a patch does, as its item says it.
+struct CodexChange {
+    var diff: String
+    var paths: [String]
+
+    init?(_ item: FrameNode) {
+        guard let changes = item["changes"]?.elements, !changes.isEmpty else { return nil }
+        diff = CodexWords.diff(item)
+        paths = CodexWords.paths(item)
+    }
+}
+
 /// The tool calls of one turn: items that begin, go on and end (codex.md#items), with those of its sub-agents.
 ///
 /// - Not every call has a beginning of its own: one that is first seen at its end has begun then.
@@ -11,7 +23,7 @@ struct CodexCalls {
         var name: String
         var title: String
         /// Of a file change: its approval has none.
-        var diff: String?
+        var change: CodexChange?
     }
 
     /// As many as a turn may have cards for.
@@ -23,11 +35,21 @@ struct CodexCalls {
 
     /// Open calls, in the order in which they began.
     var openCalls: [ToolCallID] { order }
-    func diff(of item: String) -> String? { open[ToolCallID(item)]?.diff }
+    func change(of item: String) -> CodexChange? { open[ToolCallID(item)]?.change }
+
+    /// A patch that the model still writes has begun already.
+    mutating func patched(_ params: FrameNode) {
+        guard let id = params["itemId"]?.string.map({ ToolCallID($0) }), let change = CodexChange(params) else {
+            return
+        }
+        if open[id] != nil { open[id]?.change = change }
+    }
 
     /// `agent`: the sub-agent that calls.
     mutating func began(_ item: FrameNode, of agent: String?) -> [ToolEvent] {
         guard let (id, call, arguments) = Self.call(item, of: agent) else { return [] }
+        // What is asked about it is asked about the newest.
+        if call.change != nil { open[id]?.change = call.change }
         return begin(id, call, arguments)
     }
 
@@ -93,9 +115,11 @@ struct CodexCalls {
 
     private static func name(_ item: FrameNode) -> Call? {
         switch item["type"]?.string {
-        case "commandExecution": return Call(name: "shell", title: CodexWords.short(CodexWords.command(item)))
+        case "commandExecution":
+            let title = CodexShell.title(of: CodexWords.command(item) ?? "")
+            return Call(name: "shell", title: CodexWords.short(title))
         case "fileChange":
-            return Call(name: "apply_patch", title: CodexWords.changes(item), diff: CodexWords.diff(item))
+            return Call(name: "apply_patch", title: CodexWords.changes(item), change: CodexChange(item))
         case "mcpToolCall", "dynamicToolCall":
             let place = item["server"]?.string ?? item["namespace"]?.string
             let tool = item["tool"]?.string ?? "tool"
@@ -114,7 +138,7 @@ struct CodexCalls {
         switch item["type"]?.string {
         case "commandExecution":
             var arguments = JSONObjectWriter()
-            arguments.string("command", CodexWords.command(item))
+            arguments.string("command", CodexWords.command(item) ?? "")
             arguments.string("cwd", item["cwd"]?.string)
             return JSONText(unchecked: String(decoding: arguments.finish(), as: UTF8.self))
         case "fileChange": return item["changes"]?.compact

@@ -21,6 +21,7 @@ package struct CodexDecoder: AgentDecoder {
     }
 
     private static let limit = 10_000
+    private static let nameLimit = 200
 
     private let parser = FrameParser()
     private var asked: [JSONText: Asked] = [:]
@@ -31,8 +32,8 @@ package struct CodexDecoder: AgentDecoder {
     /// By the thread and by the turn.
     private var runs: [String: RunID] = [:]
     private var labels: [String: Int] = [:]
-    /// How often an ask of each name was closed.
-    private var closed: [String: Int] = [:]
+    /// What was shown under each name; nil: it is over.
+    private var names: [String: AskFingerprint?] = [:]
     private var isLost = false
     package private(set) var unknown = UnknownTally()
 
@@ -74,7 +75,7 @@ package struct CodexDecoder: AgentDecoder {
     private mutating func notified(_ method: String, _ params: FrameNode) -> [Observation] {
         if method == "serverRequest/resolved" {
             guard let id = params["requestId"]?.compact, let known = open.removeValue(forKey: id) else { return [] }
-            if closed.count < Self.limit { closed[known.ask.name, default: 0] += 1 }
+            names[known.ask.name] = .some(nil)
             return settled(known)
         }
         guard let id = params["threadId"]?.string else { return [] }
@@ -109,13 +110,14 @@ package struct CodexDecoder: AgentDecoder {
         let thread = params["threadId"]?.string ?? ""
         let owner = parents[thread] ?? thread
         let agent = threads[owner]?.children[thread]?.name
-        let change = params["itemId"]?.string.flatMap { threads[owner]?.turn?.calls.diff(of: $0) }
-        guard let ask = CodexAsk(method, params, as: id, agent: agent, change: change, times: { closed[$0] ?? 0 })
-        else {
+        let change = params["itemId"]?.string.flatMap { threads[owner]?.turn?.calls.change(of: $0) }
+        guard let asked = CodexAsk(method, params, as: id, agent: agent, change: change) else {
             unknown.count("request", method)
             return []
         }
+        let ask = named(asked, as: id)
         if open.count < Self.limit { open[id] = Open(ask: ask) }
+        if names.count < Self.limit { names[ask.name] = .some(ask.fingerprint) }
         guard let turn = threads[owner]?.turn?.id ?? ask.turn else { return [] }
         switch ask.content {
         case .approval(let request, _): return signals([.approvalRequested(request)], turn, in: owner)
@@ -123,6 +125,15 @@ package struct CodexDecoder: AgentDecoder {
             return signals(questions.map { .asked($0.question) }, turn, in: owner)
         case .refused: return []
         }
+    }
+
+    /// As the machine names it: another one under the same item has the next name.
+    private func named(_ ask: CodexAsk, as id: JSONText) -> CodexAsk {
+        let isFree = { (named: CodexAsk) -> Bool in
+            guard let shown = names[named.name] else { return true }
+            return shown == ask.fingerprint && !open.contains { $0.key != id && $0.value.ask.name == named.name }
+        }
+        return (1...Self.nameLimit).lazy.map { ask.named($0) }.first(where: isFree) ?? ask
     }
 
     /// Nothing says what was decided elsewhere; the item does (codex.md#server-requests).

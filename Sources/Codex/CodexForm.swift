@@ -51,14 +51,9 @@ enum CodexForm: Hashable {
     static func elicitation(_ params: FrameNode, id: ApprovalID, name: String, prefix: String) -> CodexAsk.Content {
         let server = params["serverName"]?.string ?? "a server"
         let message = params["message"]?.string ?? ""
-        if params["_meta"]?["codex_approval_kind"]?.holds("mcp_tool_call") == true {
-            let shown = (params["_meta"]?["tool_params_display"]?.elements ?? []).map { member in
-                let label = member["display_name"]?.string ?? member["name"]?.string ?? "?"
-                return "\(label): \(member["value"]?.string ?? member["value"]?.compact.text ?? "")"
-            }
-            let request = ApprovalRequest(
-                id: id, subject: .plugin, title: prefix + message, message: shown.joined(separator: "\n"))
-            return .approval(request, .tool)
+        let title = prefix + (CodexFacts.fitsTitle(message) ? message : "\(server) asks")
+        if let meta = params["_meta"], meta["codex_approval_kind"]?.holds("mcp_tool_call") == true {
+            return .approval(tool(params, meta, id, title, message), .tool)
         }
         let cancelled = #"{"action":"cancel"}"#
         guard params["mode"]?.holds("url") != true else {
@@ -67,7 +62,10 @@ enum CodexForm: Hashable {
         let members = params["requestedSchema"]?["properties"]
         let names = members?.names(atMost: questionLimit + 1) ?? []
         guard !names.isEmpty else {
-            return .approval(ApprovalRequest(id: id, subject: .dialog, title: prefix + message), .form)
+            let whole = CodexFacts.fitsTitle(message) ? "" : message
+            let facts = CodexFacts.facts(of: params, read: read)
+            return .approval(
+                ApprovalRequest(id: id, subject: .dialog, title: title, message: whole, facts: facts), .form)
         }
         let questions = names.compactMap { member -> CodexQuestion? in
             guard let node = members?.member(member) else { return nil }
@@ -77,6 +75,23 @@ enum CodexForm: Hashable {
             return .refused(result: cancelled, why: "a form of \(server) has members that the chat cannot ask for")
         }
         return .questions(questions, .elicitation)
+    }
+
+    /// Of an elicitation.
+    private static let read: Set = ["mode", "message", "requestedSchema"]
+
+    /// What Codex would display of the parameters need not be all of them, nor what the tool gets.
+    private static func tool(
+        _ params: FrameNode, _ meta: FrameNode, _ id: ApprovalID, _ title: String, _ message: String
+    ) -> ApprovalRequest {
+        let input = [meta["tool_params"], meta["tool_params_display"]].compactMap(\.self).first {
+            $0.compact.text != "null"
+        }
+        var facts = CodexFacts.facts(of: params, read: read.union(["_meta"]))
+        facts.lines += CodexFacts.meta(meta, read: ["tool_params", "tool_params_display"])
+        return ApprovalRequest(
+            id: id, subject: .plugin, title: title, message: CodexFacts.fitsTitle(message) ? "" : message,
+            command: input?.compact.text, facts: facts)
     }
 
     private static func question(

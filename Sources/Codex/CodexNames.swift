@@ -25,8 +25,8 @@ enum CodexNames {
 
     /// Not sent to us: they are many, and say nothing that is shown.
     static let optedOut = [
-        "account/rateLimits/updated", "turn/diff/updated", "item/reasoning/textDelta", "item/fileChange/patchUpdated",
-        "thread/settings/updated", "remoteControl/status/changed", "app/list/updated", "skills/changed",
+        "account/rateLimits/updated", "turn/diff/updated", "item/reasoning/textDelta", "thread/settings/updated",
+        "remoteControl/status/changed", "app/list/updated", "skills/changed",
     ]
 
     static func isKnown(_ method: String) -> Bool {

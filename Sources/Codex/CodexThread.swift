@@ -157,6 +157,9 @@ struct CodexThread {
         case "item/agentMessage/delta": return delta(params)
         case "item/commandExecution/outputDelta": return progress(params, "delta")
         case "item/mcpToolCall/progress": return progress(params, "message")
+        case "item/fileChange/patchUpdated":
+            turn?.calls.patched(params)
+            return []
         case "error" where params["willRetry"]?.flag == true: return abandonMessage()
         default: return []
         }
@@ -173,6 +176,7 @@ struct CodexThread {
             guard let item = params["item"] else { return [] }
             return child(item) + tools { $0.ended(item, of: name) }
         case "item/commandExecution/outputDelta": return progress(params, "delta")
+        case "item/fileChange/patchUpdated": turn?.calls.patched(params)
         default: break
         }
         return []

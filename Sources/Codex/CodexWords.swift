@@ -6,38 +6,15 @@ enum CodexWords {
     /// Of one card or one approval.
     private static let limit = 160
 
-    /// The bare command, whole: Codex wraps it for a shell, and what `commandActions` says of it may lack parts (codex.md#items).
-    static func command(_ item: FrameNode) -> String { unwrapped(item["command"]?.string ?? "") }
-
-    /// `/bin/bash -lc '…'` without its shell and its quotes.
-    static func unwrapped(_ command: String) -> String {
-        for option in [" -lc ", " -c "] {
-            guard let range = command.firstRange(of: option), !command[..<range.lowerBound].contains(" ") else {
-                continue
+    /// The whole command, with the program that runs it: what `commandActions` says of it may lack parts (codex.md#items). Nil: it has none.
+    static func command(_ item: FrameNode) -> String? {
+        guard let command = item["command"], command.compact.text != "null" else { return nil }
+        #if PLANTED_FAULTS
+            if PlantedFault.programDropped.isPlanted, let script = command.string?.firstRange(of: " -lc ") {
+                return command.string.map { String($0[script.upperBound...]) }
             }
-            return unquoted(String(command[range.upperBound...]))
-        }
-        return command
-    }
-
-    private static func unquoted(_ text: String) -> String {
-        if text.hasPrefix("'"), text.hasSuffix("'"), text.utf8.count >= 2 {
-            let inner = String(text.dropFirst().dropLast())
-            return inner.replacing(#"'\''"#, with: "'").replacing(#"'"'"'"#, with: "'")
-        }
-        guard text.hasPrefix("\""), text.hasSuffix("\""), text.utf8.count >= 2 else { return text }
-        var plain = ""
-        var isEscaped = false
-        for character in text.dropFirst().dropLast() {
-            if !isEscaped, character == "\\" {
-                isEscaped = true
-                continue
-            }
-            if isEscaped, !"\"\\$`".contains(character) { plain.append("\\") }
-            plain.append(character)
-            isEscaped = false
-        }
-        return plain
+        #endif
+        return CodexFacts.text(of: command)
     }
 
     static func changes(_ item: FrameNode) -> String {
@@ -50,12 +27,33 @@ enum CodexWords {
             ? "\(verb) \(names.joined(separator: ", "))" : "\(verb) \(first) and \(names.count - 1) more"
     }
 
-    /// Paths and what changes in them, for a card.
+    /// What becomes of each file, whole, for a card.
     static func diff(_ item: FrameNode) -> String {
         (item["changes"]?.elements ?? []).map { change in
-            "\(change["path"]?.string ?? "?")\n\(change["diff"]?.string ?? "")"
+            let path = change["path"]?.string ?? "?"
+            let target = movesTo(change)
+            let verb =
+                switch change["kind"]?["type"]?.string {
+                case "add": "Add"
+                case "delete": "Delete"
+                case "update", nil: target == nil ? "Edit" : "Move"
+                case let other?: other
+                }
+            let others =
+                CodexFacts.lines(of: change, besides: ["path", "kind", "diff"])
+                + (change["kind"].map { CodexFacts.lines(of: $0, besides: ["type", "move_path"]) } ?? [])
+            let head = "\(verb) \(path)" + (target.map { " to \($0)" } ?? "")
+            let heads = [head] + others.map { "\($0.label): \($0.value)" }
+            return "\(heads.joined(separator: "\n"))\n\(change["diff"]?.string ?? "")"
         }.joined(separator: "\n")
     }
+
+    /// All that a patch touches.
+    static func paths(_ item: FrameNode) -> [String] {
+        (item["changes"]?.elements ?? []).flatMap { [$0["path"]?.string, movesTo($0)].compactMap(\.self) }
+    }
+
+    private static func movesTo(_ change: FrameNode) -> String? { change["kind"]?["move_path"]?.string }
 
     static func fileName(_ path: String) -> String { String(path.split(separator: "/").last ?? "") }
 

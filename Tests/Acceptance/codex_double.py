@@ -58,7 +58,11 @@ class CodexDouble:
         return [turn["text"] for turn in self.log("turns")]
 
     def ran(self):
-        return [entry.get("command") or entry.get("change") or entry.get("tool") for entry in self.log("ran")]
+        return [entry.get("command") or entry.get("change") or entry.get("tool") or entry.get("input") for entry in self.log("ran")]
+
+    def executed(self):
+        """What happened in the end, by the double's own reading: `argv` and `cwd`, `stdin`, `patch`, or a `tool` with its `arguments`."""
+        return self.log("executed")
 
     def end(self):
         """Ends the servers of this directory that still run. A process that has another's number by now is let be."""

@@ -1,6 +1,7 @@
 """The real program with a scripted Codex between which everything goes well, or as a person wants it (codex.md)."""
 
 import asyncio
+import shlex
 import unittest
 
 from codex_stage import CodexStage
@@ -64,8 +65,8 @@ class CodexTests(Scenarios):
                 turn = stage.ask("labels", *steps)
                 name = await stage.approval(turn)
                 self.assertEqual(stage.phone.approvals[name]["title"], "Delete the mouldy labels?")
-                # All of it, and not what Codex sums it up to.
-                self.assertEqual(stage.phone.approvals[name]["command"], MOULDY.command)
+                # All of it with its shell, and not what Codex sums it up to.
+                self.assertEqual(stage.phone.approvals[name]["command"], f"/bin/bash -lc {shlex.quote(MOULDY.command)}")
                 stage.relay.decide(name, decision)
                 await stage.ended(turn)
                 if decision == "approve_always":

@@ -78,13 +78,20 @@ enum ObservationText {
     private static func request(_ request: ApprovalRequest) -> String {
         var text = "approval requested \(request.id) \(request.subject) \(request.severity) \(quoted(request.title))"
         text += member("message", request.message) + member("command", request.command)
-        text += member("host", request.host) + member("call", request.call?.text)
+        text += member("host", request.host) + member("call", request.call?.text) + facts(request.facts)
         if let expiresAt = request.expiresAt { text += " expires=\(milliseconds(expiresAt))" }
         if let allowed = request.allowed {
             text += " allowed=" + allowed.map(\.rawValue).sorted().joined(separator: ",")
         }
         text += member("folder", request.facts.folder)
         return text + request.facts.lines.map { member("fact", "\($0.label): \($0.value)") }.joined()
+    }
+
+    private static func facts(_ facts: AskFacts) -> String {
+        var text = member("folder", facts.folder)
+        text += facts.lines.map { member("line", "\($0.label): \($0.value)") }.joined()
+        text += facts.paths.map { member("path", $0) }.joined()
+        return text + (facts.leavesSandbox ? " leaves the sandbox" : "") + (facts.reachesNetwork ? " network" : "")
     }
 
     private static func question(_ question: Question) -> String {

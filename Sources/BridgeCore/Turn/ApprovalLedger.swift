@@ -310,6 +310,15 @@ struct ApprovalLedger: Sendable, Hashable {
         }
     }
 
+    /// All of them, for the next process.
+    var asks: [TurnRecord.Ask] {
+        order.map { id in
+            let approval = approvals[id]
+            return TurnRecord.Ask(
+                approval: id, fingerprint: approval?.fingerprint, isOver: approval?.state == .settled)
+        }
+    }
+
     private static func decision(_ decision: ApprovalDecision, of id: ApprovalID, _ approval: Approval) -> Decision {
         Decision(
             approval: id, subject: approval.subject, decision: decision,

@@ -23,8 +23,9 @@ extension EarlierTurn {
             decisions: forwarded.decisions.map {
                 Decision(
                     $0.decision, scope: $0.scope, of: $0.approval, subject: $0.subject, decidedAt: $0.decidedAt,
-                    expiresAt: $0.expiresAt)
-            }, detached: forwarded.detached, questions: forwarded.questions)
+                    expiresAt: $0.expiresAt, fingerprint: $0.fingerprint, isUnanswered: $0.isUnanswered)
+            }, asks: forwarded.asks.map { Ask($0.approval, fingerprint: $0.fingerprint, isOver: $0.isOver) },
+            detached: forwarded.detached, questions: forwarded.questions)
     }
 
     private static func choice(of message: UserMessage, _ known: ChosenModel?) -> ModelChoice {

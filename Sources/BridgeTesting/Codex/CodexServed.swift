@@ -115,6 +115,9 @@ struct CodexServedAsk {
     var approval: String
     var isQuestion: Bool
     var command: String
+    var trick: CodexTrick?
+    /// Behind a yes.
+    var executes: CodexExecuted.What
 }
 
 /// One process of the server: all of it ends with it but the disk.

@@ -7,23 +7,28 @@ extension ScriptedCodex {
 
     /// The item has begun; the request waits without limit.
     func ask(_ approval: String, _ command: String, _ turn: CodexServedTurn, _ thread: CodexLoaded) {
-        guard let process, !thread.grants.contains(command) else { return }
-        let item = turn.tool?["id"] ?? .null
-        let isQuestion = !turn.isForeign && random.happens(habits.choices)
-        var params: GatewayValue = [
-            "threadId": "\(thread.id)", "turnId": "\(turn.id)", "itemId": item, "startedAtMs": 1,
-        ]
-        if isQuestion {
-            questions.insert(approval)
-            params = params.with("isBlocking", true).with("questions", [Self.question(approval)])
-        } else {
-            params = params.with("kind", "command").with("approvalId", "\(approval)").with("reason", "May it run?")
-                .with("command", "/bin/bash -lc '\(command)'").with("cwd", "/home/ada")
-                .with("availableDecisions", ["accept", "cancel"])
+        guard process != nil else { return }
+        guard !thread.grants.contains(command) else {
+            return executed.append(CodexExecuted(approval: approval, what: Self.runs(command, nil)))
         }
-        let method = isQuestion ? "item/tool/requestUserInput" : "item/commandExecution/requestApproval"
+        let isQuestion = !turn.isForeign && random.happens(habits.choices)
+        let trick = isQuestion || habits.tricks.isEmpty ? nil : random.pick(habits.tricks)
+        ask(approval, command, isQuestion: isQuestion, trick, turn, thread)
+    }
+
+    private func ask(
+        _ approval: String, _ command: String, isQuestion: Bool, _ trick: CodexTrick?, _ turn: CodexServedTurn,
+        _ thread: CodexLoaded
+    ) {
+        guard let process else { return }
+        let executes = Self.runs(command, trick)
+        let (method, params) =
+            isQuestion ? questionParams(approval) : params(approval, command, trick, executes, turn, thread)
+        let item = params["itemId"] == nil ? params.with("itemId", turn.tool?["id"] ?? .null) : params
+        let whole = item.with("threadId", "\(thread.id)").with("turnId", "\(turn.id)").with("startedAtMs", 1)
         let ask = CodexServedAsk(
-            turn: turn, method: method, params: params, approval: approval, isQuestion: isQuestion, command: command)
+            turn: turn, method: method, params: whole, approval: approval, isQuestion: isQuestion, command: command,
+            trick: trick, executes: executes)
         let request = process.requests
         process.requests += 1
         process.approvals[request] = approval
@@ -31,10 +36,80 @@ extension ScriptedCodex {
         turn.waitsFor = request
         tellStatus(thread)
         for number in thread.subscribers.sorted() {
-            say(["method": "\(method)", "id": .integer(request), "params": params], on: number)
+            say(["method": "\(method)", "id": .integer(request), "params": whole], on: number)
         }
         if turn.isForeign || habits.elsewhere > 0 && random.happens(habits.elsewhere) {
             answersElsewhere(request, process, thread)
+        }
+    }
+
+    private func questionParams(_ approval: String) -> (String, GatewayValue) {
+        questions.insert(approval)
+        return ("item/tool/requestUserInput", ["isBlocking": true, "questions": [Self.question(approval)]])
+    }
+
+    private func params(
+        _ approval: String, _ command: String, _ trick: CodexTrick?, _ executes: CodexExecuted.What,
+        _ turn: CodexServedTurn, _ thread: CodexLoaded
+    ) -> (String, GatewayValue) {
+        switch trick {
+        case .tool:
+            let meta: GatewayValue = [
+                "codex_approval_kind": "mcp_tool_call", "persist": ["session", "always"],
+                "tool_params": ["command": "\(command)"],
+            ]
+            return (
+                "mcpServer/elicitation/request",
+                [
+                    "serverName": "garden", "mode": "form", "message": "Allow it?", "_meta": meta,
+                    "requestedSchema": ["type": "object", "properties": [:]],
+                ]
+            )
+        case .patch:
+            let change: GatewayValue = ["path": "\(Self.patched)", "kind": ["type": "add"], "diff": "\(command)"]
+            let item: GatewayValue = [
+                "type": "fileChange", "id": "\(nextItem("patch"))", "status": "inProgress", "changes": [change],
+            ]
+            notify("item/started", ["item": item, "turnId": "\(turn.id)", "startedAtMs": 1], thread)
+            return (
+                "item/fileChange/requestApproval", ["itemId": item["id"] ?? .null, "reason": .null, "grantRoot": .null]
+            )
+        case .input:
+            let params: GatewayValue = [
+                "kind": "writeStdin", "approvalId": "\(approval)", "stdin": "\(command)", "command": "psql",
+                "cwd": "\(Self.folder)",
+            ]
+            return ("item/commandExecution/requestApproval", params)
+        case nil, .ownShell, .morePermissions, .another:
+            var params: GatewayValue = [
+                "kind": "command", "approvalId": "\(approval.split(separator: "-").first ?? "")", "reason": "May it run?",
+                "command": "\(Self.line(command, trick))", "cwd": "\(Self.folder)",
+                "availableDecisions": ["accept", "cancel"],
+            ]
+            if trick == .morePermissions { params = params.with("additionalPermissions", Self.permissions) }
+            return ("item/commandExecution/requestApproval", params)
+        }
+    }
+
+    private static let folder = "/home/ada"
+    private static let patched = "/home/ada/labels.txt"
+    private static let permissions: GatewayValue = ["network": ["enabled": true], "fileSystem": ["write": ["/srv"]]]
+
+    private static func line(_ command: String, _ trick: CodexTrick?) -> String {
+        "\(trick == .ownShell ? "/home/ada/.tools/bash" : "/bin/bash") -lc '\(command)'"
+    }
+
+    private static func runs(_ command: String, _ trick: CodexTrick?) -> CodexExecuted.What {
+        switch trick {
+        case .input: return .input(command)
+        case .tool:
+            let arguments: GatewayValue = ["command": "\(command)"]
+            return .tool(server: "garden", arguments: String(decoding: arguments.bytes, as: UTF8.self))
+        case .patch: return .patch(path: patched, text: command)
+        case nil, .ownShell, .morePermissions, .another:
+            let more = trick == .morePermissions ? String(decoding: permissions.bytes, as: UTF8.self) : nil
+            return .command(
+                argv: CodexExecuted.words(of: line(command, trick)), folder: folder, permissions: more)
         }
     }
 
@@ -74,21 +149,26 @@ extension ScriptedCodex {
         let given = frame["result"]?["answers"]?["answer"]?["answers"]?.elements.first?.string
         let isYes =
             ask.isQuestion
-            ? given == ScriptedChoice.yes(approval) : ["accept", "acceptForSession"].contains(decision?.string)
+            ? given == ScriptedChoice.yes(approval) : Self.isConsent(frame["result"])
         decided.append(AgentDecided(approval, isYes: isYes))
         if decision?.string == "acceptForSession" { thread.grants.insert(ask.command) }
         resolve(request, ask, isYes: isYes, endsTurn: decision?.string == "cancel", thread)
     }
 
-    private static func isRefusal(_ result: GatewayValue?) -> Bool {
-        ["decline", "cancel"].contains(result?["decision"]?.string)
+    /// An elicitation has an action where others have a decision.
+    private static func word(_ result: GatewayValue?) -> String? { (result?["decision"] ?? result?["action"])?.string }
+    private static func isConsent(_ result: GatewayValue?) -> Bool {
+        ["accept", "acceptForSession"].contains(word(result))
     }
+    private static func isRefusal(_ result: GatewayValue?) -> Bool { ["decline", "cancel"].contains(word(result)) }
 
     private func resolve(
         _ request: Int, _ ask: CodexServedAsk, isYes: Bool, endsTurn: Bool = false, _ thread: CodexLoaded
     ) {
         thread.asks[request] = nil
         ask.turn.waitsFor = nil
+        if isYes, ask.trick == .another { return asksForAnother(ask, thread) }
+        if isYes { executed.append(CodexExecuted(approval: ask.approval, what: ask.executes)) }
         notify("serverRequest/resolved", ["requestId": .integer(request)], thread)
         tellStatus(thread)
         if !isYes {
@@ -97,6 +177,16 @@ extension ScriptedCodex {
         }
         guard !endsTurn else { return interrupt(ask.turn, thread) }
         scheduleNext(ask.turn, thread)
+    }
+
+    /// The confirmation of the first is lost with the connections of all that have the thread.
+    private func asksForAnother(_ ask: CodexServedAsk, _ thread: CodexLoaded) {
+        let lines = thread.subscribers.sorted().compactMap { process?.clients[$0]?.line }
+        for line in lines {
+            line.end(isCut: true)
+            ended(line)
+        }
+        self.ask("\(ask.approval)-2", "\(ask.command) again", isQuestion: false, nil, ask.turn, thread)
     }
 
     /// Which of its approvals a frame of the bridge answers.

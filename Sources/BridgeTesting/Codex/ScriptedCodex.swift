@@ -22,6 +22,8 @@ package final class ScriptedCodex: ScriptedAgent {
         package var losesEnds = 0.0
         /// How often a frame that concerns no chat comes in front of another.
         package var noise = 0.0
+        /// Its approvals are such, one of them drawn for each; none: they are as Codex itself makes them.
+        package var tricks: [CodexTrick] = []
 
         package init() {}
 
@@ -42,6 +44,8 @@ package final class ScriptedCodex: ScriptedAgent {
     package var scripts: [String: GatewayScript] = [:]
     package internal(set) var asked: [AgentAsked] = []
     package internal(set) var decided: [AgentDecided] = []
+    /// In order.
+    package internal(set) var executed: [CodexExecuted] = []
     package internal(set) var breaches: [String] = []
     package internal(set) var questions: Set<String> = []
     package internal(set) var decidedElsewhere: [String: Bool] = [:]

@@ -23,9 +23,9 @@ extension CodexChat {
         }
     }
 
-    mutating func adopt(_ questions: [QuestionID], _ decisions: [EarlierTurn.Decision]) {
-        asks.adopt(questions)
-        asks.adopt(decisions)
+    mutating func adoptAsks(of earlier: EarlierTurn) {
+        asks.adopt(earlier.questions)
+        asks.adopt(earlier.asks, earlier.decisions)
     }
 
     func isBehind(_ run: RunID) -> Bool { behind.contains { $0.run == run } }

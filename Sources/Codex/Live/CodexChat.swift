@@ -234,9 +234,13 @@ struct CodexChat {
         return advance(at: now)
     }
 
-    mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision, at now: Instant) -> [Order] {
+    mutating func resolve(
+        _ approval: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool, at now: Instant
+    ) -> [Order] {
         turn?.heard(at: now)
-        return say(asks.decide(approval, decision, isStopping: turn?.isStopping == true)) + advance(at: now)
+        let isStopping = turn?.isStopping == true
+        return say(asks.decide(approval, decision, isUnanswered: isUnanswered, isStopping: isStopping))
+            + advance(at: now)
     }
 
     mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, at now: Instant) -> [Order] {

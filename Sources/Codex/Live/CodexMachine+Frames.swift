@@ -51,20 +51,42 @@ extension CodexMachine {
         if holds(frame, for: session, now) { return }
         change(session, now) { $0.requested(id, method, params, at: now.now) }
         for approval in mind.decisions.approvals {
-            guard let holder = chats.holder(of: approval), let decision = mind.decisions.take(approval) else {
-                continue
+            guard let holder = chats.holder(of: approval),
+                let held = mind.decisions.take(approval, asked: chats.awake[holder]?.asks.fingerprint(of: approval))
+            else { continue }
+            change(holder, now) {
+                $0.resolve(approval, held.decision, isUnanswered: held.isUnanswered, at: now.now)
             }
-            change(holder, now) { $0.resolve(approval, decision, at: now.now) }
         }
+    }
+
+    /// Its ask is not there: it comes when its thread is resumed, or never. Where nothing says what was shown, a yes is not kept: what is
+    /// asked then is shown once more.
+    mutating func hold(_ decision: ApprovalDecision, isUnanswered: Bool, on approval: ApprovalID, _ now: Occasion) {
+        let session = chats.sorted.first { chats.awake[$0]?.asks.knows(approval) == true }
+        let shown = session.flatMap { chats.awake[$0]?.asks.fingerprint(of: approval) }
+        guard !mind.decisions.hold(decision, isUnanswered: isUnanswered, on: approval, shown: shown, at: now.now) else {
+            return
+        }
+        if let session {
+            change(session, now) {
+                $0.asks.forget(approval)
+                return []
+            }
+        }
+        orders.append(.note(.words("a yes to what is not asked any more is dropped; it is asked again")))
+        lose(approval)
+    }
+
+    private mutating func lose(_ approval: ApprovalID) {
+        let event = RunEvent.approvalSettled(ApprovalSettlement(id: approval, outcome: .unknown))
+        orders.append(.observed([.signal(RunSignal(run: nil, session: nil, event: event))]))
     }
 
     /// Decisions whose ask did not come.
     mutating func settleOverdue(_ now: Occasion) {
         guard !chats.areJoining else { return mind.decisions.waitAgain(at: now.now) }
-        for approval in mind.decisions.takeOverdue(at: now.now) {
-            let event = RunEvent.approvalSettled(ApprovalSettlement(id: approval, outcome: .unknown))
-            orders.append(.observed([.signal(RunSignal(run: nil, session: nil, event: event))]))
-        }
+        for approval in mind.decisions.takeOverdue(at: now.now) { lose(approval) }
     }
 
     /// The turn that they belong to is not found yet.

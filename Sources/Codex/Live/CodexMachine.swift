@@ -128,7 +128,7 @@ package struct CodexMachine: AgentMachine {
         if past.processes.count > 1 { work(.servers, .look(at: past.processes)) }
         for turn in past.turns {
             change(turn.session, now) { chat in
-                chat.adopt(turn.questions, turn.decisions)
+                chat.adoptAsks(of: turn)
                 for run in turn.runs { chat.adopt(run, of: turn, at: now.now) }
                 return []
             }
@@ -187,11 +187,11 @@ package struct CodexMachine: AgentMachine {
             } else {
                 change(session, now) { $0.lookUp(run, at: now.now) }
             }
-        case .resolve(let approval, _, let decision, _, _):
+        case .resolve(let approval, _, let decision, _, let isUnanswered):
             if let session = chats.holder(of: approval) {
-                change(session, now) { $0.resolve(approval, decision, at: now.now) }
+                change(session, now) { $0.resolve(approval, decision, isUnanswered: isUnanswered, at: now.now) }
             } else {
-                mind.decisions.hold(decision, on: approval, at: now.now)
+                hold(decision, isUnanswered: isUnanswered, on: approval, now)
             }
         case .answer(let question, let session, let answer):
             change(session, now) { $0.answer(question, answer, at: now.now) }

@@ -6,6 +6,8 @@ import JSONReading
 ///
 /// - One ask has one name, whatever number its request has on the connection of the moment; it is answered on the connection that
 ///   asked last, and where that is lost, when it asks again.
+/// - An ask is the one that was shown only if all that is shown is the same (its fingerprint): no decision on one answers another, also
+///   under the same item, and one of an earlier process whose record has no fingerprint allows nothing.
 /// - A denial takes the place of an approval that is not confirmed, and nothing takes the place of a denial.
 /// - What another client decided is seen by the call alone: one that was declined ends so at once, any other runs.
 struct CodexOpenAsks {
@@ -21,7 +23,11 @@ struct CodexOpenAsks {
         var matter: Matter
         /// Where it was asked; nil: on a connection that is gone.
         var id: JSONText?
+        /// Nil: decided in an earlier process, whose record does not say.
+        var fingerprint: AskFingerprint?
         var decision: ApprovalDecision?
+        /// No person made the denial.
+        var isUnanswered = false
         var answers: [String: QuestionAnswer] = [:]
         /// Answered on this connection.
         var isSent = false
@@ -49,6 +55,13 @@ struct CodexOpenAsks {
         case questions([CodexQuestion], CodexForm)
     }
 
+    private struct Name {
+        /// Nil: the record of an earlier process does not say.
+        var fingerprint: AskFingerprint?
+        /// Not so: an earlier process has shown it, and it was not asked again yet.
+        var isOver: Bool
+    }
+
     private static let limit = 1_000
 
     private var open: [String: Open] = [:]
@@ -56,8 +69,8 @@ struct CodexOpenAsks {
     private var earlier: Set<QuestionID> = []
     /// Answers to those, which wait until they are asked again.
     private var early: [QuestionID: QuestionAnswer] = [:]
-    /// How often each name was closed.
-    private var closed: [String: Int] = [:]
+    /// Names that are not free for another ask, besides those of `open`.
+    private var names: [String: Name] = [:]
 
     var isEmpty: Bool { open.isEmpty }
     /// None of them waits for a person: the server's word is due.
@@ -67,30 +80,69 @@ struct CodexOpenAsks {
     /// Some have no request on this connection.
     var hasUnasked: Bool { open.values.contains { $0.id == nil } }
     func holds(_ approval: ApprovalID) -> Bool { open[approval.text]?.isApproval == true }
-
-    func timesClosed(_ name: String) -> Int { closed[name] ?? 0 }
+    /// Of one that is open, or that an earlier process has shown.
+    func fingerprint(of approval: ApprovalID) -> AskFingerprint? {
+        open[approval.text].map(\.fingerprint) ?? names[approval.text]?.fingerprint
+    }
+    func knows(_ approval: ApprovalID) -> Bool { open[approval.text] != nil || names[approval.text]?.isOver == false }
 
     // MARK: The past
 
     mutating func adopt(_ questions: [QuestionID]) { earlier.formUnion(questions) }
 
-    /// They may have left.
-    mutating func adopt(_ decisions: [EarlierTurn.Decision]) {
+    /// What was shown, and decisions that may have left.
+    mutating func adopt(_ asks: [EarlierTurn.Ask], _ decisions: [EarlierTurn.Decision]) {
+        for ask in asks.prefix(Self.limit) {
+            names[ask.approval.text] = Name(fingerprint: ask.fingerprint, isOver: ask.isOver)
+        }
         for decision in decisions {
             var known = Open(matter: .approval(nil))
+            known.fingerprint = decision.fingerprint
             known.decision = decision.decision
+            known.isUnanswered = decision.isUnanswered
             known.wasSent = true
             open[decision.approval.text] = known
         }
     }
 
+    /// It was decided, but nothing says what was shown: if it is asked again, it is another one.
+    mutating func forget(_ approval: ApprovalID) { names[approval.text]?.isOver = true }
+
     // MARK: From the server
 
-    mutating func asked(_ ask: CodexAsk, as id: JSONText, isStopping: Bool) -> [Said] {
+    mutating func asked(_ asked: CodexAsk, as id: JSONText, isStopping: Bool) -> [Said] {
+        if case .refused(let result, let why) = asked.content { return [.answer(id, result), .note(why)] }
+        guard open.count < Self.limit, names.count < Self.limit, let ask = named(asked, as: id) else {
+            return Self.refusal(of: asked, as: id, isStopping: isStopping, why: "Codex asks too much at once")
+        }
+        let replaced = open.filter { $0.value.id == id && $0.key != ask.name }.keys.sorted()
+        return replaced.flatMap { close($0, as: open[$0]?.wasSent == true ? .inDoubt : .cancelled) }
+            + take(ask, as: id, isStopping: isStopping)
+    }
+
+    /// The same ask under its name, and any other one under the next that is free.
+    private func named(_ ask: CodexAsk, as id: JSONText) -> CodexAsk? {
+        (1...Self.limit).lazy.map { ask.named($0) }.first { isFree($0, as: id) }
+    }
+
+    private func isFree(_ ask: CodexAsk, as id: JSONText) -> Bool {
+        if let known = open[ask.name] {
+            guard known.id == nil || known.id == id else { return false }
+            #if PLANTED_FAULTS
+                if PlantedFault.fingerprintForgotten.isPlanted || PlantedFault.approvalByNumber.isPlanted { return true }
+            #endif
+            // Without a fingerprint, a denial alone is of this item whatever it shows.
+            return known.fingerprint.map { $0 == ask.fingerprint } ?? (known.decision == .deny)
+        }
+        guard let name = names[ask.name] else { return true }
+        // Undecided: whether the card that the earlier process made shows this is judged where the cards are.
+        return !name.isOver && (name.fingerprint == nil || name.fingerprint == ask.fingerprint)
+    }
+
+    private mutating func take(_ ask: CodexAsk, as id: JSONText, isStopping: Bool) -> [Said] {
         let isNew = open[ask.name] == nil
-        guard !isNew || open.count < Self.limit else { return [.note("Codex asks too much at once")] }
         switch ask.content {
-        case .refused(let result, let why): return [.answer(id, result), .note(why)]
+        case .refused: return []
         case .approval(let request, let kind):
             isAsked(ask, .approval(kind), as: id)
             let shown: [Said] = isNew ? [.event(.approvalRequested(request))] : []
@@ -108,6 +160,7 @@ struct CodexOpenAsks {
 
     private mutating func isAsked(_ ask: CodexAsk, _ matter: Matter, as id: JSONText) {
         open[ask.name, default: Open(matter: matter)].matter = matter
+        open[ask.name]?.fingerprint = ask.fingerprint
         open[ask.name]?.thread = ask.thread
         open[ask.name]?.id = id
         open[ask.name]?.isSent = false
@@ -123,14 +176,17 @@ struct CodexOpenAsks {
     }
 
     /// There is no one to ask.
-    static func refusal(of ask: CodexAsk, as id: JSONText, isStopping: Bool) -> [Said] {
+    static func refusal(
+        of ask: CodexAsk, as id: JSONText, isStopping: Bool,
+        why: String = "Codex asked for something when its turn was over; it is refused"
+    ) -> [Said] {
         let result =
             switch ask.content {
             case .approval(_, let kind): CodexAsk.result(.deny, of: kind, isStopping: isStopping)
             case .questions(_, let form): form.refusal
             case .refused(let result, _): result
             }
-        return [.answer(id, result), .note("Codex asked for something when its turn was over; it is refused")]
+        return [.answer(id, result), .note(why)]
     }
 
     /// `isOver`: no turn continues any more. Otherwise, what another client decided shows in the call.
@@ -175,7 +231,7 @@ struct CodexOpenAsks {
             let isUndecided = known.decision == nil && !known.isResolved
             return close(name, as: known.wasSent ? .inDoubt : isUndecided ? .cancelled : .unknown)
         }
-        closed = [:]
+        self.names = [:]
         return refusals + said + takeEarlier()
     }
 
@@ -215,7 +271,7 @@ struct CodexOpenAsks {
         _ name: String, as outcome: ApprovalSettlement.Outcome, elsewhere: Bool = false
     ) -> [Said] {
         guard let known = open.removeValue(forKey: name) else { return [] }
-        if closed.count < Self.limit { closed[name, default: 0] += 1 }
+        names[name] = Name(fingerprint: known.fingerprint, isOver: true)
         guard known.isApproval else {
             return known.questions.filter { known.answers[$0.member] == nil }.map {
                 Self.settled($0.question.id, elsewhere ? .answeredElsewhere : .cancelled)
@@ -234,12 +290,15 @@ struct CodexOpenAsks {
 
     // MARK: From the person
 
-    mutating func decide(_ approval: ApprovalID, _ decision: ApprovalDecision, isStopping: Bool) -> [Said] {
+    mutating func decide(
+        _ approval: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool = false, isStopping: Bool
+    ) -> [Said] {
         guard let known = open[approval.text] else { return [] }
         // A late denial is dropped by the server where the approval has arrived.
         if known.decision == .deny || known.decision == decision { return [] }
         if known.decision != nil, decision != .deny { return [] }
         open[approval.text]?.decision = decision
+        open[approval.text]?.isUnanswered = isUnanswered
         if known.isSent { open[approval.text]?.isSent = false }
         return answer(approval.text, isStopping: isStopping)
     }
@@ -250,7 +309,8 @@ struct CodexOpenAsks {
         else { return [] }
         open[name]?.isSent = true
         open[name]?.wasSent = true
-        return [.answer(id, CodexAsk.result(decision, of: kind, isStopping: isStopping))]
+        let isUnanswered = known.isUnanswered
+        return [.answer(id, CodexAsk.result(decision, of: kind, isStopping: isStopping, isUnanswered: isUnanswered))]
     }
 
     mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer) -> [Said] {
@@ -286,17 +346,39 @@ struct CodexHeldDecisions {
     static let patience = Duration.seconds(10)
     private static let limit = 1_000
 
-    private var held: [ApprovalID: (decision: ApprovalDecision, since: Instant)] = [:]
+    private struct Held {
+        var decision: ApprovalDecision
+        var isUnanswered: Bool
+        /// Of what was shown; nil: of a denial, which holds for whatever has its name.
+        var fingerprint: AskFingerprint?
+        var since: Instant
+    }
+
+    private var held: [ApprovalID: Held] = [:]
 
     var nextDeadline: Instant? { held.values.map { $0.since + Self.patience }.min() }
     var approvals: [ApprovalID] { held.keys.sorted() }
 
-    mutating func hold(_ decision: ApprovalDecision, on approval: ApprovalID, at now: Instant) {
-        guard held[approval]?.decision != .deny, held.count < Self.limit else { return }
-        held[approval] = (decision, now)
+    /// False: nothing says what was shown, so that it can answer nothing.
+    mutating func hold(
+        _ decision: ApprovalDecision, isUnanswered: Bool, on approval: ApprovalID, shown: AskFingerprint?,
+        at now: Instant
+    ) -> Bool {
+        guard held[approval]?.decision != .deny, held.count < Self.limit else { return true }
+        guard decision == .deny || shown != nil else { return false }
+        let fingerprint = decision == .deny ? nil : shown
+        held[approval] = Held(decision: decision, isUnanswered: isUnanswered, fingerprint: fingerprint, since: now)
+        return true
     }
 
-    mutating func take(_ approval: ApprovalID) -> ApprovalDecision? { held.removeValue(forKey: approval)?.decision }
+    /// `asked`: of the ask that has come under its name.
+    mutating func take(
+        _ approval: ApprovalID, asked: AskFingerprint?
+    ) -> (decision: ApprovalDecision, isUnanswered: Bool)? {
+        guard let known = held[approval], known.fingerprint == nil || known.fingerprint == asked else { return nil }
+        held[approval] = nil
+        return (known.decision, known.isUnanswered)
+    }
 
     /// While some thread is not followed, waiting proves nothing.
     mutating func waitAgain(at now: Instant) { for approval in held.keys { held[approval]?.since = now } }

@@ -42,7 +42,7 @@ class Calls:
         # What only shapes the output is missing in it.
         actions = [{"type": "unknown", "command": step.command.partition(" | ")[0]}]
         return {"type": "commandExecution", "id": self.server.identity("call"), "pluginId": None, "scriptPath": None,
-                "command": f"/bin/bash -lc {shlex.quote(step.command)}", "cwd": self.thread.record["cwd"], "processId": None,
+                "command": f"{step.shell} -lc {shlex.quote(step.command)}", "cwd": self.thread.record["cwd"], "processId": None,
                 "source": "agent", "status": "inProgress", "commandActions": actions, "aggregatedOutput": None, "exitCode": None,
                 "durationMs": None}
 
@@ -61,6 +61,7 @@ class Calls:
     async def run_command(self, item, step):
         item |= {"source": "unifiedExecStartup", "processId": item["processId"] or self.server.process_number()}
         self.server.disk.note("ran", {"command": step.command, "turn": self.turn.id})
+        self.executed(item["command"], item["cwd"], permissions=step.permissions)
         for part in step.parts:
             await asyncio.sleep(0.01)
             self.turn.notify("item/commandExecution/outputDelta", itemId=item["id"], delta=part)
@@ -72,6 +73,10 @@ class Calls:
         if not step.outlives:
             self.running.append(run)
             await asyncio.shield(run)
+
+    def executed(self, command, folder, **more):
+        """What really happens: the words of the command as a shell splits them, where, and with what besides."""
+        self.server.disk.note("executed", {"argv": shlex.split(command), "cwd": folder, "turn": self.turn.id} | more)
 
     async def finish_command(self, item, step):
         try:
@@ -96,11 +101,14 @@ class Calls:
             startedAtMs=0, environmentId="local", reason=step.asks, command=item["command"], cwd=item["cwd"],
             commandActions=item["commandActions"], proposedExecpolicyAmendment=amendment,
             availableDecisions=["accept", {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": amendment}}, "cancel"],
+            **({"additionalPermissions": step.permissions} if step.permissions else {}),
             _first=lambda: self.turn.item_started(item)))
         return await self.is_allowed(item, step, asked)
 
     async def is_allowed(self, item, step, asked):
         decision = await self.decision(asked)
+        if decision in ALLOWED and step.again:
+            return await self.retry(item, step)
         if decision in ALLOWED:
             if decision == "acceptForSession":
                 self.thread.grants.add(step.command)
@@ -112,6 +120,32 @@ class Calls:
         if decision == "cancel":
             raise Interrupt
         return False
+
+    async def retry(self, item, step):
+        """The same item asks for something else, and whoever was connected has not heard that the first ask is over."""
+        for connection in list(self.thread.subscribers):
+            connection.socket.cut()
+        item["command"] = f"{step.shell} -lc {shlex.quote(step.again)}"
+        step.command = step.again
+        decision = await self.decision(asyncio.create_task(self.thread.ask(
+            "item/commandExecution/requestApproval", kind="command", turnId=self.turn.id, itemId=item["id"], startedAtMs=0,
+            environmentId="local", reason="Retry without the sandbox?", command=item["command"], cwd=item["cwd"], commandActions=[],
+            availableDecisions=["accept", "cancel"])))
+        if decision not in ALLOWED:
+            self.turn.item_completed(item | {"status": "declined"}, is_kept=False)
+        return decision in ALLOWED
+
+    async def input(self, step):
+        item = self.server.identity("call")
+        decision = await self.decision(asyncio.create_task(self.thread.ask(
+            "item/commandExecution/requestApproval", kind="writeStdin", turnId=self.turn.id, itemId=item,
+            approvalId=self.server.identity("stdin"), startedAtMs=0, environmentId="local", reason=step.asks, command=step.command,
+            stdin=step.text, cwd=self.thread.record["cwd"], availableDecisions=["accept", "cancel"])))
+        if decision == "cancel":
+            raise Interrupt
+        if decision in ALLOWED:
+            self.server.disk.note("ran", {"input": step.text, "turn": self.turn.id})
+            self.server.disk.note("executed", {"stdin": step.text, "turn": self.turn.id})
 
     @staticmethod
     async def decision(asked):
@@ -151,6 +185,7 @@ class Calls:
             self.thread.grants.add(step.path)
         if decision in ALLOWED:
             self.server.disk.note("ran", {"change": step.path, "turn": self.turn.id})
+            self.server.disk.note("executed", {"patch": item["changes"], "turn": self.turn.id})
         self.turn.item_completed(item | {"status": "completed" if decision in ALLOWED else "declined"}, is_kept=decision in ALLOWED)
         if decision in ALLOWED:
             self.turn.notify("turn/diff/updated", diff=step.diff)
@@ -168,7 +203,7 @@ class Calls:
             result = await self.thread.ask(
                 "mcpServer/elicitation/request", turnId=self.turn.id, serverName=step.server, mode="form",
                 _meta={"codex_approval_kind": "mcp_tool_call", "persist": ["session", "always"], "tool_description": "A tool",
-                       "tool_params": step.arguments, "tool_params_display": shown},
+                       "tool_params": step.arguments} | ({"tool_params_display": shown} if step.displays else {}),
                 message=f'Allow the {step.server} MCP server to run tool "{step.tool}"?',
                 requestedSchema={"type": "object", "properties": {}})
             action = result.get("action") if isinstance(result, dict) else None
@@ -179,6 +214,7 @@ class Calls:
                 self.server.disk.note("violations", f"kept for ever: {persist}")
         if action == "accept":
             self.server.disk.note("ran", {"tool": grant, "turn": self.turn.id})
+            self.server.disk.note("executed", {"tool": grant, "arguments": step.arguments, "turn": self.turn.id})
             content = [{"type": "text", "text": step.result}]
             item |= {"status": "completed", "result": {"content": content, "structuredContent": None, "_meta": None}}
         else:

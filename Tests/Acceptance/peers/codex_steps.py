@@ -37,6 +37,20 @@ class Command:
     """The turn goes on without it; it ends at its gate, perhaps after the turn."""
     silent: bool = False
     """A call that makes no item at all."""
+    shell: str = "/bin/bash"
+    """What runs it: a program of the workspace may have the name of a shell."""
+    permissions: dict | None = None
+    """`additionalPermissions`: granted with the command."""
+    again: str | None = None
+    """The command that is asked for next, under the same item: the first one failed in the sandbox, and its connections were cut."""
+
+
+@dataclass
+class Input:
+    """Bytes for the process of an earlier command, which ask."""
+    text: str = "yes\n"
+    command: str = "psql garden"
+    asks: str = "The process waits for an answer."
 
 
 @dataclass
@@ -56,6 +70,8 @@ class Tool:
     arguments: dict = field(default_factory=lambda: {"bed": "north"})
     result: str = "watered north"
     asks: bool = True
+    displays: bool = True
+    """Whether the request says what is to be displayed of the arguments."""
 
 
 @dataclass
@@ -148,9 +164,9 @@ class Die:
 
 
 _KINDS = {kind.__name__: kind for kind in (
-    Say, Think, Command, Change, Tool, Parallel, Question, Form, SubAgent, Retry, Fail, Hold, Wait, Flood, Emit, Garbage, LoseEnd,
+    Say, Think, Command, Input, Change, Tool, Parallel, Question, Form, SubAgent, Retry, Fail, Hold, Wait, Flood, Emit, Garbage, LoseEnd,
     AskLate, Compact, Cut, Die)}
-CALLS = (Command, Change, Tool, Parallel, Question, Form, SubAgent)
+CALLS = (Command, Input, Change, Tool, Parallel, Question, Form, SubAgent)
 
 
 def to_json(step):

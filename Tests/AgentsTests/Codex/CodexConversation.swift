@@ -83,8 +83,9 @@ struct CodexConversation: MachineConversation {
         lines(machine.use(CodexSettings(Self.own(fingerprint), folder: "/work"), occasion()))
     }
 
-    mutating func decides(_ approval: String, _ decision: ApprovalDecision) -> [String] {
-        let command = AgentCommand.resolve(approval: ApprovalID(approval), subject: .exec, decision: decision)
+    mutating func decides(_ approval: String, _ decision: ApprovalDecision, isUnanswered: Bool = false) -> [String] {
+        let command = AgentCommand.resolve(
+            approval: ApprovalID(approval), subject: .exec, decision: decision, isUnanswered: isUnanswered)
         return lines(machine.command(command, occasion()))
     }
 

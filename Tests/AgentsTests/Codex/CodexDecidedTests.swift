@@ -46,7 +46,10 @@ struct CodexDecidedTests {
         let decisions = decision.map { decision in
             [
                 EarlierTurn.Decision(
-                    decision, scope: .unscoped, of: ApprovalID(name), subject: .exec, decidedAt: nil, expiresAt: nil)
+                    decision, scope: .unscoped, of: ApprovalID(name), subject: .exec, decidedAt: nil, expiresAt: nil,
+                    fingerprint: AskFingerprint(
+                        of: ApprovalRequest(
+                            id: ApprovalID(name), subject: .exec, title: "Run a command?", command: "reboot")))
             ]
         }
         let run = EarlierTurn.Run(RunID("r1"), text: "one", folder: "/site")
