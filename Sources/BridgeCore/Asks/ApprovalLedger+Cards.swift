@@ -166,6 +166,16 @@ extension ApprovalLedger {
         return cards
     }
 
+    /// What the chat reads where another ask takes the place of this one; nil: it had no card that counts, or is asked anew.
+    func lineOfAnother(_ id: ApprovalID) -> String? {
+        guard let known = approvals[id] else { return nil }
+        switch known.state {
+        case .open: return known.fingerprint == nil ? nil : Sentences.askReplaced
+        case .decided(.deny), .settled: return nil
+        case .decided: return known.fingerprint == nil ? Sentences.decisionDropped : nil
+        }
+    }
+
     /// A record of an earlier version, which does not say what was shown.
     func isUnbound(_ id: ApprovalID) -> Bool { isOpen(id) && approvals[id]?.fingerprint == nil }
     func canOnlyBeDenied(_ id: ApprovalID) -> Bool { approvals[id]?.canOnlyBeDenied == true }

@@ -3,11 +3,11 @@ package import BridgeModel
 // Approvals and stops: what a person says, and what the agent says about it.
 extension Turn {
     mutating func asked(_ request: ApprovalRequest, at now: Instant) -> [TurnOrder] {
-        let isWaiting = approvals.isOpen(request.id)
+        let line = approvals.lineOfAnother(request.id)
         switch approvals.asked(request, showing(request), stopping: agent.isStopping, at: now) {
         case .known: return []
-        case .ask(let card): return (isWaiting ? say(Sentences.askReplaced) : []) + [.post(.approval(card))]
-        case .askInParts: return [.tellsInParts]
+        case .ask(let card): return (line.map { say($0) } ?? []) + [.post(.approval(card))]
+        case .askInParts: return (line.map { say($0) } ?? []) + [.tellsInParts]
         case .refuseSilently(let subject): return [deny(request.id, subject)]
         case .refuseVisibly(let subject):
             return [deny(request.id, subject), .note(.approvalRefused)] + say(Sentences.approvalImpossible)
