@@ -67,8 +67,8 @@ package enum RecordEnvelope {
         from bytes: [UInt8], now: Instant, wall: Int64, sealer: TurnSealer? = nil
     ) throws -> TurnRecord {
         let reading = try Reading(bytes, now: now, wall: wall)
-        return try
-            (reading.version == sealedVersion ? reading.sealedTurn(sealer) : reading.content(StoredTurn.self)).value
+        return try (reading.version == sealedVersion ? reading.sealedTurn(sealer) : reading.content(StoredTurn.self))
+            .value
     }
 
     /// Of a turn that was sealed, whether or not it can be read.

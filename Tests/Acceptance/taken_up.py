@@ -215,5 +215,9 @@ def _named(entries):
 
 def _fields(name, before, after):
     for field in sorted(set(before) | set(after)):
-        if before.get(field) != after.get(field):
-            yield f"{name} {field}", before.get(field), after.get(field)
+        then, now = before.get(field), after.get(field)
+        if isinstance(then, str) and isinstance(now, str) and then != now and now.startswith(then):
+            # Named with what was added, so that a line which allows it allows nothing else.
+            yield f"{name} {field} goes on: {' '.join(now[len(then):].split())}", then, now
+        elif then != now:
+            yield f"{name} {field}", then, now
