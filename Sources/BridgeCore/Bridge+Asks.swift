@@ -1,6 +1,6 @@
 package import BridgeModel
 
-// Asks as the connection sees them: what the configuration says of them, and when those that nobody answered come back (DESIGN.md#asks).
+// Asks as the connection sees them: what the configuration says of them, and when unanswered ones come back (DESIGN.md#asks).
 extension Bridge {
     /// The configuration changed, or is read for the first time: open asks follow it too.
     package mutating func use(asks: AskSettings, at now: Instant) {
@@ -68,7 +68,7 @@ extension Bridge {
 
     // MARK: Asks in parts
 
-    /// The longest waiting of the chat's asks that are told in parts, if no other one is open.
+    /// The longest waiting of the chat's asks in parts, if no other one is open.
     mutating func tellInParts(in chat: SessionID, at now: Instant) {
         let turns = entries.values.map(\.turn).filter { $0.opening.session == chat && $0.hasOpenAsks }
         guard !turns.contains(where: { $0.approvals.hasOpenParts }) else { return }
@@ -86,7 +86,7 @@ extension Bridge {
     }
 }
 
-/// What waits for a person.
+/// An ask or a question that is open.
 enum AskMatter: Hashable, Sendable {
     case ask(ApprovalID)
     case question(QuestionID)
@@ -119,7 +119,7 @@ struct AskReturns: Hashable, Sendable {
 extension Turn {
     var hasOpenAsks: Bool { outcome == nil && (!approvals.isEmpty || !agent.questions.all.isEmpty) }
 
-    /// Nobody answered them, and they have no card.
+    /// Unanswered, and without a card.
     func returnable(isAskedFor: Bool, at now: Instant) -> [(matter: AskMatter, askedAt: Instant)] {
         guard mayAskAgain else { return [] }
         return approvals.returnable(isAskedFor: isAskedFor, at: now).map { (.ask($0.id), $0.askedAt) }
@@ -130,7 +130,7 @@ extension Turn {
         guard outcome == nil else { return [] }
         let asks = approvals.order.compactMap { id -> OpenAsk? in
             guard let approval = approvals.approvals[id], approval.state == .open else { return nil }
-            return open(approval.life, cards: approval.life.number, until: approval.expiresAt)
+            return open(approval.cards.life, cards: approval.cards.life.number, until: approval.expiresAt)
         }
         let questions = agent.questions.all.filter { $0.state == .open }
         return asks + questions.map { open($0.life, cards: 0, until: $0.question.expiresAt) }

@@ -43,7 +43,7 @@ package enum TurnNote: String, Hashable, Sendable {
     case eventAfterEnd, unknownApproval, decisionNotForwarded, toolWithoutStart, foreignRunAdopted, previewPaused
     case previewLimitReached, windowClosed, stopRequested, stopGivenUp, approvalRefused, taskDropped, textCut
     case questionRefused, answerNotTaken, unknownTask
-    /// The relay closed a card that nobody answered; the ask stays open at the agent.
+    /// The relay closed a card as unanswered; the ask stays open at the agent.
     case askUnanswered
     /// A tap on a card that another one has replaced, or whose ask is over.
     case oldCardTapped

@@ -58,7 +58,7 @@ package struct TurnRecord: Sendable {
         package var expiresAt: Instant?
         /// Of what was shown; nil: the record does not say.
         package var fingerprint: AskFingerprint?
-        /// No person said so, and nobody answered.
+        /// No person denied it: it went unanswered.
         package var isUnanswered = false
     }
 

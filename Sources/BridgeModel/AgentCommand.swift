@@ -4,7 +4,7 @@ package enum AgentCommand: Hashable, Sendable {
     case send(turn: TurnID, session: AgentSession, run: RunID, message: UserMessage)
     case abort(session: AgentSession, run: RunID)
     /// The scope is how far an `approveAlways` may reach; no agent may grant more. `isUnanswered`: a denial that no person made, since
-    /// nobody answered in time; the machine says so where its protocol has words for it.
+    /// no answer came in time; the machine says so where its protocol has words for it.
     case resolve(
         approval: ApprovalID, subject: ApprovalRequest.Subject, decision: ApprovalDecision,
         scope: DecisionScope = .unscoped, isUnanswered: Bool = false)

@@ -37,7 +37,7 @@
         case fingerprintForgotten
         /// A card that does not show all can be allowed.
         case cutAllowed
-        /// A card that nobody answered is a denial to the agent.
+        /// An unanswered card is a denial to the agent.
         case expiryForwarded
         /// A tap on an earlier card decides the ask that has a newer one.
         case oldCardTaken

@@ -1,4 +1,4 @@
-/// A rule of the configuration: text as it stands, no pattern, in the command or the compact input of an ask.
+/// A rule of the configuration: literal text, no pattern, in the command or the compact input of an ask.
 package struct SeverityMatch: Hashable, Sendable {
     package var text: String
     package var severity: ApprovalRequest.Severity

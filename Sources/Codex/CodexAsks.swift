@@ -173,7 +173,7 @@ struct CodexAsk {
     // MARK: Answers
 
     /// The permanent rule of Codex is never written: it would hold in every project (codex.md#server-requests).
-    /// `isUnanswered`: nobody has denied it. Only an elicitation has a word for that; `cancel` for a command or a change is that the person
+    /// `isUnanswered`: no person denied it. Only an elicitation has a word for that; `cancel` for a command or a change is that the person
     /// stops the turn, and the permissions and questions have no other word than none.
     static func result(
         _ decision: ApprovalDecision, of kind: Kind, isStopping: Bool, isUnanswered: Bool = false

@@ -1,7 +1,7 @@
 import BridgeModel
 import JSONReading
 
-/// What a request says beside its command, diff or question (codex.md#server-requests). Codex is told that its experimental fields are
+/// What a request says beside its command, diff or question (codex.md#server-requests). The bridge declares to Codex that its experimental fields are
 /// understood, so each field is either read, or known to change nothing about what a yes does, or a line of the card.
 enum CodexFacts {
     /// Names of the request, and the server's suggestions for rules that the bridge never writes.
@@ -35,7 +35,7 @@ enum CodexFacts {
         lines(of: meta, besides: harmlessMeta.union(read))
     }
 
-    /// The members that nobody has read, as they came.
+    /// The members that were not read, as they came.
     static func lines(of node: FrameNode, besides known: Set<String>) -> [AskFacts.Line] {
         let names = node.names(atMost: memberLimit + 1)
         guard names.count <= memberLimit else { return [AskFacts.Line("all fields", node.compact.text)] }

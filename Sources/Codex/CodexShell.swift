@@ -1,10 +1,10 @@
 /// A command line of Codex, which wraps what it runs for a shell: `/bin/bash -lc '…'`.
 enum CodexShell {
-    /// These alone, as they stand: a program of this name in the workspace is any program.
+    /// These alone, literally: a program of this name in the workspace is any program.
     private static let shells: Set = Set(
         ["bash", "zsh", "sh"].flatMap { [$0, "/bin/\($0)", "/usr/bin/\($0)"] })
 
-    /// The script of a command that is one of the system's shells with a script and nothing else; any other command as it stands. It
+    /// The script of a command that is one of the system's shells with a script and nothing else; any other command unchanged. It
     /// leaves out what runs it, so it is good for a title alone.
     static func title(of command: String) -> String {
         let parts = command.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)

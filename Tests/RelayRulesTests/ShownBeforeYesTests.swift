@@ -177,7 +177,7 @@ import Testing
         #expect(judge.lies([.arguments(["rm", "-rf", "/"])], allowedBy: "a").count == 1)
     }
 
-    // MARK: What nobody sees
+    // MARK: Invisible text
 
     @Test func whatCannotBeSeenIsNamed() {
         let judge = Self.allowed(

@@ -4,9 +4,9 @@ import BridgeModel
 extension ApprovalLedger {
     /// The ask that a card was made for. An earlier card of it, or of another ask under its id, is not the newest.
     func ask(ofCard name: ApprovalID) -> (id: ApprovalID, isNewest: Bool)? {
-        if let id = order.first(where: { approvals[$0]?.card.approval == name }) { return (id, true) }
+        if let id = order.first(where: { approvals[$0]?.cards.card.approval == name }) { return (id, true) }
         let earlier = order.first { id in
-            approvals[id].map { CardName.cards(id, $0.life.number).contains(name) } ?? false
+            approvals[id].map { CardName.cards(id, $0.cards.life.number).contains(name) } ?? false
         }
         #if PLANTED_FAULTS
             if PlantedFault.oldCardTaken.isPlanted { return earlier.map { ($0, true) } }
@@ -22,7 +22,7 @@ extension ApprovalLedger {
 
     /// A card of it went to the phone, or is about to.
     func hasCard(_ id: ApprovalID) -> Bool {
-        switch approvals[id]?.life.state {
+        switch approvals[id]?.cards.life.state {
         case .posted, .shown, .closed: true
         case .queued, .telling, nil: false
         }
@@ -33,26 +33,28 @@ extension ApprovalLedger {
     /// The relay took the card. True: it took it without its end, which it had refused.
     mutating func cardTaken(_ name: ApprovalID, at now: Instant) -> Bool {
         guard let id = openAsk(ofCard: name) else { return false }
-        approvals[id]?.life.taken(at: now)
+        approvals[id]?.cards.life.taken(at: now)
         reckonExpiry()
-        return approvals[id].map { $0.askedWithoutEnd && !$0.askedWithLeast } ?? false
+        return approvals[id].map { $0.cards.askedWithoutEnd && !$0.cards.askedWithLeast } ?? false
     }
 
     /// The same card without its end; nil: that is not what the relay has against it.
     mutating func askWithoutEnd(_ id: ApprovalID) -> ApprovalCard? {
-        guard let approval = approvals[id], approval.state == .open, approval.card.endsAfter != nil else { return nil }
-        approvals[id]?.askedWithoutEnd = true
-        approvals[id]?.card.endsAfter = nil
-        return approvals[id]?.card
+        guard let approval = approvals[id], approval.state == .open, approval.cards.card.endsAfter != nil else {
+            return nil
+        }
+        approvals[id]?.cards.askedWithoutEnd = true
+        approvals[id]?.cards.card.endsAfter = nil
+        return approvals[id]?.cards.card
     }
 
-    /// Nobody answered the newest card. False: that is no open ask, or it was known.
+    /// The newest card expired unanswered. False: that is no open ask, or it was known.
     mutating func closeCard(_ id: ApprovalID, limitedFor refill: Duration? = nil, at now: Instant) -> Bool {
-        guard let approval = approvals[id], approval.state == .open, !approval.life.isClosed else { return false }
+        guard let approval = approvals[id], approval.state == .open, !approval.cards.life.isClosed else { return false }
         if let refill {
-            approvals[id]?.life.closeForLimit(refill, agentWaitsUntil: approval.expiresAt, at: now)
+            approvals[id]?.cards.life.closeForLimit(refill, agentWaitsUntil: approval.expiresAt, at: now)
         } else {
-            approvals[id]?.life.close(agentWaitsUntil: approval.expiresAt, at: now)
+            approvals[id]?.cards.life.close(agentWaitsUntil: approval.expiresAt, at: now)
         }
         reckonExpiry()
         return true
@@ -60,8 +62,8 @@ extension ApprovalLedger {
 
     /// True the first time.
     mutating func tellsUnanswered(_ id: ApprovalID) -> Bool {
-        defer { approvals[id]?.toldUnanswered = true }
-        return approvals[id]?.toldUnanswered == false
+        defer { approvals[id]?.cards.toldUnanswered = true }
+        return approvals[id]?.cards.toldUnanswered == false
     }
 
     // MARK: The next card
@@ -70,67 +72,70 @@ extension ApprovalLedger {
     func returnable(isAskedFor: Bool, at now: Instant) -> [(id: ApprovalID, askedAt: Instant)] {
         order.compactMap { id in
             guard let approval = approvals[id], approval.state == .open,
-                approval.life.mayReturn(isAskedFor: isAskedFor, agentWaitsUntil: approval.expiresAt, at: now)
+                approval.cards.life.mayReturn(isAskedFor: isAskedFor, agentWaitsUntil: approval.expiresAt, at: now)
             else { return nil }
-            return (id, approval.life.askedAt ?? .zero)
+            return (id, approval.cards.life.askedAt ?? .zero)
         }
     }
 
     /// The next card of the ask; nil: it has one, or is over.
     mutating func comesBack(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> ApprovalCard? {
-        guard let approval = approvals[id], approval.state == .open, approval.life.isClosed else { return nil }
-        approvals[id]?.life.reopen(at: now)
-        let number = approvals[id]?.life.number ?? 1
-        approvals[id]?.card.approval = CardName.card(id, number)
-        approvals[id]?.card.endsAfter = hasEnds ? Self.life(until: approval.expiresAt, at: now) : nil
-        approvals[id]?.askedWithoutEnd = false
+        guard let approval = approvals[id], approval.state == .open, approval.cards.life.isClosed else { return nil }
+        approvals[id]?.cards.life.reopen(at: now)
+        let number = approvals[id]?.cards.life.number ?? 1
+        approvals[id]?.cards.card.approval = CardName.card(id, number)
+        approvals[id]?.cards.card.endsAfter = hasEnds ? Self.life(until: approval.expiresAt, at: now) : nil
+        approvals[id]?.cards.askedWithoutEnd = false
         reckonExpiry()
-        return approvals[id]?.card
+        return approvals[id]?.cards.card
     }
 
     mutating func postpone(_ id: ApprovalID, to moment: Instant) {
-        approvals[id]?.life.postpone(to: moment)
+        approvals[id]?.cards.life.postpone(to: moment)
         reckonExpiry()
     }
 
     /// When cards of an earlier process came back.
-    var returned: [Instant] { approvals.values.filter { $0.life.number > 1 }.compactMap(\.life.postedAt) }
+    var returned: [Instant] { approvals.values.filter { $0.cards.life.number > 1 }.compactMap(\.cards.life.postedAt) }
 
     // MARK: Asks in parts
 
     /// It waits for its turn among the long asks of its chat.
-    var queuedForParts: [ApprovalID] { order.filter { isOpen($0) && approvals[$0]?.life.state == .queued } }
+    var queuedForParts: [ApprovalID] { order.filter { isOpen($0) && approvals[$0]?.cards.life.state == .queued } }
     /// Its parts are on their way, or its card is not decided.
     var hasOpenParts: Bool {
-        partBytes > 0 && approvals.values.contains { $0.state == .open && $0.isInParts && $0.life.state != .queued }
+        partBytes > 0
+            && approvals.values.contains { $0.state == .open && $0.cards.isInParts && $0.cards.life.state != .queued }
     }
 
-    /// The parts to be sent; they are named by `told`.
+    /// The parts to be sent; `told` names them.
     mutating func takeParts(_ id: ApprovalID) -> [String] {
-        guard let approval = approvals[id], approval.state == .open, approval.life.state == .queued else { return [] }
-        approvals[id]?.parts = []
-        return approval.parts
+        guard let approval = approvals[id], approval.state == .open, approval.cards.life.state == .queued else {
+            return []
+        }
+        approvals[id]?.cards.parts = []
+        return approval.cards.parts
     }
 
     mutating func tells(_ id: ApprovalID, in parts: [WholeMessage.Part]) {
-        approvals[id]?.life.state = .telling(Set(parts))
-        approvals[id]?.isInParts = true
+        approvals[id]?.cards.life.state = .telling(Set(parts))
+        approvals[id]?.cards.isInParts = true
     }
 
     func isPart(_ part: WholeMessage.Part) -> Bool {
         approvals.values.contains {
-            if case .telling(let left) = $0.life.state { left.contains(part) } else { false }
+            if case .telling(let left) = $0.cards.life.state { left.contains(part) } else { false }
         }
     }
 
     /// The relay has the part, or will not have it. The card, once nothing is before it.
     mutating func told(_ part: WholeMessage.Part, isTaken: Bool, hasEnds: Bool, at now: Instant) -> ApprovalCard? {
         for id in order {
-            guard let approval = approvals[id], case .telling(var left) = approval.life.state, left.contains(part)
+            guard let approval = approvals[id], case .telling(var left) = approval.cards.life.state, left.contains(part)
             else { continue }
-            if !isTaken { approvals[id]?.isTooLong() }
+            if !isTaken { approvals[id]?.cards.isTooLong() }
             left.remove(part)
-            approvals[id]?.life.state = .telling(left)
+            approvals[id]?.cards.life.state = .telling(left)
             return isTaken && !left.isEmpty ? nil : postCard(id, hasEnds: hasEnds, at: now)
         }
         return nil
@@ -138,11 +143,11 @@ extension ApprovalLedger {
 
     private mutating func postCard(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> ApprovalCard? {
         guard let approval = approvals[id] else { return nil }
-        approvals[id]?.life.state = .posted
-        approvals[id]?.life.postedAt = now
+        approvals[id]?.cards.life.state = .posted
+        approvals[id]?.cards.life.postedAt = now
         guard approval.state == .open else { return nil }
-        approvals[id]?.card.endsAfter = hasEnds ? Self.life(until: approval.expiresAt, at: now) : nil
-        return approvals[id]?.card
+        approvals[id]?.cards.card.endsAfter = hasEnds ? Self.life(until: approval.expiresAt, at: now) : nil
+        return approvals[id]?.cards.card
     }
 
     // MARK: Another process
@@ -151,34 +156,34 @@ extension ApprovalLedger {
     /// returned, to be posted.
     mutating func resume(with lane: LaneRecord, hasEnds: Bool, at now: Instant) -> [ApprovalCard] {
         let names = lane.unanswered.map(\.name) + lane.waitingPosts.map(\.name)
-        for id in order where approvals[id]?.life.askedAt == nil { approvals[id]?.life.askedAt = now }
+        for id in order where approvals[id]?.cards.life.askedAt == nil { approvals[id]?.cards.life.askedAt = now }
         let cards = order.compactMap { id -> ApprovalCard? in
-            guard case .telling(let left)? = approvals[id]?.life.state else { return nil }
+            guard case .telling(let left)? = approvals[id]?.cards.life.state else { return nil }
             let open = left.filter { names.contains(.message($0)) }
-            approvals[id]?.life.state = .telling(open)
+            approvals[id]?.cards.life.state = .telling(open)
             return open.isEmpty ? postCard(id, hasEnds: hasEnds, at: now) : nil
         }
-        for id in order where approvals[id]?.life.state == .posted {
-            guard let name = approvals[id]?.card.approval, !names.contains(.approval(name)) else { continue }
-            if !cards.contains(where: { $0.approval == name }) { approvals[id]?.life.taken(at: now) }
+        for id in order where approvals[id]?.cards.life.state == .posted {
+            guard let name = approvals[id]?.cards.card.approval, !names.contains(.approval(name)) else { continue }
+            if !cards.contains(where: { $0.approval == name }) { approvals[id]?.cards.life.taken(at: now) }
         }
         reckonExpiry()
         return cards
     }
 
-    /// What the chat reads where another ask takes the place of this one; nil: it had no card that counts, or is asked anew.
+    /// What the chat reads where another ask takes the place of this one; nil: it had no card that counts, or is asked again.
     func lineOfAnother(_ id: ApprovalID) -> String? {
         guard let known = approvals[id] else { return nil }
         switch known.state {
-        case .open: return known.fingerprint == nil ? nil : Sentences.askReplaced
+        case .open: return known.cards.fingerprint == nil ? nil : Sentences.askReplaced
         case .decided(.deny), .settled: return nil
-        case .decided: return known.fingerprint == nil ? Sentences.decisionDropped : nil
+        case .decided: return known.cards.fingerprint == nil ? Sentences.decisionDropped : nil
         }
     }
 
     /// A record of an earlier version, which does not say what was shown.
-    func isUnbound(_ id: ApprovalID) -> Bool { isOpen(id) && approvals[id]?.fingerprint == nil }
-    func canOnlyBeDenied(_ id: ApprovalID) -> Bool { approvals[id]?.canOnlyBeDenied == true }
+    func isUnbound(_ id: ApprovalID) -> Bool { isOpen(id) && approvals[id]?.cards.fingerprint == nil }
+    func canOnlyBeDenied(_ id: ApprovalID) -> Bool { approvals[id]?.cards.canOnlyBeDenied == true }
 
     /// Nothing more is done about it here; the agent goes on waiting. True: its run has ended for it.
     mutating func leave(_ id: ApprovalID) -> Bool {
@@ -190,7 +195,7 @@ extension ApprovalLedger {
     /// A yes that was made for a record without a fingerprint and has not left: it counts no more. True: there was one.
     mutating func dropUnbound() -> Bool {
         let unbound = order.filter { id in
-            guard let approval = approvals[id], approval.owed, approval.fingerprint == nil else { return false }
+            guard let approval = approvals[id], approval.owed, approval.cards.fingerprint == nil else { return false }
             if case .decided(let decision) = approval.state { return decision != .deny }
             return false
         }

@@ -2,7 +2,7 @@ package import BridgeModel
 
 /// What the configuration says of asks. It changes while the bridge runs.
 package struct AskSettings: Sendable, Hashable {
-    /// What becomes of an ask whose card nobody answered.
+    /// What becomes of an ask whose card expired unanswered.
     package enum WhenUnanswered: String, Sendable, Hashable {
         /// It stays open at the agent, and comes back.
         case hold
@@ -24,6 +24,6 @@ package struct AskSettings: Sendable, Hashable {
 }
 
 extension AskSettings {
-    /// Nil: a card that nobody answered is a denial.
+    /// Nil: an unanswered card is a denial.
     var heldFor: Duration? { whenUnanswered == .hold ? patience : nil }
 }

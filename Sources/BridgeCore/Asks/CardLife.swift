@@ -6,7 +6,7 @@ import BridgeModel
 /// - `queued`: another long ask of the chat is before it. Can transition to `telling`.
 /// - `telling`: the parts that the card cannot hold are on their way. Can transition to `posted` when the relay has all of them.
 /// - `posted`: the card is in its lane. Can transition to `shown` (the relay took it), `closed`.
-/// - `shown`: the phone may have it. Can transition to `closed` when the relay says that nobody answered, or when its longest life is over
+/// - `shown`: the phone may have it. Can transition to `closed` when the relay says that it expired, or when its longest life is over
 ///   and the relay said nothing.
 /// - `closed`: the ask waits at the agent without a card. Can transition to `posted`, with the next number.
 ///
@@ -20,6 +20,8 @@ struct CardLife: Hashable, Sendable {
         case closed
     }
 
+    /// How long the relay's bucket of approvals takes to fill (relay.md#buckets).
+    static let refill = Duration.seconds(5)
     /// The longest life that the relay gives a card (relay.md#requestapproval).
     static let longest = Duration.seconds(30 * 60)
     /// How long the relay's word may take after that.
@@ -138,7 +140,7 @@ struct ReturnBudget: Hashable, Sendable {
 }
 
 /// What the relay says with a decision that no person made (relay.md#others). Its documents name no words, so these are read by what is in
-/// them; where in doubt a second question is better than a denial that nobody made.
+/// them; where in doubt a second question is better than a denial that no person made.
 enum CardEnd: Hashable {
     case unanswered, limited, denied
 

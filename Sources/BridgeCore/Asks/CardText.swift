@@ -4,8 +4,8 @@ import BridgeModel
 ///
 /// Invariants:
 /// - Nothing is cut in silence: what the card cannot hold is in `overflow`, or `isCut` holds and the ask can only be denied.
-/// - The long text stands once, in `command` or in `message`.
-/// - Facts stand before the agent's own words, so that those cannot forge them.
+/// - The long text occurs once, in `command` or in `message`.
+/// - Facts come before the agent's own words, so that those cannot forge them.
 struct CardText: Hashable, Sendable {
     /// What the relay takes in a field of 64 KB once base64 has made it a third longer (relay.md#size-limits).
     static let fieldLimit = 48_000

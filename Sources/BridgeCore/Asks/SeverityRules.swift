@@ -22,7 +22,7 @@ package struct SeverityRules {
             case .forcedPush: .high
             // Nothing brings the files back, and no history of the workspace has them.
             case .deletionOutside: .critical
-            // Nobody has seen what runs, and the card cannot show it.
+            // No person has seen the code that runs, and the card cannot show it.
             case .downloadRun: .critical
             // It runs later and again and again, and no card asks then.
             case .startUpFile: .critical

@@ -1,4 +1,4 @@
-/// The words behind a program's name, told apart: options, their values, and the rest.
+/// The words behind a program's name, by kind: options, their values, and the rest.
 struct ShellArguments {
     /// `-r` of `-rf` as `r`, `--force` as `force`; of `--name=value` the name.
     private(set) var flags: Set<String> = []

@@ -249,7 +249,7 @@ struct QuestionLedger: Sendable, Hashable {
         return !all[index].toldUnanswered
     }
 
-    /// Open questions that nobody answered and that a person can be reminded of, the oldest first.
+    /// Unanswered open questions and that a person can be reminded of, the oldest first.
     func returnable(isAskedFor: Bool, at now: Instant) -> [(id: QuestionID, askedAt: Instant)] {
         all.filter {
             $0.state == .open

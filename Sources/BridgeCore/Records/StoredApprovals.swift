@@ -85,13 +85,13 @@ extension StoredApprovals.Approval {
         carry(&approval.decidedAt, &decidedAt)
         carry(&approval.scope.name, &scope)
         carry(&approval.scope.value, &scopeValue)
-        carry(&approval.askedWithLeast, &askedWithLeast, absent: false)
-        carry(&approval.askedWithoutEnd, &askedWithoutEnd, absent: false)
-        carry(&approval.life, as: &life, absent: CardLife())
-        carry(&approval.parts, &parts, absent: [])
-        carry(&approval.isInParts, &inParts, absent: false)
-        carry(&approval.canOnlyBeDenied, &onlyDenied, absent: false)
-        carry(&approval.toldUnanswered, &toldUnanswered, absent: false)
+        carry(&approval.cards.askedWithLeast, &askedWithLeast, absent: false)
+        carry(&approval.cards.askedWithoutEnd, &askedWithoutEnd, absent: false)
+        carry(&approval.cards.life, as: &life, absent: CardLife())
+        carry(&approval.cards.parts, &parts, absent: [])
+        carry(&approval.cards.isInParts, &inParts, absent: false)
+        carry(&approval.cards.canOnlyBeDenied, &onlyDenied, absent: false)
+        carry(&approval.cards.toldUnanswered, &toldUnanswered, absent: false)
         carry(&approval.isUnanswered, &unanswered, absent: false)
     }
 
@@ -102,9 +102,9 @@ extension StoredApprovals.Approval {
         case .decided(let decision): (state, self.decision) = (.decided, StoredDecision(decision))
         case .settled: state = .settled
         }
-        if state != .settled { card = StoredCard(approval.card) }
-        if approval.card.approval != id { card?.name = approval.card.approval }
-        fingerprint = approval.fingerprint?.text
+        if state != .settled { card = StoredCard(approval.cards.card) }
+        if approval.cards.card.approval != id { card?.name = approval.cards.card.approval }
+        fingerprint = approval.cards.fingerprint?.text
         allowed = approval.allowed.map { $0.map { StoredDecision($0) }.sorted { $0.rawValue < $1.rawValue } }
         var approval = approval
         carry(&approval, .storing)
@@ -118,9 +118,9 @@ extension StoredApprovals.Approval {
             case .settled: .settled
             }
         var approval = ApprovalLedger.Approval(
-            card: (card ?? StoredCard()).card(id), subject: subject.value,
+            cards: AskCards(card: (card ?? StoredCard()).card(id)), subject: subject.value,
             allowed: allowed.map { Set($0.map(\.value)) }, state: state)
-        approval.fingerprint = fingerprint.map { AskFingerprint($0) }
+        approval.cards.fingerprint = fingerprint.map { AskFingerprint($0) }
         var stored = self
         stored.carry(&approval, .restoring)
         return approval

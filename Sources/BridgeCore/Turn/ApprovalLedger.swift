@@ -3,7 +3,7 @@ import BridgeModel
 /// The approvals of one turn: each decided once, forwarded once, and shown on one card after another (`CardLife`).
 ///
 /// States of an approval:
-/// - `open`: asked, undecided. Can transition to `decided` (a person on the phone, a stop, a refusal of ours, nobody within the patience),
+/// - `open`: asked, undecided. Can transition to `decided` (a person on the phone, a stop, a refusal of ours, the end of the patience),
 ///   `settled` (elsewhere, expired, gone, or the turn is over).
 /// - `decided`: the decision was sent to the agent, or is owed to it while it is away. Can transition to `settled` when the
 ///   agent confirms or refuses it.
@@ -15,12 +15,12 @@ import BridgeModel
 /// - After a stop nothing is approved: what was approved and not confirmed is denied.
 /// - A decision holds for one fingerprint and for the newest card of it. An ask that comes under a known id with another fingerprint is
 ///   another ask: it has a card of its own, and no decision of the earlier one reaches it.
-/// - A card that nobody answered ends nothing.
+/// - An unanswered card ends nothing.
 struct ApprovalLedger: Sendable, Hashable {
     enum State: Hashable { case open, decided(ApprovalDecision), settled }
 
     struct Approval: Hashable {
-        var card: ApprovalCard
+        var cards: AskCards
         var subject: ApprovalRequest.Subject
         var expiresAt: Instant?
         var allowed: Set<ApprovalDecision>?
@@ -32,22 +32,7 @@ struct ApprovalLedger: Sendable, Hashable {
         var owed = false
         /// A person said so, here or elsewhere: something is to come of it.
         var decidedByPerson = false
-        /// Asked once more with the least that a request must have.
-        var askedWithLeast = false
-        /// Asked once more without its end, which a relay may not know.
-        var askedWithoutEnd = false
-        /// Of all that was shown; nil: a record of an earlier version does not say, and no yes can be given.
-        var fingerprint: AskFingerprint?
-        var life = CardLife()
-        /// What does not fit on the card, until its turn has come.
-        var parts: [String] = []
-        /// They went out.
-        var isInParts = false
-        /// Not all of it could be shown.
-        var canOnlyBeDenied = false
-        /// The chat has the line that nobody answered.
-        var toldUnanswered = false
-        /// The denial is nobody's: the patience is over.
+        /// No person denied it: the patience is over.
         var isUnanswered = false
         /// How far an `approveAlways` reaches.
         var scope = DecisionScope.unscoped
@@ -98,26 +83,12 @@ struct ApprovalLedger: Sendable, Hashable {
         /// When the agent stops waiting, if it said so.
         var expiresAt: Instant?
         var fingerprint: AskFingerprint?
-        /// No person said so, and nobody answered.
+        /// No person denied it: it went unanswered.
         var isUnanswered = false
-    }
-
-    /// What an ask is made a card with.
-    struct Showing: Hashable {
-        var isSealed = false
-        /// What a message of the chat holds.
-        var messageLimit = 60_000
-        /// The hour of a moment, for people.
-        var hour: String?
-        var severity = ApprovalRequest.Severity.medium
-        /// Whether the relay takes the end of a card.
-        var hasEnds = true
     }
 
     /// More than this in one turn are refused without a card.
     static let limit = 200
-    /// Bytes of parts in one turn.
-    static let partLimit = 262_144
 
     var approvals: [ApprovalID: Approval] = [:]
     var order: [ApprovalID] = []
@@ -127,7 +98,7 @@ struct ApprovalLedger: Sendable, Hashable {
     var detachedEarly: Set<ApprovalID> = []
     /// Bytes of parts that were asked for.
     var partBytes = 0
-    /// How long an ask waits for a person; nil: a card that nobody answered is a denial.
+    /// How long an ask waits for a person; nil: an unanswered card is a denial.
     var patience: Duration? = AskSettings().heldFor { didSet { reckonExpiry() } }
     /// The earliest moment at which something is due of those that are open.
     private(set) var nextExpiry: Instant?
@@ -152,8 +123,8 @@ struct ApprovalLedger: Sendable, Hashable {
             ? 0
             : approvals.values.reduce(0) { sum, approval in
                 guard approval.state != .settled else { return sum }
-                let card = approval.card.message.utf8.count + (approval.card.command?.utf8.count ?? 0)
-                return sum + card + approval.parts.reduce(0) { $0 + $1.utf8.count }
+                let card = approval.cards.card.message.utf8.count + (approval.cards.card.command?.utf8.count ?? 0)
+                return sum + card + approval.cards.parts.reduce(0) { $0 + $1.utf8.count }
             }
     }
     /// Nil: undecided, or settled.
@@ -167,80 +138,7 @@ struct ApprovalLedger: Sendable, Hashable {
         return approval.state == .open || approval.decidedByPerson
     }
 
-    // MARK: What the agent asks
-
-    mutating func asked(
-        _ request: ApprovalRequest, _ showing: Showing = Showing(), stopping: Bool, at now: Instant = .zero
-    ) -> Asked {
-        let fingerprint = AskFingerprint(of: request)
-        let known = approvals[request.id]
-        if let known, isSame(known, fingerprint) {
-            if let expiresAt = request.expiresAt, known.expiresAt == nil {
-                approvals[request.id]?.expiresAt = expiresAt
-                reckonExpiry()
-            }
-            return .known
-        }
-        let text = CardText(request, isSealed: showing.isSealed, until: showing.hour)
-        var life = CardLife(number: known.map { $0.life.number + 1 } ?? 1, askedAt: now)
-        while isUsed(CardName.card(request.id, life.number), besides: request.id) { life.number += 1 }
-        let name = CardName.card(request.id, life.number)
-        var asked = Approval(
-            card: request.card(text, named: name, showing.severity), subject: request.subject,
-            expiresAt: request.expiresAt, allowed: request.allowed, state: .open,
-            detached: detachedEarly.remove(request.id) != nil || known?.detached ?? false)
-        asked.fingerprint = fingerprint
-        asked.canOnlyBeDenied = text.isCut
-        asked.parts = text.parts(atMost: showing.messageLimit)
-        asked.life = life
-        func enter(_ state: State) {
-            asked.state = state
-            if known == nil { order.append(request.id) }
-            approvals[request.id] = asked
-            reckonExpiry()
-        }
-        if stopping {
-            if approvals.count < Self.limit { enter(.decided(.deny)) }
-            return .refuseSilently(request.subject)
-        }
-        // Without a way to say yes the card would promise what it cannot do.
-        let decidable = request.allowed.map { $0.contains(.approve) || $0.contains(.approveAlways) } ?? true
-        guard decidable, approvals.count < Self.limit else {
-            if approvals.count < 2 * Self.limit { enter(.decided(.deny)) }
-            return .refuseVisibly(request.subject)
-        }
-        let bytes = asked.parts.reduce(0) { $0 + $1.utf8.count }
-        if !asked.parts.isEmpty, partBytes + bytes > Self.partLimit { asked.isTooLong() }
-        if !asked.parts.isEmpty {
-            partBytes += bytes
-            asked.card.title = text.title(behind: asked.parts.count)
-            asked.card.severity = .critical
-            asked.life.state = .queued
-            enter(.open)
-            return .askInParts
-        }
-        asked.card.endsAfter = showing.hasEnds ? Self.life(until: asked.expiresAt, at: now) : nil
-        enter(.open)
-        return .ask(asked.card)
-    }
-
-    private func isSame(_ known: Approval, _ fingerprint: AskFingerprint) -> Bool {
-        #if PLANTED_FAULTS
-            if PlantedFault.fingerprintForgotten.isPlanted { return true }
-        #endif
-        // A record of an earlier version has none: what is over there stays over.
-        guard let before = known.fingerprint else { return known.state == .settled || known.state == .decided(.deny) }
-        return before == fingerprint
-    }
-
-    private func isUsed(_ name: ApprovalID, besides id: ApprovalID) -> Bool {
-        approvals.contains { $0.key != id && CardName.cards($0.key, $0.value.life.number).contains(name) }
-    }
-
-    /// The longest that the relay gives a card, or the agent's own end.
-    static func life(until end: Instant?, at now: Instant) -> Duration {
-        min(CardLife.longest, max(end.map { $0 - now } ?? CardLife.longest, .seconds(1)))
-    }
+    // MARK: Runs that end for an approval
 
     mutating func markDetached(_ id: ApprovalID) {
         guard approvals[id] == nil else {
@@ -268,7 +166,7 @@ struct ApprovalLedger: Sendable, Hashable {
         abilities: GrantAbilities = GrantAbilities(), agentAway: Bool, at now: Instant
     ) -> Decided {
         guard let approval = approvals[id], approval.state == .open else { return .ignored }
-        let decision = approval.canOnlyBeDenied && !Self.allowsCut ? .deny : decision
+        let decision = approval.cards.canOnlyBeDenied && !Self.allowsCut ? .deny : decision
         let grant = ApprovalGrant.widest(decision, scope, abilities: abilities, allowed: approval.allowed)
         approvals[id]?.decidedByPerson = true
         approvals[id]?.owed = agentAway
@@ -304,7 +202,7 @@ struct ApprovalLedger: Sendable, Hashable {
     var forwarded: [Decision] {
         order.compactMap { id in
             guard let approval = approvals[id], !approval.owed, case .decided(let decision) = approval.state,
-                decision == .deny || approval.fingerprint != nil
+                decision == .deny || approval.cards.fingerprint != nil
             else { return nil }
             return Self.decision(decision, of: id, approval)
         }
@@ -315,7 +213,7 @@ struct ApprovalLedger: Sendable, Hashable {
         order.map { id in
             let approval = approvals[id]
             return TurnRecord.Ask(
-                approval: id, fingerprint: approval?.fingerprint, isOver: approval?.state == .settled)
+                approval: id, fingerprint: approval?.cards.fingerprint, isOver: approval?.state == .settled)
         }
     }
 
@@ -323,7 +221,7 @@ struct ApprovalLedger: Sendable, Hashable {
         Decision(
             approval: id, subject: approval.subject, decision: decision,
             scope: decision == .deny ? .unscoped : approval.scope, decidedAt: approval.decidedAt,
-            expiresAt: approval.expiresAt, fingerprint: decision == .deny ? nil : approval.fingerprint,
+            expiresAt: approval.expiresAt, fingerprint: decision == .deny ? nil : approval.cards.fingerprint,
             isUnanswered: decision == .deny && approval.isUnanswered)
     }
 
@@ -370,7 +268,7 @@ struct ApprovalLedger: Sendable, Hashable {
         return open.compactMap { id in
             guard let approval = approvals[id] else { return nil }
             if let end = approval.expiresAt, end <= now { return (id, .expired) }
-            return approval.life.due(patience: patience, at: now).map { (id, .card($0)) }
+            return approval.cards.life.due(patience: patience, at: now).map { (id, .card($0)) }
         }
     }
 
@@ -386,19 +284,19 @@ struct ApprovalLedger: Sendable, Hashable {
         #if PLANTED_FAULTS
             if PlantedFault.approvalDeniedAtOnce.isPlanted { return nil }
         #endif
-        guard let approval = approvals[id], approval.state == .open, !approval.askedWithLeast else { return nil }
-        approvals[id]?.askedWithLeast = true
-        var card = approval.card.least(atMost: CardText.fieldLimit)
+        guard let approval = approvals[id], approval.state == .open, !approval.cards.askedWithLeast else { return nil }
+        approvals[id]?.cards.askedWithLeast = true
+        var card = approval.cards.card.least(atMost: CardText.fieldLimit)
         let limit = isTooLarge ? 4_000 : 16_000
         if card.message.utf8.count > limit {
-            approvals[id]?.isTooLong()
-            card = approvals[id]?.card.least(atMost: limit) ?? card
+            approvals[id]?.cards.isTooLong()
+            card = approvals[id]?.cards.card.least(atMost: limit) ?? card
         }
-        approvals[id]?.card = card
+        approvals[id]?.cards.card = card
         return card
     }
 
-    /// The card could not be shown, so that no person can say yes; or nobody said anything for as long as an ask is held.
+    /// The card could not be shown, so that no person can say yes; or it stayed unanswered for as long as an ask is held.
     mutating func refuse(
         _ id: ApprovalID, isUnanswered: Bool = false, agentAway: Bool, at now: Instant
     ) -> Refused? {
@@ -409,7 +307,7 @@ struct ApprovalLedger: Sendable, Hashable {
         set(id, .decided(.deny))
         let decision = approvals[id].map { Self.decision(.deny, of: id, $0) }
         return Refused(
-            card: approval.card, isDetached: approval.detached, decision: agentAway ? nil : decision)
+            card: approval.cards.card, isDetached: approval.detached, decision: agentAway ? nil : decision)
     }
 
     /// The turn is being stopped: all that the agent has not confirmed is denied, whatever was decided.
@@ -442,16 +340,7 @@ struct ApprovalLedger: Sendable, Hashable {
     mutating func reckonExpiry() {
         nextExpiry = approvals.values.compactMap { approval in
             guard approval.state == .open else { return nil }
-            return [approval.expiresAt, approval.life.nextDue(patience: patience)].compactMap(\.self).min()
+            return [approval.expiresAt, approval.cards.life.nextDue(patience: patience)].compactMap(\.self).min()
         }.min()
-    }
-}
-
-extension ApprovalLedger.Approval {
-    /// Not all of it can be shown, so that a yes would be one to what nobody read.
-    mutating func isTooLong() {
-        parts = []
-        canOnlyBeDenied = true
-        card.title = CardText.title(CardText.onlyDenied, card.title)
     }
 }

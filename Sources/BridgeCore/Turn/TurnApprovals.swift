@@ -44,7 +44,7 @@ extension Turn {
         if let reason, decision == .deny, holdsAsks {
             switch CardEnd(reason) {
             case .unanswered: return cardUnanswered(approval, at: now)
-            case .limited: return cardUnanswered(approval, limitedFor: settings.cardRefill, at: now)
+            case .limited: return cardUnanswered(approval, limitedFor: CardLife.refill, at: now)
             case .denied: break
             }
         }
@@ -152,7 +152,7 @@ extension Turn {
         }
     }
 
-    /// Nobody answered for as long as an ask is held. One of another client's run stays open there.
+    /// An ask stayed unanswered for as long as it is held. One of another client's run stays open there.
     private mutating func giveUpAsk(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
         if isInRunOfOthers {
             let isDetached = approvals.leave(approval)
@@ -169,7 +169,7 @@ extension Turn {
 
     // MARK: Cards
 
-    /// The next card of an ask whose card nobody answered.
+    /// The next card of an unanswered ask.
     mutating func askAgain(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
         guard mayAskAgain, let card = approvals.comesBack(approval, hasEnds: settings.cardsHaveEnds, at: now) else {
             return []
@@ -189,7 +189,7 @@ extension Turn {
         return []
     }
 
-    /// The first of the asks that wait to be told in parts has its turn.
+    /// The first of the asks in parts that wait has its turn.
     mutating func tellInParts(at now: Instant) -> [TurnOrder] {
         guard outcome == nil, !agent.isStopping, let approval = approvals.queuedForParts.first else { return [] }
         let texts = approvals.takeParts(approval)
@@ -227,7 +227,7 @@ extension Turn {
         return [.skip] + approvalNotShown(card, at: now)
     }
 
-    /// The relay was away for as long as the card was worth trying. The ask waits as one that nobody answered.
+    /// The relay was away for as long as the card was worth trying. The ask waits as an unanswered one.
     mutating func cardIsLost(_ card: ApprovalID, at now: Instant) -> [TurnOrder] {
         guard let approval = approvals.openAsk(ofCard: card) else { return [] }
         guard holdsAsks, opening.sealing.canSpeak else { return approvalNotShown(card, at: now) }

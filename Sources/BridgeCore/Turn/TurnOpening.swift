@@ -91,8 +91,6 @@ package struct TurnSettings: Sendable, Hashable {
     package var asks = AskSettings()
     /// The relay takes the end of a card; learnt from its refusals (relay.md#requestapproval).
     var cardsHaveEnds = true
-    /// How long the relay's bucket of approvals takes to fill.
-    var cardRefill = Duration.seconds(5)
     /// Nil: cards name no hour.
     package var localTime: LocalTime?
 

@@ -110,7 +110,7 @@ extension Turn {
         return (ends, line)
     }
 
-    // MARK: Nobody answers
+    // MARK: Unanswered
 
     /// Something is due of an open question; as of an ask, whose card is its appearance in the chat.
     mutating func isDue(_ question: QuestionID, _ due: CardLife.Due, at now: Instant) -> [TurnOrder] {

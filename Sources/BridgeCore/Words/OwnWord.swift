@@ -7,7 +7,7 @@ package enum OwnWord: Hashable, Sendable {
     case new(workspace: String?)
     case workspaces
     case status
-    /// What waits for an answer; its cards come back.
+    /// Lists open asks, and brings their cards back.
     case asks
 
     package static let name = "/bridge"

@@ -2,7 +2,7 @@ package import BridgeCore
 import BridgeModel
 import Locking
 
-// What waits for a person, and the hours that its cards name.
+// Open asks, and the hours that their cards name.
 extension LiveConnection {
     /// Nil: nothing is known.
     package var waiting: BridgeStatus.Waiting? {
@@ -45,7 +45,7 @@ struct Reported: Sendable {
     var unanswered = UnansweredCards()
 }
 
-/// Which cards that nobody answered have been reported. The bridge's note names no card, since its turn may hold several asks.
+/// Unanswered cards that have been reported. The bridge's note names no card, since its turn may hold several asks.
 package struct UnansweredCards: Sendable {
     private struct Name: Hashable {
         var chat: SessionID

@@ -17,7 +17,7 @@ package enum LiveEvent: Sendable {
     case callFailed(ConnectionName, TurnID, PostName, RelayRefusal, RequestID?)
     case deliveryNote(ConnectionName, DeliveryNote, TurnID, PostName)
     case turnNote(ConnectionName, TurnID, TurnNote)
-    /// Nobody answered the newest of so many cards; the ask stays open at the agent.
+    /// The newest of so many cards expired unanswered; the ask stays open at the agent.
     case askUnanswered(ConnectionName, SessionID, cards: Int)
     case unknownFrames(ConnectionName, link: String, UnknownTally)
     /// What a person can do, while nothing is lost. No link: it concerns the whole connection.

@@ -2,7 +2,7 @@ package import BridgeCore
 package import BridgeModel
 
 extension BridgeStatus {
-    /// What waits for a person on one connection, and how cards ended.
+    /// Open asks of one connection, and how cards ended.
     package struct Waiting: Hashable, Sendable {
         fileprivate var asks: [Ask]
         fileprivate var cardEnds: [String: Int]

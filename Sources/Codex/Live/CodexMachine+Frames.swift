@@ -136,7 +136,7 @@ extension CodexMachine {
         }
     }
 
-    /// What came while its thread was being found.
+    /// Frames that arrived while its thread was being found.
     private mutating func followed(_ session: AgentSession, _ now: Occasion) {
         guard let chat = chats.awake[session], chat.way != .joining, chat.way != .listing, !chat.frames.frames.isEmpty
         else { return }

@@ -2,7 +2,7 @@
 /// Unicode takes for the same character is not the same file.
 struct ShownText {
     private let bytes: [UInt8]
-    /// The strings of JSON that stands in it, and that JSON.
+    /// The strings of JSON within it, and that JSON.
     private let strings: [[UInt8]]
     private let values: [JSONValue]
 
@@ -59,7 +59,7 @@ struct ShownText {
         return (scalar, text.index(start, offsetBy: close + 1))
     }
 
-    /// The scalars that nobody sees, and brackets that begin no escape. `spacesCount`: spaces but U+0020 are among them;
+    /// Invisible scalars, and brackets that begin no escape. `spacesCount`: spaces but U+0020 are among them;
     /// `linesCount`: so are ends of lines and tabs.
     static func unseen(in shown: String, spacesCount: Bool, linesCount: Bool = false) -> [String] {
         let text = shown.unicodeScalars
@@ -160,7 +160,7 @@ struct ShownText {
         }
     }
 
-    /// Whether the arguments stand there one after the other, to the end of a word.
+    /// Whether the arguments follow one another there, to the end of a word.
     private static func begins(_ arguments: [[UInt8]], in text: [UInt8], at start: Int) -> Bool {
         var starts: Set = [start]
         for (number, argument) in arguments.enumerated() {
@@ -172,7 +172,7 @@ struct ShownText {
                     ends.insert(end)
                     next.formUnion(gaps(text, end))
                 }
-                if let end = ShellWord.end(of: argument, in: text, from: start) {
+                if let end = QuotedWord.end(of: argument, in: text, from: start) {
                     ends.insert(end)
                     next.formUnion(gaps(text, end))
                 }
@@ -211,7 +211,7 @@ struct ShownText {
     private static func isBoundary(_ byte: UInt8) -> Bool { isSpace(byte) || "\"'`()[]{},;|&<>".utf8.contains(byte) }
 }
 
-/// How bytes may stand in a text without a gap.
+/// How bytes may occur in a text without a gap.
 private enum Spelling {
     /// As they are.
     case plain
@@ -278,7 +278,7 @@ private enum Spelling {
 }
 
 /// One word as a POSIX shell reads it.
-private enum ShellWord {
+private enum QuotedWord {
     /// Where the word that begins there ends, if it is this one.
     static func end(of wanted: [UInt8], in text: [UInt8], from start: Int) -> Int? {
         var at = start

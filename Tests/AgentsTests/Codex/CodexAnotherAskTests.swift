@@ -184,7 +184,7 @@ struct CodexAnotherAskTests {
         #expect(Self.sent(said).isEmpty && Self.cards(said) == ["U:c1:2"])
     }
 
-    // MARK: Nobody answers
+    // MARK: Unanswered
 
     @Test("that nobody answered is told where Codex has a word for it")
     func unanswered() {

@@ -2,7 +2,7 @@ import AgentKit
 import BridgeModel
 import Testing
 
-/// Whatever a yes lets Codex do is on the card: it is told that its experimental fields are understood.
+/// Whatever a yes lets Codex do is on the card: the bridge declares that it understands its experimental fields.
 @Suite("What a card of Codex shows")
 struct CodexCardTests {
     private static func asked(_ members: String, _ method: String = "item/commandExecution/requestApproval") -> String {

@@ -24,7 +24,7 @@ struct TurnAsksTests {
         return turn
     }
 
-    // MARK: Nobody answers
+    // MARK: Unanswered
 
     @Test(
         "No answer is not a no: the ask stays open, and the bubble says so once",
@@ -77,7 +77,7 @@ struct TurnAsksTests {
             let over = turn.decided(card?.approval ?? id, .deny, reason: "expired", at: .at(now))
             #expect(over.contains(.note(.askUnanswered)))
         }
-        #expect(turn.approvals.approvals[id]?.life.dueAt == nil)
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == nil)
     }
 
     @Test("A relay that never says that a card is over is not waited for")
@@ -94,7 +94,7 @@ struct TurnAsksTests {
     @Test("Not in the last 30 seconds of the agent's own clock")
     func lastSeconds() {
         var turn = unanswered(expiresAt: .at(620))
-        #expect(turn.approvals.approvals[id]?.life.dueAt == nil, "at 600 it would live for 20 seconds")
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == nil, "at 600 it would live for 20 seconds")
         #expect(turn.returnable(isAskedFor: true, at: .at(589)).count == 1)
         #expect(turn.returnable(isAskedFor: true, at: .at(591)).isEmpty)
         _ = turn.deadlineHit(at: .at(620))
@@ -104,10 +104,10 @@ struct TurnAsksTests {
     @Test("The relay's limit is tried once more when the bucket has filled, then it is as unanswered")
     func limited() {
         var turn = unanswered(reason: "approval_limit")
-        #expect(turn.approvals.approvals[id]?.life.dueAt == .at(305))
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(305))
         #expect(posted(turn.askAgain(id, at: .at(305))).count == 1)
         _ = turn.decided(second, .deny, reason: "approval_limit", at: .at(306))
-        #expect(turn.approvals.approvals[id]?.life.dueAt == .at(306 + 15 * 60))
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(306 + 15 * 60))
     }
 
     @Test("A sign of life within five minutes of one that brought it back brings nothing")
@@ -211,7 +211,7 @@ struct TurnAsksTests {
     @Test("A record that does not say what was shown takes no yes, and is asked anew")
     func unbound() {
         var turn = Make.asking(detached: false)
-        turn.approvals.approvals[id]?.fingerprint = nil
+        turn.approvals.approvals[id]?.cards.fingerprint = nil
         #expect(turn.decided(id, .approve, reason: nil, at: .at(1)) == [.note(.decisionNotForwarded)])
         #expect(turn.bubble.closingLines == [Sentences.askedAnew])
         #expect(posted(turn.on(.approvalRequested(Make.request()), at: 2)).map(\.approval) == [second])
@@ -223,7 +223,7 @@ struct TurnAsksTests {
         var turn = Make.asking(detached: false)
         _ = turn.agentLost(at: .at(1))
         _ = turn.decided(id, .approve, reason: nil, at: .at(2))
-        turn.approvals.approvals[id]?.fingerprint = nil
+        turn.approvals.approvals[id]?.cards.fingerprint = nil
         let back = turn.agentBack(at: .at(3))
         #expect(!back.contains(Make.resolve(.approve)))
         #expect(turn.bubble.closingLines == [Sentences.decisionDropped])

@@ -34,7 +34,7 @@ struct StoredTurnTests {
         // Of what is over no name is needed, and no card.
         for (id, call) in record.turn.tools.calls where call.finished { leftOut.append("[\(id)].name") }
         for (id, approval) in record.turn.approvals.approvals where approval.state == .settled {
-            leftOut.append("[\(id)].card")
+            leftOut.append("[\(id)].cards.card")
         }
         return StoredFields(record, leavingOut: leftOut).differences(
             from: StoredFields(restored, leavingOut: leftOut))
@@ -71,7 +71,8 @@ struct StoredTurnTests {
             StoredFields.unchanged(Full.result, ToolResult(call: ToolCallID(""), status: .completed)),
             StoredFields.unchanged(full.approvals, ApprovalLedger()),
             StoredFields.unchanged(Full.approval, Full.emptyApproval),
-            StoredFields.unchanged(Full.card, Full.emptyApproval.card),
+            StoredFields.unchanged(Full.approval.cards, Full.emptyApproval.cards),
+            StoredFields.unchanged(Full.card, Full.emptyApproval.cards.card),
             StoredFields.unchanged(Full.life, CardLife()),
             StoredFields.unchanged(Full.asked, QuestionLedger.Asked(question: Full.emptyQuestion)),
             StoredFields.unchanged(Full.asked.question, Full.emptyQuestion),
@@ -181,7 +182,8 @@ enum Full {
         approval: ApprovalID("a1"), action: "shell.exec", title: "t", message: "m", severity: .critical, command: "c",
         host: "h", slug: "s", toolCall: ToolCallID("c1"), endsAfter: .seconds(60))
     static let emptyApproval = ApprovalLedger.Approval(
-        card: ApprovalCard(approval: ApprovalID(""), action: "", title: "", message: "", severity: .medium),
+        cards: AskCards(
+            card: ApprovalCard(approval: ApprovalID(""), action: "", title: "", message: "", severity: .medium)),
         subject: .exec, state: .open)
     static let result: ToolResult = {
         var result = ToolResult(
@@ -202,7 +204,7 @@ enum Full {
 
     static let approval: ApprovalLedger.Approval = {
         var approval = ApprovalLedger.Approval(
-            card: card, subject: .dialog, expiresAt: .at(9), allowed: [.approve, .deny],
+            cards: AskCards(card: card), subject: .dialog, expiresAt: .at(9), allowed: [.approve, .deny],
             state: .decided(.approveAlways))
         approval.detached = true
         approval.followUpBegan = true
@@ -210,14 +212,14 @@ enum Full {
         approval.decidedByPerson = true
         approval.scope = DecisionScope(name: "tool", value: "exec")
         approval.decidedAt = .at(7)
-        approval.askedWithLeast = true
-        approval.askedWithoutEnd = true
-        approval.fingerprint = AskFingerprint("f")
-        approval.life = life
-        approval.parts = ["p"]
-        approval.isInParts = true
-        approval.canOnlyBeDenied = true
-        approval.toldUnanswered = true
+        approval.cards.askedWithLeast = true
+        approval.cards.askedWithoutEnd = true
+        approval.cards.fingerprint = AskFingerprint("f")
+        approval.cards.life = life
+        approval.cards.parts = ["p"]
+        approval.cards.isInParts = true
+        approval.cards.canOnlyBeDenied = true
+        approval.cards.toldUnanswered = true
         approval.isUnanswered = true
         return approval
     }()
@@ -256,7 +258,7 @@ enum Full {
         turn.tools.open = [ToolCallID("c1")]
         var open = approval
         open.state = .open
-        open.card.approval = ApprovalID("a2")
+        open.cards.card.approval = ApprovalID("a2")
         turn.approvals.approvals = [ApprovalID("a1"): approval, ApprovalID("a2"): open]
         turn.approvals.order = [ApprovalID("a2"), ApprovalID("a1")]
         turn.approvals.detachedEarly = [ApprovalID("a3")]

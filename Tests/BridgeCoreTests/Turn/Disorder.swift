@@ -21,18 +21,11 @@ struct Disorder {
     private var messages: Set<WholeMessage.Part> = []
     private var abandoned = false
     /// Approvals that were refused once and asked again.
-    private var askedAgain: [ApprovalID: Int] = [:]
-    /// What the cards show, by their names, and what the agent asked last, by its own.
-    private var shown: [ApprovalID: String] = [:]
-    private var asked: [ApprovalID: String] = [:]
+    private var cards = AskWatch()
     private var freed = 0
     private var closed = 0
     private var stoppedAt: Instant?
     private var resolved: [ApprovalID: ApprovalDecision] = [:]
-    /// What was told before the card of an ask in parts.
-    private var parts = ""
-    /// By the name of the ask, what a person saw and allowed.
-    private var approved: [ApprovalID: Set<String>] = [:]
     private var handedOver = 0
     private var questions = QuestionWatch()
     private let asks: Bool
@@ -125,9 +118,9 @@ struct Disorder {
         let id = ApprovalID("a\(Int.random(in: 1...3, using: &random))")
         let decision: ApprovalDecision = random.pick([.approve, .approveAlways, .deny])
         let reason = random.happens(0.3) ? random.pick(["late", "expired", "timeout", "limit"]) : nil
-        let newest = turn.approvals.approvals[id]?.card.approval ?? id
+        let newest = turn.approvals.approvals[id]?.cards.card.approval ?? id
         let card = random.happens(0.8) ? newest : id
-        if decision != .deny, stoppedAt == nil, let shown = shown[card] { approved[id, default: []].insert(shown) }
+        if decision != .deny, stoppedAt == nil { cards.allowed(card, of: id) }
         take(turn.decided(card, decision, reason: reason, at: now), "decided \(card) \(decision) \(reason ?? "")")
     }
 
@@ -145,7 +138,7 @@ struct Disorder {
         switch event {
         case .text(.snapshot(let text)) where run == "r1": if said != nil, turn.outcome == nil { said = text }
         case .approvalRequested(let request):
-            if turn.outcome == nil { asked[request.id] = request.command }
+            if turn.outcome == nil { cards.asked(request) }
         case .tool, .approvalSettled: break
         default: said = nil
         }
@@ -288,12 +281,7 @@ struct Disorder {
             for post in ([post] + more).reversed() {
                 judgeSealing(post)
                 if case .message(let message) = post { judge(message) }
-                if case .approval(let card) = post {
-                    show(card)
-                    askedAgain[card.approval, default: 0] += 1
-                    // Without its end, then with the least.
-                    if askedAgain[card.approval, default: 0] > 2 { faults.append("asked a fourth time") }
-                }
+                if case .approval(let card) = post, !cards.replaced(by: card) { faults.append("asked a fourth time") }
                 switch post {
                 case .end, .message, .approval: waiting.insert(post.name, at: 0)
                 case .open, .text, .taskStarted, .taskProgress, .taskEnded: faults.append("replaced by \(post)")
@@ -327,16 +315,6 @@ struct Disorder {
         }
     }
 
-    /// The whole of it, or nothing that could be allowed.
-    private mutating func show(_ card: ApprovalCard) {
-        let isWhole = !card.title.hasPrefix("Can only be denied") && !card.title.hasPrefix("In ")
-        let line = card.message.split(separator: "\n").last ?? ""
-        // The least that a relay takes has the command in its message alone.
-        let isQuestion = line.hasPrefix("Run ") && line.hasSuffix("?")
-        let text = card.command ?? String(isQuestion ? line.dropFirst(4).dropLast() : line)
-        shown[card.approval] = isWhole ? text : card.title.hasPrefix("In ") ? text + parts : ""
-    }
-
     /// What the lane does when its open is given up.
     private mutating func loseBubble() {
         waiting.removeAll { if case .message = $0 { false } else if case .approval = $0 { false } else { true } }
@@ -365,7 +343,7 @@ struct Disorder {
         }
         if case .approval(let card) = post {
             if !approvals.insert(card.approval).inserted { faults.append("asked twice") }
-            show(card)
+            cards.posted(card)
             return waiting.append(.approval(card.approval))
         }
         if post == .open {
@@ -403,15 +381,8 @@ struct Disorder {
         }
     }
 
-    /// One ask of a chat is told in parts at a time, so its last part is the newest one.
-    private func wasShown(_ command: String, _ seen: Set<String>) -> Bool { seen.contains(command) }
-
     private mutating func judge(_ message: WholeMessage) {
-        if message.text.hasPrefix("Part ") {
-            let told = message.text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-            let isFirst = message.text.hasPrefix("Part 2 ")
-            parts = (isFirst ? "" : parts) + (told.last.map(String.init) ?? "")
-        }
+        cards.posted(message)
         if !messages.insert(message.part).inserted { faults.append("\(message.part) was used twice") }
         if message.text.allSatisfy(\.isWhitespace) { faults.append("a message without words") }
     }
@@ -428,9 +399,7 @@ struct Disorder {
         case .resolve(let id, _, let decision, _, _):
             if resolved[id] == .deny, decision != .deny { faults.append("approved what was denied") }
             if decision != .deny, stoppedAt != nil { faults.append("approved after a stop") }
-            if decision != .deny, !wasShown(asked[id] ?? "", approved[id] ?? []) {
-                faults.append("approved what nobody saw")
-            }
+            if decision != .deny, !cards.wasAllowed(id) { faults.append("approved what no one saw") }
             resolved[id] = decision
         case .answer(let id, _, let answer): questions.left(id, answer, afterStop: stoppedAt != nil, &faults)
         case .abort, .lookUp, .release: break

@@ -1,0 +1,94 @@
+import BridgeModel
+
+// What the agent asks: which ask it is, what its card shows, and what of it cannot be asked.
+extension ApprovalLedger {
+    /// What an ask is made a card with.
+    struct Showing: Hashable {
+        var isSealed = false
+        /// What a message of the chat holds.
+        var messageLimit = 60_000
+        /// The hour of a moment, for people.
+        var hour: String?
+        var severity = ApprovalRequest.Severity.medium
+        /// Whether the relay takes the end of a card.
+        var hasEnds = true
+    }
+
+    /// Bytes of parts in one turn.
+    static let partLimit = 262_144
+
+    mutating func asked(
+        _ request: ApprovalRequest, _ showing: Showing = Showing(), stopping: Bool, at now: Instant = .zero
+    ) -> Asked {
+        let fingerprint = AskFingerprint(of: request)
+        let known = approvals[request.id]
+        if let known, isSame(known, fingerprint) {
+            if let expiresAt = request.expiresAt, known.expiresAt == nil {
+                approvals[request.id]?.expiresAt = expiresAt
+                reckonExpiry()
+            }
+            return .known
+        }
+        let text = CardText(request, isSealed: showing.isSealed, until: showing.hour)
+        var life = CardLife(number: known.map { $0.cards.life.number + 1 } ?? 1, askedAt: now)
+        while isUsed(CardName.card(request.id, life.number), besides: request.id) { life.number += 1 }
+        let name = CardName.card(request.id, life.number)
+        var cards = AskCards(card: request.card(text, named: name, showing.severity), life: life)
+        cards.fingerprint = fingerprint
+        cards.canOnlyBeDenied = text.isCut
+        cards.parts = text.parts(atMost: showing.messageLimit)
+        var asked = Approval(
+            cards: cards, subject: request.subject, expiresAt: request.expiresAt, allowed: request.allowed,
+            state: .open,
+            detached: detachedEarly.remove(request.id) != nil || known?.detached ?? false)
+        func enter(_ state: State) {
+            asked.state = state
+            if known == nil { order.append(request.id) }
+            approvals[request.id] = asked
+            reckonExpiry()
+        }
+        if stopping {
+            if approvals.count < Self.limit { enter(.decided(.deny)) }
+            return .refuseSilently(request.subject)
+        }
+        // Without a way to say yes the card would promise what it cannot do.
+        let decidable = request.allowed.map { $0.contains(.approve) || $0.contains(.approveAlways) } ?? true
+        guard decidable, approvals.count < Self.limit else {
+            if approvals.count < 2 * Self.limit { enter(.decided(.deny)) }
+            return .refuseVisibly(request.subject)
+        }
+        let bytes = asked.cards.parts.reduce(0) { $0 + $1.utf8.count }
+        if !asked.cards.parts.isEmpty, partBytes + bytes > Self.partLimit { asked.cards.isTooLong() }
+        if !asked.cards.parts.isEmpty {
+            partBytes += bytes
+            asked.cards.card.title = text.title(behind: asked.cards.parts.count)
+            asked.cards.card.severity = .critical
+            asked.cards.life.state = .queued
+            enter(.open)
+            return .askInParts
+        }
+        asked.cards.card.endsAfter = showing.hasEnds ? Self.life(until: asked.expiresAt, at: now) : nil
+        enter(.open)
+        return .ask(asked.cards.card)
+    }
+
+    private func isSame(_ known: Approval, _ fingerprint: AskFingerprint) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.fingerprintForgotten.isPlanted { return true }
+        #endif
+        // A record of an earlier version has none: what is over there stays over.
+        guard let before = known.cards.fingerprint else {
+            return known.state == .settled || known.state == .decided(.deny)
+        }
+        return before == fingerprint
+    }
+
+    private func isUsed(_ name: ApprovalID, besides id: ApprovalID) -> Bool {
+        approvals.contains { $0.key != id && CardName.cards($0.key, $0.value.cards.life.number).contains(name) }
+    }
+
+    /// The longest that the relay gives a card, or the agent's own end.
+    static func life(until end: Instant?, at now: Instant) -> Duration {
+        min(CardLife.longest, max(end.map { $0 - now } ?? CardLife.longest, .seconds(1)))
+    }
+}
