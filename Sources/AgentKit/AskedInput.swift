@@ -1,7 +1,7 @@
 package import BridgeModel
 package import JSONReading
 
-/// The input of a tool as a card shows it, with nothing left out: a command and what stands beside it, or the whole input.
+/// The input of a tool as a card shows it, with nothing left out: a command and the members beside it, or the whole input.
 package struct AskedInput: Hashable, Sendable {
     package private(set) var command: String
     package private(set) var facts = AskFacts()
