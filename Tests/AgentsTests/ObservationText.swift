@@ -83,8 +83,7 @@ enum ObservationText {
         if let allowed = request.allowed {
             text += " allowed=" + allowed.map(\.rawValue).sorted().joined(separator: ",")
         }
-        text += member("folder", request.facts.folder)
-        return text + request.facts.lines.map { member("fact", "\($0.label): \($0.value)") }.joined()
+        return text
     }
 
     private static func facts(_ facts: AskFacts) -> String {
