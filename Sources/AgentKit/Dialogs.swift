@@ -18,7 +18,7 @@ package enum DialogRequest {
         switch root["method"]?.string {
         case "confirm": break
         case "select" where yesAndNo(root) != nil:
-            // The answer that a yes sends is on the card, whatever else does.
+            // The option that a yes answers with is always on the card.
             message += (message.isEmpty ? "" : "\n\n") + options(root).joined(separator: " / ")
         default: return nil
         }
@@ -58,7 +58,7 @@ package enum DialogRequest {
         return (yes, no)
     }
 
-    /// Extensions write a whole command into the title, of which a card shows one line and a part: then the message has it.
+    /// Extensions write a whole command into the title, of which a card shows one line and a part: then it goes into the message.
     package static func heading(_ root: FrameNode) -> (title: String, message: String) {
         heading(root["title"]?.string ?? title, root["message"]?.string ?? "")
     }

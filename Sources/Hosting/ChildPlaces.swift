@@ -18,7 +18,7 @@ package final class ChildPlaces: Sendable {
         var table: PlaceTable
         var owners: [Int: Owner] = [:]
         var lastNumber = 0
-        /// As reported to those that wait for a place.
+        /// As last reported to the children that wait for a place.
         var blockers: [WaitingChat] = []
 
         /// The chats that hold all places, where each of them waits for a person; the longest waiting first.

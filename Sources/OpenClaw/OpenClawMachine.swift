@@ -59,6 +59,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
             session.adopt(
                 decided.decision, scope: decided.scope, of: decided.approval, subject: decided.subject,
                 sentAtMilliseconds: sent(at: decided.decidedAt ?? now.now), expiresAt: decided.expiresAt,
+                fingerprint: decided.fingerprint,
                 at: now.now, wallMilliseconds: now.wallMilliseconds)
         }
     }

@@ -77,21 +77,27 @@ extension OppiDecoder {
         default:
             // It comes on every socket, and again after each subscription (oppi.md#permissions).
             guard permissions.count >= 1_000 || permissions.insert(approval).inserted else { return [] }
+            var request = Self.request(approval, root, workspace: live?.workspace)
             let tool = root["tool"]?.string ?? "tool"
-            // The server's own summary hides what is behind `&&`, what a file is given, and all beyond 100 characters
-            // (oppi.md#permissions).
-            let input = AskedInput(root["input"])
-            var facts = input?.facts ?? AskFacts()
-            if input == nil, let summary = root["displaySummary"] { facts.lines.append(.init("summary", summary)) }
-            if let workspace = live?.workspace { facts.lines.append(.init("workspace", workspace)) }
-            let request = ApprovalRequest(
-                id: approval, subject: .permission, title: "Allow \(tool)?", message: root["reason"]?.string ?? "",
-                command: input?.command, call: sessions[id]?.calls.asked(tool: tool, input: root["input"]?.compact),
-                expiresAt: expiry(root),
-                // The server grants no rule for its own policy (oppi.md#permissions).
-                allowed: tool.hasPrefix("policy.") ? [.approve, .deny] : nil, facts: facts)
+            request.call = sessions[id]?.calls.asked(tool: tool, input: root["input"]?.compact)
+            request.expiresAt = expiry(root)
             return [aside(id, .approvalRequested(request))]
         }
+    }
+
+    /// The same of a frame and of an entry of the list.
+    static func request(_ id: ApprovalID, _ root: FrameNode, workspace: String?) -> ApprovalRequest {
+        let tool = root["tool"]?.string ?? "tool"
+        // The server's own summary hides what is behind `&&`, what a file is given, and all beyond 100 characters (oppi.md#permissions).
+        let input = AskedInput(root["input"])
+        var facts = input?.facts ?? AskFacts()
+        if input == nil, let summary = root["displaySummary"] { facts.lines.append(.init("summary", summary)) }
+        if let workspace { facts.lines.append(.init("workspace", workspace)) }
+        return ApprovalRequest(
+            id: id, subject: .permission, title: "Allow \(tool)?", message: root["reason"]?.string ?? "",
+            command: input?.command,
+            // The server grants no rule for its own policy (oppi.md#permissions).
+            allowed: tool.hasPrefix("policy.") ? [.approve, .deny] : nil, facts: facts)
     }
 
     /// A permission may come on another socket than the frames of its run: then the session alone is named.

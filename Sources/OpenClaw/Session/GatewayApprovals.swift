@@ -12,7 +12,7 @@ struct GatewayApprovals {
         let subject: ApprovalRequest.Subject
         let decision: ApprovalDecision
         let expiresAt: Instant
-        /// Of what was asked when it was made; nil: of an earlier process, or of what was not seen.
+        /// Of what was asked when it was made; nil: it was not seen.
         fileprivate(set) var fingerprint: AskFingerprint?
         /// When it left first; it may have arrived then.
         fileprivate(set) var askedAt: Instant?
@@ -21,8 +21,9 @@ struct GatewayApprovals {
 
         init(
             _ decision: ApprovalDecision, on subject: ApprovalRequest.Subject, expiresAt: Instant,
-            askedAt: Instant? = nil, tries: Int = 0
+            fingerprint: AskFingerprint? = nil, askedAt: Instant? = nil, tries: Int = 0
         ) {
+            self.fingerprint = fingerprint
             self.decision = decision
             self.subject = subject
             self.expiresAt = expiresAt
@@ -83,7 +84,7 @@ struct GatewayApprovals {
 
     mutating func keep(_ decision: Decision, about approval: ApprovalID) {
         decisions[approval] = decision
-        decisions[approval]?.fingerprint = questions[approval]?.fingerprint
+        if let asked = questions[approval] { decisions[approval]?.fingerprint = asked.fingerprint }
     }
 
     /// Nil: it was replaced, or its question is settled.

@@ -44,8 +44,8 @@ extension OpenClawSession {
     /// that the gateway calls it unknown then means that it had arrived (openclaw.md#others).
     package mutating func adopt(
         _ decision: ApprovalDecision, scope: DecisionScope = .unscoped, of approval: ApprovalID,
-        subject: ApprovalRequest.Subject, sentAtMilliseconds: Int64, expiresAt: Instant? = nil, at now: Instant,
-        wallMilliseconds: Int64
+        subject: ApprovalRequest.Subject, sentAtMilliseconds: Int64, expiresAt: Instant? = nil,
+        fingerprint: AskFingerprint? = nil, at now: Instant, wallMilliseconds: Int64
     ) {
         guard approvals[approval] == nil, approvals.hasRoom(for: approval) else { return }
         life.saw(now, wallMilliseconds: wallMilliseconds)
@@ -53,7 +53,7 @@ extension OpenClawSession {
         approvals.keep(
             .init(
                 Self.grantable(decision, scope), on: subject, expiresAt: expiresAt ?? sentAt + GatewayApprovals.life,
-                askedAt: sentAt, tries: 1),
+                fingerprint: fingerprint, askedAt: sentAt, tries: 1),
             about: approval)
     }
 }

@@ -210,10 +210,9 @@ extension OppiMachine {
             return
         }
         var asked: [OppiChat.Order] = []
-        let workspace = chats.place(of: session)?.workspace
-        let name = server.workspaces.first { $0.id == workspace }?.name ?? workspace
+        let workspace = workspace(of: session)
         change(session, now) {
-            asked = $0.permission("permission_request", root, workspace: name, at: now.now)
+            asked = $0.permission("permission_request", root, workspace: workspace, at: now.now)
             return []
         }
         let requests = asked.lazy.compactMap { order -> ApprovalRequest? in
@@ -224,6 +223,11 @@ extension OppiMachine {
         }
         guard let request = requests.first, permissions.requested(request, in: session, at: now.now) else { return }
         change(session, now) { _ in asked }
+    }
+
+    private func workspace(of session: AgentSession) -> String? {
+        let id = chats.place(of: session)?.workspace
+        return server.workspaces.first { $0.id == id }?.name ?? id
     }
 
     mutating func permissionsEnd(_ root: FrameNode, on channel: ChannelID) {
@@ -248,15 +252,15 @@ extension OppiMachine {
             return permissions.listFailed(at: now.now)
         }
         server.take(.pending, body, at: now.now)
-        var ids: Set<ApprovalID> = []
+        var asks: [ApprovalID: AskFingerprint] = [:]
         for item in pending {
             guard let id = item["id"]?.string.map({ ApprovalID($0) }),
                 let session = item["sessionId"]?.string.flatMap({ chats.session(of: $0) })
             else { continue }
-            ids.insert(id)
+            asks[id] = AskFingerprint(of: OppiDecoder.request(id, item, workspace: workspace(of: session)))
             requested(id, item, in: session, now)
         }
-        carryOut(permissions.listed(ids, at: now.now))
+        carryOut(permissions.listed(asks, at: now.now))
     }
 
     mutating func resolveDialog(_ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, _ now: Occasion) {
@@ -298,8 +302,10 @@ extension OppiChat {
 
     /// Of an earlier process.
     mutating func adopt(_ decision: EarlierTurn.Decision) {
+        let isNo = decision.decision == .deny
         _ = dialogs.decidedEarlier(
-            decision.approval, .confirmed(decision.decision != .deny), expiresAt: decision.expiresAt, mayHaveLeft: true)
+            decision.approval, isNo && decision.isUnanswered ? .cancelled : .confirmed(!isNo),
+            expiresAt: decision.expiresAt, mayHaveLeft: true)
     }
 
     /// A dialog is answered on the socket that follows its session, as soon as there is one.

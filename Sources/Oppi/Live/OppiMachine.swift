@@ -121,7 +121,8 @@ package struct OppiMachine: AgentMachine {
                 continue
             }
             let decision = OppiPermissions.Decision(past.decision, past.scope)
-            permissions.adopt(past.approval, decision, expiresAt: past.expiresAt, at: now.now)
+            permissions.adopt(
+                past.approval, decision, fingerprint: past.fingerprint, expiresAt: past.expiresAt, at: now.now)
         }
     }
 

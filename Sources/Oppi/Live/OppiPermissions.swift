@@ -33,7 +33,7 @@ struct OppiPermissions {
     private struct Entry {
         /// Nil: decided in an earlier process, and not seen in this one.
         var session: AgentSession?
-        /// Of what was asked; nil likewise.
+        /// Of what was asked; nil: an earlier process decided it, and did not say.
         var fingerprint: AskFingerprint?
         var askedAt: Instant
         var expiresAt: Instant?
@@ -128,8 +128,12 @@ struct OppiPermissions {
     }
 
     /// By an earlier process, which may have sent it.
-    mutating func adopt(_ id: ApprovalID, _ decision: Decision, expiresAt: Instant?, at now: Instant) {
-        entries[id] = Entry(session: nil, askedAt: now, expiresAt: expiresAt, decision: decision, wasSent: true)
+    mutating func adopt(
+        _ id: ApprovalID, _ decision: Decision, fingerprint: AskFingerprint?, expiresAt: Instant?, at now: Instant
+    ) {
+        entries[id] = Entry(
+            session: nil, fingerprint: fingerprint, askedAt: now, expiresAt: expiresAt, decision: decision,
+            wasSent: true)
     }
 
     private mutating func send(_ id: ApprovalID, _ decision: Decision, at now: Instant) -> Order {
@@ -174,13 +178,18 @@ struct OppiPermissions {
     }
 
     /// What the list does not hold was answered elsewhere, or by us; what it holds and we have decided is sent.
-    mutating func listed(_ pending: Set<ApprovalID>, at now: Instant) -> [Order] {
+    mutating func listed(_ pending: [ApprovalID: AskFingerprint], at now: Instant) -> [Order] {
         let askedAt = listAskedAt ?? now
         listAskedAt = nil
         var orders: [Order] = []
         for id in entries.keys.sorted() {
             guard let entry = entries[id], entry.askedAt <= askedAt else { continue }
-            if pending.contains(id) {
+            if let asked = pending[id] {
+                guard entry.fingerprint == nil || entry.fingerprint == asked else {
+                    // Of an earlier process, for another ask of this name, which is asked once its run is known.
+                    entries[id] = nil
+                    continue
+                }
                 if let decision = entry.decision, !entry.isSent { orders.append(send(id, decision, at: now)) }
             } else if entry.decision != nil {
                 // While its answer is on its way, that is what counts. Where the answer was lost, ours was taken, or another device's.

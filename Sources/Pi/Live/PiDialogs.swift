@@ -67,7 +67,7 @@ struct PiDialogs {
         moment.map { max($0 - margin, now + ($0 - now) / 2) }
     }
 
-    /// Nil: it is not open. `isUnanswered`: no person said no, which pi's own word for is that the dialog was cancelled.
+    /// Nil: it is not open. `isUnanswered`: no person answered; pi calls that dialog cancelled.
     mutating func decided(_ id: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool) -> Answer? {
         guard case .card(_, let yes, let no)? = open[id.text]?.dialog else { return nil }
         open[id.text] = nil

@@ -17,7 +17,7 @@ struct PiSeat {
 
     var isAwaited: Bool { wait != nil }
 
-    /// What it waits for; cards that said something else.
+    /// Updates of the cards that show another reason.
     mutating func awaits(running: Int, behind chats: [WaitingChat] = []) -> [(run: RunID, card: ToolEvent)] {
         let before = title
         wait = Wait(running: running, chats: chats)

@@ -89,6 +89,27 @@ struct OppiAskTests {
         #expect(oppi.decides("p1", .deny) == ["1 > permission_response p1 deny once"])
     }
 
+    @Test("a decision of an earlier process is sent for what it was given for alone", arguments: ["ls", "rm -rf ."])
+    func adopted(_ command: String) throws {
+        let before = try #require(Self.card(Self.permission(#"{"command":"ls"}"#)))
+        var turn = OppiRecoveryTests.earlier(isAccepted: true)
+        turn.decisions = [
+            EarlierTurn.Decision(
+                .approve, scope: .unscoped, of: ApprovalID("p1"), subject: .permission, decidedAt: nil, expiresAt: nil,
+                fingerprint: AskFingerprint(of: before))
+        ]
+        let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
+        var oppi = OppiConversation(facts: [fact], turns: [turn])
+        let body = Self.permission(#"{"command":"\#(command)"}"#)
+        var lines = oppi.greets(pending: "[\(body)]")
+        _ = oppi.answers(OppiRecoveryTests.events, 200, OppiRecoveryTests.missed(7))
+        _ = oppi.answers(
+            OppiRecoveryTests.history, 200, OppiRecoveryTests.trace([("user", "Hi")], status: "busy"))
+        lines += oppi.follows(2, current: 7, status: "busy", replay: [Self.pushed(body)])
+        lines += oppi.answers("GET /permissions/pending", 200, oppi.pending("[\(body)]"))
+        #expect(lines.contains("1 > permission_response p1 allow once") == (command == "ls"), "\(lines)")
+    }
+
     @Test("what nobody answered is denied, and a dialog is cancelled")
     func unanswered() {
         var oppi = OppiConversation.running()
