@@ -82,7 +82,8 @@ extension ScriptedCodex {
             return ("item/commandExecution/requestApproval", params)
         case nil, .ownShell, .morePermissions, .another:
             var params: GatewayValue = [
-                "kind": "command", "approvalId": "\(approval.split(separator: "-").first ?? "")", "reason": "May it run?",
+                "kind": "command", "approvalId": "\(approval.split(separator: "-").first ?? "")",
+                "reason": "May it run?",
                 "command": "\(Self.line(command, trick))", "cwd": "\(Self.folder)",
                 "availableDecisions": ["accept", "cancel"],
             ]

@@ -173,7 +173,7 @@ struct ShownText {
                     ends.insert(end)
                     next.formUnion(gaps(text, end))
                 }
-                if let end = ShellWord.end(of: argument, in: text, from: start) {
+                if let end = QuotedWord.end(of: argument, in: text, from: start) {
                     ends.insert(end)
                     next.formUnion(gaps(text, end))
                 }
@@ -279,7 +279,7 @@ private enum Spelling {
 }
 
 /// One word as a POSIX shell reads it.
-private enum ShellWord {
+private enum QuotedWord {
     /// Where the word that begins there ends, if it is this one.
     static func end(of wanted: [UInt8], in text: [UInt8], from start: Int) -> Int? {
         var at = start
