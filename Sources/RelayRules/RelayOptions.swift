@@ -42,7 +42,7 @@ package struct RelayOptions: Sendable, Hashable {
         package var longestLifetimeMilliseconds = 30 * 60_000
         /// False: `expires_in_ms` is refused, as a strict relay refuses a field that it does not know. The RFC alone has it.
         package var knowsLifetime = true
-        /// The `reason` of an unanswered card. No document names the word.
+        /// The `reason` of a card that expires. No document names the word.
         package var expiryReason = "expired"
         /// So many cards in an hour: what is beyond is denied at once. Nil: as many as the bucket gives.
         package var hourlyLimit: Int?

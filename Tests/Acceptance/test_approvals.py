@@ -119,11 +119,37 @@ class ApprovalTests(Scenarios):
     async def test_a_deny_of_the_relay_itself_is_told_apart_and_runs_nothing(self):
         async with Stage("E4") as stage:
             turn = stage.ask("auto", Say(["May I? "]), Approval("uptime", detached=False), Say(["I may not."]))
-            stage.relay.decide(await stage.approval(turn), "deny", reason="timeout")
+            stage.relay.decide(await stage.approval(turn), "deny", reason="policy")
             await stage.ended(turn)
             self.assertEqual(stage.gateway.commands, [])
             self.assertEqual([decision for _, decision in stage.gateway.resolve_calls], ["deny"])
             stage.check(turn)
+
+    @scenario(60)
+    async def test_a_card_that_nobody_answers_is_asked_again_and_its_old_id_is_worth_nothing(self):
+        for reason in ("expired", "approval_timeout"):
+            async with Stage("E4") as stage:
+                steps, final = with_approval("again", "E4")
+                turn = stage.ask("again", *steps)
+                first = await stage.card(turn)
+                self.assertEqual(stage.phone.approvals[first]["expires_in_ms"] > 0, True)
+                stage.relay.expire(first, reason)
+                await until(lambda: not stage.relay.updates, 30, "the end is acknowledged")
+                self.assertIsNone(stage.relay.decide(first, "approve"), "the relay refuses a tap that comes too late")
+                self.assertEqual(stage.gateway.resolve_calls, [])
+                other = stage.ask("Are you there?", Say(["Yes."]), session=turn.session)
+                second = await stage.card(turn)
+                self.assertNotEqual(first, second)
+                stage.relay.decide(first, "approve", crosses=True)
+                await until(lambda: not stage.relay.updates, 30, "the tap on the first card is acknowledged")
+                self.assertEqual(stage.gateway.resolve_calls, [])
+                self.assertEqual([stage.phone.approvals[second][name] for name in ("command", "title")],
+                                 [stage.phone.approvals[first][name] for name in ("command", "title")])
+                stage.relay.decide(second, "approve")
+                await stage.ended(turn)
+                await stage.ended(other)
+                self.assertEqual([decision for _, decision in stage.gateway.resolve_calls], ["allow-once"])
+                self.assertEqual(len(stage.gateway.commands), 1)
 
     @scenario(60)
     async def test_allow_always_is_passed_on(self):

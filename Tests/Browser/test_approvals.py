@@ -129,10 +129,11 @@ class Approvals(BrowserTest):
     # In parts
 
     def test_one_in_parts_says_so_and_its_parts_stand_in_the_chat_letter_by_letter(self):
+        title = "In 3 parts, read the messages above first: Run a script"
         for number, text in ((2, "**not bold** `x`\n# no heading\n\n\n    \u05d0\u05d1 \u202e<b>"), (3, "echo z" * 6_000)):
             self.cleaning.call("sendMessage", session_id=self.cleaning.session, text=f"Part {number} of 3 of what is asked next:\n{text}")
-        self.cleaning.approval("a-1", title="Run a script (part 1 of 3)", severity="critical", command="sh -c '\necho a\n", message="folder: /srv")
-        self.page.says("#sheet-title", "Run a script (part 1 of 3)")
+        self.cleaning.approval("a-1", title=title, severity="critical", command="sh -c '\necho a\n", message="folder: /srv")
+        self.page.says("#sheet-title", title)
         self.page.says("#sheet .sheet-parts", "It goes on in the chat: parts 2 to 3 of 3.")
         self.assertTrue(self.inside("#sheet .once", "#sheet .deny"))
         for size, form in ((NARROW, "narrow"), (WIDE, "wide")):
@@ -148,7 +149,7 @@ class Approvals(BrowserTest):
             self.page.resize(size)
             self.page.picture(f"approval-parts-chat-{form}")
         self.page.click("#asks button")
-        self.page.says("#sheet-title", "Run a script (part 1 of 3)")
+        self.page.says("#sheet-title", title)
         until(lambda: self.page.is_enabled("#sheet .once"), "Allow has come alive")
         self.page.click("#sheet .once")
         self.page.says("#sheet-title", "Are you sure?")

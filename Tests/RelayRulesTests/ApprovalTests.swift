@@ -45,7 +45,7 @@ import Testing
             desk.asUser("POST", "approvals/\(id)", #"{"decision":"approve"}"#).status
         }
 
-        /// Ends of approvals, as the bridge hears them.
+        /// The updates to the bridge about ends of approvals.
         var told: [String] {
             desk.relay.pendingUpdates().map { String(decoding: $0.frame, as: UTF8.self) }
                 .filter { $0.contains("approval.resolved") }
@@ -55,7 +55,7 @@ import Testing
                 }
         }
 
-        /// Approvals as the phone hears of them: kind, id and reason.
+        /// The phone's events about approvals: kind, id and reason.
         var seen: [String] {
             desk.relay.phoneEvents(after: nil).filter { $0.type.hasPrefix("approval") }.map { event in
                 let data = String(decoding: event.data, as: UTF8.self)

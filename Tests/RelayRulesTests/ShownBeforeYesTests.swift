@@ -107,7 +107,8 @@ import Testing
     // MARK: Parts
 
     private static let three = ["Part 2 of 3 of what is asked:\nb\"⟨U+00", "Part 3 of 3 of what is asked:\nA0⟩'; rm c"]
-    private static let long = Card(title: "Run it (part 1 of 3)", message: "m", command: "sh -c 'echo a")
+    private static let long = Card(
+        title: "In 3 parts, read the messages above first: Run it", message: "m", command: "sh -c 'echo a")
     private static let whole = Executed.content(Array("echo ab\"\u{A0}'; rm c".utf8))
 
     @Test func partsAreJoinedWithTheCard() {
@@ -116,7 +117,7 @@ import Testing
             Self.isShown(Self.whole, on: Self.long, after: ["Hello"] + Self.three + ["Hello\nPart 9 of 9 of it:\nx"]))
         let other = "Part 2 of 2 of another:\nxyz"
         #expect(Self.isShown(Self.whole, on: Self.long, after: [other] + Self.three))
-        let inMessage = Card(title: "In parts", message: "Why: sh -c 'echo a", command: nil)
+        let inMessage = Card(title: "In 3 parts", message: "Why: sh -c 'echo a", command: nil)
         #expect(Self.isShown(Self.whole, on: inMessage, after: Self.three))
     }
 
@@ -177,14 +178,15 @@ import Testing
         #expect(judge.lies([.arguments(["rm", "-rf", "/"])], allowedBy: "a").count == 1)
     }
 
-    // MARK: Invisible text
+    // MARK: Unseen scalars
 
     @Test func whatCannotBeSeenIsNamed() {
         let judge = Self.allowed(
             Card(
-                title: "two\nlines", message: "a\u{202E}b ⟨U+202E⟩ \u{A0}\n\t", command: "ls\u{A0}\u{200B}⟨x⟩ é 😀",
+                title: "two\nlines", message: "a\u{202E}b ⟨U+202E⟩ \u{A0}\n\t",
+                command: "ls\u{A0}\u{200B}\u{2800}⟨x⟩ é 😀",
                 host: "h\u{7}"))
-        #expect(judge.unseen(on: "a") == ["U+000A", "U+202E", "U+00A0", "U+200B", "U+27E8", "U+0007"])
+        #expect(judge.unseen(on: "a") == ["U+000A", "U+202E", "U+00A0", "U+200B", "U+2800", "U+27E8", "U+0007"])
         #expect(Self.allowed(Card(title: "é", message: "⟨U+27E8⟩ שלום", command: "a\n\tb")).unseen(on: "a").isEmpty)
         let parts = Self.allowed(Self.long, after: [Self.three[0], Self.three[1] + "\u{2066}"])
         #expect(parts.unseen(on: "a") == ["U+2066"])

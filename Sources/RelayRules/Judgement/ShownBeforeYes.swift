@@ -1,6 +1,6 @@
 /// Judges, for tests, whether what an agent executes was shown to a person before their yes.
 ///
-/// It hears what the relay was given, in that order, and then asked with what an agent's double has executed, split by the
+/// Its input is all that the relay was given, in that order, and then the pieces that an agent's double has executed, split by the
 /// double's own rules. It shares nothing with the code that makes cards: escapes are undone here by code of its own.
 package struct ShownBeforeYes: Sendable {
     /// As a person reads it: in a sealed chat, what the phone has opened.
@@ -15,7 +15,7 @@ package struct ShownBeforeYes: Sendable {
         }
     }
 
-    /// A piece of what was executed, and where it must occur. A title is one line, and no place for what decides.
+    /// A piece of what was executed, and its place on the card. A title is one line, and no place for what decides.
     package enum Executed: Sendable, Hashable {
         /// A program with its arguments: all of them, in their order, with nothing between them but space; each as it is, quoted
         /// for a shell, or as a string of JSON.
@@ -131,7 +131,7 @@ package struct ShownBeforeYes: Sendable {
         }.map { "\(approval) was allowed, and its card does not show \($0.words)" }
     }
 
-    /// What a card holds and an eye cannot see there, or can be taken for an escape: the scalars, as `U+202E`.
+    /// The scalars of a card that cannot be seen, or can be taken for an escape, as `U+202E`.
     package func unseen(on approval: String) -> [String] {
         guard let asked = asked[approval] else { return [] }
         let rest = asked.rest ?? ""

@@ -2,7 +2,7 @@
 /// Unicode takes for the same character is not the same file.
 struct ShownText {
     private let bytes: [UInt8]
-    /// The strings of JSON within it, and that JSON.
+    /// The JSON in it, and the strings of that.
     private let strings: [[UInt8]]
     private let values: [JSONValue]
 
@@ -59,7 +59,7 @@ struct ShownText {
         return (scalar, text.index(start, offsetBy: close + 1))
     }
 
-    /// Invisible scalars, and brackets that begin no escape. `spacesCount`: spaces but U+0020 are among them;
+    /// The scalars that cannot be seen, and brackets that begin no escape. `spacesCount`: spaces but U+0020 are among them;
     /// `linesCount`: so are ends of lines and tabs.
     static func unseen(in shown: String, spacesCount: Bool, linesCount: Bool = false) -> [String] {
         let text = shown.unicodeScalars
@@ -70,7 +70,8 @@ struct ShownText {
                 case .control: linesCount || (scalar != "\n" && scalar != "\t")
                 case .format, .lineSeparator, .paragraphSeparator: true
                 case .spaceSeparator: spacesCount && scalar != " "
-                default: scalar.properties.isDefaultIgnorableCodePoint
+                // A Braille pattern without dots is a symbol that shows nothing.
+                default: scalar.properties.isDefaultIgnorableCodePoint || scalar == "\u{2800}"
                 }
             let isBare = scalar == "\u{27E8}" && escape(at: index, in: text[...]) == nil
             guard isUnseen || isBare else { return nil }
@@ -160,7 +161,7 @@ struct ShownText {
         }
     }
 
-    /// Whether the arguments follow one another there, to the end of a word.
+    /// Whether the arguments follow each other from there, to the end of a word.
     private static func begins(_ arguments: [[UInt8]], in text: [UInt8], at start: Int) -> Bool {
         var starts: Set = [start]
         for (number, argument) in arguments.enumerated() {
@@ -211,11 +212,11 @@ struct ShownText {
     private static func isBoundary(_ byte: UInt8) -> Bool { isSpace(byte) || "\"'`()[]{},;|&<>".utf8.contains(byte) }
 }
 
-/// How bytes may occur in a text without a gap.
+/// How bytes may be spelled in a text without a gap.
 private enum Spelling {
     /// As they are.
     case plain
-    /// Between the single quotes of a shell, where `'\''` stands for one; quotes may be changed for double ones in between.
+    /// Between the single quotes of a shell, where `'\''` means one; quotes may be changed for double ones in between.
     case quoted
     /// Between the quotes of JSON.
     case json

@@ -72,10 +72,10 @@ package struct PhoneApproval: Sendable, Hashable {
     package var sealedDetails: String?
     package var askedAt: Moment
     package var lifetimeMilliseconds: Int64
-    /// `reason` of an unanswered card.
+    /// `reason` of a card that expires.
     var expiryReason: String
     package var decision: String?
-    /// Why the relay denied it by itself; nil: a person decided, or the card is open.
+    /// Why the relay denied it by itself; nil: a person decided, or it is pending.
     package var reason: String?
     /// The `data` of `approval_requested`: the snapshot's entry (relay.md#gaps-and-what-the-emulator-should-do).
     var data: [UInt8]

@@ -33,7 +33,7 @@ package struct SocketFault: Hashable, Sendable {
         // The next acknowledgements.
         case lostAcknowledgement
         // The next approvals that are asked for.
-        /// It gets no answer.
+        /// It expires.
         case cardEnds(reason: String, milliseconds: Int)
         /// Denied at once, without the phone.
         case cardOverLimit(reason: String)
