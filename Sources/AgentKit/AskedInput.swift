@@ -19,11 +19,8 @@ package struct AskedInput: Hashable, Sendable {
         }
         self.command = command
         for (name, value) in members where name != "command" {
-            if name == "cwd", let folder = value.string {
-                facts.folder = folder
-            } else {
-                facts.lines.append(AskFacts.Line(name, value))
-            }
+            // Under the name of the input: the model writes names and values, and a tool may well ignore them.
+            facts.lines.append(AskFacts.Line("input.\(name)", value))
         }
     }
 }

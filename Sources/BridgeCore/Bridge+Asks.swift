@@ -36,7 +36,10 @@ extension Bridge {
 
     /// A person wrote, stopped or decided in this chat. Its asks without a card come back, and the two newest of other chats: not more, so
     /// that a person who comes back to many finds one at a time.
-    mutating func personIsThere(in chat: SessionID, isAskedFor: Bool = false, at now: Instant) {
+    /// `wrote`: by a message, which an open question of the chat takes for its answer.
+    mutating func personIsThere(
+        in chat: SessionID, wrote: Bool = false, isAskedFor: Bool = false, at now: Instant
+    ) {
         guard settings.turn.asks.whenUnanswered == .hold, agent.isPresent else { return }
         var own: [WaitingAsk] = []
         var others: [WaitingAsk] = []
@@ -46,8 +49,7 @@ extension Bridge {
             }
             if entry.turn.opening.session == chat { own += waiting } else { others += waiting }
         }
-        // A question of this chat takes the message that was just written, and needs no reminder.
-        if !isAskedFor { own.removeAll { $0.isQuestion } }
+        if wrote, !isAskedFor { own.removeAll { $0.isQuestion } }
         others.sort { ($1.askedAt, $1.turn) < ($0.askedAt, $0.turn) }
         own.sort { ($0.askedAt, $0.turn) < ($1.askedAt, $1.turn) }
         for ask in own + (isAskedFor ? others : Array(others.prefix(2))) {
@@ -56,13 +58,15 @@ extension Bridge {
     }
 
     mutating func bringBack(_ matter: AskMatter, of id: TurnID, at now: Instant) {
-        let free = chats.asks.budget.take(at: now)
-        switch (matter, free) {
+        let mayReturn = entries[id]?.turn.mayBringBack(matter) == true
+        // What cannot be shown costs none of the returns, and is looked at again later.
+        let later = mayReturn ? chats.asks.budget.take(at: now) : now + .seconds(3_600)
+        switch (matter, later) {
         case (.ask(let ask), nil): change(id, at: now) { $0.askAgain(ask, at: now) }
-        case (.ask(let ask), let free?): change(id, at: now) { $0.askLater(ask, at: free) }
+        case (.ask(let ask), let later?): change(id, at: now) { $0.askLater(ask, at: later) }
         case (.question(let question), nil): change(id, at: now) { $0.remind(of: question, at: now) }
-        case (.question(let question), let free?):
-            change(id, at: now) { $0.remindLater(of: question, at: free) }
+        case (.question(let question), let later?):
+            change(id, at: now) { $0.remindLater(of: question, at: later) }
         }
     }
 
@@ -117,13 +121,21 @@ struct AskReturns: Hashable, Sendable {
 }
 
 extension Turn {
+    func mayBringBack(_ matter: AskMatter) -> Bool {
+        switch matter {
+        case .ask(let ask): mayAskAgain && approvals.mayComeBack(ask)
+        case .question(let question): mayRemind(of: question)
+        }
+    }
+
     var hasOpenAsks: Bool { outcome == nil && (!approvals.isEmpty || !agent.questions.all.isEmpty) }
 
     /// Unanswered, and without a card.
     func returnable(isAskedFor: Bool, at now: Instant) -> [(matter: AskMatter, askedAt: Instant)] {
         guard mayAskAgain else { return [] }
         return approvals.returnable(isAskedFor: isAskedFor, at: now).map { (.ask($0.id), $0.askedAt) }
-            + agent.questions.returnable(isAskedFor: isAskedFor, at: now).map { (.question($0.id), $0.askedAt) }
+            + (opening.sealing.canSpeak ? agent.questions.returnable(isAskedFor: isAskedFor, at: now) : [])
+            .map { (.question($0.id), $0.askedAt) }
     }
 
     var openAsks: [OpenAsk] {
@@ -139,6 +151,6 @@ extension Turn {
     private func open(_ life: CardLife, cards: Int, until: Instant?) -> OpenAsk {
         OpenAsk(
             chat: opening.session, since: life.askedAt ?? opening.receivedAt, cards: cards, until: until,
-            isOnPhone: !life.isClosed)
+            isOnPhone: life.isOnPhone)
     }
 }

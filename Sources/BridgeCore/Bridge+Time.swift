@@ -2,10 +2,20 @@ package import BridgeModel
 
 // What is due.
 extension Bridge {
+    /// Of one turn at one moment; more than it has asks.
+    private static let wakeUpLimit = 1_000
+
     package mutating func timePassed(at now: Instant) {
         forgetObligations(at: now)
         let remedy = agent.remedy
+        var wakeUps: [TurnID: Int] = [:]
         while let id = wakes.turns.popDue(at: now) {
+            // Each reason switches itself off. One that does not must not hold up everything else.
+            wakeUps[id, default: 0] += 1
+            guard wakeUps[id, default: 0] <= Self.wakeUpLimit else {
+                wakes.turns.set(now + .seconds(1), for: id)
+                continue
+            }
             // One that does not wait for its files any more goes to the agent.
             let waiting = entries[id].flatMap { $0.turn.isIncomplete ? $0.turn.opening.agentSession : nil }
             change(id, at: now) { $0.deadlineHit(at: now, agentRemedy: remedy) }

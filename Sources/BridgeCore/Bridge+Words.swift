@@ -15,6 +15,7 @@ extension Bridge {
     /// All that an earlier process left is restored: what needs no agent continues.
     package mutating func restored(at now: Instant) {
         for session in agent.queues.keys.sorted() { beginNew(of: session, at: now) }
+        for chat in Set(entries.values.map(\.turn.opening.session)).sorted() { tellInParts(in: chat, at: now) }
         deliver(at: now)
         keepChanged()
     }
@@ -50,7 +51,9 @@ extension Bridge {
             let chat = turn.opening.session
             // First the words, then the cards that they announce.
             answer(
-                id, OwnWordAnswers.asks(openAsks(), in: chat, clock: settings.turn.localTime, at: now), at: now)
+                id,
+                OwnWordAnswers.asks(
+                    openAsks(), in: chat, clock: settings.turn.localTime, comeBack: agent.isPresent, at: now), at: now)
             personIsThere(in: chat, isAskedFor: true, at: now)
         case .new(let workspace):
             // Else it waits for its place in the queue of its chat.

@@ -112,7 +112,7 @@ package struct Bridge: ~Copyable {
         case .chatDeleted: change(opening.id, at: now) { $0.chatEnded(isDeleted: true, at: now) }
         case nil: break
         }
-        if opening.message != nil { personIsThere(in: opening.session, at: now) }
+        if opening.message != nil { personIsThere(in: opening.session, wrote: true, at: now) }
         if !obey(opening.id, at: now) { routeAnswer(opening.id, to: answering, at: now) }
         handOverNext(of: opening.agentSession, at: now)
         deliver(at: now)

@@ -70,18 +70,16 @@ extension ApprovalCard {
     func least(atMost limit: Int) -> ApprovalCard {
         ApprovalCard(
             approval: approval, action: action, title: title, message: TextCut.marked(wholeQuestion, atMost: limit),
-            severity: severity, endsAfter: endsAfter)
+            severity: severity)
     }
 
     /// Title and all of what is asked.
     var question: String { message.contains(title) ? wholeQuestion : "\(title): \(wholeQuestion)" }
 
     private var wholeQuestion: String {
-        // Whole lines are compared: "rm x" is within "confirm x-ray", and is not said by it.
-        let said = "\n\(message)\n"
-        let others = [command, host].compactMap(\.self).filter {
-            !said.contains("\n\($0)\n") && !said.contains("\nRun \($0)?\n")
-        }
-        return ([message] + others).joined(separator: "\n")
+        // The bridge's own question is the one place that says the command again.
+        let first = message.prefix { $0 != "\n" }
+        let isSaid = command.map { first.utf8.elementsEqual("Run \($0)?".utf8) } ?? true
+        return ([message] + [isSaid ? nil : command, host].compactMap(\.self)).joined(separator: "\n")
     }
 }

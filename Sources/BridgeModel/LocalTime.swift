@@ -13,7 +13,7 @@ package struct LocalTime: Hashable, Sendable {
         self.readAt = readAt
     }
 
-    /// Such as `14:05 CET`, with the days to come in front where it is not today. Nil beyond a year.
+    /// Such as `14:05 CET`, with the date where it is not today's. Nil beyond a year.
     package func hour(of moment: Instant) -> String? {
         let ahead = (moment - readAt).components.seconds
         guard abs(ahead) < 366 * 86_400 else { return nil }
@@ -23,11 +23,19 @@ package struct LocalTime: Hashable, Sendable {
         let days = Self.day(then) - Self.day(local)
         let minute = (then - Self.day(then) * 86_400) / 60
         let hour = Self.two(minute / 60) + ":" + Self.two(minute % 60) + (zone.isEmpty ? "" : " " + zone)
-        switch days {
-        case 0: return hour
-        case 1: return "tomorrow, " + hour
-        default: return days > 1 ? "in \(days) days, \(hour)" : hour
-        }
+        return days == 0 ? hour : "\(Self.date(Self.day(then))), \(hour)"
+    }
+
+    /// Of a day since 1970, such as `24 Nov`: years of 400, which begin in March, so that a leap day is the last of its year.
+    private static func date(_ day: Int64) -> String {
+        let shifted = day + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let year = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * year + year / 4 - year / 100)
+        let month = (5 * dayOfYear + 2) / 153
+        let names = ["Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec", "Jan", "Feb"]
+        return "\(dayOfYear - (153 * month + 2) / 5 + 1) \(names[Int(month)])"
     }
 
     private static func day(_ seconds: Int64) -> Int64 {

@@ -167,6 +167,8 @@ package struct ApprovalRequest: Hashable, Sendable {
     package var allowed: Set<ApprovalDecision>?
     /// What decides beside the command whether a yes is safe.
     package var facts: AskFacts
+    /// The agent's bus does not say all that a yes would do: a person can only deny it.
+    package var isIncomplete = false
 
     package init(
         id: ApprovalID, subject: Subject, title: String, message: String = "", command: String? = nil,

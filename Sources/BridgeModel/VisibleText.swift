@@ -4,22 +4,52 @@
 /// and paragraph separators become visible; in a command also each space that is not U+0020, since a shell takes it for a letter. A literal
 /// `⟨` becomes `⟨U+27E8⟩`, so that the escape has one meaning and the text can be read back from it byte for byte.
 package enum VisibleText {
-    package static func command(_ text: String) -> String { escaped(text, keeps: isPlain) }
-    package static func words(_ text: String) -> String { escaped(text) { isPlain($0) || isSpace($0) } }
+    package static func command(_ text: String) -> String {
+        if isASCII(text) { return text }
+        let scalars = Array(text.unicodeScalars)
+        var escaped = String.UnicodeScalarView()
+        for (index, scalar) in scalars.enumerated() {
+            if isPlain(scalar, behind: scalars[..<index]) {
+                escaped.append(scalar)
+            } else {
+                escaped += name(of: scalar).unicodeScalars
+            }
+        }
+        return String(escaped)
+    }
+    /// Words keep what scripts and pictures need to be written at all: one wide or unbreakable space, joiners between letters that join,
+    /// and the selectors and joiners of emoji.
+    package static func words(_ text: String) -> String {
+        if isASCII(text) { return text }
+        let scalars = Array(text.unicodeScalars)
+        var escaped = String.UnicodeScalarView()
+        for (index, scalar) in scalars.enumerated() {
+            let (before, after) = (
+                index > 0 ? scalars[index - 1] : nil, index + 1 < scalars.count ? scalars[index + 1] : nil
+            )
+            if isPlain(scalar, behind: scalars[..<index]) || belongs(scalar, between: before, and: after) {
+                escaped.append(scalar)
+            } else {
+                escaped += name(of: scalar).unicodeScalars
+            }
+        }
+        return String(escaped)
+    }
+
+    /// A value in a line of the card: as a command, and without a break.
+    package static func value(_ text: String) -> String {
+        command(text).split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "⟨U+000A⟩")
+            .split(separator: "\t", omittingEmptySubsequences: false).joined(separator: "⟨U+0009⟩")
+    }
 
     /// One line: white space of any kind is one space.
     package static func line(_ text: String) -> String {
         words(text.split(whereSeparator: { $0.isWhitespace || $0.isNewline }).joined(separator: " "))
     }
 
-    private static func escaped(_ text: String, keeps: (Unicode.Scalar) -> Bool) -> String {
-        // ASCII without controls is the rule, and needs no properties.
-        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F || $0 == 0x0A || $0 == 0x09 }) { return text }
-        var escaped = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            if keeps(scalar) { escaped.append(scalar) } else { escaped += name(of: scalar).unicodeScalars }
-        }
-        return String(escaped)
+    /// ASCII without controls is the rule, and needs no properties.
+    private static func isASCII(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F || $0 == 0x0A || $0 == 0x09 }
     }
 
     private static func name(of scalar: Unicode.Scalar) -> String {
@@ -27,25 +57,47 @@ package enum VisibleText {
         return "⟨U+\(String(repeating: "0", count: max(0, 4 - hex.count)))\(hex)⟩"
     }
 
-    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+    private static func isPlain(_ scalar: Unicode.Scalar, behind before: ArraySlice<Unicode.Scalar>) -> Bool {
         switch scalar.value {
         case 0x0A, 0x09: return true
         case 0x20..<0x7F: return true
-        // A Hangul filler, a Braille pattern without dots: letters and symbols that show nothing.
-        case 0x27E8, 0x2800, 0x3164, 0x115F, 0x1160, 0xFFA0: return false
+        // Fillers, a Braille pattern without dots, and symbols that show nothing.
+        case 0x27E8, 0x2800, 0x3164, 0x115F, 0x1160, 0xFFA0, 0xFFFC, 0x1D159, 0x16FE4: return false
         default: break
         }
         let properties = scalar.properties
         if properties.isDefaultIgnorableCodePoint { return false }
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .unassigned,
-            .privateUse:
+            .privateUse, .enclosingMark:
             return false
+        // Two marks on a letter are writing, a third one paints over its neighbours.
+        case .nonspacingMark: return !(before.count >= 2 && before.suffix(2).allSatisfy(isMark))
         default: return true
         }
     }
 
-    private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.generalCategory == .spaceSeparator
+    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory == .nonspacingMark
+    }
+
+    private static func belongs(
+        _ scalar: Unicode.Scalar, between before: Unicode.Scalar?, and after: Unicode.Scalar?
+    ) -> Bool {
+        guard let before else { return false }
+        switch scalar.value {
+        case 0xA0, 0x202F, 0x3000: return !before.properties.isWhitespace
+        case 0xFE0F: return before.properties.isEmoji
+        case 0x20E3: return before.value == 0xFE0F
+        case 0x200D where before.value == 0xFE0F || before.properties.isEmojiPresentation:
+            return after?.properties.isEmoji == true
+        case 0x200C, 0x200D:
+            return before.value > 0x7F && isLetter(before) && after.map { $0.value > 0x7F && isLetter($0) } == true
+        default: return false
+        }
+    }
+
+    private static func isLetter(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isAlphabetic || isMark(scalar)
     }
 }

@@ -120,9 +120,9 @@ struct CodexAsk {
         var facts = CodexFacts.facts(of: params, read: isCommand ? ["kind", "command"] : ["command"])
         let network = params["networkApprovalContext"].flatMap { $0.isObject ? $0 : nil }
         let more = params["additionalPermissions"].flatMap { $0.isObject ? $0 : nil }
-        // The model gives a reason where it asks to leave the sandbox; of a host Codex says one itself.
-        let isEscalated = params["reason"]?.string != nil && network == nil
-        facts.leavesSandbox = isEscalated || more != nil
+        // By its policy Codex asks for a command that is to leave the sandbox; the model need not say why. Only an ask about a host is
+        // for a command within it.
+        facts.leavesSandbox = network == nil || more != nil
         facts.reachesNetwork = network != nil || more.map { CodexFacts.reachesNetwork($0) } ?? false
         facts.paths = more.map { CodexFacts.paths(in: $0) } ?? []
         let host = network?["host"]?.string
@@ -130,7 +130,7 @@ struct CodexAsk {
         let command = CodexWords.command(params)
         return ApprovalRequest(
             id: id, subject: .exec, title: title(params, prefix, or: question), command: command, host: host,
-            call: call(params), severity: params["reason"]?.string == nil && more == nil ? .medium : .high,
+            call: call(params), severity: facts.leavesSandbox || params["reason"]?.string != nil ? .high : .medium,
             // Nothing says what would run.
             allowed: command == nil && network == nil ? [.deny] : nil, facts: facts)
     }
@@ -153,10 +153,15 @@ struct CodexAsk {
     ) -> ApprovalRequest {
         var facts = CodexFacts.facts(of: params, read: [])
         facts.paths = (change?.paths ?? []) + (params["grantRoot"].map { CodexFacts.paths(in: $0) } ?? [])
+        // The text of an added file can look like the beginning of another one: the count and the names come first.
+        let heads = change?.heads ?? []
+        facts.lines += heads.enumerated().map { AskFacts.Line("File \($0 + 1) of \(heads.count)", $1) }
         let unknown = "Codex does not say any more what would change."
-        return ApprovalRequest(
+        var request = ApprovalRequest(
             id: id, subject: .permission, title: title(params, prefix, or: "Change files?"),
-            message: change?.diff ?? unknown, call: call(params), allowed: change == nil ? [.deny] : nil, facts: facts)
+            message: change?.diff ?? unknown, call: call(params), facts: facts)
+        request.isIncomplete = change == nil
+        return request
     }
 
     private static func permissions(_ id: ApprovalID, _ params: FrameNode, _ prefix: String) -> ApprovalRequest {

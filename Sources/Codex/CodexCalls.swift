@@ -6,11 +6,14 @@ import JSONReading
 struct CodexChange {
     var diff: String
     var paths: [String]
+    /// Verb and path of each file.
+    var heads: [String]
 
     init?(_ item: FrameNode) {
         guard let changes = item["changes"]?.elements, !changes.isEmpty else { return nil }
         diff = CodexWords.diff(item)
         paths = CodexWords.paths(item)
+        heads = CodexWords.heads(item)
     }
 }
 

@@ -30,22 +30,27 @@ enum CodexWords {
     /// What becomes of each file, whole, for a card.
     static func diff(_ item: FrameNode) -> String {
         (item["changes"]?.elements ?? []).map { change in
-            let path = change["path"]?.string ?? "?"
-            let target = movesTo(change)
-            let verb =
-                switch change["kind"]?["type"]?.string {
-                case "add": "Add"
-                case "delete": "Delete"
-                case "update", nil: target == nil ? "Edit" : "Move"
-                case let other?: other
-                }
             let others =
                 CodexFacts.lines(of: change, besides: ["path", "kind", "diff"])
                 + (change["kind"].map { CodexFacts.lines(of: $0, besides: ["type", "move_path"]) } ?? [])
-            let head = "\(verb) \(path)" + (target.map { " to \($0)" } ?? "")
-            let heads = [head] + others.map { "\($0.label): \($0.value)" }
+            let heads = [head(change)] + others.map { "\($0.label): \($0.value)" }
             return "\(heads.joined(separator: "\n"))\n\(change["diff"]?.string ?? "")"
         }.joined(separator: "\n")
+    }
+
+    /// Verb and path of each file.
+    static func heads(_ item: FrameNode) -> [String] { (item["changes"]?.elements ?? []).map(head) }
+
+    private static func head(_ change: FrameNode) -> String {
+        let target = movesTo(change)
+        let verb =
+            switch change["kind"]?["type"]?.string {
+            case "add": "Add"
+            case "delete": "Delete"
+            case "update", nil: target == nil ? "Edit" : "Move"
+            case let other?: other
+            }
+        return "\(verb) \(change["path"]?.string ?? "?")" + (target.map { " to \($0)" } ?? "")
     }
 
     /// All that a patch touches.

@@ -36,6 +36,7 @@ extension ApprovalLedger {
         var cards = AskCards(card: request.card(text, named: name, showing.severity), life: life)
         cards.fingerprint = fingerprint
         cards.canOnlyBeDenied = text.isCut
+        if request.isIncomplete { cards.isUnsaid() }
         cards.parts = text.parts(atMost: showing.messageLimit)
         var asked = Approval(
             cards: cards, subject: request.subject, expiresAt: request.expiresAt, allowed: request.allowed,

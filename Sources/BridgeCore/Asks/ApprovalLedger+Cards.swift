@@ -80,7 +80,12 @@ extension ApprovalLedger {
 
     /// The next card of the ask; nil: it has one, or is over.
     mutating func comesBack(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> ApprovalCard? {
-        guard let approval = approvals[id], approval.state == .open, approval.cards.life.isClosed else { return nil }
+        guard let approval = approvals[id], mayComeBack(id) else { return nil }
+        guard CardLife.isWorthIt(until: approval.expiresAt, at: now) else {
+            approvals[id]?.cards.life.dueAt = nil
+            reckonExpiry()
+            return nil
+        }
         approvals[id]?.cards.life.reopen(at: now)
         let number = approvals[id]?.cards.life.number ?? 1
         approvals[id]?.cards.card.approval = CardName.card(id, number)
@@ -89,6 +94,10 @@ extension ApprovalLedger {
         reckonExpiry()
         return approvals[id]?.cards.card
     }
+
+    func mayComeBack(_ id: ApprovalID) -> Bool { isOpen(id) && approvals[id]?.cards.life.isClosed == true }
+    /// The newest card is not the first: an earlier one was on the phone.
+    func hadCard(_ id: ApprovalID) -> Bool { approvals[id].map { $0.cards.life.number > 1 } ?? false }
 
     mutating func postpone(_ id: ApprovalID, to moment: Instant) {
         approvals[id]?.cards.life.postpone(to: moment)
@@ -102,10 +111,10 @@ extension ApprovalLedger {
 
     /// It waits for its turn among the long asks of its chat.
     var queuedForParts: [ApprovalID] { order.filter { isOpen($0) && approvals[$0]?.cards.life.state == .queued } }
-    /// Its parts are on their way, or its card is not decided.
+    /// Its parts are on their way, or its card is on the phone. An unanswered one lets the next go first.
     var hasOpenParts: Bool {
         partBytes > 0
-            && approvals.values.contains { $0.state == .open && $0.cards.isInParts && $0.cards.life.state != .queued }
+            && approvals.values.contains { $0.state == .open && $0.cards.isInParts && !$0.cards.life.isClosed }
     }
 
     /// The parts to be sent; `told` names them.

@@ -21,6 +21,12 @@ struct AskCards: Hashable, Sendable {
     /// The chat has the line that no person answered.
     var toldUnanswered = false
 
+    /// The agent does not say all of it.
+    mutating func isUnsaid() {
+        canOnlyBeDenied = true
+        card.title = CardText.title(CardText.onlyDeniedUnsaid, card.title)
+    }
+
     /// Not all of it can be shown, so that a yes would be one to words that no person read.
     mutating func isTooLong() {
         parts = []

@@ -93,6 +93,7 @@ extension AskScan {
             case UInt8(ascii: ")"):
                 cursor.at += 1
                 finish(&script)
+                budget -= script.groups.count
                 if script.groups.contains(where: { $0.kind == .parentheses }) {
                     close(.parentheses, cursor, &script)
                 } else if end == byte {

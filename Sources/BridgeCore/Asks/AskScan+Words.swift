@@ -122,6 +122,7 @@ extension AskScan {
         case UInt8(ascii: "{"):
             cursor.at += 1
             guard let range = cursor.enclosed(byte, UInt8(ascii: "}"), limit: 4_096) else {
+                budget -= 4_096
                 return builder.add([UInt8(ascii: "$"), byte])
             }
             let inner = Array(cursor.text[range])

@@ -49,6 +49,12 @@ struct CardLife: Hashable, Sendable {
     }
 
     var isClosed: Bool { state == .closed }
+    var isOnPhone: Bool {
+        switch state {
+        case .posted, .shown: true
+        case .queued, .telling, .closed: false
+        }
+    }
     /// A sign of life can bring it back. `isAskedFor`: at the word of the person alone.
     func mayReturn(isAskedFor: Bool, agentWaitsUntil end: Instant?, at now: Instant) -> Bool {
         guard isClosed, Self.isWorthIt(until: end, at: now) else { return false }
@@ -56,7 +62,7 @@ struct CardLife: Hashable, Sendable {
         return postedAt + Self.pause <= now
     }
 
-    private static func isWorthIt(until end: Instant?, at now: Instant) -> Bool {
+    static func isWorthIt(until end: Instant?, at now: Instant) -> Bool {
         end.map { now + shortest <= $0 } ?? true
     }
 
@@ -95,28 +101,23 @@ struct CardLife: Hashable, Sendable {
     enum Due: Hashable { case cardIsOver, returns, givesUp }
 
     func due(patience: Duration?, at now: Instant) -> Due? {
-        if let end = givesUpAt(patience), end <= now { return .givesUp }
-        switch state {
-        case .shown(let end) where end <= now: return .cardIsOver
-        case .closed: return dueAt.map { $0 <= now } ?? false ? .returns : nil
-        case .queued, .telling, .posted, .shown: return nil
-        }
+        guard let moment = nextDue(patience: patience), moment <= now else { return nil }
+        guard let patience else { return .givesUp }
+        if let askedAt, askedAt + patience <= now { return .givesUp }
+        if case .shown = state { return .cardIsOver }
+        return .returns
     }
 
+    /// `patience`: nil where asks are not held. Then an ask ends with its card, whether the relay says so or not.
     func nextDue(patience: Duration?) -> Instant? {
-        var moments = [givesUpAt(patience)]
-        switch state {
-        case .shown(let end): moments.append(end)
-        case .closed: moments.append(dueAt)
-        case .queued, .telling, .posted: break
-        }
-        return moments.compactMap(\.self).min()
-    }
-
-    /// `patience`: nil where asks are not held.
-    private func givesUpAt(_ patience: Duration?) -> Instant? {
-        guard let patience, let askedAt else { return nil }
-        return askedAt + patience
+        let givesUp = patience.flatMap { patience in askedAt.map { $0 + patience } }
+        let own: Instant? =
+            switch state {
+            case .shown(let end): end
+            case .closed: patience == nil ? .zero : dueAt
+            case .queued, .telling, .posted: nil
+            }
+        return [givesUp, own].compactMap(\.self).min()
     }
 }
 

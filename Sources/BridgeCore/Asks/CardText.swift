@@ -30,7 +30,8 @@ struct CardText: Hashable, Sendable {
 
     /// `until`: the hour up to which the agent waits.
     init(_ request: ApprovalRequest, isSealed: Bool, until: String?) {
-        let wholeTitle = VisibleText.line(request.title)
+        let said = VisibleText.line(request.title)
+        let wholeTitle = Self.isReserved(said) ? "The agent says: \(said)" : said
         title = wholeTitle.isEmpty ? "Approval needed" : TextCut.marked(wholeTitle, atMost: Self.titleLimit)
         command = request.command.map { VisibleText.command($0) }
         let wholeHost = request.host.map { VisibleText.line($0) }
@@ -38,7 +39,7 @@ struct CardText: Hashable, Sendable {
         let own = request.message.allSatisfy(\.isWhitespace) ? nil : VisibleText.words(request.message)
         var lines = Self.lines(request.facts)
         if let wholeHost, wholeHost != host { lines.append("Host: \(wholeHost)") }
-        if wholeTitle.utf8.count > Self.titleLimit { lines.insert(wholeTitle, at: 0) }
+        if wholeTitle.utf8.count > Self.titleLimit { lines.append("Title: \(wholeTitle)") }
         // Never empty: the relay refused such a request, and the run hung (relay.md#requestapproval).
         let question = command.map(Self.question) ?? title
         let texts = own.map { lines + [$0] } ?? [question] + lines
@@ -51,12 +52,19 @@ struct CardText: Hashable, Sendable {
         return isShort ? "Run \(command)?" : "Run this command?"
     }
 
+    /// One line each, whatever the agent writes into a name or a value.
     private static func lines(_ facts: AskFacts) -> [String] {
-        var lines = facts.folder.map { ["Folder: \(VisibleText.command($0))"] } ?? []
-        lines += facts.lines.map { "\(VisibleText.line($0.label)): \(VisibleText.command($0.value))" }
-        if facts.leavesSandbox { lines.append("A yes runs it outside of the agent's sandbox.") }
+        var lines: [String] = []
+        if facts.leavesSandbox { lines.append("A yes may run it outside of the agent's sandbox.") }
         if facts.reachesNetwork { lines.append("A yes opens the network.") }
-        return lines
+        if let folder = facts.folder { lines.append("Folder: \(VisibleText.value(folder))") }
+        return lines + facts.lines.map { "\(VisibleText.line($0.label)): \(VisibleText.value($0.value))" }
+    }
+
+    /// A title of the agent's that begins as the bridge's own do.
+    private static func isReserved(_ title: String) -> Bool {
+        let words = title.lowercased()
+        return words.hasPrefix("can only be denied") || words.hasPrefix("in ") && words.contains(" parts")
     }
 
     // MARK: Size
@@ -88,6 +96,7 @@ struct CardText: Hashable, Sendable {
     }
 
     static let onlyDenied = "Can only be denied, since it is too long to show"
+    static let onlyDeniedUnsaid = "Can only be denied, since the agent does not say all of it"
 
     static func title(_ beginning: String, _ title: String) -> String {
         title.hasPrefix(beginning) ? title : TextCut.marked("\(beginning): \(title)", atMost: titleLimit)

@@ -125,8 +125,14 @@ struct Lane: Sendable {
         // The same post with another body needs another key; an end counts its forms itself.
         if post.kind != .end && post.name == refused.name { entry.form = refused.tried.form + 1 }
         // An approval is asked again with the least that a request must have, and an interaction is not part of that.
-        if post.kind == .approval { entry.withoutInteraction = true }
+        if case .approval(let card) = post { entry.withoutInteraction = !Self.isSame(card, as: refused) }
         queue.insertFirst(entry)
+    }
+
+    /// The same card, but for its end or its name, into the same interaction.
+    private static func isSame(_ card: ApprovalCard, as refused: Frozen) -> Bool {
+        guard case .fresh(let call) = refused.payload, case .approval(let before) = call.post else { return false }
+        return call.interaction != nil && before.command == card.command && before.message == card.message
     }
 
     /// Nothing takes the place of the refused post.

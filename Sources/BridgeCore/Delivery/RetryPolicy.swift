@@ -177,7 +177,9 @@ package struct RetryPolicy: Sendable {
         switch tried.kind {
         case .open: tried.form == 1 ? .again(code) : .askTurn(PostRefusal(code))
         case .text: .drop(code)
-        case .end, .message, .taskStarted, .taskProgress, .taskEnded, .approval: .done(code)
+        case .end, .taskStarted, .taskProgress, .taskEnded: .done(code)
+        // The turn knows whether that other text may count as this one: of a card, or of a part of one, it may not.
+        case .message, .approval: .askTurn(PostRefusal(code))
         }
     }
 

@@ -94,13 +94,16 @@ struct QuestionLedger: Sendable, Hashable {
     var unsettled: [QuestionID] { all.filter { !$0.isOver }.map(\.question.id) }
     func nextDue(patience: Duration?) -> Instant? {
         all.lazy.filter { !$0.isOver }.compactMap { asked in
-            let due = asked.state == .open ? asked.life.nextDue(patience: patience) : nil
+            // Where asks are not held, a question waits as long as the agent does.
+            let due = asked.state == .open && patience != nil ? asked.life.nextDue(patience: patience) : nil
             return [asked.question.expiresAt, due].compactMap(\.self).min()
         }.min()
     }
     func due(patience: Duration?, at now: Instant) -> [(id: QuestionID, due: CardLife.Due)] {
         all.compactMap { asked in
-            guard asked.state == .open, let due = asked.life.due(patience: patience, at: now) else { return nil }
+            guard patience != nil, asked.state == .open, let due = asked.life.due(patience: patience, at: now) else {
+                return nil
+            }
             return (asked.question.id, due)
         }
     }
@@ -264,6 +267,16 @@ struct QuestionLedger: Sendable, Hashable {
         all[index].reminder = part
         return all[index].question
     }
+
+    /// The relay will not have the reminder: the question is open as before, and later ones may pass.
+    mutating func reminderIsLost(_ part: WholeMessage.Part, at now: Instant) -> Bool {
+        guard let index = all.firstIndex(where: { $0.reminder == part }) else { return false }
+        all[index].reminder = nil
+        all[index].life.close(agentWaitsUntil: all[index].question.expiresAt, at: now)
+        return true
+    }
+
+    func mayComeBack(_ id: QuestionID) -> Bool { self[id].map { $0.state == .open && $0.life.isClosed } ?? false }
 
     mutating func postpone(_ id: QuestionID, to moment: Instant) {
         if let index = index(id) { all[index].life.postpone(to: moment) }

@@ -4,9 +4,9 @@ import BridgeModel
 /// so the two change together.
 enum QuestionText {
     static let optionLimit = 100
-    /// UTF-8 bytes: a small part of what a bubble holds.
-    static let limit = 16_000
-    private static let messageLimit = 4_000
+    /// UTF-8 bytes, of what a bubble holds. A longer question is declined: an answer to what was cut would be one to what no person read.
+    static let limit = 32_000
+    private static let prefillLimit = 4_000
     private static let lineLimit = 200
     /// What is kept of it until it is answered; a list of files may be long.
     private static let heldLimit = 64_000
@@ -14,9 +14,9 @@ enum QuestionText {
     /// Nil: it cannot be answered on the phone.
     static func whole(_ question: Question) -> String? {
         guard question.options.count <= optionLimit, question.heldBytes <= heldLimit else { return nil }
-        let message = question.message.trimmed
+        let message = VisibleText.words(question.message.trimmed)
         let parts = [
-            title(question), TextCut.marked(message, atMost: messageLimit), question.prefill.map(prefill),
+            title(question), message, question.prefill.map(prefill),
             question.placeholder.map { "For example: \(line($0))" }, options(question), hint(question),
         ]
         let text = parts.compactMap(\.self).filter { !$0.isEmpty }.joined(separator: RunText.joint)
@@ -48,7 +48,7 @@ enum QuestionText {
     }
 
     private static func prefill(_ text: String) -> String {
-        let shown = TextCut.marked(text.trimmed, atMost: messageLimit)
+        let shown = TextCut.marked(VisibleText.words(text.trimmed), atMost: prefillLimit)
         guard !shown.isEmpty else { return "" }
         let quoted = shown.split(separator: "\n", omittingEmptySubsequences: false).map { "> \($0)" }
         return "The text so far:\n\n" + quoted.joined(separator: "\n")
@@ -61,7 +61,7 @@ enum QuestionText {
 
     /// Words of the agent or the user within a line of ours.
     static func line(_ text: String) -> String {
-        TextCut.marked(text.split(whereSeparator: \.isWhitespace).joined(separator: " "), atMost: lineLimit)
+        TextCut.marked(VisibleText.line(text), atMost: lineLimit)
     }
 }
 

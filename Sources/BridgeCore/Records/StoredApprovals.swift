@@ -143,7 +143,7 @@ extension StoredApprovals {
         }
         ledger.detachedEarly = Set(detachedEarly ?? [])
         ledger.toldNarrowed = toldNarrowed ?? false
-        ledger.partBytes = max(0, partBytes ?? 0)
+        ledger.partBytes = min(max(0, partBytes ?? 0), ApprovalLedger.partLimit)
         ledger.reckonExpiry()
         return ledger
     }

@@ -206,7 +206,7 @@ extension StoredCard {
         ApprovalCard(
             approval: name ?? approval, action: action ?? "", title: title ?? "", message: message ?? "",
             severity: severity?.value ?? .medium, command: command, host: host, slug: slug, toolCall: toolCall,
-            endsAfter: endsAfter.map { .milliseconds($0) })
+            endsAfter: endsAfter.map { .milliseconds(min(max($0, 0), 86_400_000)) })
     }
 }
 

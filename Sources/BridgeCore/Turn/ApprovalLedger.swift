@@ -292,7 +292,7 @@ struct ApprovalLedger: Sendable, Hashable {
             approvals[id]?.cards.isTooLong()
             card = approvals[id]?.cards.card.least(atMost: limit) ?? card
         }
-        approvals[id]?.cards.card = card
+        // Later cards are made from the whole one.
         return card
     }
 

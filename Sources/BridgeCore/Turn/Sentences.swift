@@ -36,6 +36,8 @@ enum Sentences {
         "The agent asked for a decision that cannot be given on the phone, so it was refused."
     static let nobodyAnswered = "Nobody answered. It still waits."
     static let unansweredForGood = "Nobody answered for as long as the bridge holds a question, so it was refused."
+    static let askStaysOpen =
+        "An approval was not answered here for as long as the bridge holds it. It is still open at the agent: please decide it there."
     static let askReplaced = "The agent asks for something else now. The question before it is over."
     static let askedAnew = "What was asked before the bridge was updated is asked anew, so this answer does not count."
     static let decisionDropped =

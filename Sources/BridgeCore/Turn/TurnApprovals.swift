@@ -24,7 +24,9 @@ extension Turn {
     private func severity(of request: ApprovalRequest) -> ApprovalRequest.Severity {
         let (asks, facts) = (settings.asks, request.facts)
         let subject = SeverityRules.Subject(
-            command: request.command ?? request.message, folder: facts.folder, workspace: agent.folder,
+            // The text of a patch is no script: its paths are held against the rules.
+            command: request.command ?? (facts.paths.isEmpty ? request.message : ""), folder: facts.folder,
+            workspace: agent.folder,
             leavesSandbox: facts.leavesSandbox, reachesNetwork: facts.reachesNetwork, paths: facts.paths,
             home: asks.home, ownFolders: asks.ownFolders)
         return SeverityRules.severity(
@@ -41,7 +43,9 @@ extension Turn {
     ) -> [TurnOrder] {
         guard let (approval, isNewest) = approvals.ask(ofCard: card) else { return [.note(.unknownApproval)] }
         guard isNewest, approvals.hasCard(approval) else { return [.note(.oldCardTapped)] }
-        if let reason, decision == .deny, holdsAsks {
+        // With a reason no person has decided, whatever the decision is called.
+        if reason != nil, decision != .deny { return [.note(.decisionNotForwarded)] }
+        if let reason, holdsAsks {
             switch CardEnd(reason) {
             case .unanswered: return cardUnanswered(approval, at: now)
             case .limited: return cardUnanswered(approval, limitedFor: CardLife.refill, at: now)
@@ -157,7 +161,7 @@ extension Turn {
         if isInRunOfOthers {
             let isDetached = approvals.leave(approval)
             let finished = isDetached ? finishPaused(approval, .deny, followUp: false, at: now) : []
-            return sayOnce(Sentences.approvalLeftUnshown) + finished
+            return sayOnce(Sentences.askStaysOpen) + finished
         }
         guard let refused = approvals.refuse(approval, isUnanswered: true, agentAway: agent.isAway, at: now) else {
             return []
@@ -219,11 +223,21 @@ extension Turn {
         _ card: ApprovalID, _ refusal: PostRefusal, at now: Instant
     ) -> [TurnOrder] {
         guard let approval = approvals.openAsk(ofCard: card) else { return [.skip] }
-        if refusal.code == .invalidRequest, let same = approvals.askWithoutEnd(approval) {
+        let isTooLarge = refusal.code == .payloadTooLarge
+        if refusal.code == .idempotencyConflict {
+            // The relay has another card under this name, which shows something else.
+            _ = approvals.closeCard(approval, at: now)
+            let next = approvals.comesBack(approval, hasEnds: settings.cardsHaveEnds, at: now)
+            return next.map { [.replace(.approval($0))] } ?? [.skip]
+        }
+        if !isTooLarge, refusal.code != .interactionExpired, let same = approvals.askWithoutEnd(approval) {
             return [.replace(.approval(same))]
         }
-        let isTooLarge = refusal.code == .payloadTooLarge
         if let least = approvals.askWithLeast(approval, isTooLarge: isTooLarge) { return [.replace(.approval(least))] }
+        // An ask that was on the phone before is not denied for a card that the relay will not have.
+        if holdsAsks, opening.sealing.canSpeak, approvals.hadCard(approval) {
+            return [.skip] + (approvals.closeCard(approval, at: now) ? [.note(.askUnanswered)] : [])
+        }
         return [.skip] + approvalNotShown(card, at: now)
     }
 

@@ -116,7 +116,7 @@ extension Turn {
     mutating func isDue(_ question: QuestionID, _ due: CardLife.Due, at now: Instant) -> [TurnOrder] {
         switch due {
         case .cardIsOver:
-            guard settings.asks.whenUnanswered == .hold, agent.questions.close(question, at: now) else { return [] }
+            guard agent.questions.close(question, at: now) else { return [] }
             let isNews = agent.questions.tellsUnanswered(question)
             return [.note(.askUnanswered)] + (isNews ? show(Sentences.nobodyAnswered).orders : [])
         case .returns:
@@ -124,21 +124,25 @@ extension Turn {
             agent.questions.postpone(question, to: now + .seconds(300))
             return []
         case .givesUp:
-            guard !isInRunOfOthers else {
-                _ = agent.questions.settled(question)
-                return say(Sentences.questionStaysOpen)
-            }
             guard agent.questions.settled(question) != nil else { return [] }
-            return [command(.declined, to: question)] + say(Sentences.unansweredForGood) + askNext()
+            // A line about its end is due: until the phone has that, what is written next counts as a late answer.
+            let isOurs = !isInRunOfOthers
+            let (shown, sight) = show(isOurs ? Sentences.unansweredForGood : Sentences.questionStaysOpen)
+            agent.questions.endShown(question, sight)
+            return (isOurs ? [command(.declined, to: question)] : []) + shown + askNext()
         }
     }
 
     mutating func remind(of question: QuestionID, at now: Instant) -> [TurnOrder] {
-        guard outcome == nil, !agent.isStopping, opening.sealing.canSpeak else { return [] }
+        guard mayRemind(of: question) else { return [] }
         let part = outbox.names.nextPart()
         guard let known = agent.questions.comesBack(question, in: part, at: now), let words = QuestionText.whole(known)
         else { return [] }
         return [post(.message(WholeMessage(part: part, text: words)))]
+    }
+
+    func mayRemind(of question: QuestionID) -> Bool {
+        mayAskAgain && opening.sealing.canSpeak && agent.questions.mayComeBack(question)
     }
 
     mutating func remindLater(of question: QuestionID, at moment: Instant) -> [TurnOrder] {

@@ -37,7 +37,9 @@ extension Turn {
     }
 
     private mutating func isLost(_ name: PostName, at now: Instant) -> [TurnOrder] {
-        if case .message(let part) = name { partIsSettled(part, isTaken: false, at: now) } else { [] }
+        guard case .message(let part) = name else { return [] }
+        if agent.questions.reminderIsLost(part, at: now) { return [] }
+        return partIsSettled(part, isTaken: false, at: now)
     }
 
     private mutating func settled(_ name: PostName) -> [TurnOrder] {
@@ -58,6 +60,10 @@ extension Turn {
             if approvals.isPart(part) {
                 outbox.settled(name)
                 return [.skip] + partIsSettled(part, isTaken: false, at: now) + closeIfConfirmed()
+            }
+            if agent.questions.reminderIsLost(part, at: now) {
+                outbox.settled(name)
+                return [.skip] + closeIfConfirmed()
             }
             return messageRefused(part, refusal) + questionNotShown(name)
         case .text, .taskStarted, .taskProgress, .taskEnded: return [.skip]
@@ -134,6 +140,8 @@ extension Turn {
     /// skipped.
     private mutating func messageRefused(_ part: WholeMessage.Part, _ refusal: PostRefusal) -> [TurnOrder] {
         let name = PostName.message(part)
+        // Another text has this key: an earlier process sent it, or another bridge. Neither is said twice.
+        if refusal.code == .idempotencyConflict { return skip(name) }
         if refusal.concernsText, let pieces = refusal.text.flatMap(Self.shortened) {
             outbox.settled(name)
             let posts = pieces.filter { !$0.allSatisfy(\.isWhitespace) }.map { follow($0) }

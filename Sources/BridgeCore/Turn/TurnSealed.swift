@@ -55,6 +55,8 @@ extension Turn {
             return orders + [.replace(.end(end), followedBy: sentence.map { [$0] } ?? [])]
         case .message(let part):
             outbox.settled(.message(part))
+            if approvals.isPart(part) { return orders + [.skip] + partIsSettled(part, isTaken: false, at: now) }
+            _ = agent.questions.reminderIsLost(part, at: now)
             // It is said once, however many messages there would have been; of a turn that continues, with its end.
             guard isNews, outcome != nil, let sentence = inTheOpen(Sentences.keyGone) else {
                 return orders + skip(name)

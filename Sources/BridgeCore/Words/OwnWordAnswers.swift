@@ -80,7 +80,9 @@ enum OwnWordAnswers {
     }
 
     /// No word of another chat: it may be sealed under another key.
-    static func asks(_ asks: [OpenAsk], in chat: SessionID, clock: LocalTime?, at now: Instant) -> String {
+    static func asks(_ asks: [OpenAsk], in chat: SessionID, clock: LocalTime?, comeBack: Bool = true, at now: Instant)
+        -> String
+    {
         guard !asks.isEmpty else { return "Nothing waits for your answer." }
         let lines = asks.prefix(askLimit).map { ask in
             let place = ask.chat == chat ? "in this chat" : "in chat \(VisibleText.line(ask.chat.text))"
@@ -88,7 +90,12 @@ enum OwnWordAnswers {
             return "- \(place), for \(age(now - ask.since))\(end)"
         }
         let more = asks.count > askLimit ? ["- and \(asks.count - askLimit) more"] : []
-        return (["Waiting for your answer:"] + lines + more + ["What has no card is shown again now."])
+        let hasUnshown = asks.contains { !$0.isOnPhone }
+        let end =
+            comeBack
+            ? "What has no card is shown again now, as far as the hour's limit goes."
+            : "There is no connection to the agent: what has no card is shown again when it is back."
+        return (["Waiting for your answer:"] + lines + more + (hasUnshown ? [end] : []))
             .joined(separator: "\n")
     }
 

@@ -55,8 +55,8 @@ extension ScriptedOppi {
         let command = input["command"]?.string
         executed.append(
             AgentExecuted(
-                id, command: command, input: command == nil ? String(decoding: input.bytes, as: UTF8.self) : nil,
-                folder: input["cwd"]?.string))
+                // As pi's shell tool, which runs in the session's folder whatever the input says of one.
+                id, command: command, input: command == nil ? String(decoding: input.bytes, as: UTF8.self) : nil))
     }
 
     func isOfAnotherClient(_ prompt: String) -> Bool { prompt.hasPrefix("Foreign ") }
