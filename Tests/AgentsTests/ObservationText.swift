@@ -80,6 +80,7 @@ enum ObservationText {
         text += member("message", request.message) + member("command", request.command)
         text += member("host", request.host) + member("call", request.call?.text) + facts(request.facts)
         if let expiresAt = request.expiresAt { text += " expires=\(milliseconds(expiresAt))" }
+        if request.isIncomplete { text += " incomplete" }
         if let allowed = request.allowed {
             text += " allowed=" + allowed.map(\.rawValue).sorted().joined(separator: ",")
         }

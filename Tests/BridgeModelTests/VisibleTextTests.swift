@@ -19,6 +19,17 @@ struct VisibleTextTests {
         ])
     func commands(raw: String, shown: String) { #expect(VisibleText.command(raw) == shown) }
 
+    @Test("Words keep what their script and pictures need, and no more", arguments: [
+        ("⚠\u{FE0F} Dangerous", "⚠\u{FE0F} Dangerous"), ("a\u{FE0F}", "a⟨U+FE0F⟩"),
+        ("👩\u{200D}💻", "👩\u{200D}💻"), ("a\u{200D}b", "a⟨U+200D⟩b"), ("می\u{200C}شود", "می\u{200C}شود"),
+        ("a\u{A0}\u{A0}b", "a\u{A0}⟨U+00A0⟩b"), ("x\u{301}\u{302}\u{303}", "x\u{301}\u{302}⟨U+0303⟩"),
+        ("x\u{489}", "x⟨U+0489⟩"), ("\u{FFFC}\u{1D159}", "⟨U+FFFC⟩⟨U+1D159⟩"),
+    ])
+    func scripts(raw: String, shown: String) { #expect(VisibleText.words(raw) == shown) }
+
+    @Test("A value is one line")
+    func value() { #expect(VisibleText.value("a\nFolder: /x\tb") == "a⟨U+000A⟩Folder: /x⟨U+0009⟩b") }
+
     @Test("Words keep the spaces of their language, a line has no breaks")
     func words() {
         #expect(VisibleText.words("oui\u{202F}?\u{3000}\u{200F}") == "oui\u{202F}?\u{3000}⟨U+200F⟩")
@@ -81,8 +92,8 @@ struct LocalTimeTests {
         let read = Instant.zero + .seconds(1_000)
         let clock = LocalTime(wallSeconds: 1_767_225_600 + 12 * 3600, secondsEast: 3600, zone: "CET", at: read)
         #expect(clock.hour(of: read + .seconds(65 * 60)) == "14:05 CET")
-        #expect(clock.hour(of: read + .seconds(12 * 3600)) == "tomorrow, 01:00 CET")
-        #expect(clock.hour(of: read + .seconds(48 * 3600)) == "in 2 days, 13:00 CET")
+        #expect(clock.hour(of: read + .seconds(12 * 3600)) == "2 Jan, 01:00 CET")
+        #expect(clock.hour(of: read + .seconds(48 * 3600)) == "3 Jan, 13:00 CET")
         #expect(clock.hour(of: Instant(nanoseconds: .max)) == nil)
         let west = LocalTime(wallSeconds: 10, secondsEast: -3600, zone: "", at: .zero)
         #expect(west.hour(of: .zero) == "23:00")

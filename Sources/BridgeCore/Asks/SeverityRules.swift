@@ -70,8 +70,8 @@ package struct SeverityRules {
 
     /// The built-in rules that meet.
     package static func met(_ subject: Subject) -> Set<Rule> {
-        // What one card cannot hold is not read to its end either, and is critical anyhow.
-        guard subject.command.utf8.count <= CardText.fieldLimit else { return [.unread] }
+        // What no card can show is not read either.
+        guard subject.command.utf8.count <= CardText.fieldLimit + CardText.overflowLimit else { return [.unread] }
         var scan = AskScan(subject)
         for path in subject.paths { scan.writes(AskScan.home(Array(path.utf8))) }
         if !scan.toolInput(subject.command) { scan.run(script: Array(subject.command.utf8)) }

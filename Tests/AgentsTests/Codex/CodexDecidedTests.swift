@@ -49,7 +49,8 @@ struct CodexDecidedTests {
                     decision, scope: .unscoped, of: ApprovalID(name), subject: .exec, decidedAt: nil, expiresAt: nil,
                     fingerprint: AskFingerprint(
                         of: ApprovalRequest(
-                            id: ApprovalID(name), subject: .exec, title: "Run a command?", command: "reboot")))
+                            id: ApprovalID(name), subject: .exec, title: "Run a command?", command: "reboot",
+                            facts: AskFacts(leavesSandbox: true)))
             ]
         }
         let run = EarlierTurn.Run(RunID("r1"), text: "one", folder: "/site")

@@ -39,10 +39,11 @@ struct OppiAskTests {
             #"{"cwd":"/srv/www","command":"make install","timeout":90,"script":"a\nfolder: /tmp","env":{"A":"1"},"shell":"zsh"}"#
         let card = Self.card(Self.permission(input))
         #expect(card?.command == "make install")
-        #expect(card?.facts.folder == "/srv/www")
+        #expect(card?.facts.folder == nil, "a tool may ignore it")
         #expect(
             card?.facts.lines.map { "\($0.label): \($0.value)" } == [
-                "timeout: 90", #"script: "a\nfolder: /tmp""#, #"env: {"A":"1"}"#, "shell: zsh", "workspace: garden",
+                "input.cwd: /srv/www", "input.timeout: 90", #"input.script: "a\nfolder: /tmp""#,
+                #"input.env: {"A":"1"}"#, "input.shell: zsh", "workspace: garden",
             ])
     }
 

@@ -1,4 +1,5 @@
 import BridgeModel
+import BridgeTesting
 
 /// What a person saw of asks, and allowed: the cards of a turn as they were posted, with the parts before them.
 struct AskWatch {
@@ -10,6 +11,12 @@ struct AskWatch {
     private var allowed: [ApprovalID: Set<String>] = [:]
     /// One ask of a chat goes out in parts at a time.
     private var parts = ""
+
+    /// Two that differ, now and then longer than a card, or than all that can be shown.
+    static func command(using random: inout SeededGenerator) -> String {
+        let letter = random.pick(["a", "b"])
+        return String(repeating: letter, count: random.happens(0.02) ? random.pick([60_000, 120_000]) : 1)
+    }
 
     mutating func asked(_ request: ApprovalRequest) { asked[request.id] = request.command }
 
@@ -41,4 +48,8 @@ struct AskWatch {
     }
 
     func wasAllowed(_ ask: ApprovalID) -> Bool { asked[ask].map { allowed[ask]?.contains($0) == true } ?? false }
+}
+
+extension PostName {
+    var isMessage: Bool { if case .message = self { true } else { false } }
 }

@@ -17,14 +17,14 @@ struct CardTextTests {
         let asked = request {
             $0.message = "Looks fine.\nFolder: /safe"
             $0.facts = AskFacts(
-                folder: "/srv/evil", lines: [.init("Node", "mac-mini")], leavesSandbox: true, reachesNetwork: true)
+                folder: "/srv/evil", lines: [.init("Node", "mac-mini\nFolder: /safe")], leavesSandbox: true, reachesNetwork: true)
         }
         #expect(
             CardText(asked, isSealed: false, until: "14:05 CET").message == """
-                Folder: /srv/evil
-                Node: mac-mini
-                A yes runs it outside of the agent's sandbox.
+                A yes may run it outside of the agent's sandbox.
                 A yes opens the network.
+                Folder: /srv/evil
+                Node: mac-mini⟨U+000A⟩Folder: /safe
                 Looks fine.
                 Folder: /safe
                 The agent waits until 14:05 CET.
@@ -40,6 +40,12 @@ struct CardTextTests {
         #expect(text.title.utf8.count <= 200)
         #expect(text.message.contains("Run why why"))
         #expect(text.message.contains(long.dropLast()))
+    }
+
+    @Test("A title that begins as the bridge's own is the agent's word",
+        arguments: ["Can only be denied, since it is too long to show: x", "In 2 parts, read the message above first"])
+    func reserved(title: String) {
+        #expect(CardText(request { $0.title = title }, isSealed: false, until: nil).title == "The agent says: \(title)")
     }
 
     @Test("What an eye cannot see is visible everywhere")

@@ -87,7 +87,7 @@ struct LaneRefusalTests {
         #expect(lane.delivery.tally.deadLetters == 1)
     }
 
-    @Test("an approval that is asked again has a key of its own and no interaction")
+    @Test("an approval that is asked again has a key of its own, and no interaction where it is the least")
     func askedAgain() throws {
         var lane = LaneConversation.opened()
         lane.post(.card("a"))
@@ -97,8 +97,15 @@ struct LaneRefusalTests {
         lane.delivery.replace(.card("a"), on: LaneConversation.turn, at: lane.now)
         let second = try lane.nextCall()
         #expect(second.key != first.key)
-        #expect(second.interaction == nil)
+        #expect(second.interaction == first.interaction, "another end may be all that the relay has against it")
         #expect(second.durability == .synced)
+        lane.refuse(second, 400, .invalidRequest)
+        guard case .approval(var least) = Post.card("a") else { return #expect(Bool(false), "no card") }
+        least.message = "all of it"
+        lane.delivery.replace(.approval(least), on: LaneConversation.turn, at: lane.now)
+        let third = try lane.nextCall()
+        #expect(third.key != second.key)
+        #expect(third.interaction == nil)
     }
 
     @Test("a card that cannot be made takes its later calls with it, and nothing else")

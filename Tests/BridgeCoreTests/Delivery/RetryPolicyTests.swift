@@ -36,7 +36,7 @@ struct RetryPolicyTests {
         Row(404, .other("something_else"), .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
         Row(499, .other("something_new"), .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
         Row(410, .interactionExpired, .window, .window, .window, .window, .window, .window, .window, .ask),
-        Row(409, .idempotencyConflict, .again, .drop, .done, .done, .done, .done, .done, .done),
+        Row(409, .idempotencyConflict, .again, .drop, .done, .done, .done, .ask, .done, .ask),
         Row(409, .messageFinalized, .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
         Row(451, .contentBlocked, .ask, .drop, .drop, .drop, .drop, .ask, .ask, .ask),
         Row(429, .rateLimited, .retry), Row(429, .other("slow_down"), .retry),

@@ -70,7 +70,9 @@ struct QuestionTextTests {
         #expect(shown(0) != nil)
         #expect(shown(100) != nil)
         #expect(shown(101) == nil)
-        #expect(shown(100, label: 190) == nil)
+        #expect(shown(100, label: 190) != nil)
+        let long = String(repeating: "m", count: 33_000)
+        #expect(QuestionText.whole(Question(id: QuestionID("q1"), title: "t", message: long)) == nil)
         #expect(shown(2, value: 64_000) == nil)
         #expect(shown(1, label: 1_000)?.contains("… (cut)") == true)
     }

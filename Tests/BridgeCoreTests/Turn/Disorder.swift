@@ -150,11 +150,6 @@ struct Disorder {
         return (0..<Int.random(in: 0...9, using: &random)).map { _ in random.pick(words) }.joined()
     }
 
-    private mutating func command() -> String {
-        let letter = random.pick(["a", "b"])
-        return String(repeating: letter, count: random.happens(0.03) ? random.pick([60_000, 200_000]) : 1)
-    }
-
     private mutating func runEvent() -> RunEvent {
         let call = ToolCallID("c\(Int.random(in: 1...3, using: &random))")
         let id = ApprovalID("a\(Int.random(in: 1...3, using: &random))")
@@ -405,8 +400,4 @@ struct Disorder {
         case .abort, .lookUp, .release: break
         }
     }
-}
-
-extension PostName {
-    fileprivate var isMessage: Bool { if case .message = self { true } else { false } }
 }

@@ -21,7 +21,7 @@ final class SealedOutside: HTTPClient, Alarm, @unchecked Sendable {
         var text: String { String(decoding: body, as: UTF8.self) }
 
         func member(_ name: String) -> String? {
-            (try? JSONDecoder().decode([String: String].self, from: Data(body)))?[name]
+            SealedOutside.texts(in: body)[name]
         }
     }
 
@@ -221,4 +221,18 @@ final class SealedOutside: HTTPClient, Alarm, @unchecked Sendable {
     func stop() { ring = nil }
 
     private struct Even: RandomSource { func next() -> UInt64 { 1 << 62 } }
+}
+
+extension SealedOutside {
+    /// The members of a body that are texts.
+    static func texts(in body: [UInt8]) -> [String: String] {
+        struct Text: Decodable {
+            var value: String?
+            init(from decoder: any Decoder) throws {
+                value = try? decoder.singleValueContainer().decode(String.self)
+            }
+        }
+        let members = try? JSONDecoder().decode([String: Text].self, from: Data(body))
+        return (members ?? [:]).compactMapValues(\.value)
+    }
 }

@@ -105,7 +105,7 @@ struct SealedRunnerTests {
         outside.answerAll()
         #expect(!outside.readable.contains(Self.words))
         let details = outside.sent.first { $0.method == "requestApproval" }?.body
-        let asked = try JSONDecoder().decode([String: String].self, from: Data(try #require(details)))
+        let asked = SealedOutside.texts(in: try #require(details))
         #expect(try outside.read(asked["details_ct"], .approvals).contains(#""command":"\#(Self.words)""#))
         #expect(asked["title"] == nil && asked["message"] == nil && asked["command"] == nil)
         let end = try #require(outside.sent.last { $0.method == "sendMessageEnd" }?.body)
