@@ -40,6 +40,8 @@ package struct SeverityRules {
     package struct Subject: Hashable, Sendable {
         /// The whole command, or the whole compact input of a tool.
         package var command: String
+        /// False: `command` is a text, such as what a file gets, and only the paths count.
+        package var runs: Bool
         /// Where it runs.
         package var folder: String?
         /// Of the chat; nil: unknown, then `folder` counts.
@@ -54,10 +56,12 @@ package struct SeverityRules {
         package var ownFolders: [String]
 
         package init(
-            command: String, folder: String? = nil, workspace: String? = nil, leavesSandbox: Bool = false,
+            command: String, runs: Bool = true, folder: String? = nil, workspace: String? = nil,
+            leavesSandbox: Bool = false,
             reachesNetwork: Bool = false, paths: [String] = [], home: String? = nil, ownFolders: [String] = []
         ) {
             self.command = command
+            self.runs = runs
             self.folder = folder
             self.workspace = workspace
             self.leavesSandbox = leavesSandbox
@@ -74,7 +78,7 @@ package struct SeverityRules {
         guard subject.command.utf8.count <= CardText.fieldLimit + CardText.overflowLimit else { return [.unread] }
         var scan = AskScan(subject)
         for path in subject.paths { scan.writes(AskScan.home(Array(path.utf8))) }
-        if !scan.toolInput(subject.command) { scan.run(script: Array(subject.command.utf8)) }
+        if subject.runs, !scan.toolInput(subject.command) { scan.run(script: Array(subject.command.utf8)) }
         var met = scan.met
         if scan.isExhausted { met.insert(.unread) }
         if subject.leavesSandbox, subject.reachesNetwork || scan.touchesOutside { met.insert(.sandboxLeft) }

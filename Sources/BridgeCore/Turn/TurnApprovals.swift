@@ -24,8 +24,9 @@ extension Turn {
     private func severity(of request: ApprovalRequest) -> ApprovalRequest.Severity {
         let (asks, facts) = (settings.asks, request.facts)
         let subject = SeverityRules.Subject(
-            // The text of a patch is no script: its paths are held against the rules.
-            command: request.command ?? (facts.paths.isEmpty ? request.message : ""), folder: facts.folder,
+            command: request.command ?? request.message,
+            // A permission without a command shows what becomes of files.
+            runs: request.command != nil || request.subject != .permission, folder: facts.folder,
             workspace: agent.folder,
             leavesSandbox: facts.leavesSandbox, reachesNetwork: facts.reachesNetwork, paths: facts.paths,
             home: asks.home, ownFolders: asks.ownFolders)

