@@ -19,12 +19,14 @@ struct VisibleTextTests {
         ])
     func commands(raw: String, shown: String) { #expect(VisibleText.command(raw) == shown) }
 
-    @Test("Words keep what their script and pictures need, and no more", arguments: [
-        ("⚠\u{FE0F} Dangerous", "⚠\u{FE0F} Dangerous"), ("a\u{FE0F}", "a⟨U+FE0F⟩"),
-        ("👩\u{200D}💻", "👩\u{200D}💻"), ("a\u{200D}b", "a⟨U+200D⟩b"), ("می\u{200C}شود", "می\u{200C}شود"),
-        ("a\u{A0}\u{A0}b", "a\u{A0}⟨U+00A0⟩b"), ("x\u{301}\u{302}\u{303}", "x\u{301}\u{302}⟨U+0303⟩"),
-        ("x\u{489}", "x⟨U+0489⟩"), ("\u{FFFC}\u{1D159}", "⟨U+FFFC⟩⟨U+1D159⟩"),
-    ])
+    @Test(
+        "Words keep what their script and pictures need, and no more",
+        arguments: [
+            ("⚠\u{FE0F} Dangerous", "⚠\u{FE0F} Dangerous"), ("a\u{FE0F}", "a⟨U+FE0F⟩"),
+            ("👩\u{200D}💻", "👩\u{200D}💻"), ("a\u{200D}b", "a⟨U+200D⟩b"), ("می\u{200C}شود", "می\u{200C}شود"),
+            ("a\u{A0}\u{A0}b", "a\u{A0}⟨U+00A0⟩b"), ("x\u{301}\u{302}\u{303}", "x\u{301}\u{302}⟨U+0303⟩"),
+            ("x\u{489}", "x⟨U+0489⟩"), ("\u{FFFC}\u{1D159}", "⟨U+FFFC⟩⟨U+1D159⟩"),
+        ])
     func scripts(raw: String, shown: String) { #expect(VisibleText.words(raw) == shown) }
 
     @Test("A value is one line")

@@ -15,7 +15,8 @@ struct CodexAnotherAskTests {
     }
     private static func fingerprint(_ command: String) -> AskFingerprint {
         AskFingerprint(
-            of: ApprovalRequest(id: ApprovalID("x"), subject: .exec, title: "Run a command?", command: command,
+            of: ApprovalRequest(
+                id: ApprovalID("x"), subject: .exec, title: "Run a command?", command: command,
                 facts: AskFacts(leavesSandbox: true)))
     }
     private static func accepts(_ number: Int) -> String { #"send {"id":\#(number),"result":{"decision":"accept"}}"# }

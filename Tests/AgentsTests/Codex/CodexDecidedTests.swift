@@ -50,7 +50,7 @@ struct CodexDecidedTests {
                     fingerprint: AskFingerprint(
                         of: ApprovalRequest(
                             id: ApprovalID(name), subject: .exec, title: "Run a command?", command: "reboot",
-                            facts: AskFacts(leavesSandbox: true)))
+                            facts: AskFacts(leavesSandbox: true))))
             ]
         }
         let run = EarlierTurn.Run(RunID("r1"), text: "one", folder: "/site")

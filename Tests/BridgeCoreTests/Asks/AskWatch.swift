@@ -1,6 +1,8 @@
 import BridgeModel
 import BridgeTesting
 
+@testable import BridgeCore
+
 /// What a person saw of asks, and allowed: the cards of a turn as they were posted, with the parts before them.
 struct AskWatch {
     private var replacements: [ApprovalID: Int] = [:]

@@ -100,7 +100,9 @@ struct BridgeAsksTests: ~Copyable {
         expire("a1", at: .at(100))
         let said = OwnWordAnswers.asks(bridge.openAsks(), in: SessionID("ses_9"), clock: nil, at: .at(700))
         #expect(
-            said == "Waiting for your answer:\n- in chat ses_1, for 11 minutes\nWhat has no card is shown again now, as far as the hour's limit goes.")
+            said
+                == "Waiting for your answer:\n- in chat ses_1, for 11 minutes\nWhat has no card is shown again now, as far as the hour's limit goes."
+        )
         #expect(OwnWord("/bridge asks") == .asks)
     }
 

@@ -17,7 +17,8 @@ struct CardTextTests {
         let asked = request {
             $0.message = "Looks fine.\nFolder: /safe"
             $0.facts = AskFacts(
-                folder: "/srv/evil", lines: [.init("Node", "mac-mini\nFolder: /safe")], leavesSandbox: true, reachesNetwork: true)
+                folder: "/srv/evil", lines: [.init("Node", "mac-mini\nFolder: /safe")], leavesSandbox: true,
+                reachesNetwork: true)
         }
         #expect(
             CardText(asked, isSealed: false, until: "14:05 CET").message == """
@@ -42,7 +43,8 @@ struct CardTextTests {
         #expect(text.message.contains(long.dropLast()))
     }
 
-    @Test("A title that begins as the bridge's own is the agent's word",
+    @Test(
+        "A title that begins as the bridge's own is the agent's word",
         arguments: ["Can only be denied, since it is too long to show: x", "In 2 parts, read the message above first"])
     func reserved(title: String) {
         #expect(CardText(request { $0.title = title }, isSealed: false, until: nil).title == "The agent says: \(title)")

@@ -169,7 +169,7 @@ struct Disorder {
         case 11:
             return .approvalRequested(
                 ApprovalRequest(
-                    id: id, subject: .exec, title: "x", command: command(),
+                    id: id, subject: .exec, title: "x", command: AskWatch.command(using: &random),
                     expiresAt: random.happens(0.3) ? now + .seconds(20) : nil,
                     allowed: random.happens(0.2) ? [.deny] : nil))
         case 12:
