@@ -117,7 +117,7 @@ struct CodexServedAsk {
     var command: String
     var trick: CodexTrick?
     /// Behind a yes.
-    var executes: CodexExecuted.What
+    var executes: AgentExecuted
 }
 
 /// One process of the server: all of it ends with it but the disk.

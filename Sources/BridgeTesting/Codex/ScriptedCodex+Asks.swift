@@ -9,7 +9,7 @@ extension ScriptedCodex {
     func ask(_ approval: String, _ command: String, _ turn: CodexServedTurn, _ thread: CodexLoaded) {
         guard process != nil else { return }
         guard !thread.grants.contains(command) else {
-            return executed.append(CodexExecuted(approval: approval, what: Self.runs(command, nil)))
+            return executed.append(Self.runs(command, nil, approval))
         }
         let isQuestion = !turn.isForeign && random.happens(habits.choices)
         let trick = isQuestion || habits.tricks.isEmpty ? nil : random.pick(habits.tricks)
@@ -21,9 +21,9 @@ extension ScriptedCodex {
         _ thread: CodexLoaded
     ) {
         guard let process else { return }
-        let executes = Self.runs(command, trick)
+        let executes = Self.runs(command, trick, approval)
         let (method, params) =
-            isQuestion ? questionParams(approval) : params(approval, command, trick, executes, turn, thread)
+            isQuestion ? questionParams(approval) : params(approval, command, trick, turn, thread)
         let item = params["itemId"] == nil ? params.with("itemId", turn.tool?["id"] ?? .null) : params
         let whole = item.with("threadId", "\(thread.id)").with("turnId", "\(turn.id)").with("startedAtMs", 1)
         let ask = CodexServedAsk(
@@ -49,7 +49,7 @@ extension ScriptedCodex {
     }
 
     private func params(
-        _ approval: String, _ command: String, _ trick: CodexTrick?, _ executes: CodexExecuted.What,
+        _ approval: String, _ command: String, _ trick: CodexTrick?,
         _ turn: CodexServedTurn, _ thread: CodexLoaded
     ) -> (String, GatewayValue) {
         switch trick {
@@ -100,17 +100,17 @@ extension ScriptedCodex {
         "\(trick == .ownShell ? "/home/ada/.tools/bash" : "/bin/bash") -lc '\(command)'"
     }
 
-    private static func runs(_ command: String, _ trick: CodexTrick?) -> CodexExecuted.What {
+    private static func runs(_ command: String, _ trick: CodexTrick?, _ approval: String) -> AgentExecuted {
         switch trick {
-        case .input: return .input(command)
+        case .input: return AgentExecuted(approval, content: command)
         case .tool:
-            let arguments: GatewayValue = ["command": "\(command)"]
-            return .tool(server: "garden", arguments: String(decoding: arguments.bytes, as: UTF8.self))
-        case .patch: return .patch(path: patched, text: command)
+            let input: GatewayValue = ["command": "\(command)"]
+            return AgentExecuted(approval, input: String(decoding: input.bytes, as: UTF8.self), node: "garden")
+        case .patch: return AgentExecuted(approval, content: command, path: patched)
         case nil, .ownShell, .morePermissions, .another:
-            let more = trick == .morePermissions ? String(decoding: permissions.bytes, as: UTF8.self) : nil
-            return .command(
-                argv: CodexExecuted.words(of: line(command, trick)), folder: folder, permissions: more)
+            return AgentExecuted(
+                approval, arguments: CodexTrick.words(of: line(command, trick)), folder: folder,
+                permissions: trick == .morePermissions ? String(decoding: permissions.bytes, as: UTF8.self) : nil)
         }
     }
 
@@ -169,7 +169,7 @@ extension ScriptedCodex {
         thread.asks[request] = nil
         ask.turn.waitsFor = nil
         if isYes, ask.trick == .another { return asksForAnother(ask, thread) }
-        if isYes { executed.append(CodexExecuted(approval: ask.approval, what: ask.executes)) }
+        if isYes { executed.append(ask.executes) }
         notify("serverRequest/resolved", ["requestId": .integer(request)], thread)
         tellStatus(thread)
         if !isYes {

@@ -45,7 +45,7 @@ package final class ScriptedCodex: ScriptedAgent {
     package internal(set) var asked: [AgentAsked] = []
     package internal(set) var decided: [AgentDecided] = []
     /// In order.
-    package internal(set) var executed: [CodexExecuted] = []
+    package internal(set) var executed: [AgentExecuted] = []
     package internal(set) var breaches: [String] = []
     package internal(set) var questions: Set<String> = []
     package internal(set) var decidedElsewhere: [String: Bool] = [:]

@@ -9,10 +9,17 @@ package struct AgentExecuted: Sendable, Hashable {
     package var input: String?
     package var folder: String?
     package var node: String?
+    /// What it writes: a patch, or bytes for a process that runs.
+    package var content: String?
+    /// Where it writes that.
+    package var path: String?
+    /// What it may do besides, as JSON.
+    package var permissions: String?
 
     package init(
         _ approval: String, command: String? = nil, arguments: [String]? = nil, input: String? = nil,
-        folder: String? = nil, node: String? = nil
+        folder: String? = nil, node: String? = nil, content: String? = nil, path: String? = nil,
+        permissions: String? = nil
     ) {
         self.approval = approval
         self.command = command
@@ -20,5 +27,8 @@ package struct AgentExecuted: Sendable, Hashable {
         self.input = input
         self.folder = folder
         self.node = node
+        self.content = content
+        self.path = path
+        self.permissions = permissions
     }
 }

@@ -38,18 +38,18 @@ class Calls:
 
     # Commands
 
-    def command_item(self, step):
+    def command_item(self, step, shell="/bin/bash"):
         # What only shapes the output is missing in it.
         actions = [{"type": "unknown", "command": step.command.partition(" | ")[0]}]
         return {"type": "commandExecution", "id": self.server.identity("call"), "pluginId": None, "scriptPath": None,
-                "command": f"{step.shell} -lc {shlex.quote(step.command)}", "cwd": self.thread.record["cwd"], "processId": None,
+                "command": f"{shell} -lc {shlex.quote(step.command)}", "cwd": self.thread.record["cwd"], "processId": None,
                 "source": "agent", "status": "inProgress", "commandActions": actions, "aggregatedOutput": None, "exitCode": None,
                 "durationMs": None}
 
     async def command(self, step):
         if step.silent:
             return
-        item = self.turn.item = self.command_item(step)
+        item = self.turn.item = self.command_item(step, step.shell)
         if step.asks and step.command not in self.thread.grants:
             if not await self.may_run(item, step):
                 return

@@ -13,22 +13,7 @@ package enum CodexTrick: CaseIterable, Hashable, Sendable {
     case another
 }
 
-/// What happened behind a yes, or behind one that holds for the session, by the double's own reading.
-package struct CodexExecuted: Hashable, Sendable {
-    package enum What: Hashable, Sendable {
-        /// `permissions`: as JSON.
-        case command(argv: [String], folder: String, permissions: String?)
-        case input(String)
-        /// `arguments`: as JSON.
-        case tool(server: String, arguments: String)
-        case patch(path: String, text: String)
-    }
-
-    package var approval: String
-    package var what: What
-}
-
-extension CodexExecuted {
+extension CodexTrick {
     /// The words of a command, as a shell splits them: of quotes and backslashes alone, since nothing is expanded here.
     static func words(of command: String) -> [String] {
         var words: [String] = []

@@ -1,0 +1,63 @@
+import BridgeModel
+import BridgeTesting
+import Codex
+import RelayRules
+import Testing
+
+/// What a scripted Codex executes behind a yes was on the card, whatever it tries.
+@Suite("What an attacker tries through Codex")
+struct CodexTrickTests {
+    @Test("what is executed was shown", arguments: CodexTrick.allCases)
+    func shown(trick: CodexTrick) throws {
+        let (world, codex) = Self.world(trick)
+        world.start()
+        world.run(seconds: 120)
+        let side = world.sides[0]
+        #expect(side.shown.approvals.count == (trick == .another ? 2 : 1))
+        let approval = try #require(side.shown.approvals.last)
+        let executed = try #require(codex.executed.last)
+        #expect(codex.executed.count == 1)
+        #expect(codex.breaches == [])
+        #expect(side.shown.lies(Self.pieces(executed), allowedBy: approval) == [] as [String])
+        if trick == .another { #expect(executed.approval == "a1-2") }
+    }
+
+    @Test("a card without the program that runs is caught")
+    func planted() throws {
+        let (world, codex) = Self.world(.ownShell)
+        PlantedFault.$planted.withValue(.programDropped) {
+            world.start()
+            world.run(seconds: 120)
+        }
+        let approval = try #require(world.sides[0].shown.approvals.last)
+        let executed = try #require(codex.executed.last)
+        #expect(!world.sides[0].shown.lies(Self.pieces(executed), allowedBy: approval).isEmpty)
+    }
+
+    private static func world(_ trick: CodexTrick) -> (LiveWorld, ScriptedCodex) {
+        let world = LiveWorld(.e4, scripts: [:], seed: 7)
+        var habits = ScriptedCodex.Habits()
+        habits.isNamed = true
+        habits.tricks = [trick]
+        let codex = ScriptedCodex(world.time, habits)
+        codex.scripts["Reboot."] = GatewayScript(
+            (20, .says("May I? ")), (30, .callsTool(id: "t1", command: "git status")),
+            (60, .asksApproval(id: "a1", command: "git status")), (100, .toolReturns(id: "t1", output: "clean")),
+            (50, .says("Done.")), (50, .finishes))
+        _ = ContractStage(
+            CodexPlugin(), DoubleNetwork(codex, world.time, seed: 7), world,
+            configuration: #", "url": "ws://127.0.0.1:4500/", "directory": "/home/ada/site""#, begun: { codex.begun },
+            finished: { [] }, decisions: { [] }, isBusy: { codex.isBusy }, breaches: { codex.breaches })
+        world.writes("Reboot.", after: .seconds(3))
+        return (world, codex)
+    }
+
+    private static func pieces(_ executed: AgentExecuted) -> [ShownBeforeYes.Executed] {
+        var pieces: [ShownBeforeYes.Executed] = []
+        if let arguments = executed.arguments { pieces.append(.arguments(arguments)) }
+        if let folder = executed.folder { pieces.append(.folder(folder)) }
+        if let node = executed.node { pieces.append(.name(node)) }
+        for text in [executed.content, executed.path].compactMap(\.self) { pieces.append(.content(Array(text.utf8))) }
+        return pieces + [executed.input, executed.permissions].compactMap(\.self).map { .input($0) }
+    }
+}
