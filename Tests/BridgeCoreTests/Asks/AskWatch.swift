@@ -28,14 +28,17 @@ struct AskWatch {
         parts = (message.text.hasPrefix("Part 2 ") ? "" : parts) + (lines.last.map(String.init) ?? "")
     }
 
-    /// The whole of it, or nothing that could be allowed.
-    mutating func posted(_ card: ApprovalCard) {
+    /// The whole of it, or nothing that could be allowed. False: there was a card of this name.
+    @discardableResult
+    mutating func posted(_ card: ApprovalCard) -> Bool {
         let line = card.message.split(separator: "\n").last ?? ""
         // The least that a relay takes has the command in its message alone.
         let isQuestion = line.hasPrefix("Run ") && line.hasSuffix("?")
         let text = card.command ?? String(isQuestion ? line.dropFirst(4).dropLast() : line)
         let isInParts = card.title.hasPrefix("In ")
+        let isFirst = shown[card.approval] == nil
         shown[card.approval] = card.title.hasPrefix("Can only be denied") ? "" : isInParts ? text + parts : text
+        return isFirst
     }
 
     /// False: without its end, then with the least, is all that a card is asked again for.

@@ -17,10 +17,8 @@ struct Disorder {
     private var streamed = ""
     private var openTasks: Set<TaskID> = []
     private var finishedTasks: Set<TaskID> = []
-    private var approvals: Set<ApprovalID> = []
     private var messages: Set<WholeMessage.Part> = []
     private var abandoned = false
-    /// Approvals that were refused once and asked again.
     private var cards = AskWatch()
     private var freed = 0
     private var closed = 0
@@ -337,8 +335,7 @@ struct Disorder {
             return waiting.append(.message(message.part))
         }
         if case .approval(let card) = post {
-            if !approvals.insert(card.approval).inserted { faults.append("asked twice") }
-            cards.posted(card)
+            if !cards.posted(card) { faults.append("asked twice") }
             return waiting.append(.approval(card.approval))
         }
         if post == .open {
