@@ -43,8 +43,6 @@
         case oldCardTaken
         /// After a Stop an ask without a card comes back.
         case askedAfterStop
-        /// A card shows the server's summary in place of the input.
-        case summaryShown
         /// A card shows a command without its program.
         case programDropped
         /// A Stop leaves unconfirmed approvals in force, and a new link sends them again.
