@@ -40,7 +40,10 @@ extension Bridge {
     mutating func personIsThere(
         in chat: SessionID, wrote: Bool = false, isAskedFor: Bool = false, at now: Instant
     ) {
-        guard settings.turn.asks.whenUnanswered == .hold, agent.isPresent else { return }
+        guard settings.turn.asks.whenUnanswered == .hold else { return }
+        guard agent.isPresent else {
+            return chats.asks.missed(SignOfLife(chat: chat, wrote: wrote, isAskedFor: isAskedFor))
+        }
         var own: [WaitingAsk] = []
         var others: [WaitingAsk] = []
         for (id, entry) in entries where entry.turn.hasOpenAsks {
@@ -54,6 +57,13 @@ extension Bridge {
         own.sort { ($0.askedAt, $0.turn) < ($1.askedAt, $1.turn) }
         for ask in own + (isAskedFor ? others : Array(others.prefix(2))) {
             bringBack(ask.matter, of: ask.turn, at: now)
+        }
+    }
+
+    /// The agent is back: signs of life that came while it was away count now.
+    mutating func followMissedSigns(at now: Instant) {
+        for sign in chats.asks.takeMissed() {
+            personIsThere(in: sign.chat, wrote: sign.wrote, isAskedFor: sign.isAskedFor, at: now)
         }
     }
 
@@ -104,14 +114,36 @@ struct WaitingAsk {
     var isQuestion: Bool { if case .question = matter { true } else { false } }
 }
 
+/// A message, a Stop or a decision of a person in a chat.
+struct SignOfLife: Hashable, Sendable {
+    var chat: SessionID
+    var wrote: Bool
+    var isAskedFor: Bool
+}
+
 /// What is counted of cards over all turns.
 struct AskReturns: Hashable, Sendable {
+    /// Each brings back the two newest asks of other chats too, so that few are enough.
+    private static let signLimit = 50
     /// The words are the relay's: few, and short.
     private static let wordLimit = 32
     private static let wordLength = 40
 
     var budget = ReturnBudget()
     private(set) var ends: [String: Int] = [:]
+    /// Signs of life while the agent was away, the oldest first.
+    private var signs: [SignOfLife] = []
+
+    mutating func missed(_ sign: SignOfLife) {
+        guard !signs.contains(sign) else { return }
+        if signs.count == Self.signLimit { signs.removeFirst() }
+        signs.append(sign)
+    }
+
+    mutating func takeMissed() -> [SignOfLife] {
+        defer { signs = [] }
+        return signs
+    }
 
     mutating func ended(by reason: String) {
         let word = TextCut.marked(VisibleText.line(reason), atMost: Self.wordLength)

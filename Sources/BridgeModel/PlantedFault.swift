@@ -43,6 +43,8 @@
         case oldCardTaken
         /// After a Stop an ask without a card comes back.
         case askedAfterStop
+        /// A card shows the server's summary in place of the input.
+        case summaryShown
         /// A card shows a command without its program.
         case programDropped
         /// A Stop leaves unconfirmed approvals in force, and a new link sends them again.
@@ -89,6 +91,10 @@
         case keyTakenInUse
         /// A chat's key is wrapped for a device that no person has allowed.
         case unpinnedGranted
+        /// A chat that has ended takes any key that it did not have.
+        case keyAfterEnd
+        /// Keys without the book of devices are wrapped for whoever is announced next.
+        case bookForgotten
 
         /// The files of a message stay on the disk when the agent has taken it.
         case filesLeftBehind
@@ -119,6 +125,21 @@
         case approvalByNumber
         /// The text of an interrupted turn is taken from its record.
         case interruptedFromHistory
+
+        /// The text is that of `chat`, which joins and leaves out.
+        case textFromChat
+        /// A history's row is known by its bare key alone.
+        case answerNotFound
+        /// A model call that failed counts as the end of an answer.
+        case errorTakenForEnd
+        /// A run that no row knows yet is given up, though its gateway is the same.
+        case livingRunGivenUp
+        /// A message that ran leaves again.
+        case sentAgainThoughItRan
+        /// The run that begins next in a busy chat is the answer, whoever asked for it.
+        case foreignRunAdopted
+        /// The run that has our message's words is another's.
+        case ownRunNotAdopted
 
         /// The one that is planted for the task that runs; one at a time.
         @TaskLocal package static var planted: PlantedFault?

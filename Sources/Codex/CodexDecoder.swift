@@ -110,7 +110,7 @@ package struct CodexDecoder: AgentDecoder {
         let thread = params["threadId"]?.string ?? ""
         let owner = parents[thread] ?? thread
         let agent = threads[owner]?.children[thread]?.name
-        let change = params["itemId"]?.string.flatMap { threads[owner]?.turn?.calls.change(of: $0) }
+        let change = threads[owner]?.change(of: params)
         guard let asked = CodexAsk(method, params, as: id, agent: agent, change: change) else {
             unknown.count("request", method)
             return []

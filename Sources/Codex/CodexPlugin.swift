@@ -18,7 +18,9 @@ package struct CodexPlugin: AgentPlugin {
 
     package func decoder() -> any AgentDecoder { CodexDecoder() }
 
-    package var keys: [String] { ["command", "url", "token", "directory", "env", "sandbox", "approval_policy"] }
+    package var keys: [String] {
+        ["command", "url", "token", "listener", "directory", "env", "sandbox", "approval_policy"]
+    }
     package var variables: [String] { ["CODEX_COMMAND", "CODEX_URL", "CODEX_TOKEN"] }
     package var secretVariables: [String] { ["CODEX_TOKEN"] }
 
@@ -29,6 +31,7 @@ package struct CodexPlugin: AgentPlugin {
         let address = ValueForm<CodexAddress>.codex(section.address([.ws, .wss]))
         values.address = section.optional("url", as: address, variable: "CODEX_URL")
         values.token = section.optional("token", as: .token, variable: "CODEX_TOKEN")
+        values.listener = section.value("listener", as: ListenerForm.form, else: values.listener)
         values.folder = section.optional("directory", as: section.directory)
         values.environment = section.optional("env", as: .variables) ?? [:]
         values.sandbox = section.value(
@@ -84,6 +87,7 @@ package struct CodexValues: AgentValues {
     /// Nil: the bridge starts a server of its own.
     package var address: CodexAddress?
     var token: Secret?
+    var listener = ListenerTrust.own
     /// The folder of all chats; nil: the workspace of each.
     var folder: String?
     /// Added to the environment of the server.

@@ -61,6 +61,7 @@ struct CodexThread {
     private(set) var formerChildren: [String: Child] = [:]
     /// All of them.
     private(set) var subAgents: Set<String> = []
+    var changes = CodexOpenChanges()
     private var totals: CodexTotals?
     private var model: String?
     private var provider: String?
@@ -74,6 +75,7 @@ struct CodexThread {
         model = result["model"]?.string ?? model
         provider = result["modelProvider"]?.string ?? provider
         if isNew { totals = .zero }
+        changes.resumed(result)
     }
 
     mutating func uses(model: String) { self.model = model }
@@ -102,6 +104,7 @@ struct CodexThread {
 
     /// What is being streamed may have a hole from now on.
     mutating func linkLost() {
+        changes = CodexOpenChanges()
         turn?.openMessage = nil
         turn?.isUsageOld = true
         left?.openMessage = nil
@@ -135,6 +138,7 @@ struct CodexThread {
 
     /// A notification of this thread, or of a child's.
     mutating func read(_ method: String, _ params: FrameNode, thread: String) -> [RunEvent] {
+        changes.read(method, params, thread: thread)
         if formerChildren[thread] != nil {
             Self.follow(&formerChildren[thread], method, params)
             return []
@@ -338,9 +342,6 @@ struct CodexThread {
             [.text(.segment(said.text)), .text(.segmentEnded(nil))]
         }
     }
-
-    /// Most of its items are left out.
-    static func isShort(_ listed: FrameNode) -> Bool { listed["itemsView"]?.string.map { $0 != "full" } ?? false }
 
     /// No record has what was being streamed when its turn was interrupted (codex.md#stop-steer-busy).
     private static func takesRecord(of listed: FrameNode) -> Bool {

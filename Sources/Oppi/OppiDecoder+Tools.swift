@@ -93,9 +93,13 @@ extension OppiDecoder {
         var facts = input?.facts ?? AskFacts()
         if input == nil, let summary = root["displaySummary"] { facts.lines.append(.init("summary", summary)) }
         if let workspace { facts.lines.append(.init("workspace", workspace)) }
+        var command = input?.command
+        #if PLANTED_FAULTS
+            if PlantedFault.summaryShown.isPlanted { command = root["displaySummary"]?.string }
+        #endif
         return ApprovalRequest(
             id: id, subject: .permission, title: "Allow \(tool)?", message: root["reason"]?.string ?? "",
-            command: input?.command,
+            command: command,
             // The server grants no rule for its own policy (oppi.md#permissions).
             allowed: tool.hasPrefix("policy.") ? [.approve, .deny] : nil, facts: facts)
     }

@@ -3,6 +3,7 @@ import BridgeTesting
 import Glibc
 
 // simulate-seeds trace SEED: all that passes in one world. simulate-seeds choices SEED: in the world of models and ends of that seed.
+// simulate-seeds asks SEED: in its world of asks.
 // simulate-seeds [SEEDS] [FIRST]: so many seeds of the decisions alone and of whole worlds, then whether each planted fault is
 // caught, then what the delivery makes of load. Prints the seed of whatever fails, and exits 1.
 //
@@ -44,7 +45,7 @@ func run(_ seed: UInt64, _ tally: inout SeedTally) {
     tally.fingerprint = tally.fingerprint &* 31 &+ world.fingerprint
     let violations =
         core.violations.map { "core: \($0)" } + world.violations.map { "world: \($0)" }
-        + ChoiceWorld.run(seed: seed).map { "choices: \($0)" }
+        + ChoiceWorld.run(seed: seed).map { "choices: \($0)" } + AskWorld.run(seed: seed).map { "asks: \($0)" }
     guard !violations.isEmpty else { return }
     tally.failed += 1
     say("FAILED seed \(seed) (\(plan.summary))")
@@ -61,7 +62,7 @@ func seeds(_ first: UInt64, _ count: UInt64, _ stride: UInt64) -> SeedTally {
 #if PLANTED_FAULTS
     func firstViolation(_ seed: UInt64) -> String? {
         Simulation.run(.random(seed: seed)).violations.first ?? WorldRun.run(.random(seed: seed)).violations.first
-            ?? ChoiceWorld.run(seed: seed).first
+            ?? ChoiceWorld.run(seed: seed).first ?? AskWorld.run(seed: seed).first
     }
 
     /// The first seed that sees it.
@@ -111,6 +112,7 @@ case "seeds": isGood = seeds(number(1, 1), number(2, 100), number(3, 1)).failed 
 case "load": load()
 case "trace": WorldRun.run(.random(seed: number(1, 1)), trace: say).violations.forEach(say)
 case "choices": ChoiceWorld.run(seed: number(1, 1), trace: say).forEach(say)
+case "asks": AskWorld.run(seed: number(1, 1), trace: say).forEach(say)
 case "faults":
     #if PLANTED_FAULTS
         for fault in PlantedFault.allCases { say(fault.rawValue) }

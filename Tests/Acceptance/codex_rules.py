@@ -8,7 +8,7 @@ import signal
 import stat
 
 from peers.codex_client import CodexClient, Refused
-from peers.codex_steps import Command, Hold, Say
+from peers.codex_steps import Change, Command, Hold, Say
 from scheduling import scenario
 
 STORY = [Say(["Let me think."], "commentary"), Command("ls packets"), Say([f"word{number} " for number in range(40)], every=0.05),
@@ -185,6 +185,31 @@ class CodexRules:
                 replied = next(number for number, frame in enumerate(client.frames[mark:]) if "result" in frame)
                 self.assertGreater(client.frames[mark:].index(again), replied)
                 await client.answer(again, decision="accept")
+                self.assertEqual((await client.ended(turn))["items"][0]["text"], "As you decided.")
+
+    @scenario(90)
+    async def test_an_open_change_is_in_the_page_of_a_resume_and_in_no_list(self):
+        async with self.lab() as lab:
+            lab.plan("labels", Say(["I ask."], "commentary"), Change("../labels.txt"), Say(["As you decided."]))
+            async with CodexClient(lab.server.address) as client:
+                thread = await client.thread(lab.cwd)
+                turn = await client.start(thread, "Write the labels.")
+                first = await client.method("item/fileChange/requestApproval")
+                began = next(frame["params"]["item"] for frame in client.frames if frame.get("method") == "item/started"
+                             and frame["params"]["item"]["id"] == first["params"]["itemId"])
+                await client.cut()
+            async with CodexClient(lab.server.address, experimental=True) as client:
+                resumed = await client.resume(thread, initialTurnsPage={"limit": 1, "itemsView": "full"})
+                again = await client.method("item/fileChange/requestApproval")
+                self.assertEqual((again["id"], again["params"]), (first["id"], first["params"]))
+                page, = resumed["initialTurnsPage"]["data"]
+                self.assertEqual((page["id"], page["status"]), (turn, "inProgress"))
+                self.assertEqual([item for item in page["items"] if item["type"] == "fileChange"], [began])
+                listed, = await client.turns(thread)
+                entries = (await client.ask("thread/items/list", threadId=thread, turnId=turn))["data"]
+                items = [*listed["items"], *(entry["item"] for entry in entries)]
+                self.assertEqual([item for item in items if item["type"] == "fileChange"], [])
+                await client.answer(again, decision="decline")
                 self.assertEqual((await client.ended(turn))["items"][0]["text"], "As you decided.")
 
     @scenario(90)

@@ -171,7 +171,7 @@ class ApprovalTests(Scenarios):
                                  Say(["sent."]))
                 stage.relay.decide(await stage.approval(turn), "approve")
                 await stage.ended(turn)
-                stage.expect(turn, "The plugin: sent.")
+                stage.expect(turn, "The plugin:\n\nsent.")
                 self.assertEqual(len(stage.gateway.commands), 1)
                 stage.check(turn)
 

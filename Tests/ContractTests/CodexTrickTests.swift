@@ -18,7 +18,7 @@ struct CodexTrickTests {
         let executed = try #require(codex.executed.last)
         #expect(codex.executed.count == 1)
         #expect(codex.breaches == [])
-        #expect(side.shown.lies(Self.pieces(executed), allowedBy: approval) == [] as [String])
+        #expect(side.shown.lies(executed.pieces, allowedBy: approval) == [] as [String])
         if trick == .another { #expect(executed.approval == "a1-2") }
     }
 
@@ -31,7 +31,7 @@ struct CodexTrickTests {
         }
         let approval = try #require(world.sides[0].shown.approvals.last)
         let executed = try #require(codex.executed.last)
-        #expect(!world.sides[0].shown.lies(Self.pieces(executed), allowedBy: approval).isEmpty)
+        #expect(!world.sides[0].shown.lies(executed.pieces, allowedBy: approval).isEmpty)
     }
 
     private static func world(_ trick: CodexTrick) -> (LiveWorld, ScriptedCodex) {
@@ -50,14 +50,5 @@ struct CodexTrickTests {
             finished: { [] }, decisions: { [] }, isBusy: { codex.isBusy }, breaches: { codex.breaches })
         world.writes("Reboot.", after: .seconds(3))
         return (world, codex)
-    }
-
-    private static func pieces(_ executed: AgentExecuted) -> [ShownBeforeYes.Executed] {
-        var pieces: [ShownBeforeYes.Executed] = []
-        if let arguments = executed.arguments { pieces.append(.arguments(arguments)) }
-        if let folder = executed.folder { pieces.append(.folder(folder)) }
-        if let node = executed.node { pieces.append(.name(node)) }
-        for text in [executed.content, executed.path].compactMap(\.self) { pieces.append(.content(Array(text.utf8))) }
-        return pieces + [executed.input, executed.permissions].compactMap(\.self).map { .input($0) }
     }
 }

@@ -1,6 +1,7 @@
 """A home with a configured Codex in it, inside the cell."""
 
 import asyncio
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -20,6 +21,18 @@ request_max_retries = 1
 stream_max_retries = 2
 stream_idle_timeout_ms = 60000
 """
+
+
+def processes(word):
+    """Process ids whose command line has this word, of all that run in the cell."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return sorted(found)
 
 
 class CodexHome:
@@ -46,6 +59,19 @@ class CodexHome:
         folders = [CODEX / "bin", CODEX / "codex-path", CODEX / "codex-resources", "/usr/bin", "/bin"]
         return {"PATH": ":".join(map(str, folders)), "HOME": str(self.directory), "CODEX_HOME": str(self.codex_home),
                 "SCRIPTED_KEY": "none", "LANG": "C.UTF-8", "TERM": "dumb"}
+
+    def refusals(self):
+        """What Codex's record of its threads says of calls that were not allowed, and of turns that were broken off."""
+        found = []
+        for path in self.codex_home.rglob("rollout-*.jsonl"):
+            for entry in (json.loads(line) for line in path.read_text().splitlines()):
+                payload = entry.get("payload") or {}
+                kind, item = payload.get("type", ""), payload.get("item") or {}
+                if kind == "turn_aborted" or item.get("status") in ("declined", "failed"):
+                    found.append(payload)
+                elif kind.endswith("_output") and any(word in str(payload).lower() for word in ("reject", "denied", "declined", "aborted")):
+                    found.append(payload)
+        return found
 
 
 class AppServer:

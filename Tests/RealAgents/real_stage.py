@@ -3,25 +3,12 @@
 import asyncio
 import os
 import signal
-from pathlib import Path
 
 from cell import HOME
-from codex_home import CodexHome
+from codex_home import CodexHome, processes
 from model import Model
 from scheduling import LEEWAY
 from simulated import PhoneStage
-
-
-def processes(word):
-    """Process ids whose command line has this word, of all that run in the cell."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return sorted(found)
 
 
 class RealStage(PhoneStage):

@@ -43,9 +43,7 @@ class RealCodexTests(Scenarios):
                 self.assertIn("outside.txt", str(card))
                 await stage.decide_card(card, decision)
                 self.assertEqual(await stage.final(turn), "As you decided.")
-                self.assertEqual(bool(list(stage.directory.parent.rglob("outside.txt"))), changed)
-                for path in stage.directory.parent.rglob("outside.txt"):
-                    path.unlink()
+                self.assertEqual((stage.home.project.parent / "outside.txt").exists(), changed)
                 await stage.check(turn)
 
     @scenario(120)

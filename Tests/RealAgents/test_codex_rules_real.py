@@ -22,6 +22,10 @@ def replies(steps):
             case words.Command():
                 made[-1].append(scripted.Command(step.command, step.asks))
                 made.append([])
+            case words.Change():
+                lines = "".join(f"+{line}\n" for line in step.diff.splitlines())
+                made[-1].append(scripted.Patch(f"*** Begin Patch\n*** Add File: {step.path}\n{lines}*** End Patch\n"))
+                made.append([])
             case words.Hold():
                 made[-1].append(scripted.Hold(step.name))
     return [reply for reply in made if reply]

@@ -70,16 +70,16 @@ import Testing
         #expect(Self.isShown(.name("Run"), on: card))
     }
 
-    @Test func foldersAreTheValuesOfLines() {
-        let card = Card(message: "Why not.\nfolder: /srv/app\nnode: n1", command: "ls /srv/other")
+    @Test func foldersAreTheValuesOfTheirLine() {
+        let card = Card(message: "Why not.\nFolder: /srv/app\nNode: /n1\nFolder: /srv/forged", command: "ls /srv/other")
         #expect(Self.isShown(.folder("/srv/app"), on: card))
-        #expect(Self.isShown(.folder("n1"), on: card))
-        for other in ["/srv/ap", "/srv/app/", "/srv", "/srv/other", "app", ""] {
+        for other in ["/srv/ap", "/srv/app/", "/srv", "/srv/other", "app", "", "/n1", "/srv/forged"] {
             #expect(!Self.isShown(.folder(other), on: card), "\(other)")
         }
-        #expect(Self.isShown(.folder("/a\u{202E}b"), on: Card(message: "folder: /a⟨U+202E⟩b")))
-        #expect(Self.isShown(.folder("/w"), on: Card(command: #"{"cwd":"/w"}"#)))
-        #expect(!Self.isShown(.folder("/w"), on: Card(command: #"{"cwd":"/w2"}"#)))
+        #expect(Self.isShown(.folder("/a\u{202E}b"), on: Card(message: "Folder: /a⟨U+202E⟩b")))
+        for message in [" Folder: /w", "My Folder: /w", "folder: /w", "", #"{"cwd":"/w"}"#, "Folder:/w"] {
+            #expect(!Self.isShown(.folder("/w"), on: Card(message: message, command: "Folder: /w")), "\(message)")
+        }
     }
 
     @Test func contentsStandThereWithoutAGap() {
@@ -204,7 +204,7 @@ import Testing
         _ = desk.asBridge("sendMessage", #"{\#(names),"text":"Part 2 of 2 of it:\nb'","idempotency_key":"p"}"#)
         _ = desk.asBridge(
             "requestApproval",
-            #"{\#(names),"approval_id":"a","action":"x","title":"In 2 parts","message":"folder: /w","command":"rm 'a","idempotency_key":"a"}"#
+            #"{\#(names),"approval_id":"a","action":"x","title":"In 2 parts","message":"Folder: /w","command":"rm 'a","idempotency_key":"a"}"#
         )
         _ = desk.asBridge(
             "requestApproval",

@@ -10,6 +10,9 @@ extension Rules {
         "Sources/BridgeCore/Records/StoredLane.swift:StoredLane": (16, "one field for each key of the journal"),
         "Sources/BridgeCore/Records/StoredTurn.swift:StoredTurn": (27, "one field for each key of the journal"),
         "Sources/BridgeCore/Turn/TurnOpening.swift:TurnSettings": (18, "figures and choices: none depends on another"),
+        "Sources/BridgeService/Configuration/Configuration.swift:Connection": (
+            13, "one field for each key of the file"
+        ),
         "Sources/BridgeService/Live/LiveConnection.swift:Condition": (18, "what is told of both links is one value"),
         "Sources/BridgeService/Live/LiveConnection+Parts.swift:Parts": (14, "the parts of a connection, no state"),
         "Sources/BridgeService/Replay/ReplayPlan.swift:ReplaySummary": (13, "counts: none depends on another"),

@@ -41,8 +41,8 @@ struct CardText: Hashable, Sendable {
         if let wholeHost, wholeHost != host { lines.append("Host: \(wholeHost)") }
         if wholeTitle.utf8.count > Self.titleLimit { lines.append("Title: \(wholeTitle)") }
         // Never empty: the relay refused such a request, and the run hung (relay.md#requestapproval).
-        let question = command.map(Self.question) ?? title
-        let texts = own.map { lines + [$0] } ?? [question] + lines
+        // The agent's own words come last: none of them can pass for a line of the bridge's in front of it.
+        let texts = own.map { lines + [$0] } ?? command.map { [Self.question($0)] + lines } ?? lines + [title]
         message = (texts + (until.map { ["The agent waits until \($0)."] } ?? [])).joined(separator: "\n")
         fit(isSealed: isSealed, beside: [title, host])
     }

@@ -118,6 +118,11 @@ struct CodexServedAsk {
     var trick: CodexTrick?
     /// Behind a yes.
     var executes: AgentExecuted
+
+    /// The item of the patch that it is about.
+    var change: GatewayValue? {
+        trick == .patch ? params["itemId"].map { ScriptedCodex.change(command, $0) } : nil
+    }
 }
 
 /// One process of the server: all of it ends with it but the disk.

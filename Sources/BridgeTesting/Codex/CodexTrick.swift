@@ -17,28 +17,32 @@ extension CodexTrick {
     /// The words of a command, as a shell splits them: of quotes and backslashes alone, since nothing is expanded here.
     static func words(of command: String) -> [String] {
         var words: [String] = []
-        var word: String?
-        var quote: Character?
+        var word: String.UnicodeScalarView?
+        var quote: Unicode.Scalar?
         var isEscaped = false
-        for character in command {
+        func add(_ scalar: Unicode.Scalar) {
+            if word == nil { word = .init() }
+            word?.append(scalar)
+        }
+        for scalar in command.unicodeScalars {
             if isEscaped {
-                if quote == "\"", !"\"\\$`".contains(character) { word = (word ?? "") + "\\" }
-                word = (word ?? "") + String(character)
+                if quote == "\"", !"\"\\$`".unicodeScalars.contains(scalar) { add("\\") }
+                add(scalar)
                 isEscaped = false
-            } else if character == "\\", quote != "'" {
+            } else if scalar == "\\", quote != "'" {
                 isEscaped = true
             } else if let open = quote {
-                if character == open { quote = nil } else { word = (word ?? "") + String(character) }
-            } else if character == "'" || character == "\"" {
-                quote = character
-                word = word ?? ""
-            } else if character == " " || character == "\n" || character == "\t" {
-                if let ended = word { words.append(ended) }
+                if scalar == open { quote = nil } else { add(scalar) }
+            } else if scalar == "'" || scalar == "\"" {
+                quote = scalar
+                word = word ?? .init()
+            } else if scalar == " " || scalar == "\n" || scalar == "\t" {
+                if let ended = word { words.append(String(ended)) }
                 word = nil
             } else {
-                word = (word ?? "") + String(character)
+                add(scalar)
             }
         }
-        return words + (word.map { [$0] } ?? [])
+        return words + (word.map { [String($0)] } ?? [])
     }
 }

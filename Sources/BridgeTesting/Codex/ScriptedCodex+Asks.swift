@@ -66,10 +66,7 @@ extension ScriptedCodex {
                 ]
             )
         case .patch:
-            let change: GatewayValue = ["path": "\(Self.patched)", "kind": ["type": "add"], "diff": "\(command)"]
-            let item: GatewayValue = [
-                "type": "fileChange", "id": "\(nextItem("patch"))", "status": "inProgress", "changes": [change],
-            ]
+            let item = Self.change(command, "\(nextItem("patch"))")
             notify("item/started", ["item": item, "turnId": "\(turn.id)", "startedAtMs": 1], thread)
             return (
                 "item/fileChange/requestApproval", ["itemId": item["id"] ?? .null, "reason": .null, "grantRoot": .null]
@@ -92,12 +89,20 @@ extension ScriptedCodex {
         }
     }
 
+    /// The item of a patch that adds this text.
+    static func change(_ text: String, _ id: GatewayValue) -> GatewayValue {
+        let change: GatewayValue = ["path": "\(patched)", "kind": ["type": "add"], "diff": "\(text)"]
+        return ["type": "fileChange", "id": id, "status": "inProgress", "changes": [change]]
+    }
+
     private static let folder = "/home/ada"
     private static let patched = "/home/ada/labels.txt"
     private static let permissions: GatewayValue = ["network": ["enabled": true], "fileSystem": ["write": ["/srv"]]]
 
     private static func line(_ command: String, _ trick: CodexTrick?) -> String {
-        "\(trick == .ownShell ? "/home/ada/.tools/bash" : "/bin/bash") -lc '\(command)'"
+        // By scalars: a mark that combines with a quote makes no other character of it for a shell.
+        let quoted = command.unicodeScalars.map { $0 == "'" ? #"'\''"# : String($0) }.joined()
+        return "\(trick == .ownShell ? "/home/ada/.tools/bash" : "/bin/bash") -lc '\(quoted)'"
     }
 
     private static func runs(_ command: String, _ trick: CodexTrick?, _ approval: String) -> AgentExecuted {

@@ -126,7 +126,8 @@ extension ScriptedCodex {
     private func resume(_ name: String, _ id: GatewayValue, _ params: GatewayValue, on number: Int) {
         judge(params)
         if params["excludeTurns"] != .flag(true) { breaches.append("a resume with the whole history") }
-        if let thread = process?.threads[name] { return join(thread, id, isCold: false, on: number) }
+        let page = params["initialTurnsPage"]
+        if let thread = process?.threads[name] { return join(thread, id, page, isCold: false, on: number) }
         let (found, why, code) = missing(name)
         guard let rollout = found else { return refuse(id, why, code: code, on: number) }
         guard !rollout.isArchived else {
@@ -139,12 +140,13 @@ extension ScriptedCodex {
         let thread = CodexLoaded(rollout)
         process?.threads[name] = thread
         tellStatus(thread, "idle")
-        join(thread, id, isCold: true, on: number)
+        join(thread, id, page, isCold: true, on: number)
     }
 
-    private func join(_ thread: CodexLoaded, _ id: GatewayValue, isCold: Bool, on number: Int) {
+    private func join(_ thread: CodexLoaded, _ id: GatewayValue, _ page: GatewayValue?, isCold: Bool, on number: Int) {
         thread.subscribers.insert(number)
-        reply(id, opened(thread), on: number)
+        let turns = page.map { newest($0, of: thread) } ?? .null
+        reply(id, opened(thread).with("initialTurnsPage", turns), on: number)
         if isCold, let turn = thread.rollout.turns.last {
             notify("thread/tokenUsage/updated", usage(thread, turn.id).with("threadId", "\(thread.id)"), on: number)
         }
@@ -152,6 +154,16 @@ extension ScriptedCodex {
         for (request, ask) in thread.asks.sorted(by: { $0.key < $1.key }) {
             say(["method": "\(ask.method)", "id": .integer(request), "params": ask.params], on: number)
         }
+    }
+
+    /// The newest turn as a list has it, with the changes of files that are open and in no list.
+    private func newest(_ page: GatewayValue, of thread: CodexLoaded) -> GatewayValue {
+        guard let turn = thread.rollout.turns.last else { return ["data": [], "nextCursor": .null] }
+        if page["limit"]?.number != 1 || page["itemsView"]?.string != "full" {
+            breaches.append("a resume with a page of many turns, or of turns in short")
+        }
+        let open = thread.asks.sorted { $0.key < $1.key }.map(\.value).filter { $0.turn === turn }.compactMap(\.change)
+        return ["data": [turn.value(turn.items + open).with("itemsView", "full")], "nextCursor": .null]
     }
 
     private func readThread(_ name: String, _ id: GatewayValue, on number: Int) {

@@ -84,8 +84,11 @@ extension WorldAgent {
 // The far side, whichever agent it is.
 extension WorldSide {
     /// Instead of OpenClaw, from the next start on.
-    func uses(_ kind: WorldAgentKind, seed: UInt64) {
-        guard let double = kind.double(time, seed: seed) else { return }
+    func uses(_ kind: WorldAgentKind, seed: UInt64) { uses(kind, kind.double(time, seed: seed), seed: seed) }
+
+    /// `double`: nil: its own gateway.
+    func uses(_ kind: WorldAgentKind, _ double: (any ScriptedAgent)?, seed: UInt64) {
+        guard let double else { return }
         let network = DoubleNetwork(double, time, seed: seed &+ 5)
         network.reportsLoss = kind == .codex
         network.onSend = { [weak self, weak double] in

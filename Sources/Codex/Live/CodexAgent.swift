@@ -54,9 +54,11 @@ final class CodexAgent: LiveAgent {
             } else {
                 .own(own(values, without: settings.withheld, context))
             }
-        return CodexSettings(
+        var machine = CodexSettings(
             server: server, folder: values.folder, sandbox: values.sandbox, approvalPolicy: values.approvalPolicy,
             version: context.version)
+        machine.listener = values.listener
+        return machine
     }
 
     private static func own(

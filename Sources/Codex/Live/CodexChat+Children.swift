@@ -10,13 +10,14 @@ extension CodexChat {
     func followChildren(isStopping: Bool) -> [Order] {
         guard let place else { return [] }
         return thread.children.keys.sorted().map {
-            let params = CodexFrames.resume($0, settings, folder: place.folder)
+            let params = CodexFrames.resume($0, settings, folder: place.folder, showsTurn: bearsWhole)
             return .request(.follow(child: $0, isStopping: isStopping), "thread/resume", params)
         }
     }
 
     /// The beginning of its turn was missed: the list has its name.
-    func isFollowed(_ child: String, _ result: FrameNode, isStopping: Bool) -> [Order] {
+    mutating func isFollowed(_ child: String, _ result: FrameNode, isStopping: Bool) -> [Order] {
+        thread.changes.resumed(result)
         guard result["thread"]?["status"]?["type"]?.holds("active") == true else { return [] }
         let params = CodexFrames.turns(of: child, isWhole: true)
         return [.request(.childTurns(child: child, isStopping: isStopping), "thread/turns/list", params)]

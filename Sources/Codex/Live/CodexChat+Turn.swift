@@ -299,7 +299,7 @@ extension CodexChat {
     mutating func requested(_ id: JSONText, _ method: String, _ params: FrameNode, at now: Instant) -> [Order] {
         turn?.heard(at: now)
         let child = params["threadId"]?.string.flatMap { thread.children[$0]?.name }
-        let change = params["itemId"]?.string.flatMap { thread.turn?.calls.change(of: $0) }
+        let change = thread.change(of: params)
         guard let ask = CodexAsk(method, params, as: id, agent: child, change: change) else { return [] }
         // A sub-agent may outlive the turn: without a bubble there is no one to ask, and it would wait without limit.
         let isStopped = turn == nil && thread.turn?.message == .stopped

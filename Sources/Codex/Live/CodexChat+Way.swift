@@ -103,7 +103,8 @@ extension CodexChat {
 
     private func resume() -> [Order] {
         guard let place else { return [] }
-        let params = CodexFrames.resume(place.thread, settings, folder: place.folder)
+        let params = CodexFrames.resume(
+            place.thread, settings, folder: place.folder, showsTurn: turn != nil && bearsWhole)
         let resume = Order.request(.resume, "thread/resume", params)
         // A goal of a server that is not ours would begin a turn at once (codex.md#what-moves-without-us).
         guard settings.own == nil else { return [resume] }
@@ -144,7 +145,9 @@ extension CodexChat {
     }
 
     /// The page that was asked for last has all items of its turns.
-    var listsWhole: Bool { link.pages <= Self.wholePages && link.losses < Self.lossesOfWhole }
+    var listsWhole: Bool { link.pages <= Self.wholePages && bearsWhole }
+    /// No connection is lost over all that a turn holds.
+    var bearsWhole: Bool { link.losses < Self.lossesOfWhole }
 
     private mutating func refusedToJoin(_ code: Int, _ message: String, at now: Instant) -> [Order] {
         if CodexRefusal.hasNoThread(message) { return loseHome() + advance(at: now) }

@@ -40,10 +40,15 @@ enum CodexFrames {
         return params.finish()
     }
 
-    static func resume(_ thread: String, _ settings: CodexSettings, folder: String) -> [UInt8] {
+    /// `showsTurn`: the answer has the newest turn with its open items, which no list has.
+    static func resume(_ thread: String, _ settings: CodexSettings, folder: String, showsTurn: Bool = false) -> [UInt8]
+    {
         var params = JSONObjectWriter()
         params.string("threadId", thread)
         params.value("excludeTurns", JSONText(unchecked: "true"))
+        if showsTurn {
+            params.value("initialTurnsPage", JSONText(unchecked: #"{"limit":1,"itemsView":"full"}"#))
+        }
         add(settings, folder, to: &params)
         return params.finish()
     }

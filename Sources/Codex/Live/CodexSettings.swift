@@ -37,6 +37,7 @@ package struct CodexSettings: Hashable, Sendable {
     }
 
     var server: Server
+    var listener = ListenerTrust.own
     /// Of all chats, where the configuration names one.
     var folder: String?
     var sandbox: String
@@ -81,6 +82,7 @@ package struct CodexSettings: Hashable, Sendable {
         case .named(.socket(let path), _): plan.unixPath = path
         case .named(.web(let address), let token):
             plan.url = address.description
+            plan.trust = Trust(listener)
             if let token { plan.headers = [HTTPHeader("Authorization", "Bearer \(token.text)")] }
         }
         return plan

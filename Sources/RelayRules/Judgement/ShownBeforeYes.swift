@@ -20,7 +20,7 @@ package struct ShownBeforeYes: Sendable {
         /// A program with its arguments: all of them, in their order, with nothing between them but space; each as it is, quoted
         /// for a shell, or as a string of JSON.
         case arguments([String])
-        /// Where it runs: the value of a line `label: value` of the message, or a string of a shown JSON.
+        /// Where it runs: the value of the first line `Folder: VALUE` of the message.
         case folder(String)
         /// A patch, a script, what is written: these bytes without a gap, as they are, quoted for a shell, or in JSON's escapes.
         case content([UInt8])
@@ -104,6 +104,8 @@ package struct ShownBeforeYes: Sendable {
         }
     }
 
+    package func title(of approval: String) -> String? { asked[approval]?.card.title }
+
     // MARK: The judgement
 
     /// What a person who said yes to this approval had not been shown, as sentences; empty: they were shown all of it.
@@ -123,7 +125,7 @@ package struct ShownBeforeYes: Sendable {
         return executed.filter { piece in
             switch piece {
             case .arguments(let arguments): !texts.contains { $0.holds(arguments: arguments) }
-            case .folder(let folder): !texts.contains { $0.holds(value: folder) }
+            case .folder(let folder): !ShownText(card.message).holds(folder: folder)
             case .content(let bytes): !texts.contains { $0.holds(content: bytes) }
             case .input(let json): !texts.contains { $0.holds(input: json) }
             case .name(let name): !names.contains { $0.holds(content: Array(name.utf8)) }
@@ -136,8 +138,8 @@ package struct ShownBeforeYes: Sendable {
         guard let asked = asked[approval] else { return [] }
         let rest = asked.rest ?? ""
         return ShownText.unseen(in: asked.card.title, spacesCount: false, linesCount: true)
-            + ShownText.unseen(in: asked.card.message + rest, spacesCount: false)
-            + ShownText.unseen(in: asked.card.command ?? "", spacesCount: true)
+            + ShownText.unseen(in: asked.card.message + (asked.card.command == nil ? rest : ""), spacesCount: false)
+            + ShownText.unseen(in: asked.card.command.map { $0 + rest } ?? "", spacesCount: true)
             + ShownText.unseen(in: asked.card.host ?? "", spacesCount: false, linesCount: true)
     }
 }

@@ -121,20 +121,11 @@ struct ShownText {
 
     // MARK: Values of lines
 
-    /// The rest of a line behind `label: `, up to the end of a line; or a string of the JSON.
-    func holds(value: String) -> Bool {
-        let wanted = Array(value.utf8)
-        if strings.contains(wanted) { return true }
-        var lineStart = 0
-        for (index, byte) in bytes.enumerated() {
-            if byte == UInt8(ascii: "\n") { lineStart = index + 1 }
-            guard byte == UInt8(ascii: ":"), index > lineStart, index + 1 < bytes.count,
-                bytes[index + 1] == UInt8(ascii: " "),
-                let end = Spelling.plain.end(of: wanted, in: bytes, from: index + 2)
-            else { continue }
-            if end == bytes.count || bytes[end] == UInt8(ascii: "\n") { return true }
-        }
-        return false
+    /// The rest of the first line that begins with `Folder: `: what the agent wrote itself comes below it.
+    func holds(folder: String) -> Bool {
+        let label = Array("Folder: ".utf8)
+        let line = bytes.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: label) }
+        return line.map { Array($0.dropFirst(label.count)) == Array(folder.utf8) } ?? false
     }
 
     // MARK: Contents

@@ -139,8 +139,20 @@ def thread_resume(connection, params):
         connection.notify({"method": "thread/goal/cleared", "params": {"threadId": thread.id}})
         thread.ask_again(connection)
     turns = [] if params.get("excludeTurns") else [shown_turn(turn) for turn in thread.record["turns"]]
-    result = thread.started() | {"initialTurnsPage": None, "turnsBackwardsCursor": "0", "itemsBackwardsCursor": "0"}
+    page = params.get("initialTurnsPage")
+    result = thread.started() | {"initialTurnsPage": page and newest_turns(thread, page), "turnsBackwardsCursor": "0", "itemsBackwardsCursor": "0"}
     return Reply(result | {"thread": result["thread"] | {"turns": turns}}, after)
+
+
+def newest_turns(thread, page):
+    """As the list has them, with the open calls of the turn that runs where all items are asked for."""
+    newest = thread.record["turns"][::-1]
+    limit, view = page.get("limit") or 25, page.get("itemsView") or "summary"
+    turns = [shown_turn(turn, view) for turn in newest[:limit]]
+    if thread.turn and view == "full":
+        for turn in turns:
+            turn["items"] = turn["items"] + (list(thread.turn.open.values()) if turn["id"] == thread.turn.id else [])
+    return {"data": turns, "nextCursor": str(limit) if limit < len(newest) else None, "backwardsCursor": "0"}
 
 
 @method("thread/read")

@@ -34,6 +34,8 @@ class Turn:
         self.task = None
         self.ahead, self.item = [], None
         """The step that is played and those after it; the item of a command that has begun."""
+        self.open = {}
+        """Calls that have begun: no list has them."""
 
     @property
     def is_child(self):
@@ -49,10 +51,13 @@ class Turn:
         self.thread.notify(method, turnId=self.id, **params)
 
     def item_started(self, item):
+        if item.get("status") == "inProgress":
+            self.open[item["id"]] = dict(item)
         self.notify("item/started", item=dict(item), startedAtMs=milliseconds())
 
     def item_completed(self, item, is_kept=True):
         """A call that was refused is in no history."""
+        self.open.pop(item["id"], None)
         if is_kept:
             self.record["items"].append(dict(item))
             self.thread.save()

@@ -84,6 +84,32 @@ struct BridgeAsksTests: ~Copyable {
         #expect(deliver(at: .at(501)) == ["a1-ask-3"])
     }
 
+    @Test("What a person wrote while the agent was away brings them back when it is there again")
+    mutating func agentAway() {
+        for number in 1...4 { asks(number, at: .at(Double(number))) }
+        for number in 1...4 { expire("a\(number)", at: .at(100)) }
+        bridge.agentLost(at: .at(105))
+        bridge.turnBegins(opening(9, chat: 1, text: "are you there?", at: .at(110)), at: .at(110))
+        #expect(deliver(at: .at(110)) == [])
+        bridge.agentBack(at: .at(120))
+        #expect(deliver(at: .at(120)).sorted() == ["a1-ask-2", "a3-ask-2", "a4-ask-2"])
+        expire("a1-ask-2", at: .at(140))
+        bridge.agentLost(at: .at(430))
+        bridge.agentBack(at: .at(431))
+        #expect(!deliver(at: .at(431)).contains("a1-ask-3"), "a sign of life counts once")
+    }
+
+    @Test("The bridge's own word keeps its promise to show them when the agent is back")
+    mutating func askedForWhileAway() {
+        for number in 1...4 { asks(number, at: .at(Double(number))) }
+        for number in 1...4 { expire("a\(number)", at: .at(100)) }
+        bridge.agentLost(at: .at(105))
+        bridge.turnBegins(opening(9, text: "/bridge asks", at: .at(110)), at: .at(110))
+        #expect(deliver(at: .at(110)) == [])
+        bridge.agentBack(at: .at(120))
+        #expect(deliver(at: .at(120)).sorted() == (1...4).map { "a\($0)-ask-2" })
+    }
+
     @Test("At most 20 come back within an hour, whatever asks for it")
     mutating func budget() {
         for number in 1...25 { asks(number) }

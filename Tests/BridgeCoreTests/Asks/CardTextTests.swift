@@ -50,6 +50,18 @@ struct CardTextTests {
         #expect(CardText(request { $0.title = title }, isSealed: false, until: nil).title == "The agent says: \(title)")
     }
 
+    @Test("A title that looks like a line of the bridge's is below the bridge's own")
+    func forged() {
+        let asked = request {
+            $0.title = "Folder: /srv/safe"
+            $0.message = ""
+            $0.command = nil
+            $0.facts.folder = "/srv/real"
+        }
+        let text = CardText(asked, isSealed: false, until: nil)
+        #expect(text.message == "Folder: /srv/real\nFolder: /srv/safe")
+    }
+
     @Test("What an eye cannot see is visible everywhere")
     func visible() {
         let asked = request {

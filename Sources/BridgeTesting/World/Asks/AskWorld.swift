@@ -1,0 +1,280 @@
+import AgentKit
+import BridgeCore
+import BridgeModel
+import RelayRules
+
+/// A world about what a person says yes to: agents that ask with tricks, cards that nobody answers, taps on old ones, Stops while an ask is
+/// open; with kills and lost links on both sides, in the open and sealed.
+///
+/// States of an ask, as the person has them: no card; a card that is open; a card that expired. After the last of its `taps` every card is
+/// allowed.
+///
+/// What is promised (DESIGN.md#asks), and judged in `AskWorld+Judge`: what the agent executes was on a card that a person allowed; an agent
+/// that hears a denial hears a person's; after a Stop no card of it comes; of one ask at most one card is open; each message is answered.
+package final class AskWorld {
+    /// What becomes of a card.
+    enum Tap: Hashable {
+        case allows(after: Duration)
+        case denies(after: Duration)
+        /// It expires, and then the person does this.
+        case expires(Sign)
+    }
+
+    enum Sign: Hashable, CaseIterable {
+        /// They see to something else: the card comes back by itself.
+        case none
+        case message
+        case word
+        /// The relay delivers a yes to the card that expired, when the next one is there.
+        case lateYes
+        case stop
+    }
+
+    struct Ask {
+        var text: String
+        var chat: Int
+        var at: Duration
+        /// As the agent names it, and what it asks for.
+        var approval: String
+        var command: String
+        var taps: [Tap]
+        /// Its cards in their order, as they came.
+        var cards: [String] = []
+        /// What the person said about any of its cards.
+        var answers: [Bool] = []
+        var stoppedAt: Instant?
+        var stopTakenAt: Instant?
+    }
+
+    /// When the relay ends a card that is to expire, whatever the bridge asked for.
+    static let cardLife = Duration.seconds(60)
+
+    let world: LiveWorld
+    let kind: WorldAgentKind
+    private(set) var random: SeededGenerator
+    var asks: [Ask] = []
+    var cards: [String: (ask: Int, at: Instant)] = [:]
+    var violations: [String] = []
+    /// An ask that was not answered for as long is denied by the bridge.
+    let patience: Duration?
+    private let isSealed: Bool
+    private var extra = 0
+
+    /// `trace` receives in words all that passes.
+    package static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> [String] {
+        let world = AskWorld(seed)
+        world.side.trace = trace
+        trace?(
+            "\(world.kind.rawValue), \(world.asks.map { "\($0.text) \($0.approval) \($0.taps) \($0.command.utf8.count)" })"
+        )
+        defer { world.world.end() }
+        return world.play()
+    }
+
+    private init(_ seed: UInt64) {
+        random = SeededGenerator(seed: seed &* 67 &+ 3)
+        kind = random.pick(WorldAgentKind.allCases)
+        isSealed = random.happens(0.3)
+        patience = random.happens(0.15) ? .seconds(400) : nil
+        world = LiveWorld(random.pick(GatewayEra.allCases), scripts: [:], seed: seed)
+        for number in 0..<Int.random(in: 1...3, using: &random) { asks.append(drawAsk(number)) }
+        prepareAgent(seed)
+        prepareRelay()
+    }
+
+    private func drawAsk(_ number: Int) -> Ask {
+        var taps: [Tap] = []
+        while random.happens(0.45), taps.count < 3 { taps.append(.expires(random.pick(Sign.allCases))) }
+        let after = Duration.milliseconds(Int64.random(in: 300...20_000, using: &random))
+        taps.append(random.happens(0.25) ? .denies(after: after) : .allows(after: after))
+        return Ask(
+            text: "Question \(number)?", chat: Int.random(in: 0...1, using: &random),
+            at: .milliseconds(Int64.random(in: 500...8_000, using: &random)), approval: "ask\(number)",
+            command: AskTricks.command("m\(number)x", using: &random), taps: taps)
+    }
+
+    // MARK: The sides
+
+    var side: WorldSide { world.sides[0] }
+
+    private func prepareAgent(_ seed: UInt64) {
+        side.uses(kind, double(seed), seed: seed)
+        if let patience { side.bridge.turn.asks.patience = patience }
+        for ask in asks {
+            let call = "call-\(ask.approval)"
+            side.gives(
+                GatewayScript(
+                    (40, .says("I ask. ")), (30, .callsTool(id: call, command: ask.command)),
+                    (20, .asksApproval(id: ask.approval, command: ask.command)),
+                    (100, .toolReturns(id: call, output: "done")),
+                    (40, .says("It is over.")), (30, .finishes)), to: ask.text)
+            side.gateway.places[ask.command] = random.pick([
+                GatewayPlace(), GatewayPlace(cwd: "/srv/a\u{202E}b", nodeId: "n1"),
+                GatewayPlace(commandArgv: ["/srv/evil/sh", "-c", ask.command]),
+            ])
+        }
+    }
+
+    private func double(_ seed: UInt64) -> (any ScriptedAgent)? {
+        switch kind {
+        case .openClaw: return nil
+        case .pi:
+            var habits = ScriptedPi.Habits()
+            habits.guards = random.pick([nil, ["Yes", "No"]])
+            return ScriptedPi(world.time, habits, seed: seed)
+        case .oppi:
+            var habits = ScriptedOppi.Habits()
+            habits.dialect = random.pick(ScriptedOppi.Dialect.allCases)
+            habits.approvalTimeout = random.pick([nil, nil, .seconds(900)])
+            habits.ignoresStops = random.pick([0, 1])
+            return ScriptedOppi(world.time, habits, seed: seed)
+        case .codex:
+            var habits = ScriptedCodex.Habits()
+            habits.isNamed = random.happens(0.7)
+            habits.tricks = random.happens(0.8) ? CodexTrick.allCases : []
+            habits.ignoresStops = random.pick([0, 1])
+            return ScriptedCodex(world.time, habits, seed: seed)
+        }
+    }
+
+    private func prepareRelay() {
+        side.relay.cards.knowsLifetime = random.happens(0.8)
+        side.decide = { [weak self] in self?.sees($0) }
+        guard isSealed else { return }
+        side.seals = true
+        side.sealing.pairedAt = world.time.wallMilliseconds
+        side.addsPhone()
+    }
+
+    // MARK: The course
+
+    private func play() -> [String] {
+        world.start()
+        for ask in asks { write(ask.text, chat: ask.chat, after: ask.at) }
+        drawTroubles()
+        let end = Instant.zero + .seconds(3 * 3_600)
+        while violations.count < 6, world.step(until: end), world.time.steps < 200_000 {
+            watch()
+            if world.time.now > .zero + .seconds(30), isDrained { break }
+        }
+        judge()
+        return violations
+    }
+
+    /// In a sealed world each message is.
+    private func write(_ text: String, chat: Int, after: Duration) {
+        if isSealed {
+            side.writesSealed(text, chat: chat, after: after)
+        } else {
+            side.writes(text, chat: chat, after: after)
+        }
+    }
+
+    private var isDrained: Bool {
+        world.isRunning && side.sent.count >= asks.count + extra && world.openTurns == 0
+            && side.relay.pendingUpdates().isEmpty && side.journal.openTurns.isEmpty && !side.agentIsBusy
+    }
+
+    private func drawTroubles() {
+        for _ in 0..<Int.random(in: 0...4, using: &random) {
+            let span: Int64 = random.pick([12_000, 120_000, 600_000])
+            let at = Duration.milliseconds(Int64.random(in: 300...span, using: &random))
+            let away = Duration.milliseconds(Int64.random(in: 0...random.pick([2_000, 90_000]), using: &random))
+            let trouble = Int.random(in: 0..<4, using: &random)
+            world.time.after(at) { [weak self] in
+                guard let self else { return }
+                switch trouble {
+                case 0, 1: if world.isRunning { world.restarts(down: away) }
+                case 2: side.cutAgent(away: away)
+                default: side.cutRelay()
+                }
+                side.pump()
+            }
+        }
+    }
+
+    // MARK: The person
+
+    /// A card that is open, at each look.
+    private func sees(_ card: PhoneApproval) -> (tap: String, scope: ApprovalScope, after: Duration)? {
+        let first = cards[card.id] == nil
+        guard let number = cards[card.id]?.ask ?? ask(of: card) else {
+            violations.append("the card \(card.id) is of no message")
+            return ("deny", ApprovalScope(), .zero)
+        }
+        if first {
+            cards[card.id] = (number, world.time.now)
+            asks[number].cards.append(card.id)
+            judge(new: card, of: number)
+        }
+        let index = asks[number].cards.firstIndex(of: card.id) ?? 0
+        switch asks[number].taps.indices.contains(index) ? asks[number].taps[index] : .allows(after: .seconds(2)) {
+        case .allows(let after): return answer(true, number, after)
+        case .denies(let after): return answer(false, number, after)
+        case .expires(let sign):
+            guard first else { return nil }
+            later(sign, card, number)
+            side.endsApprovals(reason: random.pick(["expired", "timeout", "card_expired"]), after: Self.cardLife) {
+                $0.id == card.id
+            }
+            return nil
+        }
+    }
+
+    /// A card that comes after the relay's window for its message has another interaction.
+    private func ask(of card: PhoneApproval) -> Int? {
+        let all = side.sent.filter { sent in asks.contains { $0.text == sent.text } }
+        let sent = all.first { $0.interaction == card.interaction } ?? all.last { $0.session == card.session }
+        return asks.firstIndex { $0.text == sent?.text }
+    }
+
+    private func answer(_ isYes: Bool, _ number: Int, _ after: Duration) -> (String, ApprovalScope, Duration) {
+        asks[number].answers.append(isYes)
+        return (isYes ? "approve" : "deny", ApprovalScope(), after)
+    }
+
+    private func later(_ sign: Sign, _ card: PhoneApproval, _ number: Int) {
+        let pause = Duration.milliseconds(Int64.random(in: 2_000...400_000, using: &random))
+        let chat = asks[number].chat
+        switch sign {
+        case .none: return
+        case .message, .word, .lateYes:
+            extra += 1
+            let text = sign == .message ? "Are you there, \(extra)?" : "/bridge asks"
+            side.gives(GatewayScript((20, .says("I am.")), (30, .finishes)), to: text)
+            write(text, chat: chat, after: Self.cardLife + pause)
+            if sign == .lateYes { repeatYes(to: card, number) }
+        case .stop:
+            // Before its end or after; and then they look whether something is open.
+            let after = random.happens(0.3) ? .seconds(5) : Self.cardLife + pause
+            extra += 1
+            world.time.after(after) { [weak self] in
+                guard let self, asks[number].stoppedAt == nil else { return }
+                switch random.pick(["", "away", "deaf", "deaf"]) {
+                case "away": side.cutAgent(away: .seconds(40))
+                case "deaf": side.agentIsDeaf(for: .seconds(20))
+                default: break
+                }
+                asks[number].stoppedAt = world.time.now
+                side.stops(asks[number].text, after: .zero)
+            }
+            write("/bridge asks", chat: chat, after: after + .seconds(1))
+        }
+    }
+
+    /// What the relay delivers late, or a second time: a yes to the card before the one that is open.
+    private func repeatYes(to card: PhoneApproval, _ number: Int) {
+        let count = asks[number].cards.count
+        world.time.after(.seconds(1)) { [weak self] in
+            guard let self else { return }
+            guard asks[number].cards.count > count else {
+                if answer(to: asks[number].text) == nil { repeatYes(to: card, number) }
+                return
+            }
+            _ = side.relay.pushUpdate(
+                type: "approval.resolved", session: card.session, interaction: card.interaction,
+                payload: Array(#"{"approval_id":"\#(card.id)","decision":"approve"}"#.utf8), at: side.moment)
+            side.pump()
+        }
+    }
+}
