@@ -53,10 +53,11 @@ package final class SystemWork: WorkPort {
             if let client = clients[trust] { return client }
             var settings = CurlClient.Settings()
             switch trust {
-            case .system: break
+            case .system, .listener: break
             case .authority(let file): settings.authorityFile = file
             case .leaf(let digest): settings.leafPin = digest
             }
+            settings.listener = trust.listener
             let client = CurlClient(settings: settings)
             clients[trust] = client
             return client

@@ -6,7 +6,9 @@ extension Bridge {
     /// The message of this turn goes to the question that it answers, if there is one, and not into the queue. Decided when it can be
     /// read first: while its files are fetched a question may be asked that it does not answer.
     mutating func routeAnswer(_ id: TurnID, to recorded: QuestionID? = nil, at now: Instant) {
-        guard let turn = entries[id]?.turn, turn.mayAnswer, let message = turn.opening.message else { return }
+        guard let turn = entries[id]?.turn, turn.mayAnswer, let message = turn.opening.message,
+            !turn.opening.cameInTheOpen
+        else { return }
         let chat = entries.values.filter {
             $0.turn.opening.session == turn.opening.session && !$0.turn.agent.questions.all.isEmpty
         }.map(\.turn)
@@ -36,7 +38,7 @@ extension Bridge {
         change(id, at: now) { $0.isNoAnswer(Sentences.answerTooLate, at: now) }
     }
 
-    private func openQuestion(of turn: Turn) -> Question? {
+    func openQuestion(of turn: Turn) -> Question? {
         turn.openQuestion(streamed: delivery.streamed(of: turn.opening.id))
     }
 

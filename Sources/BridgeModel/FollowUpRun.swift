@@ -3,6 +3,9 @@
 extension Identifier where Kind == RunKind {
     private static var stem: String { "exec-approval-followup:" }
 
+    /// As it is named where its agent gives it no such name.
+    package init(followUpOf approval: ApprovalID) { self.init(Self.stem + approval.text) }
+
     /// Of some approval.
     package var isFollowUp: Bool { text.utf8.starts(with: Self.stem.utf8) }
 

@@ -20,6 +20,17 @@ extension Identifier: Codable {
     }
 }
 
+/// Ids that the relay gives. They reach terminals, logs, files and sentences that a person may paste into a shell.
+package enum RelayName {
+    /// 1 to 256 bytes of printable ASCII without a space and without what a shell or a quotation takes for its own.
+    package static func isTaken(_ text: String) -> Bool {
+        (1...256).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !refused.contains($0) }
+    }
+
+    private static let refused = Set("\"'`$;|&<>\\".utf8)
+}
+
 // The kinds are empty on purpose: they exist for the compiler alone.
 package enum RelaySessionKind: Sendable {}
 package enum InteractionKind: Sendable {}

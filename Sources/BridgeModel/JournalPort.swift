@@ -135,11 +135,14 @@ package struct AcceptedMessage: Hashable, Sendable {
     /// The turn's opening as JSON: should the process die before the turn has a record, it begins again from here.
     package var opening: [UInt8]
     package var wall: Int64
+    /// The name of its sealed text: no other message may bring the same. Nil: it came in the open, or was refused.
+    package var mark: String?
 
     package init(
         message: MessageID, update: UpdateID, turn: TurnID, session: SessionID, interaction: InteractionID?,
-        opening: [UInt8], wall: Int64
+        opening: [UInt8], wall: Int64, mark: String? = nil
     ) {
+        self.mark = mark
         self.message = message
         self.update = update
         self.turn = turn
@@ -156,6 +159,24 @@ package enum Acceptance: Hashable, Sendable {
     case known
     /// Another message has the turn of that name: nothing was written, and this message needs a turn of its own.
     case turnIsTaken
+    /// Another message of the last 30 days has brought the same sealed text: nothing was written.
+    case replayed
+}
+
+extension AcceptedMessage {
+    /// Settings of that prefix hold the marks, each with its message and when it came.
+    package static let markPrefix = "replay:"
+
+    package var markSetting: (name: String, value: [UInt8])? {
+        mark.map { (Self.markPrefix + $0, Array("\(wall) \(message)".utf8)) }
+    }
+
+    /// `kept`: what the setting of its mark holds. Whether another message brought the same text, not before `oldest`.
+    package func isReplayed(_ kept: [UInt8], since oldest: Int64) -> Bool {
+        let words = String(decoding: kept, as: UTF8.self).split(separator: " ", maxSplits: 1)
+        guard words.count == 2, let wall = Int64(words[0]), wall >= oldest else { return false }
+        return words[1] != message.text
+    }
 }
 
 package struct JournalContents: Hashable, Sendable {

@@ -20,9 +20,9 @@ package enum RunEvent: Hashable, Sendable {
 
 /// How the run's text changed.
 ///
-/// A run's text is a list of *segments*, joined by a blank line. Buses that speak of the whole run (OpenClaw E2 to E4)
-/// have one segment and use `append` and `snapshot`; buses that speak of one message at a time (OpenClaw E1, Oppi, pi)
-/// use `append`, `segment` and `segmentEnded`.
+/// A run's text is a list of *segments*, joined by a blank line. Buses that speak of the whole run (`chat` of OpenClaw)
+/// have one segment and use `append` and `snapshot`; buses that speak of one message at a time (OpenClaw's `assistant`, Oppi, pi)
+/// use `append`, `segment`, `replaced` and `segmentEnded`.
 package enum TextChange: Hashable, Sendable {
     /// The newest segment grew by this.
     case append(String)
@@ -31,6 +31,8 @@ package enum TextChange: Hashable, Sendable {
     /// The newest segment is exactly this now. A text that neither extends nor trims the newest segment begins a new
     /// one (openclaw.md#chat, "E1 only").
     case segment(String)
+    /// The newest segment is exactly this now, whatever it was.
+    case replaced(String)
     /// The newest segment is complete, and this is its canonical text (nil: what was collected); what follows begins a new
     /// one. An empty segment leaves no trace.
     case segmentEnded(String?)

@@ -21,6 +21,8 @@ package struct WebSocketRequest: Sendable {
     package var leafPin: [UInt8]?
     /// The Unix socket to dial in place of host and port, at most 100 bytes. It must belong to this user.
     package var unixPath: String?
+    /// Asked of the kernel before a byte is sent, where the connection is plain and within this machine; nil: it is not asked.
+    package var listener: ListenerTrust?
 
     package init(
         url: String, headers: [HTTPHeader] = [], connectTimeout: Duration = .seconds(10),

@@ -18,9 +18,13 @@ package enum JSONFile {
     /// `name`: of the file that is written before it takes its place, where one process alone writes. What a killed one left of it
     /// goes with the next write.
     package static func write(
-        _ value: some Encodable, to path: String, through name: String? = nil
+        _ value: some Encodable, to path: String, through name: String? = nil, atMost limit: Int = PrivateFile.limit
     ) throws(FileError) {
-        try PrivateFile.write(bytes(of: value), to: path, through: name)
+        let bytes = bytes(of: value)
+        guard bytes.count <= limit else {
+            throw FileError(.tooLarge, "\(path) would be over \(limit) bytes, and is not written")
+        }
+        try PrivateFile.write(bytes, to: path, through: name)
     }
 
     /// Verbatim.

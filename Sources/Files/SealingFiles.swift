@@ -20,10 +20,12 @@ package struct SealingFiles: Sendable {
         package var warnings: [String]
     }
 
-    /// 10,000 chats with the longest names, and then some.
-    private static let limit = 16 << 20
+    /// A ring that is as full as it can be: 10,000 chats and as many that have ended, with the longest ids, all devices and past keys.
+    private static let limit = 64 << 20
     private static let keysRemedy =
         "put back a copy of it, or delete it: then nothing more is read in the chats that are sealed now, and new ones have to be begun"
+    private static let devicesRemedy =
+        "put back a copy of it, or delete it: then each device is held until you allow it with sophon-bridge devices allow"
 
     private let configDirectory: String?
     private let stateDirectory: String
@@ -43,7 +45,7 @@ package struct SealingFiles: Sendable {
         }
         let devices = try newest(
             StoredKeyRing.Devices.self, "sealing", connection,
-            remedy: "put back a copy of it, or delete it: then devices have to be allowed anew"
+            remedy: Self.devicesRemedy
         ) { $0.savedAt }
         return Loaded(
             stored: StoredKeyRing(keys: keys.value ?? StoredKeyRing.Keys(), devices: devices.value),
@@ -141,7 +143,8 @@ package struct SealingFiles: Sendable {
     private static func unfinished(_ path: String) -> String { path + ".new" }
 
     private func put(_ form: some Encodable, _ path: String) throws(FileError) {
-        try JSONFile.write(form, to: path, through: Self.unfinished(path))
+        // What is over the limit could not be read back, and the bridge not started: the older file is worth more.
+        try JSONFile.write(form, to: path, through: Self.unfinished(path), atMost: Self.limit)
     }
 
     private func newest<Form: Decodable>(

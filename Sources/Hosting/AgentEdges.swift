@@ -17,6 +17,8 @@ package struct AgentEdges: Sendable {
     package var places: ChildPlaces?
     /// Takes secrets out of what children write to standard error.
     package var redact: @Sendable (String) -> String = { $0 }
+    /// Some chat is encrypted: no word of it may reach the log. Asked at each line.
+    package var isSealed: @Sendable () -> Bool = { false }
     /// Hears every frame, incoming ones with true.
     package var record: (@Sendable (ChannelID, Bool, [UInt8]) -> Void)?
 

@@ -132,12 +132,16 @@ extension AgentRunner where Machine: ~Copyable {
         case .complained(let line): complained(line)
         case .written(let telling): written(WorkID(telling), on: number)
         case .failed(let failure): ended(number, .failed(message: failure.message))
-        case .exited(let end, let lastWords): ended(number, .exited(end, lastWords: edges.redact(lastWords)))
+        case .exited(let end, let lastWords):
+            let isHidden = edges.isSealed() && complaints.withLock { $0.isPrompted }
+            ended(number, .exited(end, lastWords: isHidden ? "" : edges.redact(lastWords)))
         }
     }
 
     private func complained(_ line: String) {
-        let words = complaints.withLock { $0.take(edges.redact(line), at: edges.clock.now) }
+        let words = complaints.withLock {
+            $0.take(edges.redact(line), isSealed: edges.isSealed(), at: edges.clock.now)
+        }
         for words in words { outlets.tell(.note(.words(words))) }
     }
 }

@@ -81,6 +81,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     package func slept() { tell { machine, now in machine.slept(now) } }
 
     package func command(_ command: AgentCommand) {
+        if case .send = command { complaints.withLock { $0.prompted() } }
         let mayPerform = state.withLock { state in
             guard state.phase == .running else { return false }
             guard state.early == nil else {

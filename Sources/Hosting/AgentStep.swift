@@ -113,8 +113,9 @@ extension ChildEvent {
 extension WebSocketRequest {
     init(_ plan: SocketPlan) {
         self.init(url: plan.url, headers: plan.headers, messageLimit: plan.messageLimit, unixPath: plan.unixPath)
+        listener = plan.trust.listener
         switch plan.trust {
-        case .system: break
+        case .system, .listener: break
         case .authority(let file): authorityFile = file
         case .leaf(let digest): leafPin = digest
         }

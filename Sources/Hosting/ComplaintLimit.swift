@@ -8,13 +8,25 @@ struct ComplaintLimit {
 
     private var until: Instant?
     private var count = 0
+    private var unquoted = 0
+    /// The agent has had a message: what it complains of may hold words of it.
+    private(set) var isPrompted = false
 
-    /// What is to be logged. A count is reported with the first line after its window.
-    mutating func take(_ line: String, at now: Instant) -> [String] {
+    mutating func prompted() { isPrompted = true }
+
+    /// What is to be logged. A count is reported with the first line after its window. `isSealed`: nothing is quoted once the agent has had
+    /// a message.
+    mutating func take(_ line: String, isSealed: Bool = false, at now: Instant) -> [String] {
         var words: [String] = []
         if until.map({ $0 <= now }) ?? true {
             if count > Self.lines { words.append("standard error: \(count - Self.lines) lines more were left out") }
-            (until, count) = (now + Self.window, 0)
+            if unquoted > 1 { words.append("standard error: \(unquoted - 1) lines more, not shown") }
+            (until, count, unquoted) = (now + Self.window, 0, 0)
+        }
+        if isSealed, isPrompted {
+            unquoted += 1
+            return unquoted == 1
+                ? words + ["standard error: a line, not shown since chats of this agent are encrypted"] : words
         }
         count += 1
         guard count <= Self.lines else { return words }

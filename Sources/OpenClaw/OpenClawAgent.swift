@@ -44,7 +44,10 @@ package final class OpenClawAgent: LiveAgent {
             warnings: reading.warnings, secrets: reading.session.secrets,
             milestones: reading.tokenSource.map { [.init("openclaw_token_resolved", [("source", $0)])] } ?? []
         ) { host in
-            host.carry(OpenClawMachine(reading.session, authorityFile: self.values.authorityFile)) {
+            host.carry(
+                OpenClawMachine(
+                    reading.session, authorityFile: self.values.authorityFile, listener: self.values.listener)
+            ) {
                 // What cannot be read now may be half written: it is read again before the next try.
                 try? self.read(self.values).session
             }
@@ -119,7 +122,8 @@ extension OpenClawAgent {
             let session = try introductionAsItStands(to: found) { findings.append($0) }
             let check = GatewayCheck(of: found.address, connection: name, known: findings)
             return AgentReading(secrets: session.secrets) { host in
-                host.carry(OpenClawMachine(session, authorityFile: values.authorityFile, check))
+                host.carry(
+                    OpenClawMachine(session, authorityFile: values.authorityFile, listener: values.listener, check))
             }
         } catch {
             findings.append(

@@ -94,7 +94,10 @@ package struct OpenClawDiscovery: Sendable {
     }
 
     private static func isThisMachine(_ host: String) -> Bool {
-        host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host.hasPrefix("127.")
+        // A name that only looks like an address may lead anywhere.
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return host == "localhost" || host == "::1"
+            || parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
     /// The first by name, so that it is the same each time.

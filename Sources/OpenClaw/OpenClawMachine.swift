@@ -20,14 +20,17 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
     private var mayPause = false
     private var check: GatewayCheck?
 
-    package init(_ settings: OpenClawSettings, authorityFile: String? = nil) {
+    package init(_ settings: OpenClawSettings, authorityFile: String? = nil, listener: ListenerTrust = .own) {
         session = OpenClawSession(settings)
-        trust = authorityFile.map { .authority(file: $0) } ?? .system
+        trust = authorityFile.map { .authority(file: $0) } ?? Trust(listener)
     }
 
     /// For `check`: what is known before the gateway is asked.
-    package init(_ settings: OpenClawSettings, authorityFile: String? = nil, _ check: GatewayCheck) {
-        self.init(settings, authorityFile: authorityFile)
+    package init(
+        _ settings: OpenClawSettings, authorityFile: String? = nil, listener: ListenerTrust = .own,
+        _ check: GatewayCheck
+    ) {
+        self.init(settings, authorityFile: authorityFile, listener: listener)
         self.check = check
     }
 

@@ -22,7 +22,7 @@ package struct OpenClawPlugin: AgentPlugin {
 
     package func decoder() -> any AgentDecoder { OpenClawDecoder() }
 
-    package var keys: [String] { ["url", "token", "ca_file", "state_dir", "admin"] }
+    package var keys: [String] { ["url", "token", "ca_file", "listener", "state_dir", "admin"] }
     package var variables: [String] { ["OPENCLAW_URL", "OPENCLAW_TOKEN"] }
     package var secretVariables: [String] { ["OPENCLAW_TOKEN"] }
 
@@ -32,6 +32,7 @@ package struct OpenClawPlugin: AgentPlugin {
             "url", as: section.address([.wss, .ws]), variable: "OPENCLAW_URL", else: values.address)
         values.token = section.optional("token", as: .token, variable: "OPENCLAW_TOKEN")
         values.authorityFile = section.optional("ca_file", as: section.certificates)
+        values.listener = section.value("listener", as: ListenerForm.form, else: values.listener)
         // OpenClaw has one on a machine, so that the variable says enough with several connections too.
         values.stateDirectory = section.value(
             "state_dir", as: section.directory.optional, shared: "OPENCLAW_STATE_DIR", else: section.home(".openclaw"))
@@ -53,6 +54,7 @@ package struct OpenClawValues: AgentValues {
     /// Nil: the one that is found in OpenClaw's own files.
     package var token: Secret?
     package var authorityFile: String?
+    package var listener = ListenerTrust.own
     /// Where OpenClaw keeps its own files; nil: not known, for want of a home.
     package var stateDirectory: String?
     /// Asks for `operator.admin`: gateways want it for edits of schedules, early ones for the choice of a model

@@ -38,7 +38,7 @@ package struct OppiPlugin: AgentPlugin {
 
     package func decoder() -> any AgentDecoder { OppiDecoder() }
 
-    package var keys: [String] { ["url", "token", "invite", "pin", "ca_file", "workspace"] }
+    package var keys: [String] { ["url", "token", "invite", "pin", "ca_file", "listener", "workspace"] }
     package var variables: [String] { ["OPPI_URL", "OPPI_TOKEN", "OPPI_INVITE", "OPPI_WORKSPACE"] }
     package var secretVariables: [String] { ["OPPI_TOKEN", "OPPI_INVITE"] }
 
@@ -52,6 +52,7 @@ package struct OppiPlugin: AgentPlugin {
         values.invite = section.optional("invite", as: invite, variable: "OPPI_INVITE")
         values.pin = section.optional("pin", as: .pin)
         values.authorityFile = section.optional("ca_file", as: section.certificates)
+        values.listener = section.value("listener", as: ListenerForm.form, else: values.listener)
         values.workspace = section.optional("workspace", as: .label, variable: "OPPI_WORKSPACE")
         return values
     }
@@ -107,6 +108,7 @@ package struct OppiValues: AgentValues {
     /// SHA-256 of the server's certificate, which then needs no authority.
     package var pin: [UInt8]?
     package var authorityFile: String?
+    package var listener = ListenerTrust.own
     /// Nil: the only one there is.
     package var workspace: String?
 

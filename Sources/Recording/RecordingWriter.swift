@@ -15,17 +15,20 @@ package final class RecordingWriter {
     private let descriptor: Int32
     private let formatter: RecordingFormatter
     private let limit: Int
+    private let cover: (([UInt8]) -> [UInt8])?
     private var size = 0
     private var lastMilliseconds: Int64 = 0
     private var failure: RecordingError?
 
-    /// `date` as in RFC 3339.
+    /// `date` as in RFC 3339. `cover` replaces the secrets of the moment in each line: more of them become known meanwhile.
     package init(
-        file: String, agent: String, date: String, knownSecrets: [String] = [], limit: Int = RecordingWriter.fileLimit
+        file: String, agent: String, date: String, limit: Int = RecordingWriter.fileLimit,
+        cover: (([UInt8]) -> [UInt8])? = nil
     ) throws(RecordingError) {
         self.file = file
         self.limit = limit
-        formatter = RecordingFormatter(knownSecrets: knownSecrets)
+        self.cover = cover
+        formatter = RecordingFormatter()
         descriptor = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             throw RecordingError(
@@ -48,7 +51,8 @@ package final class RecordingWriter {
         var entry = entry
         lastMilliseconds = max(lastMilliseconds, entry.milliseconds)
         entry.milliseconds = lastMilliseconds
-        try append(formatter.line(for: entry))
+        let line = formatter.line(for: entry)
+        try append(cover?(line) ?? line)
     }
 
     private func checkFile() throws(RecordingError) {

@@ -70,6 +70,11 @@ package enum RelayDecoder {
             repeated: envelope.isRepeat)
         receipt.device = envelope.device.map { DeviceID($0) }
         receipt.publicKeyChanged = envelope.publicKeyChanged
+        for name in [envelope.message, envelope.session, envelope.device] {
+            if let name, !RelayName.isTaken(name) {
+                return .unknown(reason: "the relay's answer has an id of a form that is not taken")
+            }
+        }
         switch expected {
         case .message where receipt.message == nil: return .unknown(reason: "the relay's answer has no message_id")
         case .session where receipt.session == nil: return .unknown(reason: "the relay's answer has no session_id")

@@ -15,23 +15,33 @@ struct ChatKeys: Sendable {
 
     enum Change: Hashable, Sendable {
         case none
-        /// A device was revoked: one new key will come.
-        case expected
+        /// A device was revoked: one new key will come. Nil: a file of an earlier version does not name it.
+        case expected(after: DeviceID?)
         /// It has come, and another phone may have made one at the same time. Milliseconds since 1970.
-        case settling(until: Int64)
+        case settling(until: Int64, after: DeviceID?)
+
+        var isExpected: Bool { if case .expected = self { true } else { false } }
+
+        /// The device whose revocation it follows.
+        var revoked: DeviceID? {
+            switch self {
+            case .none: nil
+            case .expected(let device), .settling(_, let device): device
+            }
+        }
     }
 
     enum GrantedAction: Hashable, Sendable {
         /// It is the newest already.
         case known
-        case changed
+        case changed(after: DeviceID?)
         case refused
     }
 
     /// Each phone that survives a revocation makes a key; they come close together.
     static let settlingMilliseconds: Int64 = 10 * 60_000
     static let olderLimit = 4
-    static let pastLimit = 64
+    static let pastLimit = 32
 
     private(set) var newest: Key
     private(set) var older: [Key]
@@ -72,22 +82,28 @@ struct ChatKeys: Sendable {
     mutating func granted(_ key: Key, wall: Int64) -> GrantedAction {
         guard key.secret != newest.secret else { return .known }
         guard !past.contains(key.name), past.count < Self.pastLimit else { return .refused }
+        let revoked: DeviceID?
         switch change {
         case .none: return .refused
-        case .expected: break
-        case .settling(let until):
+        case .expected(let device):
+            revoked = device
+            change = .settling(
+                until: wall.addingReportingOverflow(Self.settlingMilliseconds).partialValue, after: device)
+        case .settling(let until, let device):
             guard wall <= until else {
                 change = .none
                 return .refused
             }
+            revoked = device
         }
-        change = .settling(until: wall.addingReportingOverflow(Self.settlingMilliseconds).partialValue)
         replace(by: key)
-        return .changed
+        return .changed(after: revoked)
     }
 
     mutating func replace(by key: Key) {
         past.append(newest.name)
+        // Names of our own keys alone, which no other device can grant: a chat of a phone takes none at the limit.
+        past.removeFirst(max(0, past.count - Self.pastLimit))
         older.append(newest)
         newest = key
         forgetUnused()

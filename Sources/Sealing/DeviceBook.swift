@@ -36,6 +36,9 @@ package struct DeviceBook: Sendable {
         package var standing: Standing
         /// The phone has had the notice that it is held.
         var isTold: Bool
+        /// Names this pair of id and public key to the person, who has no use for an id that the relay chose. Given by the book, and
+        /// never to another pair.
+        package internal(set) var number = 0
 
         package init(
             id: DeviceID, publicKey: [UInt8], label: String? = nil, platform: String? = nil,
@@ -68,17 +71,40 @@ package struct DeviceBook: Sendable {
     /// One was pinned at some time. From then on none is taken without being asked for, even if all are revoked: else a relay would
     /// revoke them and announce its own.
     private(set) var hasPinned: Bool
+    /// The file of the devices was lost while keys were there: no device of this installation is pinned unless
+    /// the person says so.
+    private(set) var isLost: Bool
+    private(set) var nextNumber: Int
     /// Milliseconds since 1970; nil: not known, and long ago.
     var pairedAt: Int64?
     /// Every device is pinned: the configuration's `"devices": "trust"`.
     var trustsAll = false
 
-    init(_ devices: [Device] = [], hasPinned: Bool = false, pairedAt: Int64? = nil, trustsAll: Bool = false) {
+    init(
+        _ devices: [Device] = [], hasPinned: Bool = false, isLost: Bool = false, nextNumber: Int = 1,
+        pairedAt: Int64? = nil, trustsAll: Bool = false
+    ) {
         self.devices = Dictionary(devices.map { ($0.id, $0) }) { _, last in last }
         self.hasPinned = hasPinned
+        self.isLost = isLost
+        self.nextNumber = nextNumber
         self.pairedAt = pairedAt
         self.trustsAll = trustsAll
+        let numbers = Set(devices.map(\.number))
+        self.nextNumber = max(nextNumber, (numbers.max() ?? 0) &+ 1, 1)
+        // A file of an earlier version has none, and one that somebody edited may have the same twice.
+        if numbers.count < devices.count || numbers.contains(where: { $0 < 1 }) {
+            for id in self.devices.keys.sorted() { number(id) }
+        }
     }
+
+    private mutating func number(_ id: DeviceID) {
+        devices[id]?.number = nextNumber
+        nextNumber &+= 1
+    }
+
+    /// How people are told of it.
+    package func numbered(_ id: DeviceID) -> NumberedDevice { NumberedDevice(id: id, number: devices[id]?.number) }
 
     var pinned: [Device] {
         #if PLANTED_FAULTS
@@ -99,17 +125,20 @@ package struct DeviceBook: Sendable {
             guard known.publicKey == device.publicKey else {
                 device.standing = known.standing == .refused ? .refused : trustsAll ? .pinned : .held
                 devices[device.id] = device
+                number(device.id)
                 return .changedKey
             }
             // Back after it was revoked: as if it were new.
             guard known.standing == .revoked else { return .nothing }
+            device.number = known.number
         } else if !makeRoom() {
             return .tooMany
         }
-        let isPinned = trustsAll || !hasPinned || isPairing(wall)
+        let isPinned = trustsAll || !isLost && (!hasPinned || isPairing(wall))
         device.standing = isPinned ? .pinned : .held
         hasPinned = hasPinned || isPinned
         devices[device.id] = device
+        if device.number == 0 { number(device.id) }
         return isPinned ? .pinned : .held
     }
 
@@ -149,4 +178,18 @@ package struct DeviceBook: Sendable {
         let (age, overflow) = wall.subtractingReportingOverflow(pairedAt)
         return !overflow && (0...Self.pairingMilliseconds).contains(age)
     }
+}
+
+/// A device in words for people: by its number, since its id is whatever the relay says.
+package struct NumberedDevice: Hashable, Sendable, CustomStringConvertible {
+    package var id: DeviceID
+    /// Nil: it is in the book no more.
+    package var number: Int?
+
+    package init(id: DeviceID, number: Int?) {
+        self.id = id
+        self.number = number
+    }
+
+    package var description: String { id.text }
 }

@@ -1,41 +1,75 @@
 import BridgeModel
 
-/// Chats that had a key and are gone: what is said in their names is never taken in the open, nor under a key that was replaced.
-/// The keys themselves are forgotten. The last one may be granted again, since a chat can come back from the archive, but not
-/// once a device that has it was revoked.
+/// Chats that had a key and are gone: what is said in their names is never taken in the open, nor under a key that nobody chose.
+///
+/// The keys themselves are forgotten. The last one may be granted again, since a chat can come back from the archive. Once a device that
+/// has it was revoked, one new key may come in its place. A chat that this bridge made takes its last key at most.
 struct EndedChats: Sendable {
-    /// The oldest go first; no person deletes as many.
+    /// The newest are known with the names of their keys. The rest stay sealed by a mark each, and take no key.
     static let limit = 10_000
+    /// Beyond it every chat without a key counts as one that had a key. Only a relay that invents chats gets there, and reads nothing.
+    static let markLimit = 1 << 18
+    private static let markLength = 10
 
-    private struct Names {
+    struct Names: Sendable {
         var last: KeyName?
         var past: [KeyName]
+        var isOurs: Bool
+        /// The device whose revocation took the last key; nil: none, or a file of an earlier version does not name it.
+        var revoked: DeviceID?
+    }
+
+    enum GrantedAction: Hashable, Sendable {
+        /// The chat never had a key.
+        case first
+        /// The key that it had last.
+        case last
+        case changed(after: DeviceID?)
+        case refused
     }
 
     private var names: [SessionID: Names] = [:]
     private var order: [SessionID] = []
+    private var marks: Set<String> = []
 
-    init(_ stored: [StoredKeyRing.Devices.Ended] = []) {
+    init(_ stored: [StoredKeyRing.Devices.Ended] = [], marks: String = "") {
+        var rest = marks[...]
+        while !rest.isEmpty, self.marks.count < Self.markLimit {
+            self.marks.insert(String(rest.prefix(Self.markLength)))
+            rest = rest.dropFirst(Self.markLength)
+        }
         for chat in stored {
             add(
-                SessionID(chat.session), Names(last: chat.last.map { KeyName($0) }, past: chat.past.map { KeyName($0) })
-            )
+                SessionID(chat.session),
+                Names(
+                    last: chat.last.map { KeyName($0) }, past: chat.past.map { KeyName($0) },
+                    isOurs: chat.isOurs ?? false, revoked: chat.revoked.map { DeviceID($0) }))
         }
     }
 
-    func contains(_ session: SessionID) -> Bool { names[session] != nil }
-
-    /// It must not be taken again.
-    func hadKey(_ key: KeyName, _ session: SessionID) -> Bool { names[session]?.past.contains(key) ?? false }
-
-    mutating func add(_ session: SessionID, last: KeyName, past: [KeyName]) {
-        add(session, Names(last: last, past: past))
+    func contains(_ session: SessionID) -> Bool {
+        names[session] != nil || marks.count >= Self.markLimit || marks.contains(Self.mark(of: session))
     }
 
-    private mutating func add(_ session: SessionID, _ new: Names) {
+    /// What becomes of a key that is granted for a chat without one.
+    func granted(_ key: KeyName, for session: SessionID) -> GrantedAction {
+        guard let known = names[session] else { return contains(session) ? .refused : .first }
+        if known.last == key { return .last }
+        #if PLANTED_FAULTS
+            if PlantedFault.keyAfterEnd.isPlanted, !known.past.contains(key) { return .last }
+        #endif
+        guard known.last == nil, !known.isOurs, !known.past.contains(key), known.past.count < ChatKeys.pastLimit else {
+            return .refused
+        }
+        return .changed(after: known.revoked)
+    }
+
+    mutating func add(_ session: SessionID, _ new: Names) {
         if names.updateValue(new, forKey: session) == nil { order.append(session) }
         guard order.count > Self.limit else { return }
-        names[order.removeFirst()] = nil
+        let oldest = order.removeFirst()
+        names[oldest] = nil
+        if marks.count < Self.markLimit { marks.insert(Self.mark(of: oldest)) }
     }
 
     /// It has a key again. The names of the others that it had.
@@ -45,18 +79,27 @@ struct EndedChats: Sendable {
         return known.past + [known.last].compactMap { $0 }.filter { $0 != key }
     }
 
-    mutating func deviceRevoked() {
+    mutating func revoked(_ device: DeviceID) {
         for (session, known) in names {
             guard let last = known.last else { continue }
-            names[session] = Names(last: nil, past: known.past + [last])
+            names[session]?.last = nil
+            names[session]?.past = (known.past + [last]).suffix(ChatKeys.pastLimit)
+            names[session]?.revoked = device
         }
     }
 
     /// The oldest first.
     var stored: [StoredKeyRing.Devices.Ended] {
         order.map { session in
-            StoredKeyRing.Devices.Ended(
-                session: session.text, last: names[session]?.last?.text, past: (names[session]?.past ?? []).map(\.text))
+            let known = names[session]
+            return StoredKeyRing.Devices.Ended(
+                session: session.text, last: known?.last?.text, past: (known?.past ?? []).map(\.text),
+                isOurs: known?.isOurs == true ? true : nil, revoked: known?.revoked?.text)
         }
     }
+
+    var storedMarks: String { marks.sorted().joined() }
+
+    /// Two chats of one mark are both sealed: who searches for such a pair gains nothing that could be read.
+    private static func mark(of session: SessionID) -> String { StableHash.text(of: session.text, length: markLength) }
 }

@@ -157,7 +157,7 @@ extension KeyRing {
         case .later(let told): grants.failed(told, at: now)
         case .refused:
             if let device = grants.refused(grant.devices, grant.session) {
-                order(.tell(.grantRefused(grant.session, device)))
+                order(.tell(.grantRefused(grant.session, book.numbered(device))))
             }
         }
         if isGranted(grant.session) { order(.chatGranted(grant.session)) }

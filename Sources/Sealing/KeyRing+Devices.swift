@@ -15,9 +15,9 @@ extension KeyRing {
             return order(.acknowledge(update))
         }
         switch book.announced(device, wall: wall) {
-        case .pinned: order(.tell(.devicePinned(device.id)))
-        case .held: order(.tell(.deviceHeld(device.id)))
-        case .changedKey: order(.tell(.deviceChangedKey(device.id)))
+        case .pinned: order(.tell(.devicePinned(book.numbered(device.id))))
+        case .held: order(.tell(.deviceHeld(book.numbered(device.id))))
+        case .changedKey: order(.tell(.deviceChangedKey(book.numbered(device.id))))
         case .nothing: return settle(update, at: now)
         case .tooMany:
             order(.tell(.tooManyDevices))
@@ -37,10 +37,10 @@ extension KeyRing {
             return
         }
         if book.revoked(device) {
-            order(.tell(.deviceRevoked(device)))
+            order(.tell(.deviceRevoked(book.numbered(device))))
             // The phones that made the other keys make new ones.
-            for (session, chat) in chats where !chat.isOurs { chats[session]?.change = .expected }
-            ended.deviceRevoked()
+            for (session, chat) in chats where !chat.isOurs { chats[session]?.change = .expected(after: device) }
+            ended.revoked(device)
             renewOwnKeys(using: random)
         }
         for session in chats.keys { chats[session]?.granted.remove(device) }
@@ -92,7 +92,7 @@ extension KeyRing {
             if let update { settle(update, at: now) }
             return action
         }
-        order(.tell(.devicePinned(device)))
+        order(.tell(.devicePinned(book.numbered(device))))
         changed(at: now, update)
         grantOwed(at: now, using: random)
         return action
@@ -110,7 +110,7 @@ extension KeyRing {
             if let update { settle(update, at: now) }
             return action
         }
-        order(.tell(.deviceRefused(device)))
+        order(.tell(.deviceRefused(book.numbered(device))))
         for session in chats.keys { chats[session]?.granted.remove(device) }
         if wasPinned { renewOwnKeys(using: random) }
         changed(at: now, update)
@@ -129,7 +129,7 @@ extension KeyRing {
         let held = book.devices(.held)
         for device in held {
             _ = book.choose(.pinned, for: device.id, key: nil)
-            order(.tell(.devicePinned(device.id)))
+            order(.tell(.devicePinned(book.numbered(device.id))))
         }
         return !held.isEmpty
     }

@@ -6,7 +6,8 @@ package import BridgeModel
 /// - No key is used, and no update that brought one is acknowledged, before the files have it.
 /// - A chat's key is never made where a grant may come: only for chats that this bridge makes itself.
 /// - A key is wrapped for pinned devices alone.
-/// - A turn continues under the key that it began with, and a chat's key changes only where a device was revoked, and is reported.
+/// - A turn continues under the key that it began with. The key of a chat, also of one that comes back from the archive, changes only
+///   where a device was revoked, and this is reported in the chat.
 ///
 /// A value without I/O: events in, orders out. Time and randomness come with the events.
 package struct KeyRing: Sendable {
@@ -40,11 +41,11 @@ package struct KeyRing: Sendable {
         // Read also where it is not taken up: a damaged file is reported, and not replaced.
         let (storedBook, storedChats) = (try stored.book(), try stored.chats(library))
         let isOurs = stored.isOf(installation)
-        book = isOurs ? storedBook : DeviceBook()
+        book = isOurs ? storedBook : DeviceBook(nextNumber: storedBook.nextNumber)
         book.trustsAll = trustsAllDevices
         book.pairedAt = pairedAt ?? book.pairedAt
         chats = isOurs ? storedChats : [:]
-        ended = EndedChats(isOurs ? stored.devices?.ended ?? [] : [])
+        ended = isOurs ? stored.endedChats : EndedChats()
         registration = Registration(deviceID: isOurs ? stored.devices?.deviceID.map { DeviceID($0) } : nil)
         hasHeldKey = isOurs && (stored.devices?.hasHeldKey ?? !storedChats.isEmpty)
         self.installation = installation ?? stored.devices?.installation
@@ -105,7 +106,7 @@ package struct KeyRing: Sendable {
                 guard error == .notAuthentic else { break }
             }
         }
-        return failure == .notAuthentic && chat.change == .expected ? .waitsForKey : .unreadable(failure)
+        return failure == .notAuthentic && chat.change.isExpected ? .waitsForKey : .unreadable(failure)
     }
 
     package mutating func turnBegan(in session: SessionID, under key: KeyName) {
@@ -157,31 +158,43 @@ package struct KeyRing: Sendable {
         _ secret: SecretKey, for session: SessionID, _ update: UpdateID, wall: Int64, at now: Instant
     ) {
         let key = newKey(secret)
-        if chats[session]?.isEnded == true || ended.hadKey(key.name, session) {
-            order(.tell(.keyRefused(session)))
-            return order(.acknowledge(update))
-        }
-        guard chats[session] != nil else {
-            guard chats.count < Self.chatLimit else {
-                order(.tell(.tooManyKeys))
-                return order(.acknowledge(update))
-            }
-            // The maker of the key has wrapped it for the current devices.
-            add(key, for: session, isOurs: false, granted: Set(book.pinned.map(\.id)))
-            return changed(at: now, update)
-        }
+        guard let chat = chats[session] else { return begin(session, under: key, update, at: now) }
+        guard !chat.isEnded else { return refuse(session, update) }
         switch chats[session]?.granted(key, wall: wall) {
-        case .changed:
-            order(.tell(.keyChanged(session)))
+        case .changed(let device):
+            tellOfChange(session, after: device)
             chats[session]?.granted = Set(book.pinned.map(\.id))
             willBeReady(key, of: session)
             changed(at: now, update)
-        case .refused:
-            order(.tell(.keyRefused(session)))
-            order(.acknowledge(update))
+        case .refused: refuse(session, update)
         // It may have come before and not be on the disk.
         case .known, nil: settle(update, at: now)
         }
+    }
+
+    /// A chat without a key: a new one, or one that comes back from the archive.
+    private mutating func begin(
+        _ session: SessionID, under key: ChatKeys.Key, _ update: UpdateID, at now: Instant
+    ) {
+        let action = ended.granted(key.name, for: session)
+        guard action != .refused else { return refuse(session, update) }
+        guard chats.count < Self.chatLimit else {
+            order(.tell(.tooManyKeys))
+            return order(.acknowledge(update))
+        }
+        if case .changed(let device) = action { tellOfChange(session, after: device) }
+        // The maker of the key has wrapped it for the current devices.
+        add(key, for: session, isOurs: false, granted: Set(book.pinned.map(\.id)))
+        changed(at: now, update)
+    }
+
+    private mutating func refuse(_ session: SessionID, _ update: UpdateID) {
+        order(.tell(.keyRefused(session)))
+        order(.acknowledge(update))
+    }
+
+    private mutating func tellOfChange(_ session: SessionID, after device: DeviceID?) {
+        order(.tell(.keyChanged(session, after: device.map { book.numbered($0) })))
     }
 
     /// A key for a chat that this bridge makes, in which something may be said when `chatGranted` says so. False: no device could
@@ -223,7 +236,7 @@ package struct KeyRing: Sendable {
         let isOther = self.installation != nil
         self.installation = installation
         if isOther {
-            book = DeviceBook(pairedAt: pairedAt, trustsAll: book.trustsAll)
+            book = DeviceBook(nextNumber: book.nextNumber, pairedAt: pairedAt, trustsAll: book.trustsAll)
             (chats, ended, ready) = ([:], EndedChats(), [])
             hasHeldKey = false
             registration.forget()
@@ -251,7 +264,12 @@ package struct KeyRing: Sendable {
     @discardableResult
     private mutating func forgetEnded(_ session: SessionID) -> Bool {
         guard let chat = chats[session], chat.isEnded, !chat.isInUse else { return false }
-        ended.add(session, last: chat.newest.name, past: chat.past)
+        ended.add(
+            session,
+            EndedChats.Names(
+                last: chat.change.isExpected ? nil : chat.newest.name,
+                past: chat.past + (chat.change.isExpected ? [chat.newest.name] : []), isOurs: chat.isOurs,
+                revoked: chat.change.revoked))
         chats[session] = nil
         return true
     }

@@ -55,24 +55,25 @@ package struct RegistrationReceipt: Hashable, Sendable {
 
 /// What people should know; nothing secret.
 package enum KeyRingNews: Hashable, Sendable {
-    case devicePinned(DeviceID)
+    case devicePinned(NumberedDevice)
     /// Until it is allowed no key is wrapped for it.
-    case deviceHeld(DeviceID)
-    case deviceChangedKey(DeviceID)
-    case deviceRevoked(DeviceID)
+    case deviceHeld(NumberedDevice)
+    case deviceChangedKey(NumberedDevice)
+    case deviceRevoked(NumberedDevice)
     /// By the person.
-    case deviceRefused(DeviceID)
+    case deviceRefused(NumberedDevice)
     case deviceUnusable(DeviceID)
     case tooManyDevices
-    case keyChanged(SessionID)
-    /// Another key was granted for a chat that has one, and no device was revoked.
+    /// `after`: the device that was revoked; nil: a file of an earlier version does not name it.
+    case keyChanged(SessionID, after: NumberedDevice?)
+    /// Another key was granted for a chat that has or had one, and no device was revoked.
     case keyRefused(SessionID)
     case grantUnreadable(SessionID, SealingError)
     /// No room for another chat's key: an old one does not give way, or its chat could be gone on with in the open.
     case tooManyKeys
     case registrationRefused
     /// The relay does not pass this chat's key on to the device.
-    case grantRefused(SessionID, DeviceID)
+    case grantRefused(SessionID, NumberedDevice)
     /// The relay knew another key of this bridge: what was granted to that one must be granted again.
     case registeredAnew
     case notSaved

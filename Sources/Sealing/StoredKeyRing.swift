@@ -23,11 +23,13 @@ package struct StoredKeyRing: Sendable, Equatable {
             package var standing: DeviceBook.Standing
             /// The phone has had the notice of it.
             package var isTold: Bool?
+            package var number: Int?
         }
 
         package struct Chat: Codable, Sendable, Equatable {
             package var number: Int
             package var isOurs: Bool
+            /// Numbers of devices, each behind a `#`; ids in a file of an earlier version.
             package var granted: [String]
             /// Under which turns are open.
             package var older: [String]
@@ -35,6 +37,8 @@ package struct StoredKeyRing: Sendable, Equatable {
             package var past: [String]?
             /// A device was revoked, and its successor's key has not come.
             package var changeExpected: Bool?
+            /// The device that was revoked.
+            package var revoked: String?
             /// It is gone, and turns are open in it.
             package var isEnded: Bool?
         }
@@ -44,6 +48,8 @@ package struct StoredKeyRing: Sendable, Equatable {
             package var session: String
             package var last: String?
             package var past: [String]
+            package var isOurs: Bool?
+            package var revoked: String?
         }
 
         package var version = 1
@@ -51,10 +57,14 @@ package struct StoredKeyRing: Sendable, Equatable {
         package var deviceID: String?
         package var pairedAt: Int64?
         package var hasPinned: Bool
+        package var isLost: Bool?
+        package var nextNumber: Int?
         package var hasHeldKey: Bool
         package var devices: [Device]
         package var chats: [String: Chat]
         package var ended: [Ended]?
+        /// Older ends, by marks of equal length.
+        package var endedMarks: String?
         package var savedAt: String?
     }
 
@@ -88,21 +98,37 @@ extension StoredKeyRing {
     }
 
     func book() throws(StoredKeyRingFault) -> DeviceBook {
-        guard let devices else { return DeviceBook() }
+        // Keys that were granted somewhere: whoever is announced first is not whom they were for.
+        guard let devices else { return DeviceBook(hasPinned: isBookLost, isLost: isBookLost) }
         guard devices.version == 1 else { throw .laterVersion }
         var known: [DeviceBook.Device] = []
         for device in devices.devices.prefix(DeviceBook.limit) {
             guard let key = SecretKey(hex: device.publicKey) else { throw .badDevice }
-            known.append(
-                DeviceBook.Device(
-                    id: DeviceID(device.id), publicKey: key.bytes, label: device.label, platform: device.platform,
-                    standing: device.standing, isTold: device.isTold ?? false))
+            var read = DeviceBook.Device(
+                id: DeviceID(device.id), publicKey: key.bytes, label: device.label, platform: device.platform,
+                standing: device.standing, isTold: device.isTold ?? false)
+            read.number = device.number ?? 0
+            known.append(read)
         }
-        return DeviceBook(known, hasPinned: devices.hasPinned, pairedAt: devices.pairedAt)
+        return DeviceBook(
+            known, hasPinned: devices.hasPinned, isLost: devices.isLost ?? false, nextNumber: devices.nextNumber ?? 1,
+            pairedAt: devices.pairedAt)
     }
+
+    private var isBookLost: Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.bookForgotten.isPlanted { return false }
+        #endif
+        return devices == nil && !keys.keys.isEmpty
+    }
+
+    var endedChats: EndedChats { EndedChats(devices?.ended ?? [], marks: devices?.endedMarks ?? "") }
 
     /// Revision 0: the files have them.
     func chats(_ library: some SealingLibrary) throws(StoredKeyRingFault) -> [SessionID: ChatKeys] {
+        let numbers = Dictionary(
+            (devices?.devices ?? []).compactMap { device in device.number.map { ("#\($0)", device.id) } }
+        ) { first, _ in first }
         func key(_ hex: String) throws(StoredKeyRingFault) -> ChatKeys.Key {
             guard let secret = SecretKey(hex: hex) else { throw .badKey }
             return ChatKeys.Key(secret: secret, name: KeyName(of: secret, library: library), revision: 0)
@@ -118,8 +144,8 @@ extension StoredKeyRing {
                 try key(hex), older: older, past: (chat?.past ?? []).map { KeyName($0) },
                 number: chat?.number ?? place - keys.keys.count,
                 isOurs: chat?.isOurs ?? false, isEnded: chat?.isEnded ?? false,
-                granted: Set((chat?.granted ?? []).map { DeviceID($0) }))
-            if chat?.changeExpected == true { made.change = .expected }
+                granted: Set((chat?.granted ?? []).map { DeviceID(numbers[$0] ?? $0) }))
+            if chat?.changeExpected == true { made.change = .expected(after: chat?.revoked.map { DeviceID($0) }) }
             chats[SessionID(name)] = made
         }
         return chats
@@ -134,19 +160,24 @@ extension StoredKeyRing {
         for (session, chat) in chats {
             keys[session.text] = chat.newest.secret.hex
             stored[session.text] = Devices.Chat(
-                number: chat.number, isOurs: chat.isOurs, granted: chat.granted.map(\.text).sorted(),
+                number: chat.number, isOurs: chat.isOurs,
+                granted: chat.granted.compactMap { book.devices[$0]?.number }.sorted().map { "#\($0)" },
                 older: chat.older.map(\.secret.hex), past: chat.past.isEmpty ? nil : chat.past.map(\.text),
-                changeExpected: chat.change == .expected ? true : nil, isEnded: chat.isEnded ? true : nil)
+                changeExpected: chat.change.isExpected ? true : nil,
+                revoked: chat.change.isExpected ? chat.change.revoked?.text : nil, isEnded: chat.isEnded ? true : nil)
         }
+        let marks = ended.storedMarks
         self.init(
             keys: Keys(keys: keys),
             devices: Devices(
                 installation: installation, deviceID: deviceID?.text, pairedAt: book.pairedAt,
-                hasPinned: book.hasPinned, hasHeldKey: hasHeldKey,
+                hasPinned: book.hasPinned, isLost: book.isLost ? true : nil, nextNumber: book.nextNumber,
+                hasHeldKey: hasHeldKey,
                 devices: book.devices.values.sorted { $0.id < $1.id }.map {
                     Devices.Device(
                         id: $0.id.text, publicKey: Hexadecimal.text($0.publicKey), label: $0.label,
-                        platform: $0.platform, standing: $0.standing, isTold: $0.isTold ? true : nil)
-                }, chats: stored, ended: ended.stored.isEmpty ? nil : ended.stored))
+                        platform: $0.platform, standing: $0.standing, isTold: $0.isTold ? true : nil, number: $0.number)
+                }, chats: stored, ended: ended.stored.isEmpty ? nil : ended.stored,
+                endedMarks: marks.isEmpty ? nil : marks))
     }
 }

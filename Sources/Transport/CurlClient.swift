@@ -19,6 +19,8 @@ package final class CurlClient: HTTPClient {
         /// SHA-256 of the DER of the one certificate that servers may show, in place of authorities and names; compared before any
         /// byte of a request is sent. For `https://` alone.
         package var leafPin: [UInt8]?
+        /// Asked of the kernel before a request is sent, where the connection is plain and within this machine; nil: it is not asked.
+        package var listener: ListenerTrust?
         /// Exchanges beyond this are refused at once.
         package var queueLimit = 10_000
         /// Off, because in libcurl 7.88.1 HTTP/2 breaks when a connection is reused; for servers that speak nothing else,

@@ -13,6 +13,7 @@ final class CurlStream: BytePipe {
     private let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private let unixPath: String?
+    private let listener: ListenerTrust?
     private let leafPin: [UInt8]?
     private var pin: LeafPin?
     private(set) var descriptor: Int32 = -1
@@ -29,6 +30,7 @@ final class CurlStream: BytePipe {
         self.multi = UnsafeMutableRawPointer(multi)
         self.easy = easy
         unixPath = request.unixPath
+        listener = address.isPlain && request.unixPath == nil ? request.listener : nil
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         let options: [(CURLoption, Int)] = [
@@ -81,6 +83,9 @@ final class CurlStream: BytePipe {
                 descriptor = sb_curl_get_socket(easy, &socket) == CURLE_OK ? Int32(socket) : -1
                 guard descriptor >= 0 else { throw WebSocketFailure(.other, "libcurl gave no socket") }
                 if let unixPath { try UnixSocket.checkListener(descriptor, unixPath) }
+                if let listener, let stranger = PortOwner.refusal(ends, listener) {
+                    throw WebSocketFailure(.badURL, stranger)
+                }
                 return true
             }
             var wakeUp = curl_waitfd(
@@ -89,6 +94,16 @@ final class CurlStream: BytePipe {
             if wakeUp.revents != 0 { control.wakeUp.clear() }
         }
         return false
+    }
+
+    private var ends: PortOwner.Ends? {
+        var (remote, local): (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?) = (nil, nil)
+        var (remotePort, localPort) = (0, 0)
+        _ = sb_curl_get_pointer(easy, CURLINFO_PRIMARY_IP, &remote)
+        _ = sb_curl_get_pointer(easy, CURLINFO_LOCAL_IP, &local)
+        _ = sb_curl_get_long(easy, CURLINFO_PRIMARY_PORT, &remotePort)
+        _ = sb_curl_get_long(easy, CURLINFO_LOCAL_PORT, &localPort)
+        return PortOwner.Ends(remote, Int32(clamping: remotePort), local, Int32(clamping: localPort))
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> PipeRead {

@@ -11,6 +11,10 @@ final class Transfer {
     /// Receive buffer for libcurl's callbacks: behind an unmanaged pointer, since there are many callbacks a transfer.
     private let reply: UnsafeMutablePointer<Reply>
     private let isPinned: Bool
+    private let listener: ListenerTrust?
+    private var isPlain = false
+    /// Why the program that listens gets nothing.
+    private var stranger: String?
     private var pin: LeafPin?
     private var form: Form?
     private var address: OpaquePointer?
@@ -27,6 +31,7 @@ final class Transfer {
         reply = .allocate(capacity: 1)
         reply.initialize(to: Reply())
         isPinned = settings.leafPin != nil
+        listener = settings.listener
         let options: [(CURLoption, Int)] = [
             (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_TCP_NODELAY, 1),
             (CURLOPT_TCP_KEEPALIVE, 1),
@@ -78,6 +83,8 @@ final class Transfer {
         let request = job.request
         completion = job.completion
         sendings = 0
+        stranger = nil
+        isPlain = request.url.lowercased().hasPrefix("http:")
         pin?.forget()
         reply.pointee.begin(limit: request.responseLimit)
         setForm(request, headers: list)
@@ -140,6 +147,7 @@ final class Transfer {
         if let finding = pin?.finding {
             return HTTPFailure(.tlsFailed, finding, mayHaveBeenApplied: false)
         }
+        if let stranger { return HTTPFailure(.connectionRefused, stranger, mayHaveBeenApplied: false) }
         let text = String(cString: curl_easy_strerror(code))
         // Only what surely failed before the request left counts as not applied.
         switch code {
@@ -175,15 +183,20 @@ final class Transfer {
 
     /// Whether the request may leave. When a reused connection dies before the first byte of an answer, libcurl would send
     /// the POST again in silence; that is for our own retry to decide, with the same key.
-    fileprivate func maySend() -> Bool {
+    fileprivate func maySend(_ ends: PortOwner.Ends?) -> Bool {
+        if let listener, isPlain {
+            stranger = PortOwner.refusal(ends, listener)
+            guard stranger == nil else { return false }
+        }
         sendings += 1
         return sendings == 1
     }
 }
 
-private let beforeRequest: sb_curl_before_request = { context, _, _, _, _ in
+private let beforeRequest: sb_curl_before_request = { context, remote, local, remotePort, localPort in
     guard let context else { return CURL_PREREQFUNC_ABORT }
-    return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().maySend()
+    let ends = PortOwner.Ends(remote, remotePort, local, localPort)
+    return Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue().maySend(ends)
         ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 

@@ -8,6 +8,7 @@ struct WebSocketAddress: Hashable {
     let authority: String
     /// Path and query, at least "/".
     let target: String
+    var isPlain: Bool { curlURL.hasPrefix("http:") }
 
     init(_ url: String) throws(WebSocketFailure) {
         let scheme: String

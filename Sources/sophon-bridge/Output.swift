@@ -93,7 +93,10 @@ final class Output: Sendable {
     private func put(_ descriptor: Int32, _ entry: OutputQueue.Entry) {
         var entry = entry
         // A line of the log is covered where it is made.
-        if entry.rank != .log { entry.bytes = secrets.covered(entry.bytes) }
+        if entry.rank != .log {
+            let bytes = secrets.covered(entry.bytes)
+            entry.bytes = json && descriptor == STDOUT_FILENO ? TerminalText.document(bytes) : TerminalText.words(bytes)
+        }
         let writer = descriptor == STDOUT_FILENO ? standardOutput : standardError
         let (conduct, endsByItself) = state.withLock { ($0.conduct, $0.endsByItself) }
         guard descriptor == STDOUT_FILENO, conduct != .service else { return writer.put(entry) }

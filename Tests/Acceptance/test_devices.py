@@ -95,7 +95,7 @@ class DevicesTests(Scenarios):
             told = None
             for _ in range(600):
                 texts = [message["text"] for message in await asyncio.to_thread(sealed.phone.messages, session)]
-                if told := next((text for text in texts if f"devices allow {late.device}" in text), None):
+                if told := next((text for text in texts if "devices allow 2" in text), None):
                     break
                 await asyncio.sleep(0.1)
             self.assertIsNotNone(told, texts)
@@ -108,7 +108,10 @@ class DevicesTests(Scenarios):
             doctor = lines_of((await sealed.command("doctor", "--json")).out)
             self.assertEqual([check["outcome"] for check in doctor if check.get("check") == "devices"], ["warning"])
 
-            allowed = await sealed.command("devices", "allow", late.device, "--json", seconds=40)
+            number = str((await sealed.devices())[late.device]["number"])
+            nobody = await sealed.command("devices", "allow", "99")
+            self.assertEqual((nobody.code, "no device 99" in nobody.err), (2, True), nobody.err)
+            allowed = await sealed.command("devices", "allow", number, "--json", seconds=40)
             self.assertEqual(allowed.code, 0, allowed.err)
             self.assertEqual(lines_of(allowed.out)[-1]["standing"], "pinned")
             for _ in range(300):

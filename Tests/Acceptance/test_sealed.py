@@ -275,7 +275,7 @@ class BadInput(Scenarios):
             await stage.simulator.call("DELETE", "/v1/simulator/faults")
             await stage.simulator.call("POST", "/v1/simulator/faults", {"kind": "grant_never", "count": 2})
             sent = await here.ask("Never?", Say(["In the end."]))
-            await until(lambda: here.phone.heard("message_added")[-1]["role"] == "agent", 30, "the empty bubble")
+            await until(lambda: [shown["role"] for shown in here.phone.heard("message_added")][-1:] == ["agent"], 30, "the empty bubble")
             # Killed while it waits: the journal has the message, sealed as it came.
             await stage.bridge.restart_after_kill()
             await stage.simulator.call("DELETE", "/v1/simulator/faults")

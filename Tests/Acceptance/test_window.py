@@ -75,7 +75,7 @@ class WindowTests(Scenarios):
             self.assertFalse(stage.phone.is_ended(first.interaction))
             await stage.relay.come_up()
             await stage.ended(first, second, third, seconds=30)
-            stage.expect(first, "".join(words("first") + words("rest")).strip())
+            stage.expect(first, "".join(words("first")).strip() + "\n\n" + "".join(words("rest")).strip())
             stage.expect(second, "".join(words("second")).strip())
             stage.expect(third, "".join(words("third", 30)).strip())
             stage.check(first, second, third)

@@ -42,7 +42,9 @@ struct OpenClawDiscoveryTests {
         #expect(find(nil, "set").tokenSource == "OPENCLAW_TOKEN")
     }
 
-    @Test("the local gateway's token is not for another machine", arguments: ["10.0.0.7", "claw.example"])
+    @Test(
+        "the local gateway's token is not for another machine",
+        arguments: ["10.0.0.7", "claw.example", "127.evil.example", "127.0.0.1.evil.example", "claw.localhost"])
     func elsewhere(host: String) throws {
         try folder.put(Self.config, "openclaw.json")
         #expect(find(WebAddress(.wss, host)).token == nil)

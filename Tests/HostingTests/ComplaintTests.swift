@@ -1,9 +1,10 @@
 import AgentKit
 import BridgeModel
 import BridgeTesting
-import Hosting
 import Locking
 import Testing
+
+@testable import Hosting
 
 @Suite("Standard error of children")
 struct ComplaintTests {
@@ -30,6 +31,20 @@ struct ComplaintTests {
         stage.clock.pass(.seconds(10))
         stage.programs.handlers[0](.complained("later"))
         #expect(notes.suffix(2) == ["standard error: 30 lines more were left out", "standard error: later"])
+    }
+
+    @Test("once chats are encrypted and the agent has had a message, lines are counted and not quoted")
+    func sealed() {
+        var limit = ComplaintLimit()
+        #expect(limit.take("starting", isSealed: true, at: .zero) == ["standard error: starting"])
+        limit.prompted()
+        let words = ["Ada's secret 1", "Ada's secret 2", "Ada's secret 3"].flatMap {
+            limit.take($0, isSealed: true, at: .zero)
+        }
+        #expect(words.count == 1 && !words[0].contains("Ada"))
+        let later = limit.take("Ada's secret 4", isSealed: true, at: .zero + .seconds(11))
+        #expect(later.first == "standard error: 2 lines more, not shown" && !later.joined().contains("Ada"))
+        #expect(limit.take("open", isSealed: false, at: .zero + .seconds(12)) == ["standard error: open"])
     }
 
     @Test("the last words of a child reach its machine without secrets")

@@ -74,6 +74,25 @@ struct ConnectionJournalTests {
         #expect(try JournalReader(directory: folder.path).turns(open: nil).map(\.turn.text) == ["a", "b"])
     }
 
+    @Test("a sealed text is taken for one message in 30 days, whatever number of others comes between")
+    func marks() throws {
+        let start: Int64 = 1_770_000_000_000
+        let month: Int64 = 30 * 24 * 3_600_000
+        func take(_ name: String, _ turn: String, _ mark: String, wall: Int64 = start) throws -> Acceptance {
+            try main.take(Sample.message(name, turn: turn, wall: wall, mark: mark)).get()
+        }
+        #expect(try take("m1", "a", "old") == .fresh)
+        // The same message again, and envelopes without end as one message.
+        #expect(try take("m1", "a", "old") == .known)
+        #expect(try take("same", "b", "0") == .fresh)
+        for number in 1..<9_000 { #expect(try take("same", "b", "\(number)") == .known) }
+        for number in 0..<50 { #expect(try take("other\(number)", "c\(number)", "x\(number)") == .fresh) }
+        #expect(try take("m2", "d", "old") == .replayed)
+        #expect(try JournalReader(directory: folder.path).turns(open: nil).allSatisfy { $0.turn.text != "d" })
+        #expect(try take("m2", "d", "old", wall: start + month) == .replayed)
+        #expect(try take("m2", "d", "old", wall: start + month + 1) == .fresh)
+    }
+
     @Test("accepted messages are loaded until their turn has a record")
     func accepted() throws {
         for (message, turn) in [("m1", "a"), ("m2", "b"), ("m3", "c")] {

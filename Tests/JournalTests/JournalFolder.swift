@@ -122,9 +122,11 @@ enum Sample {
         .closed(TurnID(turn), outcome: "finished", wall: wall)
     }
 
-    static func message(_ name: String, turn: String, wall: Int64 = 1_770_000_000_000) -> AcceptedMessage {
+    static func message(_ name: String, turn: String, wall: Int64 = 1_770_000_000_000, mark: String? = nil)
+        -> AcceptedMessage
+    {
         AcceptedMessage(
             message: MessageID(name), update: UpdateID("u-\(name)"), turn: TurnID(turn), session: SessionID("ses_1"),
-            interaction: InteractionID(turn), opening: Array("opening of \(name)".utf8), wall: wall)
+            interaction: InteractionID(turn), opening: Array("opening of \(name)".utf8), wall: wall, mark: mark)
     }
 }

@@ -26,7 +26,7 @@ struct Kill: CustomTestStringConvertible {
         switch talk {
         case .text: ["Question?": "One. Two. Three."]
         // An early gateway sends one message of the run at a time (openclaw.md#chat, E1).
-        case .tool: ["Question?": era == .e1 ? "I look. \n\nIt is full." : "I look. It is full."]
+        case .tool: ["Question?": "I look.\n\nIt is full."]
         case .approval:
             era == .e1 || era == .e2 ? ["Question?": "May I? I wait.\n\nDone."] : ["Question?": "May I? Done."]
         case .twoMessages: ["Question?": "One. Two. Three.", "And then?": "Four."]

@@ -33,7 +33,7 @@ struct MirrorTests {
         #expect(world.relay.sessions.count == 1)
         let chat = try #require(world.relay.sessions.first)
         #expect(chat.source == "cron")
-        let text = era == .e1 ? "The backup \n\nis done." : "The backup is done."
+        let text = "The backup\n\nis done."
         #expect(chat.messages.map(\.text) == [text])
         #expect(chat.messages.first?.isFinal == true)
         let open = chat.tasks.filter { $0.status == nil }
@@ -43,7 +43,7 @@ struct MirrorTests {
     @Test("all shows every run, none shows none")
     func modes() {
         let texts = Self.world(.all).relay.sessions.flatMap { $0.messages.map(\.text) }
-        #expect(texts.sorted() == ["Hello.", "The backup is done."])
+        #expect(texts.sorted() == ["Hello.", "The backup\n\nis done."])
         #expect(Self.world(.none).relay.sessions.isEmpty)
     }
 

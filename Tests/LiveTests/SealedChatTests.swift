@@ -21,7 +21,7 @@ struct SealedChatTests {
         world.run()
         #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
         let chat = try #require(world.chats[0])
-        #expect(world.reads(phone, chat: chat) == ["Hello there.", "I look. It is full."])
+        #expect(world.reads(phone, chat: chat) == ["Hello there.", "I look.\n\nIt is full."])
         #expect(SealedWorld.inTheOpen(world) == [])
         #expect(world.gateway.begun["Hello?"] == 1 && world.gateway.begun["Disk?"] == 1)
         let task = try #require(world.relay.sessions.first?.tasks.first)
@@ -56,7 +56,7 @@ struct SealedChatTests {
         #expect(said.count == 1 && said.first?.contains("key") == true, "\(said)")
     }
 
-    @Test("what comes in the open in a chat that has a key is answered sealed")
+    @Test("what comes in the open in a chat that has a key is answered sealed, and said to have come unencrypted")
     func openInSealedChat() throws {
         let world = SealedWorld.make()
         let phone = world.addsPhone()
@@ -64,7 +64,10 @@ struct SealedChatTests {
         world.writesSealed("Hello?", after: .seconds(1))
         world.writes("And then?", after: .seconds(4))
         world.run()
-        #expect(world.reads(phone, chat: try #require(world.chats[0])) == ["Hello there.", "Hello there."])
+        let read = world.reads(phone, chat: try #require(world.chats[0])).compactMap { $0 }
+        #expect(read.count == 2 && read.first == "Hello there.")
+        #expect(
+            read.last?.hasPrefix("Hello there.") == true && read.last?.contains("came unencrypted") == true, "\(read)")
         #expect(SealedWorld.inTheOpen(world) == [])
     }
 
@@ -253,7 +256,7 @@ struct SealedChatTests {
         #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
         #expect(SealedWorld.inTheOpen(world) == [])
         let chat = try #require(world.chats[0])
-        #expect(world.reads(phone, chat: chat) == ["Hello there.", "I look. It is full."])
+        #expect(world.reads(phone, chat: chat) == ["Hello there.", "I look.\n\nIt is full."])
         #expect(world.gateway.begun["Hello?"] == 1 && world.gateway.begun["Disk?"] == 1)
         #expect(world.openTurns == 0)
     }

@@ -185,6 +185,8 @@ struct RingConversation {
         case .letGo(let update): return "let go \(update)"
         case .keyReady(let session, _): return "ready \(session)"
         case .chatGranted(let session): return "chat granted \(session)"
+        case .tell(.keyChanged(let session, let device)):
+            return "tell keyChanged(\(session)) after \(device?.id.text ?? "a device")"
         case .tell(let news): return "tell \(news)"
         }
     }

@@ -32,6 +32,12 @@ package enum Trust: Hashable, Sendable {
     case authority(file: String)
     /// The one with this SHA-256 of its DER, whatever signed it; compared before any byte of ours is sent.
     case leaf([UInt8])
+    /// Without a certificate: whose program may listen on this machine. The other cases take this user's there.
+    case listener(ListenerTrust)
+
+    package init(_ listener: ListenerTrust) { self = listener == .own ? .system : .listener(listener) }
+
+    package var listener: ListenerTrust { if case .listener(let trust) = self { trust } else { .own } }
 }
 
 package enum Closing: Hashable, Sendable {

@@ -53,6 +53,11 @@ package struct TurnOpening: Sendable, Hashable {
             || message.map { StableHash.text(of: $0.id.text) == interaction.text } ?? false
     }
 
+    /// Into a sealed chat. Whoever wrote it had no key: it may be the relay, and is no word about what a sealed chat asks.
+    package var cameInTheOpen: Bool {
+        sealing.isSealed && sealedText == nil && message != nil && refusal == nil
+    }
+
     /// A run that the scheduler or another client began, and that the bridge only shows. Nothing that the relay says may abort
     /// it or answer its approvals: its client never asked the relay.
     package var isMirrored: Bool { message == nil && refusal == nil }

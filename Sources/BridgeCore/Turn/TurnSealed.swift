@@ -36,6 +36,11 @@ extension Turn {
         return orders + nothingToHandOver(at: now)
     }
 
+    mutating func saysThatItCameOpen() -> [TurnOrder] {
+        if outcome == nil { bubble.add(notice: Sentences.cameInTheOpen) }
+        return []
+    }
+
     /// A post was to be sealed, and the turn's key is not there any more. Another key is not taken in its place: its maker
     /// could then read how the turn continues.
     mutating func keyIsGone(_ name: PostName, at now: Instant) -> [TurnOrder] {

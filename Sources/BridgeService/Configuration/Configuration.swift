@@ -40,6 +40,7 @@ package struct Configuration: Hashable, Sendable {
         package var deletedChats = DeletedChats.new
         package var agentFiles = AgentFiles.auto
         package var messageFiles = MessageFiles.all
+        package var routines = Routines.auto
         package var asks = Asks()
         /// Nil: its agent has no use for them, or none is known.
         package var workspaces: Workspaces?
@@ -67,6 +68,9 @@ package struct Configuration: Hashable, Sendable {
 
     /// What becomes of the runs of a session whose chat the person has deleted: another chat, or none.
     package enum DeletedChats: String, Hashable, Sendable, CaseIterable { case new, mute }
+
+    /// What the relay may do with the agent's scheduler, in the open: see `RoutinePolicy`.
+    package enum Routines: String, Hashable, Sendable, CaseIterable { case auto, allow, off }
 
     /// What an agent asks a person to allow.
     package struct Asks: Hashable, Sendable {

@@ -197,7 +197,7 @@ package struct ConfigurationLoader {
             value, at: "connections[\(index)]",
             keys: [
                 "name", "relay", "agent", "encryption", "devices", "when_busy", "mirror", "deleted_job_chats",
-                "agent_files",
+                "agent_files", "routines",
                 "message_files",
                 "when_unanswered", "severity",
             ])
@@ -215,6 +215,7 @@ package struct ConfigurationLoader {
         connection.agentFiles = reader.value("agent_files", of: section, as: .choice, else: connection.agentFiles)
         connection.messageFiles = reader.value(
             "message_files", of: section, as: .choice, else: connection.messageFiles)
+        connection.routines = reader.value("routines", of: section, as: .choice, else: connection.routines)
         connection.asks.whenUnanswered = reader.value(
             "when_unanswered", of: section, as: .choice, else: connection.asks.whenUnanswered)
         connection.asks.severity = SeverityReading().rules("severity", of: section, &reader)

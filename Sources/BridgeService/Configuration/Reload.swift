@@ -20,6 +20,7 @@ package enum Reload {
         if ["log.level", "log.format", "allow_plain"].contains(path) || path.hasPrefix("limits.") { return true }
         let keys = [
             "relay.token", "agent.token", "agent.invite", "encryption", "devices", "when_unanswered", "severity",
+            "routines",
         ]
         return path.hasPrefix("connections[") && keys.contains { path.hasSuffix("].\($0)") }
     }

@@ -5,23 +5,24 @@ package import Sealing
 extension KeyRingNews {
     package var words: String {
         switch self {
-        case .devicePinned(let device): "the device \(device) may read encrypted chats"
-        case .deviceHeld(let device): "the device \(device) is held: it gets no key until it is allowed"
+        case .devicePinned(let device): "\(device.words) may read encrypted chats"
+        case .deviceHeld(let device): "\(device.words) is held: it gets no key until it is allowed"
         case .deviceChangedKey(let device):
-            "the device \(device) has another key than before, and is another device: it is held"
-        case .deviceRevoked(let device): "the device \(device) was revoked, so that chats get new keys"
-        case .deviceRefused(let device): "the device \(device) gets no key any more"
+            "\(device.words) has another key than before, and is another device: it is held"
+        case .deviceRevoked(let device): "\(device.words) was revoked, so that chats get new keys"
+        case .deviceRefused(let device): "\(device.words) gets no key any more"
         case .deviceUnusable(let device):
             "the device \(device) has a key under which nothing would be secret; it is left out"
         case .tooManyDevices: "the relay announces more devices than a person has; no more are taken"
-        case .keyChanged(let session): "the chat \(session) has another key, after a device was revoked"
+        case .keyChanged(let session, let device):
+            "the chat \(session) has another key, after \(device?.words ?? "a device") was revoked"
         case .keyRefused(let session):
             "another key was granted for the chat \(session), and no device was revoked; it goes on under its own"
         case .grantUnreadable(let session, let error): "a key for the chat \(session) cannot be read: \(error)"
         case .tooManyKeys: "there is no room for the keys of more chats"
         case .registrationRefused: "the relay does not take this bridge as a device, so no phone can seal for it"
         case .grantRefused(let session, let device):
-            "the relay does not pass the key of \(session) on to the device \(device)"
+            "the relay does not pass the key of \(session) on to \(device.words)"
         case .registeredAnew: "the relay had another key of this bridge; chats have to grant theirs anew"
         case .notSaved: "the keys of encrypted chats could not be written; tried again in a while"
         }
@@ -31,8 +32,9 @@ extension KeyRingNews {
     package var remedy: String? {
         switch self {
         case .deviceHeld(let device), .deviceChangedKey(let device):
-            "if it is yours: sophon-bridge devices allow \(DeviceLabel.plain(device.text)); if it is not: sophon-bridge devices revoke "
-                + DeviceLabel.plain(device.text)
+            device.number.map {
+                "if it is yours: sophon-bridge devices allow \($0); if it is not: sophon-bridge devices revoke \($0)"
+            } ?? "see sophon-bridge devices list"
         case .tooManyDevices: "see sophon-bridge devices list"
         case .tooManyKeys: "delete old chats on the phone"
         case .keyRefused: "if the chat cannot be read on the phone any more, begin another one"
@@ -41,5 +43,11 @@ extension KeyRingNews {
             .registrationRefused, .grantRefused, .registeredAnew:
             nil
         }
+    }
+}
+
+extension NumberedDevice {
+    fileprivate var words: String {
+        (number.map { "the device \($0)" } ?? "a device that is known no more") + " (\(DeviceLabel.plain(id.text)))"
     }
 }

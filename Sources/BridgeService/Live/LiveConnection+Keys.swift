@@ -10,7 +10,9 @@ extension LiveConnection {
 
     func keysSay(_ order: KeyRingOrder) {
         switch order {
-        case .keyReady(let session, _): openMessages(in: session)
+        case .keyReady(let session, _):
+            openMessages(in: session)
+            tellOfChangedKey(in: session)
         case .chatGranted: beginReadable()
         case .tell(let news): heard(news)
         case .save, .register, .grant, .acknowledge, .letGo: break
@@ -22,6 +24,7 @@ extension LiveConnection {
         switch news {
         case .devicePinned: makeChats()
         case .deviceHeld, .deviceChangedKey: tellOfHeldDevices()
+        case .keyChanged(let session, let device): keys?.keyChanged(session, after: device)
         default: break
         }
     }
@@ -33,8 +36,7 @@ extension LiveConnection {
         for awaited in runner.ask({ $0.messagesAwaitingKey(in: session) }) {
             switch keys.open(awaited.sealedText, in: session).text {
             case .text(let text):
-                let isReplayed = self.isReplayed(awaited.sealedText, as: awaited.message, keys)
-                opened[awaited.turn] = isReplayed ? .unreadable : .text(text)
+                opened[awaited.turn] = keys.isOurs(awaited.sealedText) ? .unreadable : .text(text)
             case .unreadable: opened[awaited.turn] = .unreadable
             case .waitsForKey: break
             }
@@ -78,7 +80,7 @@ extension LiveConnection {
         if let key = opening.sealing.key { keys.hold(key, in: session, for: opening.id) }
     }
 
-    private func refuse(_ opening: inout TurnOpening, _ refusal: MessageRefusal) {
+    func refuse(_ opening: inout TurnOpening, _ refusal: MessageRefusal) {
         opening.refusal = refusal
         opening.message?.text = ""
     }
@@ -89,7 +91,7 @@ extension LiveConnection {
         opening.sealing = .sealed(key)
         switch text {
         case .text(let text):
-            if let message = opening.message?.id, isReplayed(sealed, as: message, keys) {
+            if keys.isOurs(sealed) {
                 refuse(&opening, .unreadable)
             } else {
                 opening.message?.text = text
@@ -113,6 +115,17 @@ extension LiveConnection {
     }
 
     // MARK: Notices to the phone
+
+    /// In the chat itself, and in another one: the phones that are left may not have the key that the relay passed on.
+    private func tellOfChangedKey(in session: SessionID) {
+        guard let keys, let (device, label, others) = keys.takeChange(of: session) else { return }
+        let name = device?.number.map { "device \($0)\(label.map { " (\($0))" } ?? "")" } ?? "a device"
+        let why =
+            "has a new key, since the relay says that \(name) was revoked. If you revoked no device, begin another chat, and look at: "
+            + "sophon-bridge devices list"
+        loose.say("This chat \(why)", in: session)
+        if let other = others.first(where: { $0 != session }) { loose.say("Another chat \(why)", in: other) }
+    }
 
     /// A held device is reported once, in a chat that a pinned one reads.
     func tellOfHeldDevices() {
@@ -141,9 +154,9 @@ extension LiveConnection {
     }
 
     private static func sentence(about device: DeviceBook.Device) -> String {
-        let label = device.label.map { " (\(DeviceLabel.plain($0)))" } ?? ""
+        let label = device.label.map { ", which calls itself “\(DeviceLabel.plain($0))”," } ?? ""
         return
             "A device\(label) asks for the keys of your encrypted chats. It gets none, and reads nothing, until you allow it on the "
-            + "bridge's machine: sophon-bridge devices allow \(DeviceLabel.plain(device.id.text))"
+            + "bridge's machine: sophon-bridge devices allow \(device.number)"
     }
 }

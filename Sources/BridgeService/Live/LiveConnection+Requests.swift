@@ -10,7 +10,16 @@ extension LiveConnection {
     func answer(_ request: RelayRequest) {
         switch request.question {
         case .models: ask(.models, for: request)
-        case .schedule(let verb, let parameters): ask(.schedule(verb: verb, parameters: parameters), for: request)
+        case .schedule(let verb, let parameters):
+            let query = AgentQuery.schedule(verb: verb, parameters: parameters)
+            switch keys?.verdict(onRoutine: verb) {
+            case .asked, nil: ask(query, for: request)
+            case .askedWithoutWords:
+                ask(query, for: request) { reply in
+                    if case .document(let document) = reply { .document(RoutineCover.covered(document)) } else { reply }
+                }
+            case .refused(let message): reply(.failed(code: request.failure, message: message), to: request)
+            }
         case .file(let file): show(file, for: request)
         }
     }
@@ -25,12 +34,15 @@ extension LiveConnection {
         viewer.read(question) { [weak self] answer in self?.reply(.members(answer.members), to: request) }
     }
 
-    private func ask(_ query: AgentQuery, for request: RelayRequest) {
+    private func ask(
+        _ query: AgentQuery, for request: RelayRequest,
+        shown: @escaping @Sendable (AgentReply) -> AgentReply = { $0 }
+    ) {
         guard let agent else {
             return reply(.failed(code: request.failure, message: "the connection is closed"), to: request)
         }
         agent.query(query) { [weak self] answer in
-            self?.reply(RelayReply(answer, failure: request.failure), to: request)
+            self?.reply(RelayReply(shown(answer), failure: request.failure), to: request)
         }
     }
 

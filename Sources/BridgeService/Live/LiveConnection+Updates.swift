@@ -55,18 +55,20 @@ extension LiveConnection {
         }
     }
 
-    /// `isTaken`: another message has the turn of that name.
+    /// `isTaken`: another message has the turn of that name. `isReplayed`: another message has brought the same sealed text.
     private func accept(
-        _ opening: TurnOpening, of message: UserMessage, _ sealedText: String?, _ update: RelayUpdate,
-        _ installation: Substring?, isTaken: (@Sendable () -> Void)?
+        _ unsealed: TurnOpening, of message: UserMessage, _ sealedText: String?, _ update: RelayUpdate,
+        _ installation: Substring?, isReplayed: Bool = false, isTaken: (@Sendable () -> Void)?
     ) {
         let wall = clock.wallMilliseconds
-        var opening = opening
+        var opening = unsealed
         seal(&opening, sealedText)
+        if isReplayed, opening.refusal == nil { refuse(&opening, .unreadable) }
         let accepted = AcceptedMessage(
             message: message.id, update: update.id, turn: opening.id, session: opening.session,
             interaction: opening.interaction,
-            opening: RecordEnvelope.bytes(of: opening, now: clock.now, wall: wall), wall: wall)
+            opening: RecordEnvelope.bytes(of: opening, now: clock.now, wall: wall), wall: wall,
+            mark: opening.refusal == nil ? sealedText.flatMap { ReplayGuard.mark(of: $0) } : nil)
         #if PLANTED_FAULTS
             if PlantedFault.acknowledgedEarly.isPlanted { acknowledge(update) }
         #endif
@@ -80,9 +82,13 @@ extension LiveConnection {
             var isBegun = false
             defer { if !isBegun { keys?.neverBegan(opening.id, under: opening.sealing.key, in: opening.session) } }
             if case .success(.turnIsTaken) = result, let isTaken { return isTaken() }
+            if case .success(.replayed) = result {
+                return accept(
+                    unsealed, of: message, sealedText, update, installation, isReplayed: true, isTaken: isTaken)
+            }
             defer { condition.withLock { $0.arriving.accepting[UpdateIntake.ownTurn(of: message)] = nil } }
             switch result {
-            case .success(.known), .success(.turnIsTaken): acknowledge(update)
+            case .success(.known), .success(.turnIsTaken), .success(.replayed): acknowledge(update)
             case .success(.fresh):
                 acknowledge(update)
                 isBegun = begin(opening, of: installation)

@@ -14,6 +14,7 @@ package final class LiveKeys: Sendable {
         /// Writes both files and calls back when the disk has them, true, or cannot. Jobs come one at a time.
         package var save: @Sendable (StoredKeyRing, @escaping @Sendable (Bool) -> Void) -> Void
         package var encryption = Encryption.auto
+        package var routines = Configuration.Routines.auto
         /// What this machine is called on the phone.
         package var label: String?
         /// Called once: from now on something of this connection is said sealed, and nothing that is said may be recorded.
@@ -36,6 +37,7 @@ package final class LiveKeys: Sendable {
 
     private struct State {
         var encryption: Encryption
+        var routines: Configuration.Routines
         var replays = ReplayGuard()
         var updates = 0
         var settled: [UpdateID: Settled] = [:]
@@ -45,6 +47,8 @@ package final class LiveKeys: Sendable {
         /// As they were sealed: a retry has the same bytes.
         var notices: [IdempotencyKey: SealedContent] = [:]
         var isTelling = false
+        /// Chats whose key was changed, until the new one is on the disk.
+        var changes: [SessionID: NumberedDevice?] = [:]
         var hasSecrets: (@Sendable () -> Void)?
         var pairing: (secret: SecretKey?, at: Int64?)?
     }
@@ -73,7 +77,7 @@ package final class LiveKeys: Sendable {
             http: http, clock: clock, alarm: parts.alarm, secrets: parts.secrets, relay: relay, save: parts.save)
         edges.callLimit = callLimit
         edges.label = parts.label
-        let state = Locked(State(encryption: parts.encryption))
+        let state = Locked(State(encryption: parts.encryption, routines: parts.routines))
         self.state = state
         self.clock = clock
         library = parts.library
@@ -125,8 +129,8 @@ package final class LiveKeys: Sendable {
     package var encryption: Encryption { state.withLock { $0.encryption } }
 
     /// For the messages to come.
-    package func use(_ encryption: Encryption, _ trust: DeviceBook.Trust) {
-        state.withLock { $0.encryption = encryption }
+    package func use(_ encryption: Encryption, _ trust: DeviceBook.Trust, _ routines: Configuration.Routines = .auto) {
+        state.withLock { ($0.encryption, $0.routines) = (encryption, routines) }
         runner.tell { ring, now, secrets in
             ring.registers(encryption != .off, at: now)
             ring.use(trust, at: now, using: secrets)
@@ -151,6 +155,12 @@ package final class LiveKeys: Sendable {
         }
     }
 
+    /// Whether the agent's scheduler is asked for the relay.
+    func verdict(onRoutine verb: String) -> RoutinePolicy.Verdict {
+        let (encryption, routines) = state.withLock { ($0.encryption, $0.routines) }
+        return RoutinePolicy.verdict(verb, routines, encryption, hasHeldKey: ask { $0.hasHeldKey })
+    }
+
     // MARK: Incoming envelopes
 
     /// What the user wrote, and the key that a turn of this chat begins with. A message of files alone has the empty text.
@@ -159,14 +169,8 @@ package final class LiveKeys: Sendable {
         runner.ask { ($0.open(sealed, in: session, mayBeEmpty: mayBeEmpty), $0.keyName(for: session)) }
     }
 
-    /// Whether this envelope was there before, as another message or as our own words.
-    func came(_ sealed: String, as message: MessageID) -> ReplayGuard.CameAction {
-        state.withLock { $0.replays.came(sealed, as: message) }
-    }
-
-    func restore(_ taken: [(mark: String, message: MessageID)]) {
-        state.withLock { state in for (mark, message) in taken { state.replays.restore(mark, message) } }
-    }
+    /// Whether this envelope was made here.
+    func isOurs(_ sealed: String) -> Bool { state.withLock { $0.replays.isOurs(sealed) } }
 
     // MARK: What goes out
 
@@ -229,6 +233,19 @@ package final class LiveKeys: Sendable {
         state.withLock { state in
             defer { state.isTelling = true }
             return !state.isTelling
+        }
+    }
+
+    func keyChanged(_ session: SessionID, after device: NumberedDevice?) {
+        state.withLock { _ = $0.changes.updateValue(device, forKey: session) }
+    }
+
+    /// The device that was revoked, what it called itself, and where else this can be said. Nil: the key of this chat was not changed.
+    func takeChange(of session: SessionID) -> (device: NumberedDevice?, label: String?, others: [SessionID])? {
+        guard let device = state.withLock({ $0.changes.removeValue(forKey: session) }) else { return nil }
+        return runner.ask { ring in
+            let label = device.flatMap { ring.book.devices[$0.id]?.label }.map { DeviceLabel.plain($0) }
+            return (device, label, ring.chatsForNotices)
         }
     }
 

@@ -5,7 +5,7 @@ import Locking
 /// error. All of these share one, so that a secret is made known once.
 package final class SecretCover: Sendable {
     /// Beyond this the oldest is shown again where an outside text repeats it: it was replaced hundreds of times.
-    private static let limit = 512
+    private static let limit = 4_096
 
     /// A shorter secret would cover half of every text.
     private static let shortest = 8
@@ -22,12 +22,21 @@ package final class SecretCover: Sendable {
         // As escaped in a JSON document.
         let escaped = String(JSONText.string(text).text.dropFirst().dropLast())
         secrets.withLock { secrets in
-            for form in Set([text, escaped]) {
+            for form in [text, escaped] + Self.encoded(text) where form.utf8.count >= Self.shortest {
                 // One that is in force is made known again and again, and stays among the newest.
                 secrets.removeAll { $0 == form }
                 if secrets.count >= Self.limit { secrets.removeFirst() }
                 secrets.append(form)
             }
+        }
+    }
+
+    /// What base64 in either alphabet makes of it, wherever in a longer text it begins: the letters that it alone decides.
+    private static func encoded(_ text: String) -> [String] {
+        (0..<3).flatMap { place in
+            let bytes = [UInt8](repeating: 0, count: place) + Array(text.utf8)
+            let letters = Base64.encode(bytes).prefix(bytes.count * 8 / 6).dropFirst((place * 8 + 5) / 6)
+            return Set([String(letters), String(letters.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })])
         }
     }
 

@@ -96,6 +96,12 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
             if isNew, messages.values.contains(where: { $0.turn == message.turn }) {
                 return done(.success(.turnIsTaken))
             }
+            if isNew, let mark = message.markSetting {
+                if let kept = settings[mark.name], message.isReplayed(kept, since: .min) {
+                    return done(.success(.replayed))
+                }
+                settings[mark.name] = mark.value
+            }
             if isNew {
                 messages[message.message] = message
                 accepted.append(message)

@@ -103,15 +103,14 @@ package struct WorldScript: Sendable {
 
     // MARK: The expected outcome
 
-    /// An early gateway sends one message of a run at a time (openclaw.md#chat, E1); a detached approval ends a run, and what
-    /// follows is another one.
+    /// The agent's messages, a paragraph each; a detached approval ends a run, and what follows is another one.
     package func text(_ era: GatewayEra, _ agent: WorldAgentKind = .openClaw) -> String {
         // A message ends before each tool, and no dialog ends a run (pi.md#a-run).
         guard agent == .openClaw else { return segments.filter { !$0.isEmpty }.joined(separator: "\n\n") }
-        let joint = era == .e1 ? "\n\n" : ""
-        guard kind == .approval || kind == .detached else { return Self.trimmed(segments.joined(separator: joint)) }
-        guard era.detachesApprovals || script.detaches else { return Self.trimmed(segments.joined(separator: joint)) }
-        return Self.trimmed(segments[0] + joint + script.saysWhenDetached + "\n\n" + (segments.last ?? ""))
+        let said = segments.map(Self.trimmed).filter { !$0.isEmpty }
+        let isDetached = kind == .detached || kind == .approval && era.detachesApprovals
+        guard isDetached else { return said.joined(separator: "\n\n") }
+        return [said[0], script.saysWhenDetached, said.last ?? ""].joined(separator: "\n\n")
     }
 
     /// Its words, in order, each of them once; what was said when it waited is among them.

@@ -46,6 +46,15 @@ struct EntryWriter {
             [.text(connection.text), .text(message.turn.text), .text(message.message.text)])
         // One bubble for each turn: a second message under its interaction would be lost in it.
         if taken != nil { return .turnIsTaken }
+        if let mark = message.markSetting {
+            var kept: [UInt8]?
+            try database.rows(
+                "SELECT value FROM settings WHERE connection = ? AND name = ?",
+                [.text(connection.text), .text(mark.name)]
+            ) { row in kept = row.bytes(0) }
+            if let kept, message.isReplayed(kept, since: message.wall - Self.messageMilliseconds) { return .replayed }
+            try keepSetting(mark.name, mark.value)
+        }
         let turn = try number(of: message.turn)
         // One that was seen more than 30 days ago and not purged yet is replaced.
         try database.run(

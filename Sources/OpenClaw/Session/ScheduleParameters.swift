@@ -39,6 +39,7 @@ enum ScheduleParameters {
     /// In words for the person; nil: none.
     static func fault(in parameters: FrameNode?, for verb: ScheduleVerb) -> String? {
         guard let parameters, parameters.isObject else { return "params must be an object" }
+        if let fault = reach(of: parameters, depth: 0) { return fault }
         switch verb {
         case .status: return nil
         case .list:
@@ -58,6 +59,37 @@ enum ScheduleParameters {
         case .run: return nameless(parameters) ?? optional(parameters, "", [("mode", .word(["due", "force"]))])
         }
     }
+
+    /// What a routine may not reach, since nobody allows it on a card: programs without the agent's approvals, and addresses that reports
+    /// are posted to. A member that stands twice would be read one way here and another way by the gateway.
+    private static func reach(of node: FrameNode, depth: Int) -> String? {
+        guard depth < depthLimit else { return "params are nested too deeply" }
+        if node.isArray { return node.elements.lazy.compactMap { reach(of: $0, depth: depth + 1) }.first }
+        guard node.isObject else { return nil }
+        let names = node.names(atMost: memberLimit + 1)
+        guard names.count <= memberLimit, Set(names).count == names.count else {
+            return "params have a member twice, or too many"
+        }
+        for name in names {
+            if refused.contains(name.lowercased()) || refusedParts.contains(where: { name.lowercased().contains($0) }) {
+                return
+                    "a routine with \(name) is not set from the phone: it would run without approval, or post elsewhere"
+            }
+            guard let member = node.member(name) else { continue }
+            if ["kind", "mode"].contains(name), let word = member.string, refusedWords.contains(word) {
+                return
+                    "a routine of the \(name) \(word) is not set from the phone: it would run without approval, or post elsewhere"
+            }
+            if let fault = reach(of: member, depth: depth + 1) { return fault }
+        }
+        return nil
+    }
+
+    private static let depthLimit = 16
+    private static let memberLimit = 100
+    private static let refused: Set = ["command", "commands", "argv", "script", "shell", "exec", "hook", "hooks"]
+    private static let refusedParts = ["webhook", "onexit", "on_exit", "on-exit"]
+    private static let refusedWords: Set = ["command", "on-exit", "webhook", "script", "exec", "shell"]
 
     private static func nameless(_ parameters: FrameNode) -> String? {
         let name = parameters["id"] ?? parameters["jobId"]
@@ -82,7 +114,7 @@ enum ScheduleParameters {
     }
 
     private static func schedule(_ schedule: FrameNode, _ path: String) -> String? {
-        let kinds = Shape.word(["at", "every", "cron", "on-exit"])
+        let kinds = Shape.word(["at", "every", "cron"])
         if let fault = required(schedule, path, [("kind", kinds)]) { return fault }
         switch schedule["kind"]?.string {
         case "at":
@@ -95,7 +127,7 @@ enum ScheduleParameters {
     }
 
     private static func payload(_ payload: FrameNode, _ path: String) -> String? {
-        let kinds = Shape.word(["systemEvent", "agentTurn", "command"])
+        let kinds = Shape.word(["systemEvent", "agentTurn"])
         if let fault = required(payload, path, [("kind", kinds)]) { return fault }
         switch payload["kind"]?.string {
         case "systemEvent": return required(payload, path, [("text", .text)])

@@ -31,7 +31,8 @@ package struct OppiSettings: Hashable, Sendable {
         let pin = values.pin ?? (isAddressSet ? nil : invite?.pin)
         self.init(
             address: isAddressSet ? values.address : invite?.address ?? values.address,
-            trust: pin.map { .leaf($0) } ?? values.authorityFile.map { .authority(file: $0) } ?? .system,
+            trust: pin.map { .leaf($0) } ?? values.authorityFile.map { .authority(file: $0) }
+                ?? Trust(values.listener),
             token: values.token ?? invite?.token, invite: invite, workspace: values.workspace, displayName: displayName)
     }
 

@@ -27,8 +27,12 @@ extension RelayLink {
 
     private mutating func took(_ reader: UpdateReader, size: Int, at now: Instant) {
         guard isLive else { return unknown.count("update before ready", reader.type) }
-        guard let (id, isNumber) = reader.id else { return unknown.countMalformed() }
-        let update = reader.read(id, at: now)
+        guard let (id, isNumber) = reader.id else {
+            unknown.count("update with an id that is not taken", reader.type)
+            return unknown.countMalformed()
+        }
+        let isNamed = !reader.hasRefusedName
+        let update = isNamed ? reader.read(id, at: now) : nil
         let name = update?.name ?? UpdateLedger.Name(id: id)
         switch ledger.came(name, isNumber: isNumber, bytes: size, at: now) {
         case .isWaiting, .isAcknowledged: return
@@ -37,7 +41,7 @@ extension RelayLink {
         }
         guard let update else {
             unknown.countMalformed()
-            unknown.count("malformed update", reader.type)
+            unknown.count(isNamed ? "malformed update" : "update with an id that is not taken", reader.type)
             return ledger.durable(name, at: now)
         }
         if case .installationRevoked(let reason) = update.payload { return revoked(update, reason, at: now) }

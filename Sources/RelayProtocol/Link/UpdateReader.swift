@@ -25,8 +25,20 @@ struct UpdateReader {
     var id: (id: UpdateID, isNumber: Bool)? {
         guard let node = update["update_id"] else { return nil }
         let text = node.isNumber ? node.compact.text : node.string ?? ""
-        guard (1...256).contains(text.utf8.count) else { return nil }
+        guard RelayName.isTaken(text) else { return nil }
         return (UpdateID(text), node.isNumber)
+    }
+
+    /// An id that the relay gave is none that may be shown: the update is left out, whatever else it says.
+    var hasRefusedName: Bool {
+        let message = payload?["message"]
+        let names = [
+            payload?["session"]?["id"], payload?["session_id"], update["session_id"], payload?["interaction_id"],
+            update["interaction_id"], payload?["installation"]?["id"], payload?["installation_id"],
+            update["installation_id"], message?["id"], payload?["device_id"],
+        ]
+        // An empty one names nothing.
+        return names.contains { $0?.string.map { !$0.isEmpty && !RelayName.isTaken($0) } ?? false }
     }
 
     /// Empty when it does not say.

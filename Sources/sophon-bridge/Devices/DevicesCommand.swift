@@ -9,12 +9,12 @@ import Sealing
 struct DevicesCommand: Command {
     static let declaration = CommandDeclaration(
         name: "devices", summary: "the phones that may read encrypted chats: list them, allow or revoke one",
-        operands: "list|allow|revoke [ID]", actions: ["list", "allow", "revoke"],
-        subjects: ["allow": "the id of a device", "revoke": "the id of a device"],
+        operands: "list|allow|revoke [NUMBER]", actions: ["list", "allow", "revoke"],
+        subjects: ["allow": "the number of a device, or its id", "revoke": "the number of a device, or its id"],
         options: [.connection, .config, .stateDirectory],
         examples: [
-            "sophon-bridge devices list", "sophon-bridge devices allow dev_7Hq2",
-            "sophon-bridge devices revoke dev_7Hq2 --connection work",
+            "sophon-bridge devices list", "sophon-bridge devices allow 2",
+            "sophon-bridge devices revoke 2 --connection work",
         ])
 
     /// A bridge that runs looks for orders every few seconds.
@@ -56,7 +56,9 @@ struct DevicesCommand: Command {
 
     private func rows(_ connection: Configuration.Connection, _ configuration: Configuration) throws -> [Row] {
         guard let opened = try look(connection, configuration) else { return [] }
-        return opened.ring.book.devices.values.sorted { $0.id < $1.id }.map { Row(connection: connection, device: $0) }
+        return opened.ring.book.devices.values.sorted { $0.number < $1.number }.map {
+            Row(connection: connection, device: $0)
+        }
     }
 
     private func look(
@@ -79,7 +81,7 @@ struct DevicesCommand: Command {
         output.event("devices", [("count", .number(rows.count)), ("held", .number(held.count))])
         if let first = held.first {
             output.say(
-                "what is held reads nothing until it is allowed: sophon-bridge devices allow \(first.device.id)")
+                "what is held reads nothing until it is allowed: sophon-bridge devices allow \(first.device.number)")
         }
     }
 
@@ -87,18 +89,20 @@ struct DevicesCommand: Command {
         let device = row.device
         let key = Hexadecimal.text(device.publicKey)
         var members: [(String, JSONText)] = [
-            ("connection", .string(row.connection.name.text)), ("device_id", .string(device.id.text)),
-            ("standing", .string(device.standing.rawValue)), ("key", .string(key)),
+            ("connection", .string(row.connection.name.text)), ("number", .number(device.number)),
+            ("device_id", .string(device.id.text)), ("standing", .string(device.standing.rawValue)),
+            ("key", .string(key)),
         ]
         if let label = device.label { members.append(("label", .string(label))) }
         if let platform = device.platform { members.append(("platform", .string(platform))) }
         output.event("device", members)
         // What the relay says of a device goes to a terminal.
-        let words = [device.label, device.platform].compactMap { $0 }.map { DeviceLabel.plain($0) }
+        let words = [device.label, device.platform].compactMap { $0 }.map { "“\(DeviceLabel.plain($0))”" }
         let standing = device.standing.rawValue + String(repeating: " ", count: 8 - device.standing.rawValue.count)
         let id = DeviceLabel.plain(device.id.text)
         output.line(
-            "\(row.connection.name)  \(standing)  \(id)  key \(key.prefix(16))  \(words.joined(separator: ", "))")
+            "\(row.connection.name)  \(device.number)  \(standing)  \(id)  key \(key.prefix(16))  \(words.joined(separator: ", "))"
+        )
     }
 
     // MARK: Allow and revoke
@@ -106,7 +110,11 @@ struct DevicesCommand: Command {
     private func row(
         of name: String, _ connections: [Configuration.Connection], _ configuration: Configuration
     ) throws -> Row {
-        let rows = try connections.flatMap { try self.rows($0, configuration) }.filter { $0.device.id.text == name }
+        // Digits alone are never an id: the relay could name a device as the number of another.
+        let number = Int(name)
+        let rows = try connections.flatMap { try self.rows($0, configuration) }.filter {
+            if let number { $0.device.number == number } else { $0.device.id.text == name }
+        }
         guard let row = rows.first else {
             throw UsageError("there is no device \(name)", try: "sophon-bridge devices list")
         }
@@ -135,7 +143,8 @@ struct DevicesCommand: Command {
         else {
             throw CommandFailure(
                 code: .unexpected,
-                message: "\(row.device.id) has changed meanwhile; look again: sophon-bridge devices list")
+                message: "the device \(row.device.number) has changed meanwhile; look again: sophon-bridge devices list"
+            )
         }
         output.event(
             "device_changed",

@@ -24,7 +24,7 @@ final class Recorder: Sendable {
 
     /// `ended`: it could not be written; not called again.
     init(
-        directory: String, connection: ConnectionName, agent: AgentKind, clock: any Clock,
+        directory: String, connection: ConnectionName, agent: AgentKind, clock: any Clock, hiding secrets: SecretCover,
         ended: @escaping @Sendable (any Error) -> Void
     ) throws {
         try PrivateFile.makeDirectory(directory)
@@ -34,7 +34,8 @@ final class Recorder: Sendable {
         self.clock = clock
         self.ended = ended
         origin = clock.now
-        writer = Locked(Writer(writer: try RecordingWriter(file: file, agent: agent.rawValue, date: date)))
+        writer = Locked(
+            Writer(writer: try RecordingWriter(file: file, agent: agent.rawValue, date: date) { secrets.covered($0) }))
     }
 
     /// The relay's link is stream 2, and has been since there was one agent with one channel; the agent's channels are the others.

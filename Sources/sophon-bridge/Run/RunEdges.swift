@@ -101,6 +101,7 @@ final class RunEdges {
         let token = (try? known.get()) ?? Secret("")
         log.cover(token)
         let recorder = try recorder(of: connection)
+        let isSealed = Locked(false)
         var settings = BridgeSettings()
         let agent = try agent(of: connection)
         settings.turn.abilities = agent.abilities
@@ -131,7 +132,9 @@ final class RunEdges {
                 http: client, clock: clock, alarm: try alarm(), random: SystemRandom(), journal: journal,
                 callLimit: limits.relayCall),
             relayLink: try linkEdges(connection.relay.authorityFile, recorder?.relay), journal: journal,
-            agentSession: { agent.session(of: $0) }, agent: try link(to: agent, of: connection, journal, recorder, tell)
+            agentSession: { agent.session(of: $0) },
+            agent: try link(
+                to: agent, of: connection, journal, recorder, isSealed: { isSealed.withLock { $0 } }, tell)
         )
         let files = connection.agentFiles == .off ? nil : LocalFiles(of: agent, in: loaded)
         if let files { shown.append(files) }
@@ -144,7 +147,10 @@ final class RunEdges {
         if case .failure(let error) = known { parts.missingToken = "\(error)" }
         parts.deletedChats = connection.deletedChats
         parts.keys = try keys(of: connection, try? known.get(), tell)
-        parts.keys?.hasSecrets = { recorder?.coverWords() }
+        parts.keys?.hasSecrets = {
+            isSealed.withLock { $0 = true }
+            recorder?.coverWords()
+        }
         return parts
     }
 
@@ -175,6 +181,7 @@ final class RunEdges {
             ring: opened.ring, library: library, secrets: library, alarm: try alarm(),
             save: { writer.save($0, done: $1) })
         keys.encryption = connection.encryption
+        keys.routines = connection.routines
         keys.label = loaded.configuration.hostLabel ?? MachineName.own
         return keys
     }
@@ -210,7 +217,8 @@ final class RunEdges {
         guard let directory = loaded.configuration.recordDirectory else { return nil }
         let (log, name) = (log, connection.name)
         let recorder = try Recorder(
-            directory: directory, connection: name, agent: connection.agent.kind, clock: clock
+            directory: directory, connection: name, agent: connection.agent.kind, clock: clock,
+            hiding: output.secrets
         ) { failure in
             log.error(
                 "the recording has ended",
@@ -254,7 +262,7 @@ final class RunEdges {
 
     private func link(
         to agent: any LiveAgent, of connection: Configuration.Connection, _ journal: any TurnJournal,
-        _ recorder: Recorder?,
+        _ recorder: Recorder?, isSealed: @escaping @Sendable () -> Bool,
         _ tell: @escaping @Sendable (LiveEvent) -> Void
     ) throws -> @Sendable (@escaping @Sendable (AgentLinkEvent) -> Void) -> any AgentLink {
         let name = connection.name
@@ -266,9 +274,10 @@ final class RunEdges {
         }
         let log = log
         for secret in reading.secrets { log.cover(secret) }
-        let edges = AgentEdges.system(
+        var edges = AgentEdges.system(
             of: connection, in: loaded.configuration, journal: journal, clock: clock, alarm: try alarm(),
             places: places, redact: { log.covered($0.withoutSecrets) }, record: recorder?.agent)
-        return { reading.open(ConnectionHost(edges, AgentOutlets(tell: $0, cover: { log.cover($0) }))) }
+        edges.isSealed = isSealed
+        return { [edges] in reading.open(ConnectionHost(edges, AgentOutlets(tell: $0, cover: { log.cover($0) }))) }
     }
 }

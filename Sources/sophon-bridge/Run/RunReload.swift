@@ -100,7 +100,8 @@ struct RunReload {
                 change.connection.renewAgent()
             }
             change.connection.use(loaded.asks(of: change.settings))
-            change.connection.keys?.use(change.settings.encryption, change.settings.devices)
+            change.connection.keys?.use(
+                change.settings.encryption, change.settings.devices, change.settings.routines)
             if let pairing = change.pairing {
                 change.connection.keys?.use(device: pairing.device, pairedAt: pairing.pairedAt)
             }

@@ -191,7 +191,9 @@ final class RunReport: Sendable {
             error(name, message, remedy, exitCode)
         case .keys(let name, .deviceHeld(let device)), .keys(let name, .deviceChangedKey(let device)):
             output.event(
-                "device_held", [("connection", .string(name.text)), ("device_id", .string(device.text))])
+                "device_held",
+                [("connection", .string(name.text)), ("device_id", .string(device.id.text))]
+                    + (device.number.map { [("number", .number($0))] } ?? []))
         case .turnBegan, .callFailed, .deliveryNote, .turnNote, .unknownFrames, .remedy, .note, .interference,
             .journalFailed, .journalWorks, .restored, .mended, .memory, .keys, .keyFiles:
             break

@@ -121,7 +121,7 @@ struct KeyFilesTests {
         #expect(reference.keys == ["ses_1": Self.hex] && reference.savedAt == "2026-02-02T02:40:00.123Z")
         // And back again.
         let again = try open().ring
-        #expect(again.figures.pinned == 1 && again.isSealed(SessionID("ses_1")))
+        #expect(again.figures.held == 1 && again.isSealed(SessionID("ses_1")))
     }
 
     @Test(

@@ -61,8 +61,8 @@ struct StatusTests {
         #expect(said(figures).contains("the keys cannot be written: cannot write x"))
         board.tell(.keyFiles(name, .works))
         #expect(!said(figures).contains("          the keys cannot be written"))
-        board.tell(.keys(name, .deviceHeld(DeviceID("d"))))
-        #expect(said(figures).contains("devices allow d"))
+        board.tell(.keys(name, .deviceHeld(NumberedDevice(id: DeviceID("d"), number: 2))))
+        #expect(said(figures).contains("devices allow 2"))
     }
 
     @Test("a bridge with both links up is ready and healthy, and says to whom it is connected")

@@ -27,7 +27,9 @@ struct HeldWords: Sendable, Hashable {
         let said: Int =
             switch signal.event {
             case .started, .approvalSettled, .questionSettled, .paused: 0
-            case .text(.append(let text)), .text(.snapshot(let text)), .text(.segment(let text)): text.utf8.count
+            case .text(.append(let text)), .text(.snapshot(let text)), .text(.segment(let text)),
+                .text(.replaced(let text)):
+                text.utf8.count
             case .text(.segmentEnded(let text)): text?.utf8.count ?? 0
             case .tool(.started(let start)): start.arguments?.text.utf8.count ?? 0
             case .tool(.progress(let progress)): progress.output?.utf8.count ?? 0
@@ -51,7 +53,9 @@ extension TextChange {
         case (.snapshot(let text), .append(let addition)): .snapshot(text + addition)
         case (.append, .snapshot), (.snapshot, .snapshot): self
         case (.segment(let text), .segment(let longer)) where longer.hasPrefix(text): self
-        case (.append, _), (.snapshot, _), (.segment, _), (.segmentEnded, _): nil
+        case (.replaced(let text), .append(let addition)): .replaced(text + addition)
+        case (.replaced, .replaced): self
+        case (.append, _), (.snapshot, _), (.segment, _), (.replaced, _), (.segmentEnded, _): nil
         }
     }
 }

@@ -1,0 +1,9 @@
+/// Whose program may listen on a port of this machine for a token to be sent to it in the open: any user of the machine can take a port
+/// that is free for a moment. Root could do all of it anyway, and is always one of them.
+package enum ListenerTrust: Hashable, Sendable {
+    case own
+    /// By name or number.
+    case user(String)
+    /// Nobody is asked.
+    case any
+}

@@ -1,0 +1,178 @@
+package import BridgeModel
+import Glibc
+
+/// Whose program is at the other end of a connection within this machine, by the kernel's own tables.
+///
+/// The row of the far socket names the user who took the connection. Until it is taken its row names nobody: then all that listen on the
+/// port have to be trusted, and one that stops listening before it takes the connection breaks it.
+package enum PortOwner {
+    package struct End: Hashable, Sendable {
+        /// 16 bytes; those of IPv4 in the form that IPv6 has for them.
+        package var address: [UInt8]
+        package var port: UInt16
+
+        package init(address: [UInt8], port: UInt16) {
+            self.address = address
+            self.port = port
+        }
+
+        var isLoopback: Bool {
+            address == [UInt8](repeating: 0, count: 15) + [1]
+                || Array(address.prefix(12)) == PortOwner.mapped && address[12] == 127
+        }
+    }
+
+    /// Of one connection.
+    package struct Ends: Hashable, Sendable {
+        package var remote: End
+        package var local: End
+
+        package init(remote: End, local: End) {
+            self.remote = remote
+            self.local = local
+        }
+
+        init?(
+            _ remote: UnsafePointer<CChar>?, _ remotePort: Int32, _ local: UnsafePointer<CChar>?, _ localPort: Int32
+        ) {
+            guard let remote = End(remote, remotePort), let local = End(local, localPort) else { return nil }
+            (self.remote, self.local) = (remote, local)
+        }
+    }
+
+    private static let mapped: [UInt8] = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
+    private static let listens = 0x0A
+
+    struct Row: Hashable {
+        var local: End
+        var remote: End
+        var state: Int
+        var user: UInt32
+        /// 0: no program has it yet.
+        var inode: UInt64
+    }
+
+    // MARK: The question
+
+    /// Why nothing may be sent; nil: it may. Nil ends: libcurl could not name them.
+    static func refusal(_ ends: Ends?, _ trust: ListenerTrust) -> String? {
+        guard trust != .any else { return nil }
+        guard let ends else { return "nobody knows where this connection leads, so nothing is sent over it" }
+        guard ends.remote.isLoopback else { return nil }
+        let tables = ["/proc/net/tcp", "/proc/net/tcp6"].compactMap { read($0) }
+        return refusal(ends, trust, rows: tables.flatMap { rows(of: $0) }, own: geteuid()) { number(of: $0) }
+    }
+
+    package static func refusal(
+        _ ends: Ends, _ trust: ListenerTrust, tables: [String], own: UInt32, number: (String) -> UInt32?
+    ) -> String? {
+        refusal(ends, trust, rows: tables.flatMap { rows(of: $0) }, own: own, number: number)
+    }
+
+    private static func refusal(
+        _ ends: Ends, _ trust: ListenerTrust, rows: [Row], own: UInt32, number: (String) -> UInt32?
+    ) -> String? {
+        let trusted: UInt32
+        switch trust {
+        case .any: return nil
+        case .own: trusted = own
+        case .user(let name):
+            guard let user = number(name) else {
+                return "the user \(name) of the agent's \"listener\" is not known on this machine: nothing is sent"
+            }
+            trusted = user
+        }
+        let port = ends.remote.port
+        let far = rows.first { $0.local == ends.remote && $0.remote == ends.local && $0.state != listens }
+        let users: [UInt32]
+        if let far, far.inode != 0 {
+            users = [far.user]
+        } else {
+            users = rows.filter {
+                $0.state == listens && $0.local.port == port
+                    && ($0.local.address == ends.remote.address || $0.local.isEverywhere)
+            }.map(\.user)
+        }
+        guard !users.isEmpty else {
+            return
+                "nobody knows who listens on port \(port) of this machine, so no token is sent there; if it leads to the agent's "
+                + "container, set \"listener\": \"any\" in the connection's agent"
+        }
+        guard let stranger = users.first(where: { $0 != trusted && $0 != 0 }) else { return nil }
+        return
+            "port \(port) of this machine is held by user \(stranger), not by \(trusted) or root, so no token is sent there; if the agent "
+            + "runs as that user, set \"listener\": \"\(stranger)\" in the connection's agent"
+    }
+
+    // MARK: The tables
+
+    /// Of a text as /proc/net/tcp has it.
+    static func rows(of table: String) -> [Row] {
+        table.split(separator: "\n").dropFirst().compactMap { line in
+            let fields = line.split(separator: " ", omittingEmptySubsequences: true)
+            guard fields.count >= 10, let local = End(table: fields[1]), let remote = End(table: fields[2]),
+                let state = Int(fields[3], radix: 16), let user = UInt32(fields[7]), let inode = UInt64(fields[9])
+            else { return nil }
+            return Row(local: local, remote: remote, state: state, user: user, inode: inode)
+        }
+    }
+
+    private static func read(_ path: String) -> String? {
+        guard let file = fopen(path, "re") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while bytes.count < 64 << 20 {
+            let count = fread(&piece, 1, piece.count, file)
+            if count == 0 { break }
+            bytes += piece.prefix(count)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func number(of name: String) -> UInt32? {
+        if let number = UInt32(name) { return number }
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var buffer = [CChar](repeating: 0, count: 16_384)
+        guard getpwnam_r(name, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
+        return entry.pw_uid
+    }
+}
+
+extension PortOwner.End {
+    fileprivate var isEverywhere: Bool {
+        address.allSatisfy { $0 == 0 } || address == [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF, 0, 0, 0, 0]
+    }
+
+    /// As people write it, with or without the zone of IPv6.
+    fileprivate init?(_ text: UnsafePointer<CChar>?, _ port: Int32) {
+        guard let text, let port = UInt16(exactly: port) else { return nil }
+        var four = in_addr()
+        if inet_pton(AF_INET, text, &four) == 1 {
+            let bytes = withUnsafeBytes(of: four) { Array($0) }
+            self.init(address: [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + bytes, port: port)
+            return
+        }
+        var six = in6_addr()
+        guard inet_pton(AF_INET6, text, &six) == 1 else { return nil }
+        self.init(address: withUnsafeBytes(of: six) { Array($0) }, port: port)
+    }
+
+    /// `0100007F:4965`: words of four bytes in the machine's order, and the port.
+    fileprivate init?(table text: Substring) {
+        let parts = text.split(separator: ":")
+        guard parts.count == 2, let port = UInt16(parts[1], radix: 16), [8, 32].contains(parts[0].utf8.count) else {
+            return nil
+        }
+        var bytes: [UInt8] = []
+        var rest = parts[0]
+        while !rest.isEmpty {
+            guard let word = UInt32(rest.prefix(8), radix: 16) else { return nil }
+            withUnsafeBytes(of: word) { bytes += Array($0) }
+            rest = rest.dropFirst(8)
+        }
+        self.init(
+            address: bytes.count == 4 ? [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + bytes : bytes, port: port)
+    }
+}

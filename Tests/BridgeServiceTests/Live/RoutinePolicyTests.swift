@@ -1,0 +1,62 @@
+import AgentKit
+import BridgeModel
+import Testing
+
+@testable import BridgeService
+
+@Suite("What the relay may ask of a scheduler")
+struct RoutinePolicyTests {
+    private static let verbs = ["list", "status", "add", "update", "remove", "run", "runs"]
+
+    private func verdicts(
+        _ routines: Configuration.Routines, _ encryption: Encryption, hasHeldKey: Bool
+    ) -> [String: RoutinePolicy.Verdict] {
+        Dictionary(
+            uniqueKeysWithValues: Self.verbs.map {
+                ($0, RoutinePolicy.verdict($0, routines, encryption, hasHeldKey: hasHeldKey))
+            })
+    }
+
+    @Test(
+        "as it comes: all in the open; no reports and no prompts once there was a key; nothing where sealing is required"
+    )
+    func auto() {
+        #expect(verdicts(.auto, .auto, hasHeldKey: false).values.allSatisfy { $0 == .asked })
+        for (verb, verdict) in verdicts(.auto, .auto, hasHeldKey: true) {
+            if verb == "runs" {
+                guard case .refused = verdict else {
+                    Issue.record("reports go out in the open")
+                    continue
+                }
+            } else {
+                #expect(verdict == .askedWithoutWords)
+            }
+        }
+        for verdict in verdicts(.auto, .require, hasHeldKey: false).values {
+            guard case .refused = verdict else {
+                Issue.record("asked where sealing is required")
+                continue
+            }
+        }
+    }
+
+    @Test("allowed by the person, all of it; switched off, none")
+    func chosen() {
+        #expect(verdicts(.allow, .require, hasHeldKey: true).values.allSatisfy { $0 == .asked })
+        let off = verdicts(.off, .auto, hasHeldKey: false).values
+        #expect(off.allSatisfy { if case .refused = $0 { true } else { false } })
+    }
+
+    @Test("an answer without words says when a routine runs, and nothing of what it is told or has said")
+    func cover() {
+        let document = JSONText(
+            unchecked:
+                #"{"jobs":[{"id":"j1","name":"Backup","enabled":true,"schedule":{"kind":"cron","expr":"0 7 * * *"},"payload":{"kind":"agentTurn","message":"secret words"},"description":"secret words","state":{"nextRunAtMs":5,"lastStatus":"ok","lastError":"secret words","notes":["secret words"]}}],"total":1}"#
+        )
+        #expect(
+            RoutineCover.covered(document).text
+                == #"{"jobs":[{"id":"j1","name":"Backup","enabled":true,"schedule":{"kind":"cron","expr":"0 7 * * *"},"payload":{"kind":"agentTurn"},"state":{"nextRunAtMs":5,"lastStatus":"ok","notes":[]}}],"total":1}"#
+        )
+        #expect(RoutineCover.covered(JSONText(unchecked: "no JSON")).text == "{}")
+    }
+}
