@@ -70,7 +70,8 @@ class AgentTroubleTests(Scenarios):
             write = lambda token: file.write_text(json.dumps({"gateway": {"auth": {"mode": "token", "token": token}}}))
             write("a-token-of-yesterday")
             await stage.bridge.start(ready_seconds=0)
-            await stage.bridge.event("agent_lost", 15)
+            # A handshake that only takes too long on a loaded machine loses the link as well, but is no refusal.
+            await stage.bridge.event("error", 15)
             write(stage.gateway.token)
             await stage.bridge.event("ready", 20)
             self.assertGreater(pause(stage) * 10, 10)
