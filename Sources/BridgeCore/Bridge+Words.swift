@@ -62,6 +62,20 @@ extension Bridge {
         return true
     }
 
+    /// True: the message of this turn is a Stop of what runs in its chat.
+    mutating func stopsByWord(_ id: TurnID, at now: Instant) -> Bool {
+        guard let turn = entries[id]?.turn, turn.phase == .waiting, let word = turn.stopWord else { return false }
+        let chat = turn.opening.session
+        let running = (agent.queues[turn.opening.agentSession]?.runningTurns ?? []).compactMap { entries[$0]?.turn }
+            .filter { $0.opening.session == chat && $0.outcome == nil }
+        guard !running.isEmpty, word == .command || !running.contains(where: { openQuestion(of: $0) != nil }) else {
+            return false
+        }
+        answer(id, OwnWordAnswers.stopped, at: now)
+        for run in running { change(run.opening.id, at: now) { $0.stopRequested(at: now) } }
+        return true
+    }
+
     private mutating func answer(_ id: TurnID, _ line: String, at now: Instant) {
         change(id, at: now) { $0.isAnswered(by: line, at: now) }
     }
@@ -177,6 +191,10 @@ extension Bridge {
 extension TurnOpening {
     /// Nil: a message to the agent, or one that cannot be read yet.
     var ownWord: OwnWord? { message.flatMap { OwnWord($0.text) } }
+}
+
+extension Turn {
+    var stopWord: StopWord? { opening.message.flatMap { $0.attachments.isEmpty ? StopWord($0.text) : nil } }
 }
 
 extension Turn {

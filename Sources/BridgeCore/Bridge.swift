@@ -105,6 +105,7 @@ package struct Bridge: ~Copyable {
         let queue = SessionQueue(whenBusy: settings.whenBusy)
         agent.queues[opening.agentSession, default: queue].arrived(opening.id)
         change(opening.id, at: now) { _ in first }
+        if opening.cameInTheOpen { change(opening.id, at: now) { $0.saysThatItCameOpen() } }
         if !agent.isPresent { change(opening.id, at: now) { $0.agentLost(at: now) } }
         // A Stop can overtake its message.
         switch chats.stops.take(of: opening) {
@@ -113,7 +114,9 @@ package struct Bridge: ~Copyable {
         case nil: break
         }
         if opening.message != nil { personIsThere(in: opening.session, wrote: true, at: now) }
-        if !obey(opening.id, at: now) { routeAnswer(opening.id, to: answering, at: now) }
+        if !obey(opening.id, at: now), !stopsByWord(opening.id, at: now) {
+            routeAnswer(opening.id, to: answering, at: now)
+        }
         handOverNext(of: opening.agentSession, at: now)
         deliver(at: now)
         keepChanged()
@@ -243,6 +246,7 @@ package struct Bridge: ~Copyable {
         for obligation in obligations.all { orders.append(.command(obligation.command)) }
         for id in entries.keys.sorted() { change(id, at: now) { $0.agentBack(at: now) } }
         settleAnswers(at: now)
+        followMissedSigns(at: now)
         for session in sessionsByAge { handOverNext(of: session, at: now) }
         deliver(at: now)
         keepChanged()

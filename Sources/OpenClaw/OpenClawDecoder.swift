@@ -4,9 +4,9 @@ import JSONReading
 
 /// Frames of an OpenClaw gateway, all eras (openclaw.md#eras), to observations.
 ///
-/// - Text comes from `chat` frames alone: using `agent` text as well doubles it unless every step is reconciled.
+/// - Text comes from `assistant` frames (`SpokenTexts`); from `chat` where a run has none of these, as a command has.
 /// - `lifecycle` end is not the end: `chat` final is (openclaw.md#order-of-frames-in-one-run). `lifecycle` error is not final for 15 s.
-/// - Era E1 sends the newest segment only: recognised by protocol 3 and a server of before April 2026 (openclaw.md#eras).
+/// - `chat` of era E1 has the newest segment only: recognised by protocol 3 and a server of before April 2026 (openclaw.md#eras).
 /// - A second challenge is a new socket: all texts are forgotten, the next frame of a run carries its whole text. In a
 ///   recording it counts as a lost link; on a live link `OpenClawSession` knows better and calls `socketLost`.
 package struct OpenClawDecoder: AgentDecoder {
@@ -19,6 +19,7 @@ package struct OpenClawDecoder: AgentDecoder {
 
     private let parser = FrameParser()
     private var kept = KeptTexts()
+    private var spoken = SpokenTexts()
     private var asked: [String: Asked] = [:]
     private var hasSocket = false
     private let isRecorded: Bool
@@ -71,9 +72,13 @@ package struct OpenClawDecoder: AgentDecoder {
         asked.removeAll()
         openCommands.forget()
         kept.forgetAll()
+        spoken.socketLost()
         lastSequence.removeAll()
         lastLifecycle.removeAll()
     }
+
+    /// The run goes on, and some of its frames did not come.
+    mutating func missed(_ run: RunID) { spoken.missed(run) }
 
     package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
         guard let root = parser.parse(frame, capacity: capacity), let id = root["id"]?.string,
@@ -149,7 +154,7 @@ package struct OpenClawDecoder: AgentDecoder {
         open.filter { $0.value == session }.keys.sorted().map { run in
             let finding = OpenClawHistory.finding(of: .init(run: run), in: payload)
             if case .running(let text) = finding.course { return .lookedUp(run, .running(text: text)) }
-            return .lookedUp(run, finding.hasText ? .ended(finding.end(inParagraphs: tellsNewestSegment)) : .unknown)
+            return .lookedUp(run, finding.hasText ? .ended(finding.end) : .unknown)
         }
     }
 
@@ -165,6 +170,7 @@ package struct OpenClawDecoder: AgentDecoder {
             defer { hasSocket = true }
             guard hasSocket, isRecorded else { return [] }
             kept.forgetAll()
+            spoken.socketLost()
             lastSequence.removeAll()
             lastLifecycle.removeAll()
             return [.linkLost, .linkBack]
@@ -187,8 +193,15 @@ package struct OpenClawDecoder: AgentDecoder {
         case "sessions.changed":
             usage.note(payload)
             return []
-        case "tick", "health", "presence", "heartbeat", "shutdown", "session.message", "session.operation",
-            "session.approval", "chat.side_result", "update.available",
+        // The answer to a question beside the conversation, before an end without words (openclaw.md#small-ones).
+        case "chat.side_result":
+            guard let run = payload["runId"]?.string, let text = payload["text"]?.bytes else { return [] }
+            return spoken.said(.init(text: text), in: RunID(run)).map { signal(RunID(run), payload, .text($0)) }
+        case "session.message":
+            usage.spent(payload)
+            return []
+        case "tick", "health", "presence", "heartbeat", "shutdown", "session.operation", "session.approval", "task",
+            "update.available",
             "device.pair.requested", "device.pair.resolved":
             return []
         case let other:
@@ -221,20 +234,38 @@ package struct OpenClawDecoder: AgentDecoder {
         }
         switch state.string ?? "" {
         case "final", "aborted":
-            let end = RunEnd(
-                text: text(of: payload), scope: tellsNewestSegment ? .segment : .run, usage: usage.usage(of: payload),
-                reason: state.holds("aborted") ? .aborted : OpenClawUsage.reason(payload))
-            return terminal(run, payload, .finished(end))
+            return end(run, payload, state.holds("aborted") ? .aborted : OpenClawUsage.reason(payload))
         case "error":
+            // Its message, where it has one, holds the error's words.
             let failure = RunFailure(
                 kind: Self.kind(payload["errorKind"]), message: payload["errorMessage"]?.string ?? "",
-                text: text(of: payload), usage: usage.usage(of: payload))
-            return terminal(run, payload, .failed(failure))
+                usage: usage.usage(of: payload))
+            let (rest, _) = lastWords(of: run, nil)
+            return rest.map { signal(run, payload, .text($0)) } + terminal(run, payload, .failed(failure))
         case "status": return []
         case let other:
             unknown.count("chat state", other)
             return []
         }
+    }
+
+    private mutating func end(_ run: RunID, _ payload: FrameNode, _ reason: RunEnd.Reason) -> [Observation] {
+        let isSpoken = spoken.isSpoken(run)
+        let whole = text(of: payload)
+        let (rest, last) = lastWords(of: run, whole)
+        let end = RunEnd(
+            text: isSpoken ? last : whole, scope: isSpoken || tellsNewestSegment ? .segment : .run,
+            usage: usage.usage(of: payload), reason: reason)
+        return rest.map { signal(run, payload, .text($0)) } + terminal(run, payload, .finished(end))
+    }
+
+    /// Of a run that spoke: its last paragraph, and what is to be said before its end.
+    private mutating func lastWords(of run: RunID, _ whole: String?) -> (changes: [TextChange], last: String?) {
+        var whole = whole
+        let (text, files) =
+            whole?.withUTF8 { spoken.ends(run, whole: UnsafeRawBufferPointer($0)) } ?? spoken.ends(run, whole: nil)
+        guard let named = AgentFiles.line(naming: files) else { return ([], text) }
+        return ([.segmentEnded(text), .segment(named)], named)
     }
 
     private mutating func terminal(_ run: RunID, _ payload: FrameNode, _ event: RunEvent) -> [Observation] {
@@ -247,6 +278,7 @@ package struct OpenClawDecoder: AgentDecoder {
 
     /// The reducer of openclaw.md#chat: the message where there is one, else a replacement, else an addition.
     private mutating func delta(_ payload: FrameNode, _ run: RunID) -> TextChange? {
+        guard spoken.cameByChat(run) else { return nil }
         if let block = soleTextBlock(payload["message"]?["content"]) {
             if tellsNewestSegment { return .segment(String(decoding: block, as: UTF8.self)) }
             return kept.moved(run, to: block)
@@ -284,14 +316,18 @@ package struct OpenClawDecoder: AgentDecoder {
     // MARK: agent
 
     private mutating func agent(_ payload: FrameNode) -> [Observation] {
-        guard let stream = payload["stream"], !stream.holds("assistant") else { return [] }
+        guard let stream = payload["stream"] else { return [] }
         guard let id = payload["runId"]?.string, let data = payload["data"] else {
             unknown.countMalformed()
             return []
         }
         let run = RunID(id)
+        if stream.holds("assistant") { return said(data, run).map { signal(run, payload, .text($0)) } }
+        if data["phase"]?.holds("start") == true, stream.holds("tool") || stream.holds("item") {
+            spoken.toolBegan(in: run)
+        }
         switch stream.string ?? "" {
-        case "lifecycle": return lifecycle(payload, data, run).map { [signal(run, payload, $0)] } ?? []
+        case "lifecycle": return lifecycle(payload, data, run).map { signal(run, payload, $0) }
         case "tool":
             if detachesApprovals { openCommands.notice(payload, data, run: run) }
             return OpenClawTools.call(data).map { signal(run, payload, $0) }
@@ -305,10 +341,26 @@ package struct OpenClawDecoder: AgentDecoder {
         }
     }
 
-    private mutating func lifecycle(_ payload: FrameNode, _ data: FrameNode, _ run: RunID) -> RunEvent? {
+    /// The agent thinks aloud, beside its answer, in frames of a phase of their own.
+    private mutating func said(_ data: FrameNode, _ run: RunID) -> [TextChange] {
+        if data["phase"]?.holds("commentary") == true { return [] }
+        #if PLANTED_FAULTS
+            if PlantedFault.textFromChat.isPlanted { return [] }
+        #endif
+        var changes: [TextChange] = []
+        if let text = data["text"]?.bytes {
+            let frame = SpokenTexts.Frame(
+                text: text, addition: data["delta"]?.bytes, replaces: data["replace"]?.flag == true)
+            changes = spoken.said(frame, in: run)
+        }
+        if let files = data["mediaUrls"] { spoken.sent(files.elements.compactMap(\.string), in: run) }
+        return changes
+    }
+
+    private mutating func lifecycle(_ payload: FrameNode, _ data: FrameNode, _ run: RunID) -> [RunEvent] {
         // The same frame again, or one that was overtaken: an old failure must not undo the attempt after it (openclaw.md#four-different-counters).
         if let sequence = payload["seq"]?.integer(in: .counts) {
-            guard sequence > lastLifecycle[run] ?? -1 else { return nil }
+            guard sequence > lastLifecycle[run] ?? -1 else { return [] }
             if lastLifecycle.count > 1_000 { lastLifecycle.removeAll() }
             lastLifecycle[run] = sequence
         }
@@ -316,10 +368,21 @@ package struct OpenClawDecoder: AgentDecoder {
         case "start":
             // After a failed attempt the gateway forgets what it sent: the next text is whole (openclaw.md#chat, retry trap).
             kept.forget(run)
+            let isAnother = spoken.forget(run)
+            usage.begins(payload)
             if isRecorded, let session = payload["sessionKey"]?.string { open[run] = AgentSession(session) }
-            return .started
-        case "error": return .retrying(reason: data["error"]?.string ?? "")
-        default: return nil
+            return isAnother ? [.retrying(reason: ""), .started] : [.started]
+        // Torn down after a stop, it has no attempt that failed.
+        case "error" where data["aborted"]?.flag == true, "finishing" where data["aborted"]?.flag == true: return []
+        case "error":
+            spoken.attemptFailed(in: run)
+            return [.retrying(reason: data["error"]?.string ?? "")]
+        // Of an attempt that failed, where only the last one ends with an error (E3).
+        case "finishing":
+            guard let reason = data["error"]?.string else { return [] }
+            spoken.attemptFailed(in: run)
+            return [.retrying(reason: reason)]
+        default: return []
         }
     }
 }

@@ -20,8 +20,6 @@ enum OpenClawHistory {
         var text: String
         var messageID: String?
         var isTruncated: Bool
-        /// The row before was the end of its run: this one begins a follow-up, which goes after a blank line.
-        var beginsFollowUp = false
     }
 
     enum Course: Hashable {
@@ -42,21 +40,24 @@ enum OpenClawHistory {
         /// Of the rows that say it (E3 and later).
         var usage: Usage?
         var reason = RunEnd.Reason.stop
-        /// The run is over, and its follow-up continues; its text, if the gateway sends it.
-        var followUp: (run: RunID, text: String?)?
+        /// The last row says why it ends; some gateways say it of none.
+        var saysReason = false
+        /// The last row is that of a model call that failed, with the vendor's words; empty where it has none.
+        var failure: String?
+        /// The gateway's own words that it could not go on with the run after its restart.
+        var notice: String?
+        /// The gateway went on with the run after its restart, by itself.
+        var isResumed = false
+        /// Runs that go on in the session, where the gateway says it.
+        var active: [RunID] = []
+        /// The run is over, and its follow-up continues.
+        var followUp: RunID?
 
         var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
 
-        /// `inParagraphs`: a row is a segment of its own (E1), and no piece of one text.
-        func end(inParagraphs: Bool) -> RunEnd {
-            var rows: [RunEnd.Row] = []
-            var followsUp = false
-            for piece in pieces {
-                followsUp = followsUp || piece.beginsFollowUp
-                if piece.text.isEmpty { continue }
-                rows.append(RunEnd.Row(piece.text, beginsParagraph: inParagraphs || followsUp))
-                followsUp = false
-            }
+        /// A row is a message of its own.
+        var end: RunEnd {
+            let rows = pieces.filter { !$0.text.isEmpty }.map { RunEnd.Row($0.text, beginsParagraph: true) }
             var end = RunEnd(
                 rows: rows, reason: isAborted ? .aborted : reason, truncated: pieces.contains(where: \.isTruncated),
                 includesFollowUp: includesFollowUp)
@@ -73,6 +74,9 @@ enum OpenClawHistory {
     static func finding(of question: Question, in payload: FrameNode?) -> Finding {
         var finding = Finding(course: course(of: question.run, in: payload))
         finding.followUp = followUp(of: question, in: payload)
+        finding.active = (payload?["sessionInfo"]?["activeRunIds"]?.elements ?? []).compactMap {
+            $0.string.map { RunID($0) }
+        }
         var mayBeFollowed = false
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
             let isFollowUp = name(row).map { RunID($0).isFollowUp } == true && name(row) != question.run.text
@@ -83,16 +87,30 @@ enum OpenClawHistory {
             let beginsFollowUp = finding.isComplete && !finding.isAborted
             finding.isComplete = false
             guard row["role"]?.holds("assistant") == true else { continue }
+            if let said = noticeOfRestart(row) {
+                finding.notice = said
+                continue
+            }
+            if isRefusal(row, question) { continue }
+            // An attempt that failed is no part of the answer.
+            if finding.failure != nil { finding.pieces.removeAll() }
             let isOurAbort = key(row) == "\(question.run.text):assistant"
             let reason = row["stopReason"]?.string
+            finding.saysReason = reason != nil
             let callsTool = reason.map { toolReasons.contains($0) } ?? false
             mayBeFollowed = !callsTool
             finding.reason = callsTool ? .stop : OpenClawUsage.reason(row)
             if let said = OpenClawUsage.read(row["usage"]) { finding.usage = finding.usage.map { $0 + said } ?? said }
-            finding.isComplete = isOurAbort || (reason != nil && !callsTool)
+            finding.failure = reason == "error" ? row["errorMessage"]?.string ?? "" : nil
+            #if PLANTED_FAULTS
+                if PlantedFault.errorTakenForEnd.isPlanted { finding.failure = nil }
+            #endif
+            finding.isComplete = isOurAbort || (reason != nil && finding.failure == nil && !callsTool)
+            let piece = piece(row["content"]?.contentText ?? "", row)
+            // What was stopped is written by the gateway, and by the agent when that lets go of it.
+            let isSecond = finding.isAborted && piece.text == finding.pieces.last?.text
             finding.isAborted = finding.isAborted || isOurAbort || reason == "aborted"
-            var piece = piece(row["content"]?.contentText ?? "", row)
-            piece.beginsFollowUp = beginsFollowUp || (isFollowUp && !finding.includesFollowUp)
+            if isSecond { continue }
             if isFollowUp || (beginsFollowUp && !question.run.isFollowUp) {
                 finding.includesFollowUp = true
             }
@@ -105,7 +123,7 @@ enum OpenClawHistory {
     static func piece(_ text: String, _ row: FrameNode) -> Piece {
         let isOmitted = text == omitted
         return Piece(
-            text: isOmitted ? "" : text, messageID: row["__openclaw"]?["id"]?.string,
+            text: isOmitted ? "" : AgentFiles.named(in: text.trimmed), messageID: row["__openclaw"]?["id"]?.string,
             isTruncated: isOmitted || text.hasSuffix(cutMark) || row["__openclaw"]?["truncated"]?.flag == true)
     }
 
@@ -122,22 +140,23 @@ enum OpenClawHistory {
     }
 
     /// Of a follow-up that continues while the run itself is over.
-    private static func followUp(of question: Question, in payload: FrameNode?) -> (run: RunID, text: String?)? {
+    private static func followUp(of question: Question, in payload: FrameNode?) -> RunID? {
         let running = payload?["inFlightRun"]
         let active = payload?["sessionInfo"]?["activeRunIds"]?.elements.compactMap(\.string) ?? []
         let named = (running?["runId"]?.string).map { [$0] } ?? []
         guard !(named + active).contains(question.run.text),
             let next = (named + active).first(where: { asks($0, question.approvals) })
         else { return nil }
-        return (RunID(next), named.contains(next) ? running?["text"]?.string : nil)
+        return RunID(next)
     }
 
     /// The rows that name the run, or a follow-up of it, in any position; without a name those after the question, up to the next
     /// one of a user.
     private static func rows(of question: Question, in rows: [FrameNode], _ finding: inout Finding) -> [FrameNode] {
-        func isUser(_ row: FrameNode) -> Bool { row["role"]?.holds("user") == true }
+        // What the gateway tells the agent when it goes on after a restart ends no answer.
+        func isUser(_ row: FrameNode) -> Bool { row["role"]?.holds("user") == true && !isInterruption(row) }
         let start =
-            rows.lastIndex { isUser($0) && key($0) == question.run.text }
+            rows.lastIndex { isUser($0) && asker($0) == question.run.text }
             ?? rows.lastIndex { isUser($0) && key($0) == nil && isSame($0, question) }
         guard let start else {
             let named = rows.filter { !isUser($0) && isOurs($0, question) }
@@ -147,10 +166,11 @@ enum OpenClawHistory {
         finding.isQuestionThere = true
         let later = rows[(start + 1)...]
         let next = later.firstIndex(where: isUser) ?? later.endIndex
-        let asked = Set(rows.filter(isUser).compactMap(key))
+        finding.isResumed = later[..<next].contains(where: isInterruption)
+        let asked = Set(rows.filter(isUser).compactMap(asker))
         return later.indices.filter { index in
             let row = later[index]
-            if isUser(row) { return false }
+            if row["role"]?.holds("user") == true { return false }
             if isOurs(row, question) { return true }
             guard index < next else { return false }
             return name(row).map { !asked.contains($0) && !asks($0, question.otherApprovals) } ?? true
@@ -177,6 +197,33 @@ enum OpenClawHistory {
             return true
         }
         return Int64(time) >= sent - clockTolerance
+    }
+
+    /// The run that the message of a user began: its key is the run's, or has a suffix behind it (E3).
+    static func asker(_ row: FrameNode) -> String? {
+        guard let key = key(row) else { return nil }
+        #if PLANTED_FAULTS
+            if PlantedFault.answerNotFound.isPlanted { return key }
+        #endif
+        return key.hasSuffix(":user") ? String(key.dropLast(5)) : key
+    }
+
+    /// What a gateway tells the agent when it goes on with a run after its restart (openclaw.md#disconnects).
+    static func isInterruption(_ row: FrameNode) -> Bool {
+        row["content"]?.contentText?.contains(interruption) == true
+    }
+
+    private static let interruption = "[System] Your previous turn was interrupted by a gateway restart"
+
+    /// That it could not go on, in words of its own.
+    static func noticeOfRestart(_ row: FrameNode) -> String? {
+        guard key(row)?.hasPrefix("main-session-restart-recovery:") == true else { return nil }
+        return row["content"]?.contentText
+    }
+
+    /// What the gateway answers itself to a message that it does not run (E3).
+    private static func isRefusal(_ row: FrameNode, _ question: Question) -> Bool {
+        key(row) == question.run.text && row["content"]?.contentText?.contains("Gateway is restarting") == true
     }
 
     private static func key(_ row: FrameNode) -> String? {

@@ -16,9 +16,27 @@ struct OpenClawUsage {
         models[key] = (model, row["modelProvider"]?.string)
     }
 
-    /// Of a terminal frame; the message in it may be the one that says it.
-    func usage(of payload: FrameNode) -> Usage? {
-        guard var usage = Self.read(payload["usage"] ?? payload["message"]?["usage"]) else { return nil }
+    /// What the rows of each session's run have cost, since it began.
+    private var rows: [String: Usage] = [:]
+
+    /// A row of a session's history as it is written. It names no run: a session has one at a time.
+    mutating func spent(_ payload: FrameNode) {
+        guard let key = payload["sessionKey"]?.string, let row = payload["message"],
+            row["role"]?.holds("assistant") == true, var usage = Self.read(row["usage"])
+        else { return }
+        (usage.model, usage.provider) = (row["model"]?.string, row["provider"]?.string)
+        if rows.count >= Self.limit, rows[key] == nil { rows = [:] }
+        rows[key] = rows[key].map { $0 + usage } ?? usage
+    }
+
+    mutating func begins(_ payload: FrameNode) {
+        if let key = payload["sessionKey"]?.string { rows[key] = nil }
+    }
+
+    /// Of a terminal frame; the message in it may be the one that says it, else the rows of the run did.
+    mutating func usage(of payload: FrameNode) -> Usage? {
+        let spent = (payload["sessionKey"]?.string).flatMap { rows.removeValue(forKey: $0) }
+        guard var usage = Self.read(payload["usage"] ?? payload["message"]?["usage"]) else { return spent }
         if usage.model == nil, let known = (payload["sessionKey"]?.string).flatMap({ models[$0] }) {
             (usage.model, usage.provider) = (known.model, known.provider)
         }

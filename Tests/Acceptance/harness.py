@@ -1,6 +1,7 @@
 """The bridge as a child process between two scripted peers."""
 
 import asyncio
+import contextlib
 import atexit
 import ctypes
 import json
@@ -133,7 +134,9 @@ class Bridge:
 
     def _signal(self, number):
         if self.process is not None and self.process.returncode is None:
-            os.kill(self.process.pid, number)
+            # It may have ended a moment ago.
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.process.pid, number)
 
     async def exit(self, seconds=30.0):
         seconds *= LEEWAY

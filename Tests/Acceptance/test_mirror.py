@@ -127,7 +127,7 @@ def untouched_in_era(era):
             self.assertEqual((run.state, stage.gateway.resolve_calls, stage.gateway.aborts), ("running", [], []))
             next(iter(stage.gateway.approvals.values())).decide("allow-once", "Somebody else")
             await until(lambda: finals(stage) and finals(stage)[0], 30, "the answer")
-            self.assertTrue(finals(stage)[0].startswith("May I? Done."), finals(stage))
+            self.assertTrue(finals(stage)[0].startswith("May I?\n\nDone."), finals(stage))
             self.assertIn("could not be shown here", finals(stage)[0])
 
             # The same run once more, and its chat is deleted while the question is open.

@@ -38,10 +38,9 @@ class ShutdownTests(Scenarios):
                 await stage.bridge.start()
                 asked = [*held, tool, approval]
                 await stage.ended(*asked, seconds=30)
-                separator = "\n\n" if era == "E1" else " "
                 for number, turn in enumerate(held):
                     stage.expect(turn, "".join(words(f"run{number}") + words("rest")).strip())
-                stage.expect(tool, f"Digging.{separator}Dug.")
+                stage.expect(tool, "Digging.\n\nDug.")
                 stage.expect(approval, thanked)
                 stage.check(*asked)
 

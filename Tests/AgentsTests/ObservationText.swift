@@ -41,6 +41,7 @@ enum ObservationText {
         case .text(.append(let text)): "append \(quoted(text))"
         case .text(.snapshot(let text)): "snapshot \(quoted(text))"
         case .text(.segment(let text)): "segment \(quoted(text))"
+        case .text(.replaced(let text)): "replaced \(quoted(text))"
         case .text(.segmentEnded(let text)): "segment ended \(quoted(text))"
         case .tool(let tool): self.tool(tool)
         case .approvalRequested(let request): self.request(request)

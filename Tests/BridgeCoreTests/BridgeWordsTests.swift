@@ -242,6 +242,42 @@ struct BridgeWordsTests {
         #expect(bridge.turn(TurnID("int_1"))?.openQuestion != nil)
     }
 
+    @Test(
+        "a message that says stop stops the run of its chat, and leaves what waits behind it",
+        arguments: WhenBusy.allCases)
+    mutating func stop(whenBusy: WhenBusy) {
+        var bridge = Bridge(settings: Self.settings(whenBusy: whenBusy))
+        bridge.turnBegins(Self.opening(1, "stop"), at: .at(1))
+        #expect(settle(&bridge) == ["stop in pi:ses_1 at -"], "nothing runs: it is the agent's")
+        ends("r1", &bridge)
+        bridge.turnBegins(Self.opening(2, "work"), at: .at(6))
+        _ = settle(&bridge)
+        let other = SessionID("ses_2")
+        bridge.turnBegins(Self.opening(3, "work", in: other, agent: AgentSession("pi:ses_2")), at: .at(6))
+        bridge.turnBegins(Self.opening(4, "Stop!"), at: .at(7))
+        #expect(end(4, bridge) == OwnWordAnswers.stopped)
+        #expect(bridge.turn(TurnID("int_2"))?.agent.isStopping == true)
+        #expect(bridge.turn(TurnID("int_3"))?.agent.isStopping == false)
+        bridge.turnBegins(Self.opening(5, "and then"), at: .at(8))
+        ends("r2", &bridge)
+        #expect(settle(&bridge).contains("and then in pi:ses_1 at -"))
+    }
+
+    @Test("a question takes stop for its answer, and /stop is a Stop")
+    mutating func stopWithQuestion() {
+        var bridge = Bridge(settings: Self.settings())
+        bridge.turnBegins(Self.opening(1, "one"), at: .at(1))
+        _ = settle(&bridge)
+        bridge.agentSays(
+            RunSignal(run: RunID("r1"), session: Self.base, event: .asked(Make.question())), at: .at(2))
+        _ = settle(&bridge, at: .at(2))
+        bridge.turnBegins(Self.opening(2, "stop"), at: .at(3))
+        #expect(bridge.turn(TurnID("int_1"))?.agent.isStopping == false)
+        bridge.turnBegins(Self.opening(3, "/stop"), at: .at(4))
+        #expect(bridge.turn(TurnID("int_1"))?.agent.isStopping == true)
+        #expect(end(3, bridge) == OwnWordAnswers.stopped)
+    }
+
     @Test("a chat that is deleted leaves nothing behind, and releases every session that has served it")
     mutating func deleted() throws {
         var bridge = Bridge(settings: Self.settings(), isJournaled: true)

@@ -29,6 +29,15 @@ struct OwnWordTests {
     private let two = Workspaces(
         standard: Workspace(name: "site", folder: "/srv/site"), others: [Workspace(name: "Api", folder: "/srv/api")])
 
+    @Test(
+        "a text that says stop and nothing else",
+        arguments: [
+            ("stop", .bare), ("Stop", .bare), (" STOP!\n", .bare), ("abort.", .bare), ("/stop", .command),
+            ("/Abort", .command),
+            ("stop it", nil), ("stopp", nil), ("", nil), ("/", nil), ("//stop", nil), ("don't stop", nil), (".", nil),
+        ] as [(String, StopWord?)])
+    func stops(text: String, word: StopWord?) { #expect(StopWord(text) == word) }
+
     @Test("a workspace is found by its name, in any case where that is clear")
     func named() {
         #expect(two.named("site")?.folder == "/srv/site")

@@ -47,12 +47,15 @@ final class Frames {
             switch signal.event {
             case .text(.append(let more)): said[said.count - 1] += more
             case .text(.snapshot(let all)): said = [all]
+            case .text(.segment(let newest)), .text(.replaced(let newest)): said[said.count - 1] = newest
             case .text(.segmentEnded(let whole)):
                 said[said.count - 1] = whole ?? said[said.count - 1]
                 said.append("")
             case .tool: heard.tools += 1
             case .approvalRequested: heard.approvals += 1
-            case .finished(let end): heard.text = end.text ?? said.filter { !$0.isEmpty }.joined(separator: "\n\n")
+            case .finished(let end):
+                let all = said.filter { !$0.isEmpty }.joined(separator: "\n\n")
+                heard.text = end.scope == .run ? end.text ?? all : all
             default: break
             }
         default: break

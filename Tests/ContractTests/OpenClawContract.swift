@@ -9,6 +9,15 @@ struct OpenClawContract: ContractAgent {
     var survives: Survival { .run }
     var forgives: Set<MachineFault> { [] }
 
+    /// Its messages are trimmed, and a paragraph each.
+    func text(of prompt: String) -> String? {
+        switch prompt {
+        case "Tool.": "I look.\n\nIt is full."
+        case "Long.": "Begun."
+        default: ScriptedRuns.texts[prompt]
+        }
+    }
+
     private static var scripts: [String: GatewayScript] {
         var long = GatewayScript((50, .says("Begun. ")), (3_600_000, .finishes))
         long.answersAfter = .milliseconds(5)

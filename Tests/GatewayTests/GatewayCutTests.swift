@@ -52,7 +52,7 @@ struct GatewayCutTests {
     /// the bubble ended.
     private static func text(after cut: Cut, in world: LiveWorld) -> String {
         cut.era == .e1 && cut.scenario == .approval && world.asked == 0
-            ? "I must ask. \n\nI wait." : cut.scenario.text(cut.era)
+            ? "I must ask.\n\nI wait." : cut.scenario.text(cut.era)
     }
 
     /// The positions at which a stop may be lost.

@@ -72,7 +72,7 @@ struct GatewayStopTests {
         }
         world.play(seconds: 500, atLeast: .seconds(420))
         Self.expectAborted(world, era)
-        #expect(world.ends() == ["One. "])
+        #expect(world.ends() == ["One."])
     }
 
     @Test("an abort is owed across an absence and a restart, and for a day at most", arguments: [true, false])

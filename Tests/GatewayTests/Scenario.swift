@@ -12,7 +12,7 @@ enum Scenario: String, CaseIterable {
                 (50, .finishes))
         case .tools:
             return GatewayScript(
-                (60, .says(era == .e1 ? "Let me look." : "Let me look.\n\n")),
+                (60, .says("Let me look.")),
                 (200, .callsTool(id: "call-1", command: "df -h")),
                 (300, .toolReturns(id: "call-1", output: "61%")), (200, .says("It is")), (200, .says(" 61% full.")),
                 (60, .finishes))
@@ -44,11 +44,7 @@ enum Scenario: String, CaseIterable {
         case .text: "Hello there. I am here."
         case .tools: "Let me look.\n\nIt is 61% full."
         case .approval:
-            switch era {
-            case .e1: "I must ask. \n\nI wait.\n\nDone, it is up."
-            case .e2: "I must ask. I wait.\n\nDone, it is up."
-            case .e3, .e4: "I must ask. Done, it is up."
-            }
+            era.detachesApprovals ? "I must ask.\n\nI wait.\n\nDone, it is up." : "I must ask.\n\nDone, it is up."
         case .detached: Scenario.approval.text(era == .e1 ? .e1 : .e2)
         case .retry: "You have four new mails."
         case .emptyEnd: "The answer is 42."

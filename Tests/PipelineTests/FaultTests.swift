@@ -25,7 +25,7 @@ struct FaultTests {
         #expect(pipeline.simulator.tally.faults >= 4)
         let end = try #require(summary.ends.first)
         #expect(
-            pipeline.bubble(of: end)?.text == "Let me check the disk. Your disk is 61% full, so there is room left.")
+            pipeline.bubble(of: end)?.text == "Let me check the disk.\n\nYour disk is 61% full, so there is room left.")
         #expect(pipeline.bubble(of: end)?.isFinal == true)
         // Nothing was shown twice.
         let agentMessages = pipeline.simulator.sessions.flatMap(\.messages).filter { $0.role == .agent }

@@ -27,18 +27,28 @@ def blocks(content):
 
 
 def openclaw(path):
-    """chat final is canonical (DESIGN.md#the-turn-machine, E2 to E4); a follow-up run is named after its approval (relay.md#tool-calls)."""
-    order, runs, prompts = [], {}, {}
+    """The messages that `assistant` has, trimmed, a paragraph each; of a run without them what `chat` has. chat says how it ended
+    (DESIGN.md#the-turn-machine). A follow-up run is named after its approval (relay.md#tool-calls)."""
+    order, runs, prompts, messages = [], {}, {}, {}
+    between = set()
     for direction, frame in frames(path):
         if direction == "out" and frame.get("method") == "chat.send":
             run = frame["params"]["idempotencyKey"]
             order.append(run)
             prompts[run] = frame["params"]["message"]
             runs[run] = {"text": "", "kind": "lost", "why": "the recording ends before the run does"}
-        if frame.get("event") == "agent" and frame["payload"].get("stream") == "lifecycle":
-            run = frame["payload"]["runId"]
-            if frame["payload"]["data"]["phase"] == "start" and run in runs:
-                runs[run]["text"] = ""  # a new attempt: nothing of the failed one counts
+        if frame.get("event") == "agent":
+            run, stream, data = (frame["payload"][key] for key in ("runId", "stream", "data"))
+            if stream == "lifecycle" and data["phase"] == "start" and run in runs:
+                runs[run]["text"], messages[run] = "", []  # a new attempt: nothing of the failed one counts
+            elif stream in ("tool", "item") and data.get("phase") == "start":
+                between.add(run)
+            elif stream == "assistant":
+                said = messages.setdefault(run, [])
+                if said and run not in between and data["text"].startswith(said[-1]):
+                    said.pop()
+                between.discard(run)
+                said.append(data["text"])
         if frame.get("event") != "chat":
             continue
         payload = frame["payload"]
@@ -48,6 +58,7 @@ def openclaw(path):
             owner = order[-1]
         entry = runs.setdefault(owner, {"text": "", "kind": "lost", "why": ""})
         message = payload.get("message")
+        spoken = joined([text.strip() for text in messages.get(run, [])])
         if state == "delta" and owner == run:
             if message is not None:
                 entry["text"] = blocks(message["content"])
@@ -56,11 +67,11 @@ def openclaw(path):
             else:
                 entry["text"] += payload["deltaText"]
         elif state == "final":
-            text = blocks(message["content"]) if message else entry["text"]
+            text = spoken or (blocks(message["content"]) if message else entry["text"])
             entry["text"] = text if owner == run else entry["text"] + "\n\n" + text
             entry["kind"], entry["why"] = "answered", "chat final" if owner == run else "chat final, then the follow-up's"
         elif state == "aborted":
-            entry["text"] = blocks(message["content"]) if message else entry["text"]
+            entry["text"] = spoken or (blocks(message["content"]) if message else entry["text"])
             entry["kind"], entry["why"] = "aborted", "chat aborted carries the partial text"
         elif state == "error":
             entry["kind"], entry["why"] = "failed", "chat error; only the last attempt's text counts"

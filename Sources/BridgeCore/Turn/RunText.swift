@@ -79,6 +79,10 @@ struct RunText: Sendable, Hashable {
             hasGap = false
             newest = Self.limited(text)
             return .changed
+        case .replaced(let text):
+            hasGap = false
+            newest = Self.limited(text)
+            return .changed
         case .segmentEnded(let text):
             guard text != nil || !hasGap else {
                 // Its beginning was missed and is unknown: the known rest is kept.

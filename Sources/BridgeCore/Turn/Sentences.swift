@@ -4,6 +4,8 @@ import BridgeModel
 enum Sentences {
     static let stopped = "Stopped."
     static let emptyAnswer = "The agent finished without an answer."
+    static let cameInTheOpen =
+        "This message came unencrypted, so somebody else may have written it. It answers no question of this chat."
     static let noRun = "The agent took this as a command. There is nothing more to show."
     static let agentLost =
         "The connection to the agent was lost, and it does not know what became of this run. Please check what it did, and ask again."

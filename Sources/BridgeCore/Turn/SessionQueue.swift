@@ -31,6 +31,7 @@ package struct SessionQueue: Sendable, Hashable {
     package var runningCount: Int { running.count }
     package var firstWaiting: TurnID? { waiting.first }
     var waitingTurns: [TurnID] { waiting }
+    var runningTurns: [TurnID] { running }
     /// The turn that would be next, where no run continues.
     var headOfIdle: TurnID? { running.isEmpty ? waiting.first : nil }
 

@@ -144,7 +144,7 @@ extension RunEvent {
     /// The run is alive. What a bus repeats after a gap (ended messages, tools, approvals) does not show that.
     fileprivate var showsProgress: Bool {
         switch self {
-        case .started, .text(.append), .text(.snapshot), .text(.segment), .retrying: true
+        case .started, .text(.append), .text(.snapshot), .text(.segment), .text(.replaced), .retrying: true
         case .text(.segmentEnded), .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused,
             .finished, .failed:
             false

@@ -33,8 +33,11 @@ enum OwnWordAnswers {
         /bridge status says how the bridge and the agent are.
         /bridge asks shows what waits for your answer, in all chats.
         /bridge help shows this.
+        stop, abort or /stop alone, while a run goes on in this chat, stops it.
         Everything else goes to the agent.
         """
+
+    static let stopped = "The run in this chat is stopped."
 
     static func help(unknown: String?) -> String {
         guard let unknown else { return help }

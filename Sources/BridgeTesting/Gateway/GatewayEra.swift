@@ -10,25 +10,21 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .e1: "2026.3.2"
         case .e2: "2026.4.22"
-        case .e3: "2026.7.1"
+        case .e3: "2026.7.2"
         case .e4: "2026.10.3"
         }
     }
 
     /// The content of `features.methods`; cautious, so that not every method is listed (openclaw.md#hello-ok).
     package var methods: [String] {
-        let common = [
-            "chat.send", "chat.abort", "chat.history", "agent.wait", "sessions.subscribe",
-            "sessions.messages.subscribe", "exec.approval.resolve",
-        ]
+        let first = ["chat.send", "chat.abort", "chat.history", "agent.wait", "exec.approval.resolve"]
+        let second = first + ["sessions.subscribe", "sessions.messages.subscribe", "exec.approval.list"]
         switch self {
-        case .e1: return common
-        case .e2: return common + ["exec.approval.list"]
-        case .e3: return common + ["exec.approval.list", "plugin.approval.list", "plugin.approval.resolve"]
-        case .e4:
-            return common + [
-                "exec.approval.list", "plugin.approval.list", "plugin.approval.resolve", "approval.resolve",
-                "chat.message.get",
+        case .e1: return first
+        case .e2: return second
+        case .e3, .e4:
+            return second + [
+                "plugin.approval.list", "plugin.approval.resolve", "approval.resolve", "chat.message.get",
             ]
         }
     }
@@ -41,8 +37,22 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
     package var detachesApprovals: Bool { !isNew }
     var approvalLifeMilliseconds: Int { self == .e1 ? 120_000 : 1_800_000 }
     var tickMilliseconds: Int { isNew ? 15_000 : 30_000 }
-    /// openclaw.md#disconnects: the key is in the row "where present".
-    var keepsKeysWithRows: Bool { isNew }
+    /// openclaw.md#disconnects: with the row of the message that began the run.
+    func key(ofQuestion run: String) -> String? {
+        switch self {
+        case .e1, .e2: nil
+        case .e3: "\(run):user"
+        case .e4: run
+        }
+    }
+    /// openclaw.md#chathistory: what runs, and what it said so far.
+    var tellsWhatRuns: Bool { isNew }
+    /// openclaw.md#four-different-counters: one counter for all clients, with holes for those without the scope of an event.
+    var countsForAll: Bool { !isNew }
+    /// openclaw.md#chathistory: where the length of rows can be chosen, and rows have ids.
+    var choosesLength: Bool { self != .e1 }
+    /// openclaw.md#chathistory: the row of a chat's first question is on disk with the first answer.
+    var writesFirstQuestionLate: Bool { !isNew }
     /// openclaw.md#device-identity-and-signature: v2 is known everywhere, v3 since about E2.
     var knowsNewerProof: Bool { self != .e1 }
     /// openclaw.md#chatsend: the same text that runs already is not begun again.

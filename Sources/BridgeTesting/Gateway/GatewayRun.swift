@@ -28,6 +28,10 @@ struct GatewayRun {
     /// What the agent said since the last tool call, and before that.
     var segment = ""
     var earlier = ""
+    /// What `assistant` said last of the newest message.
+    var saidText = ""
+    /// The run's text as `chat` makes it.
+    var chatText = ""
     /// The text of the last delta, for the difference to the next (E3 on).
     var sentText = ""
     /// When a delta left last: they are paced (openclaw.md#chat).
@@ -35,8 +39,9 @@ struct GatewayRun {
     var startedAtMilliseconds = 0
     /// The scheduler's job, which ends with it.
     var job: String?
+    /// A later attempt of the first era, which has no chat.
+    var hidesSession = false
 
-    var whole: String { earlier + segment }
     var isOver: Bool {
         switch state {
         case .active, .held: false
@@ -54,6 +59,7 @@ struct GatewayRow {
     var key: String?
     var run: String?
     var stopReason: String?
+    var errorMessage: String?
 }
 
 /// Where and by what the agent runs a command.

@@ -16,6 +16,8 @@ package struct GatewayScript: Sendable, Hashable {
         case finishesEmpty
         /// The next broadcasts that may be dropped for a slow reader are (openclaw.md#four-different-counters).
         case drops(Int)
+        /// It takes a message that was steered into it.
+        case takes(String, key: String)
         /// The gateway restarts, and its runs die with it.
         case restarts(downMilliseconds: Int)
     }

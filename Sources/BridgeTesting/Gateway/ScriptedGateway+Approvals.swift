@@ -45,7 +45,7 @@ extension ScriptedGateway {
         }
         // What is left of the script belongs to the follow-up.
         runs[run]?.steps = []
-        runs[run]?.segment += asking.saysWhenDetached
+        say(run, asking.saysWhenDetached, at: now)
         finish(run, withMessage: true, at: now)
     }
 
@@ -148,7 +148,13 @@ extension ScriptedGateway {
     /// Its key is its run id, so that clients need not guess (openclaw.md#approvals).
     mutating func beginFollowUp(of id: String, at now: Instant) {
         guard let approval = approvals[id], let steps = approval.followUp else { return }
-        let name = "exec-approval-followup:\(id)" + (era.isNew ? ":nonce:x4" : "")
+        let name: String
+        switch era {
+        // It comes with a heartbeat, under a name that nobody can know.
+        case .e1: name = "5d1f6f0e-heartbeat-\(id)"
+        case .e2: name = "exec-approval-followup:\(id)"
+        case .e3, .e4: name = "exec-approval-followup:\(id):nonce:x4"
+        }
         guard runs[name] == nil else { return }
         runs[name] = GatewayRun(id: name, session: approval.session, question: nil, steps: steps, detaches: false)
         keys[name] = now

@@ -21,11 +21,13 @@ extension ScriptedGateway {
             fields: ["sessionKey", "limit", "maxChars"], required: ["sessionKey"], scope: "operator.read"),
         "chat.message.get": Method(
             fields: ["sessionKey", "messageId", "maxChars"], required: ["sessionKey", "messageId"],
-            scope: "operator.read", since: .e4),
+            scope: "operator.read", since: .e3),
         "agent.wait": Method(fields: ["runId", "timeoutMs"], required: ["runId"], scope: "operator.read"),
-        "sessions.subscribe": Method(fields: [], scope: "operator.read"),
-        "sessions.messages.subscribe": Method(fields: ["key"], required: ["key"], scope: "operator.read"),
-        "sessions.messages.unsubscribe": Method(fields: ["key"], required: ["key"], scope: "operator.read"),
+        "sessions.subscribe": Method(fields: [], scope: "operator.read", since: .e2),
+        "sessions.messages.subscribe": Method(
+            fields: ["key"], required: ["key"], scope: "operator.read", since: .e2),
+        "sessions.messages.unsubscribe": Method(
+            fields: ["key"], required: ["key"], scope: "operator.read", since: .e2),
         "sessions.patch": Method(
             fields: ["key", "model", "thinkingLevel", "fastMode", "verboseLevel", "label"], required: ["key"],
             scope: "operator.write"),
@@ -37,13 +39,22 @@ extension ScriptedGateway {
             fields: ["id", "decision"], required: ["id", "decision"], scope: "operator.approvals", since: .e3),
         "approval.resolve": Method(
             fields: ["id", "kind", "decision"], required: ["id", "kind", "decision"], scope: "operator.approvals",
-            since: .e4),
+            since: .e3),
     ]
 
     mutating func call(_ id: String, _ method: String, _ params: GatewayValue, at now: Instant) {
         guard let known = Self.methods[method], isOffered(known) else {
             breaches.append("no method \(method) in \(era)")
-            return refuse(id, "INVALID_REQUEST", "unknown method: \(method)")
+            return refuse(id, "INVALID_REQUEST", "missing scope: operator.admin")
+        }
+        if method == "chat.history", !era.choosesLength, params["maxChars"] != nil {
+            // What left before the first refusal could arrive is no breach.
+            if let first = refusedLengthAt, now - first > .milliseconds(100) {
+                breaches.append("chat.history with maxChars once more")
+            }
+            refusedLengthAt = refusedLengthAt ?? now
+            return refuse(
+                id, "INVALID_REQUEST", "invalid chat.history params: at root: unexpected property 'maxChars'")
         }
         if let name = params.names.first(where: { !known.fields.contains($0) }) {
             breaches.append("\(method) with \(name)")
@@ -125,6 +136,10 @@ extension ScriptedGateway {
             "type": "res", "id": "\(id)", "ok": true, "payload": ["runId": "\(key)", "status": "started"],
         ]
         let reply = Errand.answer(started, connection: connection?.number ?? 0)
+        if isTaken(session, by: key) {
+            schedule(reply, after: script.answersAfter, at: now)
+            return waits(key, session, text, script, at: now)
+        }
         if !script.speaksFirst { schedule(reply, after: script.answersAfter, at: now) }
         admit(key, session, text, script, owner: connection?.number, at: now)
         if script.speaksFirst { schedule(reply, after: script.answersAfter, at: now) }
@@ -162,14 +177,16 @@ extension ScriptedGateway {
         switch run.state {
         case .active, .held, .dead: ["runId": "\(run.id)", "status": "in_flight"]
         case .ended: ["runId": "\(run.id)", "status": "ok"]
+        case .aborted where era != .e4: ["runId": "\(run.id)", "status": "ok"]
         case .aborted: ["runId": "\(run.id)", "status": "timeout", "summary": "aborted"]
+        case .failed where era != .e4: ["runId": "\(run.id)", "status": "ok"]
         case .failed(let why): ["runId": "\(run.id)", "status": "error", "summary": "\(why)"]
         }
     }
 
     /// A key that failed is answered with payload and error (openclaw.md#frames).
     private mutating func answer(_ id: String, _ payload: GatewayValue, failure run: GatewayRun) {
-        guard case .failed(let why) = run.state else { return answer(id, payload) }
+        guard era == .e4, case .failed(let why) = run.state else { return answer(id, payload) }
         send([
             "type": "res", "id": "\(id)", "ok": false, "payload": payload,
             "error": ["code": "UNAVAILABLE", "message": "\(why)"],
@@ -213,7 +230,7 @@ extension ScriptedGateway {
         broadcast("cron", jobEvent(job, action, in: session, run))
     }
 
-    private mutating func admit(
+    mutating func admit(
         _ key: String, _ session: String, _ text: String, _ script: GatewayScript, owner: Int?, at now: Instant
     ) {
         begun[Self.asked(text), default: 0] += 1
@@ -253,7 +270,7 @@ extension ScriptedGateway {
                 .waitEnds(run: name, request: id, connection: connection?.number ?? 0),
                 after: .milliseconds(Int64(limit)), at: now)
         }
-        if case .failed(let why) = run.state {
+        if era == .e4, case .failed(let why) = run.state {
             return answer(id, ["runId": "\(name)", "status": "error", "error": "\(why)"])
         }
         answer(id, ["runId": "\(name)", "status": "ok"])
@@ -263,15 +280,15 @@ extension ScriptedGateway {
 
     private mutating func history(of session: String) -> GatewayValue {
         let page: GatewayValue = [
-            "sessionKey": "\(session)", "messages": .array((rows[session] ?? []).map(shown)),
+            "sessionKey": "\(session)", "messages": .array(onDisk(session).map { shown($0) }),
         ]
-        guard era == .e4 else { return page }
+        guard era.tellsWhatRuns else { return page }
         let active = runs.values.filter { !$0.isOver && $0.hasBegun && $0.session == session }
             .sorted { $0.startedAtMilliseconds < $1.startedAtMilliseconds }
         let running = active.first.map { run in
             connection?.told.insert(run.id)
-            runs[run.id]?.sentText = run.whole
-            return ["runId": "\(run.id)", "text": "\(run.whole)"] as GatewayValue
+            runs[run.id]?.sentText = run.chatText
+            return ["runId": "\(run.id)", "text": "\(run.chatText)"] as GatewayValue
         }
         return page.with(
             "sessionInfo",
@@ -286,31 +303,48 @@ extension ScriptedGateway {
         guard let row = rows[session]?.first(where: { $0.id == id }) else {
             return ["ok": false, "unavailableReason": "not_found"]
         }
-        return ["ok": true, "message": shown(row)]
+        return ["ok": true, "message": shown(row, isEvent: false)]
     }
 
-    func shown(_ row: GatewayRow) -> GatewayValue {
-        let mark = (["id": "\(row.id)"] as GatewayValue)
-            .with("idempotencyKey", era.keepsKeysWithRows ? row.key.map { .text($0) } : nil)
-            .with("runId", era == .e4 ? row.run.map { .text($0) } : nil)
-        let shown: GatewayValue = [
-            "role": "\(row.role)", "content": [["type": "text", "text": "\(row.text)"]],
-            "timestamp": .integer(row.atMilliseconds), "__openclaw": mark,
+    /// The first question of a chat comes with its first answer.
+    private func onDisk(_ session: String) -> [GatewayRow] {
+        let all = rows[session] ?? []
+        return era.writesFirstQuestionLate && !all.contains { $0.role == "assistant" } ? [] : all
+    }
+
+    /// `isEvent`: as it is told when it is written.
+    func shown(_ row: GatewayRow, isEvent: Bool = false) -> GatewayValue {
+        var mark: GatewayValue = [:]
+        if era != .e1 { mark = mark.with("id", .text(row.id)) }
+        if era != .e3 || isEvent { mark = mark.with("idempotencyKey", row.key.map { .text($0) }) }
+        mark = mark.with("runId", era == .e4 ? row.run.map { .text($0) } : nil)
+        // The history takes the envelope off (openclaw.md#chathistory).
+        let isEnveloped = isEvent && era == .e2 && row.role == "user"
+        let text =
+            isEnveloped ? "Sender (untrusted metadata):\n```json\n{}\n```\n\n[Mon 16:37 UTC] \(row.text)" : row.text
+        var shown: GatewayValue = [
+            "role": "\(row.role)", "content": [["type": "text", "text": "\(text)"]],
+            "timestamp": .integer(row.atMilliseconds),
         ]
+        if era == .e3 { shown = shown.with("idempotencyKey", row.key.map { .text($0) }) }
+        if era != .e1 { shown = shown.with("__openclaw", mark) }
         return shown.with("stopReason", row.stopReason.map { .text($0) })
+            .with("errorMessage", row.errorMessage.map { .text($0) })
     }
 
     mutating func write(
         _ role: String, _ text: String, in session: String, key: String? = nil, run: String? = nil,
-        stopReason: String? = nil, at now: Instant
+        stopReason: String? = nil, errorMessage: String? = nil, at now: Instant
     ) {
         rowNumber += 1
         let row = GatewayRow(
             id: "row-\(rowNumber)", role: role, text: text, atMilliseconds: milliseconds(now), key: key, run: run,
-            stopReason: stopReason)
+            stopReason: stopReason, errorMessage: errorMessage)
         rows[session, default: []].append(row)
         if connection?.followed.contains(session) == true {
-            tell("session.message", ["sessionKey": "\(session)", "message": shown(row), "messageId": "\(row.id)"])
+            tell(
+                "session.message",
+                ["sessionKey": "\(session)", "message": shown(row, isEvent: true), "messageId": "\(row.id)"])
         }
     }
 }

@@ -9,12 +9,10 @@ extension ScriptedGateway {
         runs[id]?.hasBegun = true
         let began = milliseconds(now)
         runs[id]?.startedAtMilliseconds = began
-        if let question = run.question { write("user", question, in: run.session, key: id, at: now) }
         lifecycle(id, ["phase": "start", "startedAt": wall(now)])
-        if connection?.followsSessions == true {
-            tell(
-                "sessions.changed",
-                ["sessionKey": "\(run.session)", "phase": "start", "runId": "\(id)", "ts": wall(now)])
+        changed(run.session, "start", id, "running", at: now)
+        if let question = run.question {
+            write("user", question, in: run.session, key: era.key(ofQuestion: id), at: now)
         }
         perform(id, at: now)
     }
@@ -32,12 +30,13 @@ extension ScriptedGateway {
         case .callsTool(let call, let command): callTool(id, call, command, at: now)
         case .toolReturns(let call, let output): toolReturns(id, call, output, failed: false)
         case .asksApproval(let approval, let command): ask(id, approval, command, at: now)
-        case .attemptFails(let why): lifecycle(id, ["phase": "error", "error": "\(why)"])
+        case .attemptFails(let why): attemptFails(id, why, at: now)
         case .triesAgain: tryAgain(id, at: now)
         case .fails(let why): fail(id, why, at: now)
         case .finishes: finish(id, withMessage: true, at: now)
         case .finishesEmpty: finish(id, withMessage: false, at: now)
         case .drops(let count): drops += count
+        case .takes(let text, let key): takes(text, key, in: id, at: now)
         case .restarts(let down): return restart(down: .milliseconds(Int64(down)), at: now)
         }
         scheduleNext(id, at: now)
@@ -50,21 +49,26 @@ extension ScriptedGateway {
 
     // MARK: Text
 
-    private mutating func say(_ id: String, _ text: String, at now: Instant) {
+    mutating func say(_ id: String, _ text: String, at now: Instant) {
         runs[id]?.segment += text
-        let segment = runs[id]?.segment ?? ""
+        guard let run = runs[id] else { return }
+        let said = Self.trimmed(run.segment)
+        guard said != run.saidText, !said.isEmpty else { return }
+        // Trimmed, so that what comes next may bring the white space before it.
+        let addition = String(said.dropFirst(run.saidText.count))
+        runs[id]?.saidText = said
+        runs[id]?.chatText = GatewayText.merged(run.chatText, earlier: run.earlier, said, addition, era)
         if connection?.capabilities.contains("chat-only-assistant-text") != true {
-            agent(id, "assistant", ["text": "\(segment)", "delta": "\(text)"])
+            agent(id, "assistant", ["text": "\(said)", "delta": "\(addition)"])
         }
         if let sentAt = runs[id]?.sentAt, now - sentAt < Self.pace { return }
-        tellText(id, trimmed: false, at: now)
+        tellText(id, at: now)
     }
 
     /// One delta, if the text differs from the last one sent.
-    private mutating func tellText(_ id: String, trimmed: Bool, at now: Instant) {
-        guard let run = runs[id] else { return }
-        var text = era.tellsWholeRun ? run.whole : run.segment
-        if trimmed { text = Self.trimmed(text) }
+    private mutating func tellText(_ id: String, at now: Instant) {
+        guard let run = runs[id], !run.hidesSession else { return }
+        let text = run.chatText
         guard text != run.sentText else { return }
         runs[id]?.sentText = text
         runs[id]?.sentAt = now
@@ -87,7 +91,7 @@ extension ScriptedGateway {
     }
 
     static func trimmed(_ text: String) -> String {
-        var text = Substring(text)
+        var text = text.drop { $0.isWhitespace }
         while text.last?.isWhitespace == true { text.removeLast() }
         return String(text)
     }
@@ -95,7 +99,8 @@ extension ScriptedGateway {
     // MARK: Tools
 
     private mutating func callTool(_ id: String, _ call: String, _ command: String, at now: Instant) {
-        tellText(id, trimmed: era.isNew, at: now)
+        // The earliest keep what came within the pace for ever.
+        if era != .e1 { tellText(id, at: now) }
         endSegment(id, stopReason: "toolUse", at: now)
         tool(
             id,
@@ -132,11 +137,10 @@ extension ScriptedGateway {
         runs[id]?.sequence += 1
         guard let run = runs[id], let connection else { return }
         let payload = agentPayload(run, "tool", data)
-        if run.owner == connection.number {
-            if connection.capabilities.contains("tool-events") { tell("agent", payload) }
-        } else if connection.followsSessions {
-            tell("session.tool", payload)
-        }
+        let isOwner = run.owner == connection.number
+        if isOwner, connection.capabilities.contains("tool-events") { tell("agent", payload) }
+        // The second era tells it the owner twice.
+        if connection.followsSessions, !isOwner || era == .e2 { tell("session.tool", payload) }
     }
 
     mutating func items(_ id: String, _ call: String, phase: String, status: String, more: GatewayValue) {
@@ -158,67 +162,153 @@ extension ScriptedGateway {
     /// A segment is one row of the history (openclaw.md#chathistory).
     mutating func endSegment(_ id: String, stopReason: String, at now: Instant) {
         guard let run = runs[id] else { return }
-        let text = stopReason == "stop" ? Self.trimmed(run.segment) : run.segment
-        if !text.isEmpty { write("assistant", text, in: run.session, run: id, stopReason: stopReason, at: now) }
-        runs[id]?.earlier += run.segment
+        let text = run.segment
+        if !Self.trimmed(text).isEmpty {
+            write("assistant", text, in: run.session, run: id, stopReason: stopReason, at: now)
+        }
+        runs[id]?.earlier += Self.trimmed(run.segment)
         runs[id]?.segment = ""
+        runs[id]?.saidText = ""
         // E1 starts again from nothing.
-        if !era.tellsWholeRun { runs[id]?.sentText = "" }
+        if !era.tellsWholeRun {
+            runs[id]?.sentText = ""
+            runs[id]?.sentAt = nil
+        }
     }
 
     mutating func finish(_ id: String, withMessage: Bool, at now: Instant) {
         guard let run = runs[id] else { return }
-        lifecycle(id, ["phase": "end", "endedAt": wall(now), "stopReason": "stop"])
-        // What was paced goes out before the last word, whether or not that has a message (openclaw.md#order-of-frames-in-one-run).
-        tellText(id, trimmed: true, at: now)
-        let text = Self.trimmed(era.tellsWholeRun ? run.whole : run.segment)
         endSegment(id, stopReason: "stop", at: now)
+        if era.isNew { lifecycle(id, ["phase": "finishing", "stopReason": "stop", "aborted": false]) }
+        let ended: GatewayValue = ["phase": "end", "endedAt": wall(now)]
+        lifecycle(id, ended.with("stopReason", era.isNew ? "stop" : nil))
+        // What was paced goes out before the last word, whether or not that has a message (openclaw.md#order-of-frames-in-one-run).
+        tellText(id, at: now)
         runs[id]?.state = .ended
         runs[id]?.endedAt = now
-        terminal(
-            id, "final", (["stopReason": "stop"] as GatewayValue).with("message", withMessage ? message(text) : nil))
-        if connection?.followsSessions == true {
-            tell(
-                "sessions.changed", ["sessionKey": "\(run.session)", "phase": "end", "runId": "\(id)", "ts": wall(now)])
+        let said: GatewayValue = era.isNew ? ["stopReason": "stop"] : [:]
+        if !run.hidesSession {
+            terminal(id, "final", said.with("message", withMessage ? message(run.chatText) : nil))
+        }
+        changed(run.session, "end", id, "done", at: now)
+        free(run.session, at: now)
+    }
+
+    /// Of a session, to those who follow them.
+    mutating func changed(_ session: String, _ phase: String, _ run: String, _ status: String, at now: Instant) {
+        guard connection?.followsSessions == true else { return }
+        tell(
+            "sessions.changed",
+            [
+                "sessionKey": "\(session)", "phase": "\(phase)", "runId": "\(run)", "status": "\(status)",
+                "ts": wall(now),
+            ])
+    }
+
+    /// The model call fails, for good.
+    private mutating func fail(_ id: String, _ why: String, at now: Instant) {
+        attemptFails(id, why, at: now)
+        switch era {
+        case .e1: runs[id]?.state = .failed(why)
+        case .e2: schedule(.verdict(run: id, message: why), after: .seconds(15), at: now)
+        case .e3:
+            lifecycle(id, ["phase": "error", "error": "\(why)", "aborted": false, "fallbackExhaustedFailure": true])
+            verdict(id, why, at: now)
+        case .e4: verdict(id, why, at: now)
         }
     }
 
-    private mutating func fail(_ id: String, _ why: String, at now: Instant) {
+    /// What was said is a row of its own, which tells the error.
+    private mutating func attemptFails(_ id: String, _ why: String, at now: Instant) {
+        guard let run = runs[id] else { return }
+        if era != .e4 {
+            write(
+                "assistant", run.segment, in: run.session, run: id, stopReason: "error",
+                errorMessage: era == .e3 ? nil : "vendor: \(why)", at: now)
+        }
+        guard era != .e3 else {
+            return lifecycle(id, ["phase": "finishing", "error": "\(why)", "aborted": false])
+        }
         lifecycle(id, ["phase": "error", "error": "\(why)"])
-        schedule(.verdict(run: id, message: why), after: era == .e4 ? .zero : .seconds(15), at: now)
+        // The earliest know no grace: each attempt that fails has its end (openclaw.md#order-of-frames-in-one-run).
+        guard era == .e1, !run.hidesSession else { return }
+        tellText(id, at: now)
+        terminal(id, "error", ["errorMessage": "\(why)"])
     }
 
     mutating func verdict(_ id: String, _ why: String, at now: Instant) {
-        guard runs[id]?.isOver == false else { return }
+        guard let run = runs[id], !run.isOver else { return }
         // What was paced goes out before the last word, whatever that is (openclaw.md#chat).
-        tellText(id, trimmed: true, at: now)
+        tellText(id, at: now)
         runs[id]?.state = .failed(why)
-        terminal(id, "error", ["errorMessage": "\(why)", "errorKind": "unknown"])
+        switch era {
+        // Of a run that a message began it has no terminal frame at all.
+        case .e2 where run.question != nil: break
+        case .e3:
+            // Twice, and its message holds the error.
+            let words = message("Error: \(why)")
+            terminal(id, "error", ["errorMessage": "\(why)", "errorKind": "unknown", "message": words])
+            terminal(id, "error", ["errorMessage": "\(why)", "message": words])
+        default: terminal(id, "error", ["errorMessage": "\(why)", "errorKind": "unknown"])
+        }
+        changed(run.session, "error", id, "failed", at: now)
+        free(run.session, at: now)
     }
 
-    /// The gateway forgets what it sent: the new attempt's text begins without `replace` (openclaw.md#chat, retry trap).
+    /// The gateway forgets what it sent: the new attempt's text begins without `replace` (openclaw.md#chat, retry trap). In the third era
+    /// `chat` goes on behind the attempt that failed; in the first a new attempt has no chat, and no `chat` frame.
     private mutating func tryAgain(_ id: String, at now: Instant) {
         runs[id]?.segment = ""
-        runs[id]?.earlier = ""
-        runs[id]?.sentText = ""
+        runs[id]?.saidText = ""
+        if era == .e1 { runs[id]?.hidesSession = true }
+        if era == .e3 {
+            let text = runs[id]?.chatText ?? ""
+            runs[id]?.earlier = text
+        } else {
+            runs[id]?.earlier = ""
+            runs[id]?.chatText = ""
+            runs[id]?.sentText = ""
+            connection?.told.remove(id)
+        }
         runs[id]?.sentAt = nil
-        connection?.told.remove(id)
         lifecycle(id, ["phase": "start", "startedAt": wall(now)])
     }
 
     mutating func abortRun(_ id: String, at now: Instant) {
         guard let run = runs[id] else { return }
-        let text = era.tellsWholeRun ? run.whole : run.segment
-        if !run.segment.isEmpty {
+        if !Self.trimmed(run.segment).isEmpty {
             write(
-                "assistant", run.segment, in: run.session, key: "\(id):assistant", run: id, stopReason: "aborted",
-                at: now)
+                "assistant", Self.trimmed(run.segment), in: run.session, key: "\(id):assistant", run: id,
+                stopReason: era == .e4 ? "aborted" : "stop", at: now)
         }
         runs[id]?.state = .aborted
         for approval in approvals.keys where approvals[approval]?.run == id { approvals[approval] = nil }
+        let text = run.hidesSession ? "" : run.chatText
         terminal(
             id, "aborted", (["stopReason": "rpc"] as GatewayValue).with("message", text.isEmpty ? nil : message(text)))
-        schedule(.lifecycleAfterAbort(run: id), after: .milliseconds(35), at: now)
+        if era == .e3 { lifecycle(id, ["phase": "end", "status": "cancelled", "aborted": true, "stopReason": "rpc"]) }
+        guard run.hasBegun else { return free(run.session, at: now) }
+        tearingDown.insert(id)
+        schedule(.lifecycleAfterAbort(run: id), after: .milliseconds(era == .e3 ? 400 : 35), at: now)
+    }
+
+    /// The agent lets go of a run that was stopped: it writes what it had down once more.
+    mutating func tornDown(_ id: String, at now: Instant) {
+        tearingDown.remove(id)
+        guard let run = runs[id] else { return }
+        if era != .e4, !Self.trimmed(run.segment).isEmpty {
+            write("assistant", run.segment, in: run.session, run: id, stopReason: "aborted", at: now)
+        }
+        switch era {
+        case .e3:
+            // The numbers of the run begin anew.
+            runs[id]?.sequence = 0
+            lifecycle(
+                id, ["phase": "error", "error": "This operation was aborted", "aborted": true, "stopReason": "aborted"])
+        case .e4: lifecycle(id, ["phase": "end", "stopReason": "aborted", "aborted": true])
+        case .e1, .e2: lifecycle(id, ["phase": "end", "endedAt": wall(now)])
+        }
+        free(run.session, at: now)
     }
 
     private mutating func terminal(_ id: String, _ state: String, _ more: GatewayValue) {
@@ -242,9 +332,9 @@ extension ScriptedGateway {
     }
 
     private func agentPayload(_ run: GatewayRun, _ stream: String, _ data: GatewayValue) -> GatewayValue {
-        [
+        let payload: GatewayValue = [
             "runId": "\(run.id)", "seq": .integer(run.sequence), "stream": "\(stream)", "data": data,
-            "sessionKey": "\(run.session)",
         ]
+        return payload.with("sessionKey", run.hidesSession ? nil : .text(run.session))
     }
 }

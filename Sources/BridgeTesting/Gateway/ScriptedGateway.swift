@@ -56,6 +56,8 @@ package struct ScriptedGateway {
         case waitEnds(run: String, request: String, connection: Int)
         case verdict(run: String, message: String)
         case lifecycleAfterAbort(run: String)
+        case runQueue(session: String)
+        case resumes(run: String)
         case followUp(approval: String)
         case expires(approval: String)
         case tick(connection: Int)
@@ -120,6 +122,13 @@ package struct ScriptedGateway {
     var downUntil: Instant?
     var drops = 0
     var globalSequence = 5_000
+    /// Stopped, and the agent has not let go of them.
+    var tearingDown: Set<String> = []
+    /// Messages that wait for a session to be free, in order.
+    var waiting: [String: [GatewayWaiting]] = [:]
+    var ownRuns = 0
+    /// The first era was asked for rows of a length, on this socket.
+    var refusedLengthAt: Instant?
 
     var runs: [String: GatewayRun] = [:]
     var rows: [String: [GatewayRow]] = [:]
@@ -144,6 +153,7 @@ package struct ScriptedGateway {
         connections += 1
         let nonce = "nonce-\(connections)"
         connection = Connection(number: connections, nonce: nonce)
+        refusedLengthAt = nil
         send(["type": "event", "event": "connect.challenge", "payload": ["nonce": "\(nonce)", "ts": wall(now)]])
         // E1 has 10 s, later ones 15 (openclaw.md#challenge).
         schedule(.handshakeLimit(connection: connections), after: .seconds(era.isNew ? 15 : 10), at: now)
@@ -225,7 +235,9 @@ package struct ScriptedGateway {
         case .waitEnds(let id, let request, let number):
             if connection?.number == number { answer(request, ["runId": "\(id)", "status": "timeout"]) }
         case .verdict(let id, let message): verdict(id, message, at: now)
-        case .lifecycleAfterAbort(let id): lifecycle(id, ["phase": "end", "stopReason": "aborted", "aborted": true])
+        case .lifecycleAfterAbort(let id): tornDown(id, at: now)
+        case .runQueue(let session): runQueue(session, at: now)
+        case .resumes(let id): resume(id, at: now)
         case .followUp(let approval): beginFollowUp(of: approval, at: now)
         case .expires(let approval): expire(approval, at: now)
         case .tick(let number):
@@ -271,7 +283,9 @@ package struct ScriptedGateway {
             drops -= 1
             return
         }
-        let number = era == .e1 ? globalSequence : connection?.sequence ?? 0
+        // An event of another scope was counted, too.
+        if era.countsForAll, globalSequence.isMultiple(of: 9) { globalSequence += 1 }
+        let number = era.countsForAll ? globalSequence : connection?.sequence ?? 0
         send(["type": "event", "event": "\(name)", "payload": payload, "seq": .integer(number)])
     }
 
@@ -288,10 +302,15 @@ package struct ScriptedGateway {
         close(1012, "service restart", at: now)
         downUntil = now + down
         startedAt = now + down
+        let interrupted = runs.values.filter { !$0.isOver && $0.hasBegun }.map(\.id).sorted()
         for id in runs.keys where runs[id]?.isOver == false { runs[id]?.state = .dead }
         keys = [:]
         approvals = [:]
         drops = 0
         timers = []
+        tearingDown = []
+        waiting = [:]
+        guard era == .e3 else { return }
+        for id in interrupted { schedule(.resumes(run: id), after: down + .seconds(3), at: now) }
     }
 }

@@ -150,7 +150,7 @@ extension Simulation {
         case .append(let more): told[turn] = before + more
         case .snapshot(let text): told[turn] = text
         case .segment(let text): told[turn] = before + text
-        case .segmentEnded: return false
+        case .segmentEnded, .replaced: return false
         }
         func length(_ text: String) -> Int { text.utf8.count - text.utf8.reversed().prefix { $0 <= 0x20 }.count }
         return length(told[turn] ?? "") != length(before)

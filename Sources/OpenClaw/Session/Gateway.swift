@@ -16,6 +16,7 @@ struct Gateway {
     var pictureLimit: Int
     /// When its process began, on our clock; nil: it did not say.
     var startedAt: Instant?
+    let greetedAt: Instant
     /// Bare session keys belong to it.
     var defaultAgent: String?
     var deviceToken: (token: String, role: String, scopes: [String])?
@@ -28,6 +29,7 @@ struct Gateway {
             let protocolVersion = payload["protocol"]?.integer(in: 0...1_000_000)
         else { return nil }
         self.protocolVersion = protocolVersion
+        greetedAt = now
         version = payload["server"]?["version"]?.string ?? "unknown"
         methods = Set(payload["features"]?["methods"]?.elements.compactMap(\.string) ?? [])
         let policy = payload["policy"]
@@ -50,6 +52,9 @@ struct Gateway {
 
     /// The list of methods is a cautious one: a method that is not in it may still exist (openclaw.md#hello-ok).
     func offers(_ method: String) -> Bool { methods.contains(method) }
+
+    /// Protocol 4: it lets runs go on after its restart, an error frame is the last word, and a stop has two lifecycle frames.
+    var isNew: Bool { protocolVersion > 3 }
 
     /// Nil: unknown.
     func grants(_ scope: String) -> Bool? {

@@ -53,6 +53,8 @@ struct GatewayApprovals {
     private var decisions: [ApprovalID: Decision] = [:]
     private var questions: [ApprovalID: Asked] = [:]
     private var listing: [ApprovalID: Listed] = [:]
+    /// Questions of an earlier process of the gateway, which the list of this one may not have.
+    private var doubtful: Set<ApprovalID> = []
 
     // MARK: Decisions
 
@@ -106,11 +108,21 @@ struct GatewayApprovals {
     // MARK: Questions
 
     mutating func requested(_ request: ApprovalRequest) {
+        doubtful.remove(request.id)
         let fingerprint = AskFingerprint(of: request)
         // What was decided was not said of this: it is another one under the same name.
         if let known = decisions[request.id]?.fingerprint, known != fingerprint { decisions[request.id] = nil }
         if questions.count >= Self.askedLimit { questions.removeAll() }
         questions[request.id] = Asked(fingerprint: fingerprint, expiresAt: request.expiresAt)
+    }
+
+    /// The process that asked them is gone.
+    mutating func gatewayRestarted() { doubtful = Set(questions.keys) }
+
+    /// Those that the new process does not know: all lists are here.
+    mutating func takeDead() -> [ApprovalID] {
+        defer { doubtful.removeAll() }
+        return doubtful.filter { questions[$0] != nil }.sorted()
     }
 
     /// It is in the list of open questions that this socket asked for.

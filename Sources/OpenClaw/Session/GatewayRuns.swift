@@ -22,6 +22,8 @@ struct GatewayRuns {
         fileprivate(set) var files: RunFiles
         fileprivate(set) var stage: Stage
         fileprivate(set) var lastHeard: Instant
+        /// Its agent began to work on it.
+        fileprivate(set) var hasBegun = false
         /// A frame of it was seen.
         fileprivate(set) var isHeard = false
         /// The person does not want it any more: it must not leave again.
@@ -50,6 +52,8 @@ struct GatewayRuns {
         }
 
         var isFollowed: Bool { stage == .accepted }
+        /// All that there was of it was seen, and its agent has not begun.
+        var isUntouched: Bool { isOnSocket && !hasMissed && !hasBegun }
         var isHeld: Bool { if case .held = stage { true } else { false } }
         var isAsked: Bool { if case .asked = stage { true } else { false } }
         /// It may have arrived: the gateway did not say that it has not.
@@ -77,6 +81,9 @@ struct GatewayRuns {
     var stops = KeptStops()
     var questions = RunQuestions()
     var models = SessionModels()
+    var verdicts = RunVerdicts()
+    var teardowns = Teardowns()
+    var adopted = AdoptedRuns()
     /// Whose chat is over, and whose runs are not.
     private var left: Set<AgentSession> = []
 
@@ -133,6 +140,7 @@ struct GatewayRuns {
         runs[run]?.lastHeard = now
         runs[run]?.isOnSocket = true
         runs[run]?.isQueued = false
+        questions.left(run, at: now)
     }
 
     /// The gateway did not take it, and asked for a pause.
@@ -188,6 +196,33 @@ struct GatewayRuns {
 
     mutating func heard(_ run: RunID, at now: Instant) { runs[run]?.lastHeard = now }
 
+    mutating func begun(_ run: RunID) { runs[run]?.hasBegun = true }
+
+    func held(in session: AgentSession) -> [RunID] { held.filter { runs[$0]?.session == session } }
+
+    private static let again = ".again"
+
+    /// The key under which its message left last.
+    func current(_ run: RunID) -> RunID {
+        let fresh = RunID(run.text + Self.again)
+        return runs[run] == nil && runs[fresh] != nil ? fresh : run
+    }
+
+    /// It provably did not run: it leaves again under another key, a moment later. Nil: it may not.
+    mutating func beginsAgain(_ run: RunID, at now: Instant) -> RunID? {
+        guard var known = runs[run], known.text != nil, !known.isStopped, !known.files.areGone,
+            !run.text.hasSuffix(Self.again)
+        else { return nil }
+        let fresh = RunID(run.text + Self.again)
+        known.stage = .asked(since: now, tries: 0, resendAt: now + .seconds(1))
+        known.isHeard = false
+        let question = questions.question(about: run)
+        begins(
+            fresh, known, .init(run: fresh, text: known.text, sentAtMilliseconds: question.sentAtMilliseconds), at: now)
+        ended(run)
+        return fresh
+    }
+
     /// A frame was about it. A follow-up is a run of its own, which no message began.
     mutating func told(of run: RunID, in session: AgentSession?, at now: Instant) {
         if runs[run] == nil, run.isFollowUp, let session, hasRoom {
@@ -201,6 +236,7 @@ struct GatewayRuns {
     mutating func found(_ run: RunID, in session: AgentSession, at now: Instant) {
         guard runs[run] == nil, hasRoom else { return }
         runs[run] = Run(session: session, stage: .accepted, lastHeard: now)
+        runs[run]?.hasMissed = true
     }
 
     mutating func holds(_ end: RunEnd, of run: RunID) { runs[run]?.heldEnd = end }
@@ -208,6 +244,8 @@ struct GatewayRuns {
     /// The message was refused: neither it nor its stop is owed any more.
     mutating func forget(_ run: RunID) {
         runs[run] = nil
+        verdicts.forget(run)
+        adopted.forget(run)
         models.forget(run)
         stops.forget(run)
     }
@@ -243,6 +281,9 @@ struct GatewayRuns {
         for run in runs.keys { runs[run]?.lastHeard = now }
     }
 
+    /// It went on before it was heard of.
+    mutating func missedFrames(of run: RunID) { runs[run]?.hasMissed = true }
+
     /// A new socket: frames were missed before it.
     mutating func missedFrames() {
         for run in runs.keys { runs[run]?.hasMissed = true }
@@ -258,5 +299,8 @@ struct GatewayRuns {
         }
         stops.socketLost()
         models.socketLost()
+        verdicts.socketLost()
+        teardowns.socketLost()
+        adopted.socketLost()
     }
 }

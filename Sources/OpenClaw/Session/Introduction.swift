@@ -100,7 +100,8 @@ struct Introduction {
         params.raw("client", names.finish())
         params.string("role", OpenClawSession.role)
         params.raw("scopes", Self.list(settings.scopes))
-        params.raw("caps", Self.list(capabilities))
+        // Not `chat-only-assistant-text`: the text is made of what it takes away (openclaw.md#client-caps-connectparamscaps).
+        params.raw("caps", Self.list(["tool-events"]))
         if token != nil || settings.password != nil { params.raw("auth", auth.finish()) }
         if let device = settings.device {
             let text = DeviceProof(
@@ -111,12 +112,6 @@ struct Introduction {
             params.raw("device", Self.proof(of: device, over: text, at: challengedAt, nonce))
         }
         return params.finish()
-    }
-
-    /// `chat-only-assistant-text` spares the assistant text that the decoder would drop (openclaw.md#client-caps-connectparamscaps). It is new, so it is said
-    /// only to a gateway that has shown itself to be new enough.
-    private var capabilities: [String] {
-        (formerGateway?.protocolVersion ?? 0) >= 4 ? ["tool-events", "chat-only-assistant-text"] : ["tool-events"]
     }
 
     private static func proof(of device: OpenClawDevice, over text: String, at time: Int, _ nonce: String) -> [UInt8] {

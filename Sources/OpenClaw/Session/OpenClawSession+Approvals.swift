@@ -80,6 +80,12 @@ extension OpenClawSession {
         approvals.putOff(approval, until: now + Self.deafPause)
     }
 
+    /// Questions that died with the process that asked them (openclaw.md#approvals).
+    mutating func withdrawDead() {
+        guard requests.count(of: .approvals) == 0 else { return }
+        for approval in approvals.takeDead() { settle(approval, .cancelled) }
+    }
+
     mutating func settle(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) {
         forget(approval)
         observed([

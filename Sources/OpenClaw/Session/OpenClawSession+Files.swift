@@ -111,7 +111,9 @@ extension OpenClawSession {
     private func rules(_ gateway: Gateway, _ text: String, _ files: RunFiles) -> FileRules {
         // What else is in the frame: the text, escaped at worst, and a name and a note for each file.
         let others = text.utf8.count * 6 + 2_048 + (files.files.count + files.missing.count) * 1_024
+        // Older gateways leave out what is no picture, and say nothing of it (openclaw.md#chatsend).
         return FileRules(
+            picturesAlone: gateway.isNew ? nil : "this version of the agent takes pictures alone",
             fileLimit: gateway.fileLimit, pictureLimit: gateway.pictureLimit, room: gateway.maxPayload - others)
     }
 

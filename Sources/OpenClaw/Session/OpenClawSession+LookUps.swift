@@ -39,8 +39,18 @@ extension OpenClawSession {
         var params = JSONObjectWriter()
         params.string("sessionKey", session.text)
         params.integer("limit", 200)
-        params.integer("maxChars", 500_000)
+        if life.live?.refusesLength != true { params.integer("maxChars", 500_000) }
         ask(.history(runs), "chat.history", params.finish(), limit: Self.historyLimit, at: now)
+    }
+
+    /// Without a length, which this gateway does not take. False: that was not why it refused.
+    mutating func asksAgain(for runs: [RunID], at now: Instant) -> Bool {
+        let known = runs.compactMap { lookUps[$0] }
+        guard life.live?.refusesLength == false, let session = known.first?.session else { return false }
+        life.withLive { $0.refusesLength = true }
+        let isLast = known.contains { $0.step == .lastHistory }
+        askHistory(of: session, for: runs, isLast: isLast, at: now)
+        return true
     }
 
     // MARK: Answers
@@ -56,14 +66,19 @@ extension OpenClawSession {
             if let next = finding.followUp, let session = lookUps[run]?.session {
                 // Whose end was not heard says first what it said itself: the follow-up's text goes behind that.
                 let isNews = self.runs[run] != nil && finding.hasText
-                if isNews { finish(run, .ended(finding.end(inParagraphs: decoder.tellsNewestSegment)), at: now) }
-                followsUp(next.run, next.text, in: session, at: now)
+                if isNews { finish(run, .ended(finding.end), at: now) }
+                followsUp(next, in: session, at: now)
                 if !isNews { finish(run, .running(text: nil), at: now) }
                 ended(run, at: now)
                 continue
             }
+            if let elsewhere = lookElsewhere(for: run, finding, at: now) {
+                finish(run, elsewhere, at: now)
+                continue
+            }
             switch finding.course {
-            case .running(let text): finish(run, .running(text: text), at: now)
+            // Its text is that of `chat`, which joins messages by nothing.
+            case .running: finish(run, .running(text: nil), at: now)
             case .over: fetchRows(of: run, finding, at: now)
             // Its end was reported already.
             case .undecided where self.runs[run]?.heldEnd != nil: fetchRows(of: run, finding, at: now)
@@ -82,15 +97,15 @@ extension OpenClawSession {
     }
 
     /// It began while the link was down: from here it is a run like any other.
-    private mutating func followsUp(_ run: RunID, _ text: String?, in session: AgentSession, at now: Instant) {
-        let event = text.map { RunEvent.text(.snapshot($0)) } ?? .started
-        take([.signal(RunSignal(run: run, session: session, event: event))], at: now)
+    private mutating func followsUp(_ run: RunID, in session: AgentSession, at now: Instant) {
+        take([.signal(RunSignal(run: run, session: session, event: .started))], at: now)
+        runs.missedFrames(of: run)
     }
 
     private mutating func wait(for run: RunID, at now: Instant) {
         lookUps.waits(for: run)
         var params = JSONObjectWriter()
-        params.string("runId", run.text)
+        params.string("runId", (runs.adopted.answer(to: run) ?? run).text)
         params.integer("timeoutMs", 500)
         ask(.wait(run), "agent.wait", params.finish(), at: now)
     }
@@ -101,24 +116,26 @@ extension OpenClawSession {
         switch payload?["status"]?.string {
         case "ok": askHistory(of: known.session, for: [run], isLast: true, at: now)
         case "error":
-            let text = finding.end(inParagraphs: decoder.tellsNewestSegment).text
+            let text = finding.end.text
             finish(
                 run, .failed(RunFailure(message: payload?["error"]?.string ?? "the agent gave no reason", text: text)),
                 at: now)
         default:
-            if !finding.isQuestionThere { return finish(run, .unknown, at: now) }
-            guard diedWithItsGateway(run) else { return finish(run, .running(text: nil), at: now) }
-            // With the old process died its runs; what it wrote down is all there will be.
-            finding.hasText ? fetchRows(of: run, finding, at: now) : finish(run, .unknown, at: now)
+            // The same process has it: a run may be silent, or wait its turn, before it is in any row.
+            let isHere = finding.isQuestionThere || (runs[run]?.isFollowed == true && isOfThisProcess(run))
+            finish(run, isHere ? .running(text: nil) : .unknown, at: now)
         }
     }
 
-    private func diedWithItsGateway(_ run: RunID) -> Bool {
+    private func isOfThisProcess(_ run: RunID) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.livingRunGivenUp.isPlanted { return false }
+        #endif
         guard let asked = runs.questions[run]?.at, let began = gateway?.startedAt else { return false }
-        return began > asked
+        return began <= asked
     }
 
-    /// Rows that the history cut, where the gateway hands them out one by one (E4).
+    /// Rows that the history cut, where the gateway hands them out one by one (E3).
     private mutating func fetchRows(of run: RunID, _ finding: OpenClawHistory.Finding, at now: Instant) {
         guard let known = lookUps[run] else { return }
         let wasLast = known.step == .lastHistory
@@ -147,8 +164,13 @@ extension OpenClawSession {
     /// Without text the transcript may still be on its way to disk; only where the run is known to be over is that an answer.
     private mutating func conclude(_ run: RunID, wasLast: Bool, at now: Instant) {
         guard let finding = lookUps[run]?.finding else { return }
+        if let words = finding.failure {
+            let cause = words.isEmpty ? runs.verdicts.cause(of: run) ?? "the agent gave no reason" : words
+            return finish(run, .failed(RunFailure(message: cause, text: finding.end.text)), at: now)
+        }
         let isAnswer = finding.hasText || (wasLast && finding.isQuestionThere)
-        finish(run, isAnswer ? .ended(finding.end(inParagraphs: decoder.tellsNewestSegment)) : .unknown, at: now)
+        if !isAnswer { runs.adopted.isNoAnswer(to: run, at: now) }
+        finish(run, isAnswer ? .ended(finding.end) : .unknown, at: now)
     }
 
     /// An inline approval holds its run. Where the run is over and its session's question is open, it is a detached one, and the
@@ -174,9 +196,9 @@ extension OpenClawSession {
 
     // MARK: Incomplete ends
 
-    /// In E1 the end has its last segment (openclaw.md#chat). Where others were missed it waits for the history's answer.
+    /// The end has the last message alone. Where others were missed it waits for the history's answer.
     mutating func holdsEnd(_ signal: RunSignal, at now: Instant) -> Bool {
-        guard decoder.tellsNewestSegment, case .finished(let end) = signal.event, end.reason != .aborted,
+        guard case .finished(let end) = signal.event, end.reason != .aborted,
             let run = signal.run, let known = runs[run], known.hasMissed, known.heldEnd == nil
         else { return false }
         runs.holds(end, of: run)
@@ -192,10 +214,12 @@ extension OpenClawSession {
     private mutating func tellHeld(_ held: RunEnd, of run: RunID, _ known: LookUps.LookUp, at now: Instant) {
         var end = held
         if var finding = known.finding, finding.hasText {
-            if let text = held.text, finding.pieces.last?.text.trimmed != text.trimmed {
+            // The history has it in pieces, and the terminal frame may have glued them.
+            let said = finding.pieces.map(\.text).joined().filter { !$0.isWhitespace }
+            if held.scope == .segment, let text = held.text, !said.hasSuffix(text.filter { !$0.isWhitespace }) {
                 finding.pieces.append(.init(text: text, messageID: nil, isTruncated: false))
             }
-            end = finding.end(inParagraphs: decoder.tellsNewestSegment)
+            end = finding.end
             end.usage = held.usage
             end.reason = held.reason
         }

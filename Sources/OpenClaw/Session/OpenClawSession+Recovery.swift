@@ -5,13 +5,16 @@ import JSONReading
 // After the greeting, in the order of openclaw.md#disconnects: first the events, then what is missing, then what was kept.
 extension OpenClawSession {
     mutating func recover(at now: Instant) {
-        ask(.subscribe, "sessions.subscribe", Array("{}".utf8), at: now)
+        if gateway?.offers("sessions.subscribe") == true {
+            ask(.subscribe, "sessions.subscribe", Array("{}".utf8), at: now)
+        }
         for session in Set(runs.sessions + lookUps.sessions).sorted() {
             follow(session, at: now)
         }
+        let hasRestarted = gateway?.hasRestarted(since: introduction.formerGateway) == true
+        if hasRestarted { approvals.gatewayRestarted() }
         listApprovals(at: now)
         observed([.linkBack])
-        let hasRestarted = gateway?.hasRestarted(since: introduction.formerGateway) == true
         let held = runs.held
         recoverRuns(hasRestarted: hasRestarted, at: now)
         for approval in approvals.kept { sendDecision(approval, at: now) }
@@ -20,11 +23,17 @@ extension OpenClawSession {
             if runs.stops[run]?.errand != .asked { sendStop(run, at: now) }
         }
         for run in held { handOver(run, at: now) }
+        // Where there is no list, there is nothing that could have outlived its process.
+        if gateway?.offers("exec.approval.list") == false { withdrawDead() }
+        // What became due meanwhile.
+        advanceEnds(at: now)
     }
 
     /// Once for each session and socket.
     mutating func follow(_ session: AgentSession, at now: Instant) {
-        guard life.withLive({ $0.follows(session) }) == true else { return }
+        guard gateway?.offers("sessions.messages.subscribe") == true,
+            life.withLive({ $0.follows(session) }) == true
+        else { return }
         var params = JSONObjectWriter()
         params.string("key", session.text)
         ask(.subscribe, "sessions.messages.subscribe", params.finish(), at: now)
@@ -42,6 +51,7 @@ extension OpenClawSession {
         runs.missedFrames()
         for run in runs.all {
             guard let known = runs[run] else { continue }
+            if !known.isHeld { decoder.missed(runs.adopted.answer(to: run) ?? run) }
             switch known.stage {
             case .held: continue
             case .accepted: lookUps.mark(run, in: known.session, isAsked: true, at: now)

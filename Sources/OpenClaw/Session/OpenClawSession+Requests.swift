@@ -34,15 +34,19 @@ extension OpenClawSession {
 
     mutating func answered(_ request: GatewayRequest, _ root: FrameNode, _ said: [Observation], at now: Instant) {
         let error = root["ok"]?.flag == true ? nil : Refusal(root["error"])
-        if let error { noteFailure(of: request, error) }
+        if let error, !error.isAboutLength { noteFailure(of: request, error) }
         let payload = root["payload"]
         switch request {
         case .subscribe: break
-        case .approvals: take(said, isListing: true, at: now)
+        case .approvals:
+            take(said, isListing: true, at: now)
+            if error == nil { withdrawDead() }
         case .send(let run): sendAnswered(run, payload, error, said, at: now)
         case .abort(let run): stopAnswered(run, payload, error, at: now)
         case .resolve(let approval, let decision): resolveAnswered(approval, decision, payload, error, at: now)
-        case .history(let runs): historyAnswered(runs, error == nil ? payload : nil, at: now)
+        case .history(let runs):
+            if error?.isAboutLength == true, asksAgain(for: runs, at: now) { return }
+            historyAnswered(runs, error == nil ? payload : nil, at: now)
         case .wait(let run): waitAnswered(run, payload, at: now)
         case .row(let run, let piece): rowAnswered(run, piece, error == nil ? payload : nil, at: now)
         case .model(let run, let choice): modelAnswered(run, choice, error, at: now)
@@ -74,6 +78,9 @@ extension OpenClawSession {
             let words = "missing scope: "
             if missingScope == nil, message.hasPrefix(words) { missingScope = String(message.dropFirst(words.count)) }
         }
+
+        /// The first era takes no length of rows.
+        var isAboutLength: Bool { message.contains("unexpected property 'maxChars'") }
     }
 
     private mutating func noteFailure(of request: GatewayRequest, _ error: Refusal) {

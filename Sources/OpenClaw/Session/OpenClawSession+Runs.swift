@@ -31,6 +31,8 @@ extension OpenClawSession {
     /// Also again, under the same key.
     mutating func handOver(_ run: RunID, at now: Instant) {
         guard let known = runs[run], let text = known.text, let gateway else { return }
+        // The agent has not let go of the run before it.
+        if known.isHeld, runs.teardowns.holds(known.session) { return }
         // Its model was set again meanwhile. A stopped message never leaves, and what left of it before may have arrived.
         if known.isStopped { return known.isAsked ? lookUpSend(run, in: known.session, at: now) : () }
         if gateway.grants("operator.write") == false {
@@ -175,7 +177,7 @@ extension OpenClawSession {
         runs.stops.asked(run)
         var params = JSONObjectWriter()
         params.string("sessionKey", stop.session.text)
-        params.string("runId", run.text)
+        params.string("runId", (runs.adopted.answer(to: run) ?? run).text)
         ask(.abort(run), "chat.abort", params.finish(), at: now)
     }
 
@@ -218,8 +220,16 @@ extension OpenClawSession {
             approvals.requested(request)
             runs.questions.mayBeAnswered(request.id, until: request.expiresAt)
             if isListing, request.subject == .exec { approvals.listed(request.id, in: signal.session) }
-        case .approvalSettled(let settlement): forget(settlement.id)
-        case .finished, .failed:
+        case .approvalSettled(let settlement):
+            runs.questions.decided(settlement.id)
+            forget(settlement.id)
+        case .finished(let end):
+            guard let run = signal.run else { return }
+            if end.reason == .aborted, let known = runs[run], known.hasBegun {
+                runs.teardowns.begins(run, in: known.session, isNew: gateway?.isNew == true, at: now)
+            }
+            return ended(run, at: now)
+        case .failed:
             if let run = signal.run { ended(run, at: now) }
             return
         case .paused(let call):

@@ -20,6 +20,9 @@ extension OpenClawSession {
             }
             add(approvals.nextResend)
             add(runs.stops.nextResend)
+            add(runs.verdicts.nextDue)
+            add(runs.teardowns.nextDue)
+            add(runs.adopted.nextDue)
         }
         add(runs.nextGivenUp)
         add(runs.stops.nextEnd)
@@ -100,8 +103,8 @@ extension OpenClawSession {
     // MARK: Gaps
 
     /// A hole in the numbers of broadcasts means lost frames: the runs are asked for (openclaw.md#disconnects), and the approvals, which are
-    /// dropped for a slow socket like deltas (openclaw.md#four-different-counters). E1 has one counter for all
-    /// its clients, where holes mean nothing (openclaw.md#four-different-counters).
+    /// dropped for a slow socket like deltas (openclaw.md#four-different-counters). On protocol 3 one counter is for all clients,
+    /// where holes mean nothing (openclaw.md#four-different-counters).
     mutating func noticeSequence(_ root: FrameNode, at now: Instant) {
         #if PLANTED_FAULTS
             let range = PlantedFault.sequenceUnbounded.isPlanted ? Int.min...Int.max : .counts
@@ -109,7 +112,7 @@ extension OpenClawSession {
             let range = ClosedRange<Int>.counts
         #endif
         guard isLive, let sequence = root["seq"]?.integer(in: range),
-            let lost = life.withLive({ $0.lost(before: sequence) }), lost > 0, !decoder.tellsNewestSegment
+            let lost = life.withLive({ $0.lost(before: sequence) }), lost > 0, gateway?.isNew == true
         else { return }
         orders.append(.note(.framesLost(lost)))
         listApprovals(at: now)

@@ -29,6 +29,8 @@ package struct OpenClawSession: ~Copyable {
         let gateway: Gateway
         private var lastSequence: Int?
         private var followed: Set<AgentSession> = []
+        /// It takes no length of rows.
+        var refusesLength = false
 
         init(by gateway: Gateway) { self.gateway = gateway }
 
@@ -158,10 +160,10 @@ package struct OpenClawSession: ~Copyable {
         switch command {
         case .send(_, let session, let run, let message):
             send(message, in: session, as: run, at: now, wallMilliseconds: wallMilliseconds)
-        case .abort(let session, let run): abort(run, in: session, at: now)
+        case .abort(let session, let run): abort(runs.current(run), in: session, at: now)
         case .resolve(let approval, let subject, let decision, let scope, _):
             resolve(approval, subject, decision, scope, at: now)
-        case .lookUp(let session, let run): coreLooksUp(run, in: session, at: now)
+        case .lookUp(let session, let run): coreLooksUp(runs.current(run), in: session, at: now)
         case .release(let session, _): release(session, at: now)
         // A gateway asks nothing that yes and no do not answer, so there is none that it could know.
         case .answer: break
@@ -181,6 +183,7 @@ package struct OpenClawSession: ~Copyable {
                 lookUpQuietRuns(at: now)
             }
             advanceUploads(at: now)
+            advanceEnds(at: now)
         }
         forgetOld(at: now)
         settle(at: now, using: &random)
@@ -200,6 +203,7 @@ package struct OpenClawSession: ~Copyable {
             noticeSequence(root, at: now)
             noticeRun(root["payload"], at: now)
             noticeModel(root["event"], root["payload"])
+            noticeSession(root["event"], root["payload"], at: now)
             if root["event"]?.holds("connect.challenge") == true { return challenged(root, type, at: now) }
             if root["event"]?.holds("shutdown") == true {
                 outage.announced(restart: ConnectRefusal.delay(root["payload"]?["restartExpectedMs"]))
@@ -225,7 +229,9 @@ package struct OpenClawSession: ~Copyable {
             case .prompt, .stopSent, .decisionSent, .answerSent: continue
             case .signal(var signal):
                 signal.session = signal.session.map { sessionNames.ours(for: $0) }
-                if holdsEnd(signal, at: now) { continue }
+                guard let ours = whose(signal, at: now) else { continue }
+                signal = ours
+                if isNoEnd(signal, at: now) || holdsEnd(signal, at: now) { continue }
                 notice(signal, isListing: isListing, at: now)
                 told.append(.signal(signal))
             case .jobStarted(let job): told.append(.jobStarted(spelt(job)))

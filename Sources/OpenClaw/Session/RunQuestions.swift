@@ -6,7 +6,7 @@ import BridgeModel
 struct RunQuestions {
     struct Asked {
         var question: OpenClawHistory.Question
-        let at: Instant
+        var at: Instant
     }
 
     /// The follow-up of an approval that ended its run.
@@ -14,6 +14,7 @@ struct RunQuestions {
         let session: AgentSession
         /// Some are lost (openclaw.md#approvals): it is not awaited for ever.
         var until: Instant
+        var isDecided = false
     }
 
     private static let limit = 512
@@ -29,6 +30,9 @@ struct RunQuestions {
     mutating func asked(_ question: OpenClawHistory.Question, at now: Instant) {
         questions[question.run] = Asked(question: question, at: now)
     }
+
+    /// The process that runs it is the one that had it then.
+    mutating func left(_ run: RunID, at now: Instant) { questions[run]?.at = now }
 
     /// Makes room where there is none: of the runs that are over.
     mutating func makeRoom(keeping isOpen: (RunID) -> Bool) {
@@ -60,6 +64,13 @@ struct RunQuestions {
     mutating func mayBeAnswered(_ approval: ApprovalID, until end: Instant?) {
         guard let end, let known = awaited[approval] else { return }
         awaited[approval]?.until = max(known.until, end + Self.followUpPatience)
+    }
+
+    mutating func decided(_ approval: ApprovalID) { awaited[approval]?.isDecided = true }
+
+    /// Of an approval of this session that was decided.
+    func decided(in session: AgentSession) -> ApprovalID? {
+        awaited.filter { $0.value.session == session && $0.value.isDecided }.keys.min()
     }
 
     /// Whether a follow-up in the session is awaited that is not the run's own.

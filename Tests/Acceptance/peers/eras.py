@@ -61,9 +61,7 @@ ERAS = {
 }
 
 
-def canonical_text(era, segments):
-    """The text that the phone must end with, by the rules of the bridge's design (section 7, "Final")."""
-    era = ERAS[era] if isinstance(era, str) else era
-    if era.whole_run_text:
-        return "".join(segments).strip()
+def canonical_text(_era, segments):
+    """The text that the phone must end with, by the rules of the bridge's design (section 7, "Final"): of every era the messages as
+    `assistant` has them, trimmed, a paragraph each."""
     return "\n\n".join(part.strip() for part in segments if part.strip())

@@ -175,8 +175,11 @@ class Run:
 
     async def _say(self, step):
         for chunk in step.chunks:
+            before = self.segments[-1].strip()
             self.segments[-1] += chunk
-            self.agent("assistant", {"text": self.segments[-1], "delta": chunk})
+            said = self.segments[-1].strip()
+            if said != before:
+                self.agent("assistant", {"text": said, "delta": said[len(before):]})
             self.send_text(self.text)
             self.gateway.happened("text", run=self)
             if step.every:
@@ -286,7 +289,9 @@ class Run:
         await asyncio.sleep(self.gateway.hold_back_seconds)
         self.state, self.error = "error", step.message
         self.write_rows()
-        self.chat("error", errorMessage=step.message, **kind)
+        # The second era has no terminal frame of a run that a message began: its session's row says it.
+        if not (self.era.protocol == 3 and self.era.has_items and self.user_text is not None):
+            self.chat("error", errorMessage=step.message, **kind)
         self.gateway.remember(self)
         self.gateway.sessions_changed(self, "error")
 

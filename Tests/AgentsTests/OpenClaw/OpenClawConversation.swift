@@ -25,6 +25,8 @@ final class OpenClawConversation {
     var era: GatewayEra
     /// Since when the gateway's process runs, on the session's clock.
     var gatewayBegan = Instant.zero - .seconds(86_400)
+    /// Of a build of its era that had less.
+    var lacks: Set<String> = ["approval.resolve", "chat.message.get"]
     var scopes: [String]? = ["operator.read", "operator.write", "operator.approvals"]
     /// Of the greeting's `policy`, beside what every gateway says there.
     var files = ""
@@ -158,7 +160,7 @@ final class OpenClawConversation {
         let auth = granted.map { #","auth":{"role":"operator","scopes":\#(Self.list($0)),"deviceToken":"dt-1"}"# } ?? ""
         return """
             {"type":"hello-ok","protocol":\(era.protocolVersion),"server":{"version":"\(era.version)","connId":"c"},
-            "features":{"methods":\(Self.list(era.methods)),"events":[]},
+            "features":{"methods":\(Self.list(era.methods.filter { era == .e4 || !lacks.contains($0) })),"events":[]},
             "snapshot":{"presence":[],"health":{},"stateVersion":{"presence":1,"health":1},"uptimeMs":\(uptime)}\(auth),
             "policy":{"maxPayload":\(maxPayload),"maxBufferedBytes":1572864,"tickIntervalMs":30000\(files)}}
             """

@@ -158,9 +158,13 @@ struct OpenClawDoubtTests {
         talk.answer(
             "chat.history",
             Talk.history([Talk.row("user", "Hello?", key: "r1")], more: #","inFlightRun":{"runId":"r1","text":"So"}"#))
-        #expect(talk.observations.last == .lookedUp(RunID("r1"), .running(text: "So")))
+        #expect(talk.observations.last == .lookedUp(RunID("r1"), .running(text: nil)))
         talk.clear()
+        // What was said meanwhile is not known: the history is asked.
         talk.chat("final", "So it is.")
+        #expect(talk.observations == [])
+        talk.answer(
+            "chat.history", Talk.history([Talk.row("user", "Hello?", key: "r1"), Talk.row("assistant", "So it is.")]))
         #expect(talk.observations == [.said("r1", .finished(RunEnd(text: "So it is.")))])
     }
 

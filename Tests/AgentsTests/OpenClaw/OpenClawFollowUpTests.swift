@@ -24,7 +24,7 @@ struct OpenClawFollowUpTests {
         asked + [second, row("Yes.", of: "r2"), row("Rebooted.", of: followUp("ap-1"))]
 
     private static let whole = RunEnd(
-        rows: [RunEnd.Row("May I?"), RunEnd.Row("Rebooted.", beginsParagraph: true)], includesFollowUp: true)
+        rows: ["May I?", "Rebooted."].map { RunEnd.Row($0, beginsParagraph: true) }, includesFollowUp: true)
 
     /// The first run has ended with its question, the second goes on.
     private static func live(_ era: GatewayEra, endsFirst: Bool = true) -> OpenClawConversation {
@@ -100,7 +100,7 @@ struct OpenClawFollowUpTests {
         talk.answer("chat.history", Talk.history(Self.asked + [Self.second], more: more))
         #expect(
             talk.observations == [
-                .said(next, .text(.snapshot("Reboo"))), .lookedUp(RunID("r1"), .running(text: nil)),
+                .said(next, .started), .lookedUp(RunID("r1"), .running(text: nil)),
             ])
     }
 
@@ -113,7 +113,7 @@ struct OpenClawFollowUpTests {
         talk.answer("chat.history", Talk.history(Self.asked + [Self.second], more: more))
         #expect(
             talk.observations == [
-                .lookedUp(RunID("r1"), .ended(RunEnd(text: "May I?"))), .said(next, .text(.snapshot("Reboo"))),
+                .lookedUp(RunID("r1"), .ended(RunEnd(text: "May I?"))), .said(next, .started),
             ])
     }
 

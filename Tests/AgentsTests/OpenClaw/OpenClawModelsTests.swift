@@ -230,7 +230,7 @@ struct OpenClawModelsTests {
             ("add", "{}", "name must be a text"),
             (
                 "add", job.replacing(#""kind":"cron","#, with: #""kind":"hourly","#),
-                "schedule.kind must be at, every, cron, on-exit"
+                "schedule.kind must be at, every, cron"
             ),
             ("add", job.replacing("0 7 * * *", with: ""), "schedule.expr must be a text"),
             ("add", job.replacing("Back up.", with: ""), "payload.message must be a text"),
@@ -253,6 +253,33 @@ struct OpenClawModelsTests {
         talk.query(.schedule(verb: verb, parameters: JSONText(unchecked: parameters)))
         #expect(talk.sent == [])
         #expect(talk.replies == [.refused(message: words)])
+    }
+
+    @Test(
+        "what would run without approval, or post elsewhere, never reaches the gateway",
+        arguments: [
+            (
+                "add",
+                job.replacing(#"{"kind":"agentTurn","message":"Back up."}"#, with: #"{"kind":"command","argv":["sh"]}"#)
+            ),
+            ("add", job.replacing(#"{"kind":"cron","expr":"0 7 * * *"}"#, with: #"{"kind":"on-exit","pid":1}"#)),
+            ("add", job.replacing(#""wakeMode""#, with: #""delivery":{"mode":"webhook","to":"https://x"},"wakeMode""#)),
+            (
+                "add",
+                job.replacing(#""wakeMode""#, with: #""failureAlert":{"mode":"webhook","to":"https://x"},"wakeMode""#)
+            ),
+            ("add", job.replacing(#"{"kind":"agentTurn""#, with: #"{"kind":"agentTurn","kind":"command""#)),
+            ("add", job.replacing(#""message""#, with: #""onExit":{"argv":["sh"]},"message""#)),
+            ("add", job.replacing(#""message""#, with: #""k\u0069nd":"command","message""#)),
+            ("update", #"{"id":"j1","patch":{"payload":{"kind":"command"}}}"#),
+            ("update", #"{"id":"j1","patch":{"delivery":{"mode":"webhook"}}}"#),
+            ("update", #"{"id":"j1","patch":{},"patch":{"payload":{"kind":"command"}}}"#),
+        ])
+    func reach(verb: String, parameters: String) {
+        let talk = Self.live()
+        talk.query(.schedule(verb: verb, parameters: JSONText(unchecked: parameters)))
+        #expect(talk.sent == [])
+        #expect(talk.replies.count == 1)
     }
 
     @Test("what the gateway refuses comes back in its words, or in those that name the missing scope")

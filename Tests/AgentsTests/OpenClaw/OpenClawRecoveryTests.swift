@@ -37,17 +37,22 @@ struct OpenClawRecoveryTests {
         #expect(talk.methods.filter { $0 == "chat.history" }.count == 1)
     }
 
-    @Test("the newest gateways name the run that goes on, with its text")
+    @Test("the newest gateways name the run that goes on; the text beside it is joined as `chat` joins, and is none")
     func inFlight() {
         let talk = Self.back(.e4)
         talk.clear()
         talk.answer(
             id: talk.allSent.last?.id ?? "",
             Talk.history([Self.question], more: #","inFlightRun":{"runId":"r1","text":"So far"}"#))
-        #expect(talk.observations == [.lookedUp(RunID("r1"), .running(text: "So far"))])
+        #expect(talk.observations == [.lookedUp(RunID("r1"), .running(text: nil))])
         talk.clear()
+        // Nor is that of a delta, where messages may have been missed.
         talk.chat("delta", "So far so good")
-        #expect(talk.observations == [.said("r1", .text(.snapshot("So far so good")))])
+        #expect(talk.observations == [])
+        talk.event(
+            "agent",
+            #"{"runId":"r1","sessionKey":"\#(Talk.key)","seq":9,"stream":"assistant","data":{"text":"so good"}}"#)
+        #expect(talk.observations == [.said("r1", .text(.segment("so good")))])
     }
 
     @Test("older ones are asked to wait: still running, over, or failed", arguments: [GatewayEra.e1, .e2, .e3])
@@ -81,7 +86,7 @@ struct OpenClawRecoveryTests {
         over.answer(
             "chat.history",
             Talk.history([Self.question, Talk.row("assistant", "Let me look."), Talk.row("assistant", "It is full.")]))
-        let ended = ["Let me look.", "It is full."].map { RunEnd.Row($0, beginsParagraph: era == .e1) }
+        let ended = ["Let me look.", "It is full."].map { RunEnd.Row($0, beginsParagraph: true) }
         #expect(RunEnd(rows: ended).text == "Let me look.\n\nIt is full.")
         #expect(over.observations == [.lookedUp(RunID("r1"), .ended(RunEnd(rows: ended)))])
     }
@@ -96,20 +101,66 @@ struct OpenClawRecoveryTests {
         #expect(!talk.methods.contains("agent.wait"))
     }
 
-    @Test("a run that died with its gateway ends with what was written down")
-    func restarted() {
-        let talk = Self.back(.e3, restarted: true)
-        talk.answer("chat.history", Talk.history([Self.question, Talk.row("assistant", "Half")]))
-        talk.answer("agent.wait", #"{"status":"timeout"}"#)
-        #expect(talk.observations.last == .lookedUp(RunID("r1"), .ended(RunEnd(text: "Half"))))
+    private static func died(_ text: String?) -> RunLookup {
+        .failed(RunFailure(kind: .agentGone, message: "its gateway was restarted", text: text))
     }
 
-    @Test("a run that the history does not know is unknown")
-    func unknown() {
-        let talk = Self.back(.e3)
+    @Test(
+        "a run that died with its gateway is said to be dead at once, with what was written down",
+        arguments: [GatewayEra.e1, .e2], ["Half", nil])
+    func restarted(_ era: GatewayEra, _ text: String?) {
+        let talk = Self.back(era, restarted: true)
+        let rows = text.map { [Self.question, Talk.row("assistant", $0)] } ?? []
+        talk.answer("chat.history", Talk.history(rows))
+        #expect(talk.observations.last == .lookedUp(RunID("r1"), Self.died(text)))
+        #expect(!talk.methods.contains("agent.wait"))
+    }
+
+    @Test("an answer that was whole before its gateway died is one", arguments: GatewayEra.allCases)
+    func wholeBeforeRestart(_ era: GatewayEra) {
+        let talk = Self.back(era, restarted: true)
+        let whole = Talk.row("assistant", "Whole.", more: #","stopReason":"stop""#)
+        talk.answer("chat.history", Talk.history([Self.question, whole]))
+        #expect(talk.observations.last == .lookedUp(RunID("r1"), .ended(RunEnd(text: "Whole."))))
+    }
+
+    @Test(
+        "a newer gateway is given its time to go on by itself, and then the run is dead",
+        arguments: [GatewayEra.e3, .e4])
+    func resumable(_ era: GatewayEra) {
+        let talk = Self.back(era, restarted: true)
+        let half = Talk.history([Self.question, Talk.row("assistant", "Half")])
+        talk.answer("chat.history", half)
+        #expect(talk.observations.last == .lookedUp(RunID("r1"), .running(text: nil)))
+        talk.clear()
+        talk.pass(14)
+        #expect(talk.methods == [])
+        talk.pass(2)
+        talk.answer("chat.history", half)
+        guard case .failed(let failure) = Self.died("Half") else { return }
+        #expect(talk.observations == [.said("r1", .failed(failure))])
+    }
+
+    @Test("a silent run that no row knows yet goes on where its gateway is the same", arguments: [GatewayEra.e1, .e2])
+    func silent(_ era: GatewayEra) {
+        let talk = Self.back(era)
         talk.answer("chat.history", Talk.history([]))
         talk.answer("agent.wait", #"{"status":"timeout"}"#)
-        #expect(talk.observations.last == .lookedUp(RunID("r1"), .unknown))
+        #expect(talk.observations.last == .lookedUp(RunID("r1"), .running(text: nil)))
+    }
+
+    @Test("the first era takes no length of rows, and is asked without")
+    func refusesLength() {
+        let talk = Self.back(.e1)
+        talk.clear()
+        let refusal =
+            #"{"code":"INVALID_REQUEST","message":"invalid chat.history params: at root: unexpected property 'maxChars'"}"#
+        talk.answer("chat.history", nil, error: refusal)
+        #expect(talk.sent.map(\.params) == [#"{"sessionKey":"agent:main:phone-1","limit":200}"#])
+        #expect(talk.notes.isEmpty)
+        talk.clear()
+        talk.lookUp("r9")
+        #expect(talk.sent.map(\.params) == [#"{"sessionKey":"agent:main:phone-1","limit":200}"#])
     }
 
     @Test(
@@ -240,9 +291,9 @@ struct OpenClawRecoveryTests {
                 Self.question, Talk.row("assistant", "May", more: #","stopReason":"toolUse""#),
                 Talk.row("assistant", " I?", more: end), Talk.row("assistant", "Done.", more: end),
             ]))
-        let rows = [RunEnd.Row("May"), RunEnd.Row(" I?"), RunEnd.Row("Done.", beginsParagraph: true)]
+        let rows = ["May", "I?", "Done."].map { RunEnd.Row($0, beginsParagraph: true) }
         let whole = RunEnd(rows: rows, includesFollowUp: true)
-        #expect(whole.text == "May I?\n\nDone.")
+        #expect(whole.text == "May\n\nI?\n\nDone.")
         #expect(talk.observations.last == .lookedUp(RunID("r1"), .ended(whole)))
     }
 
@@ -289,7 +340,7 @@ struct OpenClawRecoveryTests {
                     Self.question, Talk.row("assistant", "May I?"),
                     Talk.row("assistant", "Done.", mark: #""runId":"exec-approval-followup:ap-1""#),
                 ], more: #","sessionInfo":{"hasActiveRun":false}"#))
-        let rows = [RunEnd.Row("May I?"), RunEnd.Row("Done.", beginsParagraph: true)]
+        let rows = ["May I?", "Done."].map { RunEnd.Row($0, beginsParagraph: true) }
         let end = RunEnd(rows: rows, includesFollowUp: true)
         #expect(talk.observations.last == .lookedUp(RunID("r1"), .ended(end)))
     }

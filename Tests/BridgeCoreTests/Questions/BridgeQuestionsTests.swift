@@ -91,6 +91,16 @@ struct BridgeQuestionsTests {
         #expect(bridge.openTurns == 1)
     }
 
+    @Test("what came in the open in a sealed chat answers nothing")
+    mutating func cameInTheOpen() {
+        var bridge = questioning()
+        var opening = Self.opening(2, "2")
+        opening.sealing = .sealed(KeyName("k"))
+        bridge.turnBegins(opening, at: .at(2))
+        #expect(settle(&bridge, at: .at(2)) == [] && numbers.isEmpty)
+        #expect(bridge.turn(TurnID("int_2"))?.phase == .waiting)
+    }
+
     @Test("the answering message's own record is ordered before that of the answer")
     mutating func records() {
         var bridge = questioning()

@@ -1,0 +1,17 @@
+/// A message that says stop and nothing else. While a run goes on in its chat it is a Stop: behind that run it would come too late.
+enum StopWord: Hashable {
+    /// A person may mean it for an answer, where the agent asks something.
+    case bare
+    case command
+
+    private static let words: Set = ["stop", "abort"]
+
+    init?(_ text: String) {
+        let said = text.lowercased().split(whereSeparator: \.isWhitespace)
+        guard said.count == 1, var word = said.first else { return nil }
+        self = word.first == "/" ? .command : .bare
+        if self == .command { word = word.dropFirst() }
+        while let last = word.last, "!.".contains(last) { word.removeLast() }
+        guard Self.words.contains(String(word)) else { return nil }
+    }
+}

@@ -1,0 +1,216 @@
+import BridgeModel
+
+/// Runs of the gateway's own that answer a message of ours (openclaw.md#chatsend, openclaw.md#disconnects).
+///
+/// Where a session is busy with another client's run, or with one that was stopped and not let go of, our run ends at once, without a word
+/// and without having begun. Its answer comes in a run that the gateway names (E1, E2), or within the other client's run, behind our
+/// message's row (E3). After a restart a gateway of the newer kind goes on with a run under another name.
+///
+/// States of a run of ours:
+/// - `orphaned`: it ended so. Can transition to: taken (the other client's run took our message), adopted, given up (fifteen seconds after
+///   nothing else was at work in the session).
+/// - `dead`: its gateway is younger than it. Can transition to: adopted, given up (`resumption` after the greeting).
+/// - `taken`: rows of the assistant are its answer, until the run that took it ends. Then the history has the rest.
+/// - `adopted`: the frames of the other run are its own, until that ends. Then the history has what was not seen.
+///
+/// Invariants:
+/// - Nothing is adopted for its time alone: a row has our message's key or its words, or says that the gateway goes on after its
+///   restart. Where a gateway tells no rows (E1), the run that began next is a candidate, of which nothing is shown before the history has
+///   our message in front of its answer.
+/// - A run answers one message of ours, and a run that we began answers no other.
+/// - What runs in a session is known by lifecycle frames; a lost socket forgets it, and keeps what was adopted.
+struct AdoptedRuns {
+    enum Stage: Hashable {
+        case orphaned(since: Instant)
+        case dead(until: Instant)
+        case taken(by: RunID)
+        case adopted(as: RunID)
+    }
+
+    fileprivate struct Waiting {
+        let session: AgentSession
+        /// Its message; nil: none of ours began it.
+        let text: String?
+        var stage: Stage
+        /// Began next in its session, of a name that nobody knows.
+        var candidate: RunID?
+        /// When nothing was at work in the session any more.
+        var freeSince: Instant?
+    }
+
+    static let resumption = Duration.seconds(15)
+    private static let limit = 256
+
+    private var waiting: [RunID: Waiting] = [:]
+    /// What is at work in each session: began, and has not ended.
+    private var active: [AgentSession: Set<RunID>] = [:]
+    /// When the agent let go of a run that was stopped.
+    private var stopped: [AgentSession: Instant] = [:]
+
+    func stage(of run: RunID) -> Stage? { waiting[run]?.stage }
+
+    /// Its answer is in no rows of its own while this lasts.
+    func isAwaited(_ run: RunID) -> Bool { waiting[run] != nil }
+
+    /// Another run than this is at work in its session, or was stopped a moment ago: the gateway may not have let go of it.
+    func isBusy(_ session: AgentSession, besides run: RunID, at now: Instant) -> Bool {
+        if stopped[session].map({ now - $0 < .seconds(2) }) == true { return true }
+        return active[session]?.contains { $0 != run } == true
+    }
+
+    mutating func wasStopped(in session: AgentSession, at now: Instant) {
+        if stopped.count >= Self.limit { stopped.removeAll() }
+        stopped[session] = now
+    }
+
+    // MARK: Runs of the session
+
+    /// `isOurs`: a message of ours began it.
+    mutating func began(_ run: RunID, in session: AgentSession, isOurs: Bool) {
+        if active.count >= Self.limit, active[session] == nil { active.removeAll() }
+        active[session, default: []].insert(run)
+        guard !isOurs, waiting[run] == nil else { return }
+        for (name, known) in waiting where known.session == session && known.isOpen {
+            waiting[name]?.candidate = run
+            waiting[name]?.freeSince = nil
+        }
+    }
+
+    /// It ended, and the agent has let go of it. What it may have answered.
+    mutating func ended(_ run: RunID, in session: AgentSession?, at now: Instant) -> [RunID] {
+        for key in session.map({ [$0] }) ?? Array(active.keys) { active[key]?.remove(run) }
+        var answered: [RunID] = []
+        for (name, known) in waiting where session == nil || known.session == session {
+            if known.candidate == run || known.stage == .taken(by: run) || known.stage == .adopted(as: run) {
+                answered.append(name)
+            }
+            if active[known.session]?.isEmpty ?? true { waiting[name]?.freeSince = known.freeSince ?? now }
+        }
+        return answered.sorted()
+    }
+
+    // MARK: Ours
+
+    mutating func orphaned(_ run: RunID, in session: AgentSession, _ text: String?, at now: Instant) {
+        guard waiting.count < Self.limit else { return }
+        let isFree = active[session]?.isEmpty ?? true
+        waiting[run] = Waiting(
+            session: session, text: text, stage: .orphaned(since: now), freeSince: isFree ? now : nil)
+    }
+
+    mutating func died(_ run: RunID, in session: AgentSession, until end: Instant) {
+        guard waiting[run] == nil, waiting.count < Self.limit else { return }
+        waiting[run] = Waiting(session: session, text: nil, stage: .dead(until: end))
+    }
+
+    // MARK: Rows
+
+    /// A message of a user was written down. The run of ours that it decides about: which run answers that is known now.
+    mutating func asked(
+        in session: AgentSession, by asker: String?, _ text: String, isInterruption: Bool
+    ) -> (run: RunID, stage: Stage)? {
+        for name in waiting.keys.sorted() {
+            guard let known = waiting[name], known.session == session else { continue }
+            switch known.stage {
+            case .dead where isInterruption && known.candidate != nil: break
+            case .orphaned where asker == name.text || (asker == nil && isOurs(text, known.text)): break
+            default: continue
+            }
+            if let candidate = known.candidate {
+                waiting[name]?.stage = .adopted(as: candidate)
+            } else if asker == name.text, let other = active[session]?.filter({ $0 != name }).min() {
+                waiting[name]?.stage = .taken(by: other)
+            } else {
+                continue
+            }
+            return waiting[name].map { (name, $0.stage) }
+        }
+        return nil
+    }
+
+    /// The history says that this one goes on for it.
+    mutating func adopt(_ other: RunID, for run: RunID, in session: AgentSession) {
+        waiting[run] = Waiting(session: session, text: nil, stage: .adopted(as: other))
+        active[session, default: []].insert(other)
+    }
+
+    private func isOurs(_ text: String, _ asked: String?) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.foreignRunAdopted.isPlanted { return true }
+        #endif
+        guard let asked, !asked.isEmpty else { return false }
+        // With a stamp in front, or without.
+        return ([text[...]] + Self.queued(in: text)).contains { $0 == asked || $0.hasSuffix("] " + asked) }
+    }
+
+    /// The gateway gives several messages that waited to the agent in one: each behind a line `Queued #1`, up to the next.
+    private static func queued(in text: String) -> [Substring] {
+        text.split(separator: "\nQueued #").dropFirst().compactMap { block in
+            guard let line = block.firstIndex(where: \.isNewline), block[..<line].allSatisfy(\.isWholeNumber) else {
+                return nil
+            }
+            var said = block[block.index(after: line)...]
+            if let end = said.firstRange(of: "\n\n---") { said = said[..<end.lowerBound] }
+            while said.last?.isWhitespace == true { said.removeLast() }
+            return said
+        }
+    }
+
+    /// The run of ours whose answer a row of the assistant is.
+    func answered(in session: AgentSession) -> RunID? {
+        waiting.filter { known in
+            if known.value.session == session, case .taken = known.value.stage { true } else { false }
+        }.keys.min()
+    }
+
+    /// The run that answers it, which its stop has to name.
+    func answer(to run: RunID) -> RunID? {
+        if case .adopted(let other)? = waiting[run]?.stage { other } else { nil }
+    }
+
+    /// The run of ours that this one answers.
+    func name(of run: RunID) -> RunID? { waiting.first { $0.value.stage == .adopted(as: run) }?.key }
+
+    /// Nothing of it is shown before it is known whose answer it is.
+    func isCandidate(_ run: RunID) -> Bool { waiting.values.contains { $0.candidate == run && $0.isOpen } }
+
+    /// It was another's answer.
+    mutating func isNoAnswer(to run: RunID, at now: Instant) {
+        guard waiting[run]?.candidate != nil else { return }
+        waiting[run]?.candidate = nil
+        waiting[run]?.freeSince = now
+    }
+
+    // MARK: The end
+
+    mutating func forget(_ run: RunID) { waiting[run] = nil }
+
+    /// Waited for long enough.
+    mutating func givenUp(at now: Instant) -> [RunID] {
+        let due = waiting.filter { $0.value.givenUpAt.map { $0 <= now } == true }.keys.sorted()
+        for run in due { waiting[run] = nil }
+        return due
+    }
+
+    var nextDue: Instant? { waiting.values.lazy.compactMap(\.givenUpAt).min() }
+
+    mutating func socketLost() { active.removeAll() }
+}
+
+extension AdoptedRuns.Waiting {
+    fileprivate var isOpen: Bool {
+        switch stage {
+        case .orphaned, .dead: true
+        case .taken, .adopted: false
+        }
+    }
+
+    fileprivate var givenUpAt: Instant? {
+        switch stage {
+        case .orphaned(let since):
+            candidate == nil ? max(freeSince ?? since + .seconds(3_600), since) + .seconds(15) : nil
+        case .dead(let until): candidate == nil ? until : until + .seconds(5)
+        case .taken, .adopted: nil
+        }
+    }
+}

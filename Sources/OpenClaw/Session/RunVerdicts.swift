@@ -1,0 +1,79 @@
+import BridgeModel
+
+/// Ends that no terminal frame brings, or that may be none (openclaw.md#order-of-frames-in-one-run).
+///
+/// - A failed run that a message began has no terminal frame in the second era: its session's row says later that it failed, and the last
+///   lifecycle error says why.
+/// - In the first era each attempt that fails has a terminal frame, at once. It is an end where nothing of the run comes within the time
+///   that later eras take for that; what comes then has no terminal frame at all.
+/// - Where the lifecycle ends and no terminal frame follows, the history says what became of the run.
+///
+/// What is decided is due after a while. A new attempt undoes it, any other sign of life puts a look-up off, and a terminal frame that
+/// comes makes it void.
+struct RunVerdicts {
+    enum Verdict: Hashable {
+        case failed(RunFailure)
+        case lookUp
+    }
+
+    /// From the lifecycle error on: another attempt begins by then, or none does.
+    static let grace = Duration.seconds(15)
+    static let patience = Duration.seconds(1)
+    private static let limit = 512
+
+    private var decided: [RunID: (verdict: Verdict, due: Instant)] = [:]
+    private var failures: [RunID: (words: String, at: Instant)] = [:]
+
+    var nextDue: Instant? { decided.values.lazy.map(\.due).min() }
+
+    /// Why the last attempt of the run failed.
+    func cause(of run: RunID) -> String? { failures[run]?.words }
+
+    mutating func attemptFailed(_ run: RunID, _ words: String, at now: Instant) {
+        if failures.count >= Self.limit { failures.removeAll() }
+        failures[run] = (words.isEmpty ? failures[run]?.words ?? "" : words, now)
+    }
+
+    mutating func attemptBegan(_ run: RunID) {
+        decided[run] = nil
+        failures[run] = nil
+    }
+
+    mutating func spoke(_ run: RunID) { if case .lookUp? = decided[run]?.verdict { decided[run] = nil } }
+
+    /// A terminal frame says that it failed. Nil: that is its end. Else it is one then.
+    mutating func mayGoOn(_ run: RunID, _ failure: RunFailure, at now: Instant) -> Bool {
+        guard let failed = failures[run], now - failed.at < Self.grace - .seconds(1) else { return false }
+        decided[run] = (.failed(failure), failed.at + Self.grace)
+        return true
+    }
+
+    /// Its session's row says that it failed.
+    mutating func isSaidToHaveFailed(_ run: RunID, at now: Instant) {
+        #if PLANTED_FAULTS
+            if PlantedFault.errorTakenForEnd.isPlanted { return }
+        #endif
+        if case .failed? = decided[run]?.verdict { return }
+        let words = failures[run]?.words ?? ""
+        decided[run] = (.failed(RunFailure(message: words)), now + Self.patience)
+    }
+
+    mutating func endedWithoutAWord(_ run: RunID, at now: Instant) {
+        guard decided[run] == nil else { return }
+        decided[run] = (.lookUp, now + Self.patience)
+    }
+
+    mutating func due(at now: Instant) -> [(run: RunID, verdict: Verdict)] {
+        let due = decided.filter { $0.value.due <= now }.sorted { $0.key < $1.key }
+        for (run, _) in due { decided[run] = nil }
+        return due.map { ($0.key, $0.value.verdict) }
+    }
+
+    /// Another attempt may have begun meanwhile, and ended: the history says it.
+    mutating func socketLost() { decided.removeAll() }
+
+    mutating func forget(_ run: RunID) {
+        decided[run] = nil
+        failures[run] = nil
+    }
+}

@@ -1,0 +1,42 @@
+import BridgeModel
+
+/// Sessions whose run was stopped, and not let go of by the agent (openclaw.md#chatabort).
+///
+/// A message that comes meanwhile is queued and answered under another name (E2), or refused as if the gateway stopped (E3). It is
+/// held until the run's last lifecycle frame, and at the longest for `patience`: an agent that does not listen never lets go.
+struct Teardowns {
+    private struct Teardown {
+        let run: RunID
+        let until: Instant
+    }
+
+    private var torn: [AgentSession: Teardown] = [:]
+
+    /// A gateway of the newer kind says that it has let go by a frame of its own; of an older one the plain end follows at once.
+    static func patience(isNew: Bool) -> Duration { isNew ? .seconds(3) : .seconds(1) }
+
+    mutating func begins(_ run: RunID, in session: AgentSession, isNew: Bool, at now: Instant) {
+        torn[session] = Teardown(run: run, until: now + Self.patience(isNew: isNew))
+    }
+
+    func holds(_ session: AgentSession) -> Bool { torn[session] != nil }
+
+    /// Nil: it is not awaited.
+    mutating func ended(_ run: RunID) -> AgentSession? {
+        guard let session = torn.first(where: { $0.value.run == run })?.key else { return nil }
+        torn[session] = nil
+        return session
+    }
+
+    /// Those that were waited for long enough.
+    mutating func due(at now: Instant) -> [AgentSession] {
+        let due = torn.filter { $0.value.until <= now }.keys.sorted()
+        for session in due { torn[session] = nil }
+        return due
+    }
+
+    var nextDue: Instant? { torn.values.lazy.map(\.until).min() }
+
+    /// A new socket begins a while later.
+    mutating func socketLost() { torn.removeAll() }
+}

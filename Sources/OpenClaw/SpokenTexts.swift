@@ -1,0 +1,258 @@
+import BridgeModel
+import Glibc
+
+/// How the texts of runs move, made of what the agent says message by message (`agent` frames, stream `assistant`).
+///
+/// `chat` is no source where both come: from the second message of a run on it leaves out repeated pieces (E2), it never has the last
+/// words before a tool (E1), and it joins messages and failed attempts by nothing (E2, E3). It gives the end.
+///
+/// A run's source is the stream that had its first text, until its end; of a run whose beginning was missed it is `assistant`, since
+/// `chat` may come first there, and glues what was missed to what comes. Of a run whose source is `assistant` the newest message is kept,
+/// in one of these states:
+/// - `speaking`: what extends it goes on with it. Can transition to: between, unsure.
+/// - `between`: a tool was called. What comes next is a message of its own. Can transition to: speaking (of the next message), unsure.
+/// - `unsure`: frames were missed. What extends it goes on with it, anything else begins a message, and between the two a piece may be
+///   missing. Can transition to: speaking.
+///
+/// Invariants, for any frames:
+/// - A message begins where its addition (`delta`) is all of its text, behind a tool, or where its text does not extend the one before.
+///   Only one that says so (`replace`), or whose addition is a part of its text, takes the place of what was said of the same message.
+/// - A frame without an addition is a snapshot: one that is a beginning or an end of what was said, apart from white space, says nothing
+///   new. Agents that are programs of others say their last message so, behind texts that grow over the whole run.
+/// - The addition of a frame that was put together from two messages begins with the rest of the first.
+/// - A new attempt leaves nothing of the one before it (`forget`).
+/// - A message that is a word for silence, or may still become one, is not shown before the end.
+struct SpokenTexts {
+    private struct Message {
+        enum State { case speaking, between, unsure }
+
+        var bytes: [UInt8] = []
+        var state = State.speaking
+        /// Nothing of it was shown: it may become a word for silence.
+        var isHeld = false
+        /// Of an attempt that failed.
+        var hasFailed = false
+        /// Bytes of the messages before it.
+        var before = 0
+        /// Files that the agent sent along, by their paths.
+        var files: [String] = []
+    }
+
+    /// One `assistant` frame.
+    struct Frame {
+        var text: UnsafeRawBufferPointer
+        var addition: UnsafeRawBufferPointer?
+        var replaces = false
+    }
+
+    /// Runs beyond this lose their text: their next frame is compared with what the turn has.
+    private static let limit = 256
+    private static let byteLimit = 16 << 20
+    private static let filesLimit = 32
+    /// An agent that has nothing to say says one of these, in any case, with white space around it.
+    private static let silence = [
+        "no_reply", "reply_skip", "announce_skip", "heartbeat_ok", #"{"action":"no_reply"}"#,
+    ].map { Array($0.utf8) }
+    private static let longestSilence = 64
+    /// Of a directive to the gateway: it is taken out of the text when it is whole.
+    private static let directives = ["[[", "media:"].map { Array($0.utf8) }
+
+    private var newest: [RunID: Message] = [:]
+    private var bytes = 0
+    /// Runs whose text is that of `chat`.
+    private var byChat: Set<RunID> = []
+    /// Runs of which frames were missed.
+    private var missed: Set<RunID> = []
+    /// Runs with more than one attempt: the text of their terminal frame may have all of them.
+    private var retried: Set<RunID> = []
+
+    // MARK: The source
+
+    func isSpoken(_ run: RunID) -> Bool { newest[run] != nil }
+
+    /// A text of the run came by `chat`. False: it does not count.
+    mutating func cameByChat(_ run: RunID) -> Bool {
+        guard newest[run] == nil, !missed.contains(run) else { return false }
+        if byChat.count >= Self.limit { byChat.removeAll() }
+        byChat.insert(run)
+        return true
+    }
+
+    mutating func missed(_ run: RunID) {
+        if missed.count >= 2 * Self.limit { missed.removeAll() }
+        if !byChat.contains(run) { missed.insert(run) }
+    }
+
+    // MARK: What was said
+
+    mutating func said(_ frame: Frame, in run: RunID) -> [TextChange] {
+        guard !byChat.contains(run), frame.text.count > 0 || frame.replaces && newest[run] != nil else { return [] }
+        makeRoom(for: frame.text.count, of: run)
+        guard var known = newest[run] else {
+            newest[run] = Message(bytes: Array(frame.text), isHeld: Self.mayBeUnsaid(frame.text))
+            bytes += frame.text.count
+            return newest[run]?.isHeld == true ? [] : [.segment(Self.words(frame.text[...]))]
+        }
+        bytes -= known.bytes.count
+        defer {
+            bytes += known.bytes.count
+            newest[run] = known
+        }
+        if frame.addition == nil, !frame.replaces, Self.isPart(frame.text, of: known.bytes) { return [] }
+        let extends = Self.begins(frame.text, with: known.bytes)
+        if goesOn(frame, known, extends) { return grow(&known, to: frame, extends) }
+        return frame.text.count > 0 ? begin(frame, after: &known) : []
+    }
+
+    private func goesOn(_ frame: Frame, _ known: Message, _ extends: Bool) -> Bool {
+        if frame.replaces { return known.state != .between }
+        guard let addition = frame.addition else { return extends && known.state != .between }
+        guard addition.count < frame.text.count else { return false }
+        if extends { return true }
+        // What was cleaned out of the text took no frame of its own (E1).
+        return known.state == .speaking && !addition.isEmpty
+            && addition.elementsEqual(frame.text[(frame.text.count - addition.count)...])
+    }
+
+    private func grow(_ known: inout Message, to frame: Frame, _ extends: Bool) -> [TextChange] {
+        let (count, wasUnsure, wasHeld) = (known.bytes.count, known.state == .unsure, known.isHeld)
+        known.state = .speaking
+        known.isHeld = known.isHeld && Self.mayBeUnsaid(frame.text)
+        guard extends else {
+            known.bytes = Array(frame.text)
+            return known.isHeld ? [] : [.replaced(Self.words(frame.text[...]))]
+        }
+        known.bytes.append(contentsOf: frame.text[count...])
+        if known.isHeld { return [] }
+        if wasUnsure || wasHeld { return [.segment(Self.words(frame.text[...]))] }
+        return frame.text.count > count ? [.append(Self.words(frame.text[count...]))] : []
+    }
+
+    /// The message before it is complete, but for what the addition has of it.
+    private func begin(_ frame: Frame, after known: inout Message) -> [TextChange] {
+        var changes: [TextChange] = []
+        if let addition = frame.addition, addition.count > frame.text.count,
+            addition[(addition.count - frame.text.count)...].elementsEqual(frame.text)
+        {
+            let rest = addition[..<(addition.count - frame.text.count)]
+            known.bytes.append(contentsOf: rest)
+            changes.append(.append(Self.words(rest)))
+        }
+        let isSilent = known.isHeld && (Self.isSilence(known.bytes) || Self.isDirective(known.bytes))
+        if known.isHeld, !isSilent { changes = [.segment(String(decoding: known.bytes, as: UTF8.self))] }
+        if !isSilent {
+            let said = Self.trimmed(known.bytes)
+            changes.append(.segmentEnded(said.count < known.bytes.count ? String(decoding: said, as: UTF8.self) : nil))
+        }
+        known.before += isSilent ? 0 : known.bytes.count
+        known.bytes = Array(frame.text)
+        known.state = .speaking
+        known.isHeld = Self.mayBeUnsaid(frame.text)
+        return known.isHeld ? changes : changes + [.segment(Self.words(frame.text[...]))]
+    }
+
+    mutating func toolBegan(in run: RunID) {
+        if newest[run]?.state == .speaking { newest[run]?.state = .between }
+    }
+
+    mutating func sent(_ files: [String], in run: RunID) {
+        guard newest[run] != nil || !files.isEmpty, !byChat.contains(run) else { return }
+        if newest[run] == nil { newest[run] = Message() }
+        for file in files where (newest[run]?.files.count ?? 0) < Self.filesLimit {
+            if newest[run]?.files.contains(file) == false { newest[run]?.files.append(file) }
+        }
+    }
+
+    // MARK: The end
+
+    /// What was said last, and the files that came along. `whole`: the text of the terminal frame, which may have words that no
+    /// message had.
+    mutating func ends(_ run: RunID, whole: UnsafeRawBufferPointer?) -> (text: String?, files: [String]) {
+        byChat.remove(run)
+        missed.remove(run)
+        let isRetried = retried.remove(run) != nil
+        guard let known = newest.removeValue(forKey: run) else { return (nil, []) }
+        bytes -= known.bytes.count
+        if known.isHeld, Self.isSilence(known.bytes) { return (nil, known.files) }
+        var last = known.bytes
+        // From the second message or attempt on it is not what was said (E2, E3).
+        if let whole, known.state != .between, known.before == 0, !isRetried, whole.count > last.count,
+            Self.begins(whole, with: last)
+        {
+            last = Array(whole)
+        } else if known.state == .unsure {
+            // What was said last was missed.
+            return (nil, known.files)
+        }
+        let said = Self.trimmed(last)
+        return (said.isEmpty ? nil : String(decoding: said, as: UTF8.self), known.files)
+    }
+
+    mutating func attemptFailed(in run: RunID) { newest[run]?.hasFailed = true }
+
+    /// Another attempt begins. True: something was said in the one before, and it is not known to have failed.
+    mutating func forget(_ run: RunID) -> Bool {
+        byChat.remove(run)
+        guard let known = newest.removeValue(forKey: run) else { return false }
+        if retried.count >= Self.limit { retried.removeAll() }
+        retried.insert(run)
+        bytes -= known.bytes.count
+        return !known.bytes.isEmpty && !known.hasFailed
+    }
+
+    mutating func socketLost() { for run in newest.keys { newest[run]?.state = .unsure } }
+
+    // MARK: Bytes
+
+    private mutating func makeRoom(for count: Int, of run: RunID) {
+        let grows = count - (newest[run]?.bytes.count ?? 0)
+        guard newest[run] == nil && newest.count >= Self.limit || bytes + grows > Self.byteLimit else { return }
+        newest.removeAll()
+        bytes = 0
+    }
+
+    private static func begins(_ text: UnsafeRawBufferPointer, with known: [UInt8]) -> Bool {
+        guard text.count >= known.count else { return false }
+        return known.withUnsafeBytes { bytes in
+            guard let left = bytes.baseAddress, let right = text.baseAddress, !bytes.isEmpty else { return true }
+            return memcmp(left, right, bytes.count) == 0
+        }
+    }
+
+    /// Without the white space at its end: a blank line follows, or nothing.
+    private static func trimmed(_ text: [UInt8]) -> ArraySlice<UInt8> {
+        text.prefix((text.lastIndex { $0 > 0x20 } ?? -1) + 1)
+    }
+
+    private static func words(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+        String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// It is a word for silence, or the beginning of one or of a directive.
+    private static func mayBeUnsaid(_ text: UnsafeRawBufferPointer) -> Bool {
+        guard text.count <= longestSilence else { return false }
+        let said = plain(text)
+        return (silence + directives).contains { $0.starts(with: said) }
+    }
+
+    private static func isSilence(_ text: [UInt8]) -> Bool {
+        text.count <= longestSilence && silence.contains(plain(text))
+    }
+
+    private static func isDirective(_ text: [UInt8]) -> Bool {
+        let said = plain(text)
+        // One letter may be a message.
+        return said.count > 1 && directives.contains { $0.starts(with: said) } || said == [UInt8(ascii: "[")]
+    }
+
+    /// In small letters, without white space.
+    private static func plain(_ text: some Sequence<UInt8>) -> [UInt8] {
+        text.filter { $0 > 0x20 }.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+    }
+
+    /// A beginning or an end of what is known, white space at the ends apart; nothing is.
+    private static func isPart(_ text: UnsafeRawBufferPointer, of known: [UInt8]) -> Bool {
+        let (said, all) = (trimmed(Array(text)).drop { $0 <= 0x20 }, trimmed(known).drop { $0 <= 0x20 })
+        return all.starts(with: said) || all.count >= said.count && all.suffix(said.count).elementsEqual(said)
+    }
+}
