@@ -40,6 +40,9 @@ extension Bridge {
             asks: openAsks(), cardEnds: chats.asks.ends)
     }
 
+    /// Aborts and denials that the agent has not confirmed.
+    package var owesAgent: Bool { !obligations.isEmpty }
+
     /// What lanes and turns hold. At most `DeliverySettings.heldBytes`, but for what is never cut: ends, messages, approvals, text,
     /// and the calls under way.
     package var heldBytes: Int { delivery.heldBytes + heldTexts }

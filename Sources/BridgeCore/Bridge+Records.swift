@@ -25,7 +25,8 @@ extension Bridge {
         record.lane.learn(keptAt)
         let streamed = Self.streamed(deltas, record.lane.waitingText)
         record.turn.resume(after: streamed, settings: settings.turn)
-        record.turn.agent.questions.resume(with: record.lane, at: now)
+        record.turn.agent.questions.resume(
+            with: record.lane, bubbleIsOver: record.turn.bubble.isOver, at: now)
         record.turn.agent.folder = folder(of: opening)
         let cards = record.turn.approvals.resume(with: record.lane, hasEnds: settings.turn.cardsHaveEnds, at: now)
         if !record.turn.agent.questions.all.isEmpty { chats.haveQuestions = true }

@@ -123,14 +123,18 @@ package struct Bridge: ~Copyable {
     }
 
     /// Nil for the interaction: everything of the session that was written before. The name of a turn identifies it as its interaction
-    /// does, and needs no session. `made`: when the person pressed it.
+    /// does, and needs no session. `made`: when the person pressed it; `heard`: when the relay said so first, for a Stop without a time.
     package mutating func stopped(
-        session: SessionID?, interaction: InteractionID?, made: RelayMoment? = nil, at now: Instant
+        session: SessionID?, interaction: InteractionID?, made: RelayMoment? = nil, heard: Instant? = nil,
+        reach: StopReach = .everyRun, at now: Instant
     ) {
+        let pressed = made?.instant ?? heard ?? now
         let known = entries.values.filter { entry in
             let opening = entry.turn.opening
+            guard reach.covers(isOurs: !entry.turn.isInRunOfOthers) else { return false }
             return interaction.map { opening.isNamed($0) }
-                ?? (opening.session == session && !opening.isNewer(than: made))
+                ?? (opening.session == session && !opening.isNewer(than: made)
+                    && !(opening.isMirrored && opening.beganAfter(pressed)))
         }
         // The youngest first, so that stopping the active one does not hand a waiting one over.
         for entry in known.sorted(by: { $0.turn.opening.receivedAt > $1.turn.opening.receivedAt }) {

@@ -97,6 +97,8 @@ class ShutdownTests(Scenarios):
                 await stage.streaming(turn)
                 stage.relay.revoke(status, code)
                 self.assertEqual(await stage.bridge.exit(), 23, code)
+                # An installation that was removed leaves no agent at work; a token that was replaced does.
+                self.assertEqual(bool(stage.gateway.aborts), code == "installation_revoked")
                 self.assertIn("sophon-bridge pair", "".join(stage.bridge.stderr) + str(stage.bridge.events))
 
     @scenario(60)

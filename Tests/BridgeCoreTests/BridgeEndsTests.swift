@@ -28,6 +28,33 @@ struct BridgeEndsTests {
         bridge.takeOrders().compactMap { if case .command(let command) = $0 { command } else { nil } }
     }
 
+    @Test("a reason of the relay's own ends no run of another client, and a person's Stop does")
+    func reach() {
+        var bridge = Self.bridge(mirrored: true)
+        bridge.stopped(session: Make.opening.session, interaction: nil, reach: .ownRuns, at: .at(1))
+        #expect(Self.commands(&bridge) == [])
+        bridge.stopped(session: Make.opening.session, interaction: nil, reach: .everyRun, at: .at(2))
+        #expect(Self.commands(&bridge) == [Self.abort])
+        var own = Self.bridge()
+        own.stopped(session: Make.opening.session, interaction: nil, reach: .ownRuns, at: .at(1))
+        #expect(Self.commands(&own) == [Self.abort])
+    }
+
+    @Test("a Stop that is delivered again spares a run of another client that began after it", arguments: [true, false])
+    func repeatedStop(saysWhen: Bool) {
+        var bridge = Bridge()
+        var opening = Make.opening
+        (opening.message, opening.receivedAt) = (nil, .at(100))
+        bridge.turnBegins(opening, at: .at(100))
+        bridge.agentSays(Self.signal(.started), at: .at(100))
+        _ = bridge.takeOrders()
+        let made = saysWhen ? RelayMoment(wallMilliseconds: 50_000, instant: .at(50)) : nil
+        bridge.stopped(session: opening.session, interaction: nil, made: made, heard: .at(50), at: .at(101))
+        #expect(Self.commands(&bridge) == [])
+        bridge.stopped(session: opening.session, interaction: nil, heard: .at(102), at: .at(102))
+        #expect(Self.commands(&bridge) == [Self.abort])
+    }
+
     @Test(
         "a tool that is cancelled stops its run, and the bubble says why",
         arguments: ["user_cancelled", "deadline_exceeded"])

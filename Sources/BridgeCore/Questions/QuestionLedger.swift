@@ -214,6 +214,10 @@ struct QuestionLedger: Sendable, Hashable {
     mutating func streamed(through offset: Int, at now: Instant) {
         see(at: now) { if case .text(let end) = $0 { end <= offset } else { false } }
     }
+    /// The bubble's end holds all of its text.
+    mutating func bubbleEnded(at now: Instant) {
+        see(at: now) { if case .text = $0 { true } else { false } }
+    }
     mutating func delivered(_ part: WholeMessage.Part, at now: Instant) {
         see(at: now) { $0 == .message(part) }
         for index in all.indices where all[index].reminder == part {
@@ -223,12 +227,13 @@ struct QuestionLedger: Sendable, Hashable {
     }
 
     /// After a restart: the relay's last answers may be in the lane's record and not in this one.
-    mutating func resume(with lane: LaneRecord, at now: Instant) {
+    mutating func resume(with lane: LaneRecord, bubbleIsOver: Bool, at now: Instant) {
         let names = lane.unanswered.map(\.name) + lane.waitingPosts.map(\.name)
         see(at: now) { if case .message(let part) = $0 { !names.contains(.message(part)) } else { false } }
         // One text at a time is unanswered, and is reported with all that is before it.
         let isWhole = !lane.unanswered.contains { $0.name.isText }
         if isWhole { streamed(through: lane.streamed, at: now) }
+        if bubbleIsOver, !names.contains(.end) { bubbleEnded(at: now) }
         // Reminders of an earlier process are taken for delivered.
         for index in all.indices where all[index].asking == .seen { appeared(index, at: now) }
     }
@@ -299,8 +304,30 @@ struct QuestionLedger: Sendable, Hashable {
         return all.first { if $0.state == .open, case .text = $0.asking { true } else { false } }?.question
     }
 
-    /// The one that this message was to show.
-    func asked(in part: WholeMessage.Part) -> QuestionID? {
-        all.first { $0.state == .open && $0.asking == .message(part) }?.question.id
+    /// The relay never took this message. The question that it was to show is settled: no person can have read it. An outcome in it holds
+    /// back no later message.
+    mutating func lost(_ part: WholeMessage.Part) -> Asked? {
+        for index in all.indices where all[index].ending == .message(part) { all[index].ending = .seen }
+        guard let index = all.firstIndex(where: { $0.state == .open && $0.asking == .message(part) }) else { return nil }
+        let before = settled(all[index].question.id)
+        all[index].asking = .none
+        return before
+    }
+
+    /// The words of this message go out under another name.
+    mutating func renamed(_ part: WholeMessage.Part, to other: WholeMessage.Part) {
+        moveSights(to: other) { $0 == .message(part) }
+    }
+
+    /// The text of the bubble goes out as this message.
+    mutating func bubbleBecomes(_ part: WholeMessage.Part) {
+        moveSights(to: part) { if case .text = $0 { true } else { false } }
+    }
+
+    private mutating func moveSights(to part: WholeMessage.Part, _ isMeant: (Sight) -> Bool) {
+        for index in all.indices {
+            if isMeant(all[index].asking) { all[index].asking = .message(part) }
+            if isMeant(all[index].ending) { all[index].ending = .message(part) }
+        }
     }
 }

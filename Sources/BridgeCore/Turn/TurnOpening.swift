@@ -47,6 +47,11 @@ package struct TurnOpening: Sendable, Hashable {
         return mine.subtractingReportingOverflow(other).partialValue > RelayMoment.nodeSkewMilliseconds
     }
 
+    /// A mirrored run has no time of the relay's, so that the moment at which its start was heard counts.
+    func beganAfter(_ moment: Instant) -> Bool {
+        receivedAt - moment > .milliseconds(RelayMoment.nodeSkewMilliseconds)
+    }
+
     /// By its interaction, or by the name that its message alone would give it.
     func isNamed(_ interaction: InteractionID) -> Bool {
         self.interaction == interaction || id.text == interaction.text

@@ -156,7 +156,8 @@ extension Turn {
         switch name {
         case .text(let offset): agent.questions.streamed(through: offset, at: now)
         case .message(let part): agent.questions.delivered(part, at: now)
-        case .open, .taskStarted, .taskProgress, .taskEnded, .approval, .end: break
+        case .end: agent.questions.bubbleEnded(at: now)
+        case .open, .taskStarted, .taskProgress, .taskEnded, .approval: break
         }
     }
 
@@ -172,9 +173,7 @@ extension Turn {
     }
 
     mutating func questionNotShown(_ name: PostName) -> [TurnOrder] {
-        guard case .message(let part) = name, let id = agent.questions.asked(in: part),
-            let asked = agent.questions.settled(id)
-        else { return [] }
+        guard case .message(let part) = name, let asked = agent.questions.lost(part) else { return [] }
         return decline(asked.question) + askNext()
     }
 

@@ -37,6 +37,7 @@ extension Turn {
     }
 
     private mutating func isLost(_ name: PostName, at now: Instant) -> [TurnOrder] {
+        if name == .end { return previewIsLost() }
         guard case .message(let part) = name else { return [] }
         if agent.questions.reminderIsLost(part, at: now) { return [] }
         return partIsSettled(part, isTaken: false, at: now)
@@ -124,6 +125,7 @@ extension Turn {
 
     private mutating func replaceEnd(withMessage text: String, part: WholeMessage.Part, usage: Usage?) -> [TurnOrder] {
         outbox.replace(.end, with: part)
+        agent.questions.bubbleBecomes(part)
         return [.replace(.message(WholeMessage(part: part, text: text, usage: usage)))]
     }
 
@@ -145,7 +147,10 @@ extension Turn {
         if refusal.concernsText, let pieces = refusal.text.flatMap(Self.shortened) {
             outbox.settled(name)
             let posts = pieces.filter { !$0.allSatisfy(\.isWhitespace) }.map { follow($0) }
-            if let first = posts.first { return [.replace(first, followedBy: Array(posts.dropFirst()))] }
+            if let first = posts.first {
+                if case .message(let last)? = posts.last { agent.questions.renamed(part, to: last.part) }
+                return [.replace(first, followedBy: Array(posts.dropFirst()))]
+            }
         }
         if case .line = part { return skip(name) }
         guard opening.sealing.canSpeak else { return skip(name) }

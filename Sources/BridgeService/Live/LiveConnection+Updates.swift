@@ -16,7 +16,7 @@ extension LiveConnection {
         case .message(let message, let sealedText): accept(message, sealedText, update, made)
         case .stop(.sessionDeleted): chatEnded(update, made, isDeleted: true)
         case .sessionEnded: chatEnded(update, made, isDeleted: false)
-        case .stop: stop(update, made)
+        case .stop(let reason): stop(update, made, reach: reason == .userAborted ? .everyRun : .ownRuns)
         case .approval(let approval, let decision, let details):
             change(update) {
                 $0.decided(approval, decision, scope: details.scope, reason: details.reason, at: $1)
@@ -213,12 +213,14 @@ extension LiveConnection {
         return names
     }
 
-    private func stop(_ update: RelayUpdate, _ made: RelayMoment?) {
+    private func stop(_ update: RelayUpdate, _ made: RelayMoment?, reach: StopReach) {
         let (session, interaction) = (update.session, update.interaction)
         let names = stopsForMessagesBeingAccepted(in: session, interaction, made: made)
+        let heard = made == nil ? condition.withLock { $0.arriving.firstHeard(update) } : nil
         change(update) { bridge, now in
             for name in names { bridge.stopped(session: session, interaction: name, made: made, at: now) }
-            bridge.stopped(session: session, interaction: interaction, made: made, at: now)
+            bridge.stopped(
+                session: session, interaction: interaction, made: made, heard: heard, reach: reach, at: now)
         }
     }
 

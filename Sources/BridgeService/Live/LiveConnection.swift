@@ -124,6 +124,9 @@ package final class LiveConnection: Sendable {
         agent?.shutDown()
     }
 
+    /// Aborts and denials that the agent has not confirmed.
+    package var owesAgent: Bool { runner?.ask { $0.owesAgent } ?? false }
+
     /// Nothing is under way, and the links have said goodbye.
     package var isQuiet: Bool {
         runner?.ask { $0.isIdle } ?? true && relay?.isClosed ?? true && agent?.isClosed ?? true
@@ -329,6 +332,8 @@ package final class LiveConnection: Sendable {
             tell(.turnEnded(name, turn, outcome))
             endFarewell()
         case .connectionStopped(let code):
+            // The link may hear it later, or never: a refused call closes it.
+            if code == .installationRevoked { runner?.tell { bridge, now in bridge.installationRevoked(at: now) } }
             stopped("The relay refused this bridge's calls (\(code)).", "Pair again: sophon-bridge pair", .tokenRefused)
         case .turnNote(let turn, let note):
             tell(.turnNote(name, turn, note))

@@ -7,6 +7,16 @@ struct Arriving: Sendable {
     /// Messages that are being written down, by the names of their own.
     var accepting: [TurnID: TurnOpening] = [:]
     var relayTime = RelayTime()
+    /// Stops without a time, with their first delivery; the oldest go first.
+    private var stops: [(update: UpdateID, at: Instant)] = []
+    private static let stopLimit = 1_000
+
+    mutating func firstHeard(_ update: RelayUpdate) -> Instant {
+        if let known = stops.first(where: { $0.update == update.id }) { return known.at }
+        if stops.count == Self.stopLimit { stops.removeFirst() }
+        stops.append((update.id, update.receivedAt))
+        return update.receivedAt
+    }
 }
 
 /// What a message of the user becomes: the names of its turn, its run and its agent session, all made of durable facts, so

@@ -23,6 +23,7 @@ struct RunCommand: Command {
 
     /// Also how soon a sleep of the machine is noticed: within 5 s (DESIGN.md#links-and-watchdogs).
     private static let statusInterval = Duration.seconds(4)
+    private static let confirmPatience = Duration.seconds(10)
 
     private let command: ParsedCommand
     private let output: Output
@@ -72,6 +73,8 @@ struct RunCommand: Command {
             edges.boundLogs()
             devices.look(connections)
         }
+        // The relay ended it: what was aborted and denied is confirmed by the agent first, and kept for the next start otherwise.
+        if end != nil { _ = Pace.wait(atMost: Self.confirmPatience) { !connections.contains(where: \.owesAgent) } }
         shutDown(connections, configuration)
         edges.close()
         log.flush(all: true)
