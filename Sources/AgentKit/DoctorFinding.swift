@@ -21,6 +21,8 @@ package struct DoctorFinding: Hashable, Sendable {
         case relayToken = "relay_token"
         /// The keys of sealed chats, and the phones that may have them.
         case devices
+        /// Where those keys are.
+        case keyFolder = "key_folder"
         /// A folder that the agent works in.
         case workspace
         case agent

@@ -76,6 +76,8 @@ package struct SettingInForce: Hashable, Sendable {
     package var path: String
     package var shown: Shown
     package var origin: ConfigurationOrigin
+    /// A hash of what `shown` hides, so that a change of it can be seen; nil where nothing is hidden.
+    package var hidden: String?
 
     /// The variable of the environment whose value was meant for the bridge alone: one that the file names, or that holds a secret.
     package var privateVariable: String? {

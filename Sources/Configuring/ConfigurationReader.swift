@@ -102,7 +102,7 @@ package struct ConfigurationReader {
             {
                 .unset
             }
-        settings.append(SettingInForce(path: path, shown: shown, origin: origin))
+        settings.append(SettingInForce(path: path, shown: shown, origin: origin, hidden: form.hide(value)))
     }
 
     // MARK: Sources

@@ -22,6 +22,8 @@ package struct ValueForm<Value: Sendable>: Sendable {
     package var read: @Sendable (ConfigurationValue.Content) throws(Complaint) -> Value
     /// Nil: not set.
     package var show: @Sendable (Value) -> JSONText?
+    /// What `show` leaves out of a value that it shows; see `SettingInForce.hidden`.
+    package var hide: @Sendable (Value) -> String? = { _ in nil }
 
     package init(
         isSecret: Bool = false, read: @escaping @Sendable (ConfigurationValue.Content) throws(Complaint) -> Value,
@@ -34,11 +36,13 @@ package struct ValueForm<Value: Sendable>: Sendable {
 
     /// The same for a value that may be missing.
     package var optional: ValueForm<Value?> {
-        ValueForm<Value?>(isSecret: isSecret) { [read] content throws(Complaint) in
+        var form = ValueForm<Value?>(isSecret: isSecret) { [read] content throws(Complaint) in
             try read(content)
         } show: { [show] value in
             value.flatMap(show)
         }
+        form.hide = { [hide] value in value.flatMap(hide) }
+        return form
     }
 }
 
@@ -302,7 +306,7 @@ extension ValueForm where Value == [String: String] {
     /// Variables of an environment: an object of texts.
     package static var variables: Self {
         let expected = "an object of variables and their texts, such as {\"LANG\": \"C\"}"
-        return Self { content throws(Complaint) in
+        var form = Self { content throws(Complaint) in
             guard case .members(let members) = content, members.count <= 256 else { throw Complaint(expected) }
             var variables: [String: String] = [:]
             for member in members {
@@ -317,5 +321,9 @@ extension ValueForm where Value == [String: String] {
             let members = variables.keys.sorted().map { JSONText.string($0).text + ":\"***\"" }
             return JSONText(unchecked: "{" + members.joined(separator: ",") + "}")
         }
+        form.hide = { variables in
+            StableHash.text(of: variables.keys.sorted().map { "\($0)=\(variables[$0] ?? "")" }.joined(separator: "\0"))
+        }
+        return form
     }
 }

@@ -6,7 +6,8 @@ package import Sealing
 ///
 /// `session-keys.json` is the reference bridge's own, so that either bridge can go on where the other stopped
 /// (relay.md#credentials-on-disk); `sealing.json` beside it has what that one does not keep. Each is written whole or not at all. They
-/// belong in the configuration directory; where that cannot be written, they are in the state directory.
+/// belong in the configuration directory; where that cannot be written, they are in the state directory. Both may be one folder, by
+/// whatever names.
 package struct SealingFiles: Sendable {
     private struct SecretForm: Codable {
         /// 64 hexadecimal digits.
@@ -18,6 +19,21 @@ package struct SealingFiles: Sendable {
         package var stored: StoredKeyRing
         /// For people: files that others may read, and the like.
         package var warnings: [String]
+        /// Keys in both folders: one is left of a time when the other could not be written.
+        package var copies: Copies?
+    }
+
+    package struct Copies: Hashable, Sendable {
+        package var used: String
+        package var other: String
+        /// One has a key that the other lacks, or another one.
+        package var differ: Bool
+
+        package var words: String {
+            "keys of sealed chats are in \(used) and in \(other); \(used) is used"
+                + (differ ? ", and they hold different keys" : "")
+        }
+        package var remedy: String { "stop the bridge and move \(other) away" }
     }
 
     /// A ring that is as full as it can be: 10,000 chats and as many that have ended, with the longest ids, all devices and past keys.
@@ -47,9 +63,15 @@ package struct SealingFiles: Sendable {
             StoredKeyRing.Devices.self, "sealing", connection,
             remedy: Self.devicesRemedy
         ) { $0.savedAt }
+        var copies: Copies?
+        if keys.copies.count > 1 {
+            let used = keys.copies.first { $0.value == keys.value } ?? keys.copies[0]
+            let other = keys.copies.first { $0.path != used.path } ?? keys.copies[1]
+            copies = Copies(used: used.path, other: other.path, differ: used.value.keys != other.value.keys)
+        }
         return Loaded(
             stored: StoredKeyRing(keys: keys.value ?? StoredKeyRing.Keys(), devices: devices.value),
-            warnings: keys.warnings + devices.warnings)
+            warnings: keys.warnings + devices.warnings, copies: copies)
     }
 
     /// Returns when the disk has both. Says where they are, if that is not where they belong.
@@ -136,7 +158,16 @@ package struct SealingFiles: Sendable {
     /// Where a file belongs, and where it is instead.
     private func paths(_ name: String, _ connection: ConnectionName) -> [String] {
         let file = connection.text == "default" ? "/\(name).json" : "/\(name).\(connection.text).json"
-        return [configDirectory, stateDirectory].compactMap { $0 }.map { $0 + file }
+        let folders = [configDirectory, stateDirectory].compactMap { $0 }
+        let isOne = folders.count == 2 && Self.areOne(folders[0], folders[1])
+        return (isOne ? [folders[0]] : folders).map { $0 + file }
+    }
+
+    /// A link or a bind mount gives one folder, or one file, two names.
+    private static func areOne(_ first: String, _ second: String) -> Bool {
+        var (one, other) = (stat(), stat())
+        guard stat(first, &one) == 0, stat(second, &other) == 0 else { return first == second }
+        return one.st_dev == other.st_dev && one.st_ino == other.st_ino
     }
 
     /// Half written keys are under one name, so that a process which is killed leaves no copies behind.
@@ -149,8 +180,9 @@ package struct SealingFiles: Sendable {
 
     private func newest<Form: Decodable>(
         _ type: Form.Type, _ name: String, _ connection: ConnectionName, remedy: String, _ savedAt: (Form) -> String?
-    ) throws(FileError) -> (value: Form?, warnings: [String]) {
+    ) throws(FileError) -> (value: Form?, copies: [(path: String, value: Form)], warnings: [String]) {
         var found: Form?
+        var copies: [(path: String, value: Form)] = []
         var warnings: [String] = []
         for path in paths(name, connection) {
             guard
@@ -158,11 +190,12 @@ package struct SealingFiles: Sendable {
                     type, from: path, remedy: remedy, atMost: Self.limit, ownedBy: owner)
             else { continue }
             if let warning { warnings.append(warning) }
+            copies.append((path, value))
             // The later in the list was written when the earlier could not be.
             if let known = found.flatMap(savedAt), let time = savedAt(value), time < known { continue }
             found = value
         }
-        return (found, warnings)
+        return (found, copies, warnings)
     }
 
     private func write(_ form: some Encodable, _ name: String, _ connection: ConnectionName) throws(FileError)
@@ -179,8 +212,8 @@ package struct SealingFiles: Sendable {
             try put(form, paths[1])
             return "\(error.message). The keys of sealed chats are in \(paths[1]) instead"
         }
-        // The file in the second place is older now, whatever its time says.
-        try PrivateFile.remove(paths[1])
+        // The file in the second place is older now, whatever its time says, unless it is the same one.
+        if !Self.areOne(first, paths[1]) { try PrivateFile.remove(paths[1]) }
         return nil
     }
 }

@@ -2,6 +2,7 @@ import AgentKit
 import BridgeModel
 import BridgeService
 import Children
+import Files
 import Hosting
 import Journal
 import Locking
@@ -47,6 +48,16 @@ struct LivingChildren {
 
     /// Those that do not end with the bridge.
     var outliving: [Child] { all.filter { $0.process.life == .outlives || $0.process.life == .byItself } }
+
+    /// Of a connection that is left: nothing will look for them again. None where a bridge is at work there, which has them.
+    static func endAll(of name: ConnectionName, in directory: String, _ output: Output) throws {
+        let children = LivingChildren(in: directory).all.filter { $0.connection == name }
+        guard !children.isEmpty, try InstanceLock.holder(directory: directory) == .nobody else { return }
+        for child in end(children) {
+            output.event("agent_ended", [("process", child.json), ("ended", .flag(true))])
+            output.line("ended \(child.words)")
+        }
+    }
 
     /// Returns when they are gone, with all that descends from them, or cannot be ended. What was ended.
     static func end(_ children: [Child]) -> [Child] {

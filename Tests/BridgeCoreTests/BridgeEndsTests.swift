@@ -40,7 +40,8 @@ struct BridgeEndsTests {
         #expect(Self.commands(&own) == [Self.abort])
     }
 
-    @Test("a Stop that is delivered again spares a run of another client that began after it", arguments: [true, false])
+    @Test(
+        "a Stop that is delivered again spares a run of another client that began after it", arguments: [true, false])
     func repeatedStop(saysWhen: Bool) {
         var bridge = Bridge()
         var opening = Make.opening

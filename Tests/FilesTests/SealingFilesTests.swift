@@ -155,6 +155,46 @@ struct SealingFilesTests {
         #expect(folder.names(in: "state") == ["sealing.json", "session-keys.json"])
     }
 
+    @Test("one folder by two names holds each file once, and keeps it", arguments: [false, true])
+    func oneFolder(isLinked: Bool) throws {
+        try folder.put("x", "both/x")
+        if isLinked { #expect(symlink(folder.path + "/both", folder.path + "/other") == 0) }
+        let one = SealingFiles(
+            configDirectory: folder.path + "/both", stateDirectory: folder.path + (isLinked ? "/other" : "/both"))
+        for round in 1...2 {
+            let told = try one.save(
+                stored(["ses_\(round)": Self.hex]), of: Self.standard, wallMilliseconds: Int64(round))
+            #expect(told == nil)
+            #expect(folder.names(in: "both") == ["sealing.json", "session-keys.json", "x"])
+        }
+        let loaded = try one.load(Self.standard)
+        #expect(loaded.stored.keys.keys == ["ses_2": Self.hex] && loaded.copies == nil)
+        #expect(try one.delete(Self.standard))
+    }
+
+    @Test("a file that is the same one in both folders is not taken for the other copy")
+    func oneFile() throws {
+        _ = try files.save(stored(["a": Self.hex]), of: Self.standard, wallMilliseconds: 0)
+        try folder.put("x", "state/x")
+        for name in ["sealing.json", "session-keys.json"] {
+            #expect(symlink(folder.path + "/config/" + name, folder.path + "/state/" + name) == 0)
+        }
+        _ = try files.save(stored(["b": Self.hex]), of: Self.standard, wallMilliseconds: 1)
+        #expect(try files.load(Self.standard).stored.keys.keys == ["b": Self.hex])
+    }
+
+    @Test("keys in both folders are told with the place that counts, and whether they differ")
+    func copies() throws {
+        let file = #"{ "keys": { "a": "\#(Self.hex)" }, "savedAt": "2026-03-01T00:00:00.000Z" }"#
+        try folder.put(file, "config/session-keys.json")
+        try folder.put(file, "state/session-keys.json")
+        let same = try #require(try files.load(Self.standard).copies)
+        #expect(!same.differ && same.other != same.used)
+        try folder.put(#"{ "keys": {}, "savedAt": "2026-02-01T00:00:00.000Z" }"#, "state/session-keys.json")
+        let other = try #require(try files.load(Self.standard).copies)
+        #expect(other.differ && other.used.hasSuffix("config/session-keys.json"))
+    }
+
     @Test("a reference bridge that wrote last is believed")
     func referenceWroteLast() throws {
         let later = #"{ "keys": { "later": "\#(Self.hex)" }, "savedAt": "2026-03-01T00:00:00.000Z" }"#

@@ -11,8 +11,15 @@ package enum Reload {
         return Set(before.keys).union(after.keys).filter { !isReloadable($0) && before[$0] != after[$0] }.sorted()
     }
 
-    private static func byPath(_ settings: [SettingInForce]) -> [String: SettingInForce.Shown] {
-        Dictionary(settings.map { ($0.path, $0.shown) }, uniquingKeysWith: { _, newer in newer })
+    private struct Compared: Equatable {
+        var shown: SettingInForce.Shown
+        var hidden: String?
+    }
+
+    private static func byPath(_ settings: [SettingInForce]) -> [String: Compared] {
+        Dictionary(
+            settings.map { ($0.path, Compared(shown: $0.shown, hidden: $0.hidden)) },
+            uniquingKeysWith: { _, newer in newer })
     }
 
     /// A key that is not named here is fixed: a new key is so until reloading it is implemented.

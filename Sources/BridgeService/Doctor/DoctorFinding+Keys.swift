@@ -24,6 +24,12 @@ extension DoctorFinding {
         }
         let figures = opened.ring.figures
         var findings = opened.warnings.map { DoctorFinding(.devices, .warning, $0, connection: name) }
+        if let copies = opened.copies {
+            findings.append(
+                DoctorFinding(
+                    .keyFolder, copies.differ ? .failed : .warning, copies.words, remedy: copies.remedy,
+                    connection: name, exitCode: copies.differ ? .unexpected : nil))
+        }
         let called = figures.deviceID.map { "known to the relay as \($0)" } ?? "not yet known to the relay"
         let phones = "\(figures.pinned) phones may read, \(figures.held) are held"
         let sealing = settings.encryption == .off ? "; encryption is off" : ""

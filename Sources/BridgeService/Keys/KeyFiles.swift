@@ -8,6 +8,7 @@ package struct KeyFiles: Sendable {
         package var ring: KeyRing
         /// For people: files that others may read, and the like.
         package var warnings: [String]
+        package var copies: SealingFiles.Copies?
     }
 
     package let connection: ConnectionName
@@ -58,7 +59,7 @@ package struct KeyFiles: Sendable {
             let ring = try KeyRing(
                 device: secret, stored: loaded.stored, pairedAt: pairing(settings, token)?.savedAt,
                 installation: token?.namedInstallation, trustsAllDevices: settings.devices == .trust, library: library)
-            return Opened(ring: ring, warnings: [warning].compactMap { $0 } + loaded.warnings)
+            return Opened(ring: ring, warnings: [warning].compactMap { $0 } + loaded.warnings, copies: loaded.copies)
         } catch {
             throw files.error(error, of: connection)
         }

@@ -3,21 +3,58 @@ import CSQLite
 import FoundationEssentials
 
 extension JournalReader {
+    private static let tables: [(name: String, key: [String])] = [
+        ("meta", ["name"]), ("turns", ["rowid"]), ("messages", ["rowid"]), ("calls", ["rowid"]), ("tries", ["rowid"]),
+        ("folds", ["turn", "kind"]), ("events", ["rowid"]), ("stops", ["connection", "session", "interaction"]),
+        ("settings", ["connection", "name"]),
+    ]
+    /// A reader that waits between two pages holds no snapshot, so that a running bridge can go on to empty its log.
+    static let page = 50
+
     /// Every row as a JSON object on a line of its own, with the name of its table. What is no UTF-8 is given as
-    /// `{"base64": …}`. Not a copy to go on from, but all that was said: it may hold what the user wrote.
+    /// `{"base64": …}`. Not a copy to go on from, but all that was said: it may hold what the user wrote. Each page of rows is of one
+    /// moment; a bridge may write between two pages.
     package func export(_ line: (String) -> Void) throws(JournalFailure) {
-        try reading { () throws(DatabaseError) in
-            for table in ["meta", "turns", "messages", "calls", "tries", "folds", "events", "stops", "settings"] {
-                try database.rows("SELECT * FROM \(table)") { row throws(DatabaseError) in
-                    line(Self.object(of: row, table))
+        for table in Self.tables {
+            var last: [Database.Value] = []
+            while true {
+                let rows = try reading { () throws(DatabaseError) -> [ExportedRow] in
+                    try page(of: table.name, by: table.key, behind: last)
                 }
+                for row in rows { line(row.text) }
+                guard rows.count == Self.page, let end = rows.last else { break }
+                last = end.key
             }
         }
     }
 
-    private static func object(of row: Row, _ table: String) -> String {
+    private struct ExportedRow {
+        var key: [Database.Value]
+        var text: String
+    }
+
+    private func page(
+        of table: String, by key: [String], behind last: [Database.Value]
+    ) throws(DatabaseError) -> [ExportedRow] {
+        let keys = key.joined(separator: ", ")
+        let marks = Array(repeating: "?", count: key.count).joined(separator: ", ")
+        let condition = last.isEmpty ? "" : "WHERE (\(keys)) > (\(marks)) "
+        var rows: [ExportedRow] = []
+        // The key stands before the columns of the row.
+        let query = "SELECT \(keys), \(table).* FROM \(table) \(condition)ORDER BY \(keys) LIMIT \(Self.page)"
+        try database.rows(query, last) { row throws(DatabaseError) in
+            let values = key.indices.map { column in
+                row.type(column) == SQLITE_INTEGER
+                    ? Database.Value.integer(row.integer(column)) : .text(row.text(column))
+            }
+            rows.append(ExportedRow(key: values, text: Self.object(of: row, table, from: key.count)))
+        }
+        return rows
+    }
+
+    private static func object(of row: Row, _ table: String, from first: Int) -> String {
         var text = #"{"table":"# + JSONText.string(table).text
-        for column in 0..<row.count {
+        for column in first..<row.count {
             text += "," + JSONText.string(row.name(column)).text + ":" + value(of: row, column)
         }
         return text + "}"

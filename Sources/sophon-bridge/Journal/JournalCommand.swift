@@ -138,6 +138,8 @@ struct JournalCommand: Command {
                 message: "the journal has nothing of a connection \(name); it has "
                     + (known.isEmpty ? "none" : known.map(\.text).joined(separator: ", ")))
         }
+        // The journal alone names them.
+        try LivingChildren.endAll(of: name, in: directory, output)
         let lock = try InstanceLock(directory: directory)
         let (turns, remedy) = try JournalCleaning.forget(name, directory: directory)
         withExtendedLifetime(lock) {}

@@ -33,7 +33,7 @@ struct LogoutCommand: Command {
             "logged_out", [("path", .string(path)), ("deleted", JSONText(unchecked: isDeleted ? "true" : "false"))])
         output.line(isDeleted ? "deleted \(path)" : "nothing to delete: there is no \(path)")
         try forgetKeys(of: name, in: loaded.configuration)
-        try endAgents(of: name, in: loaded.configuration)
+        try LivingChildren.endAll(of: name, in: loaded.configuration.stateDirectory, output)
         try deleteFiles(in: loaded.configuration)
         if isDeleted { output.say("the phone lists this bridge until it is removed there") }
         if let origin = target.tokenOrigin { output.say("a token is still set by \(origin)") }
@@ -45,18 +45,6 @@ struct LogoutCommand: Command {
         guard FileSpool.isThere(folder), try InstanceLock.holder(directory: configuration.stateDirectory) == .nobody
         else { return }
         try FileSpool(folder).open()
-    }
-
-    /// Without a token no bridge will look for them again.
-    private func endAgents(of name: ConnectionName, in configuration: Configuration) throws {
-        let children = LivingChildren(in: configuration.stateDirectory).all.filter { $0.connection == name }
-        guard !children.isEmpty, try InstanceLock.holder(directory: configuration.stateDirectory) == .nobody else {
-            return
-        }
-        for child in LivingChildren.end(children) {
-            output.event("agent_ended", [("process", child.json), ("ended", .flag(true))])
-            output.line("ended \(child.words)")
-        }
     }
 
     private func forgetKeys(of name: ConnectionName, in configuration: Configuration) throws {

@@ -175,6 +175,9 @@ final class RunEdges {
             for: connection, token: token, library: library, random: library,
             wallMilliseconds: clock.wallMilliseconds)
         for warning in opened.warnings { log.warning("keys", [("remedy", .text(warning))]) }
+        if let copies = opened.copies {
+            log.warning("keys", [("reason", .text(copies.words)), ("remedy", .text(copies.remedy))])
+        }
         let writer = try KeyWriter(files, clock: clock) { tell(.keyFiles(name, $0)) }
         writers.append(writer)
         var keys = LiveKeys.Parts(

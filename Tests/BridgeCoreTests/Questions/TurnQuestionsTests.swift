@@ -326,7 +326,8 @@ struct TurnQuestionsTests {
             return
         }
         let orders = turn.reported(
-            .refused(.message(whole.part), PostRefusal(.payloadTooLarge, concernsText: true, text: whole.text)), at: .zero)
+            .refused(.message(whole.part), PostRefusal(.payloadTooLarge, concernsText: true, text: whole.text)),
+            at: .zero)
         #expect(!orders.contains(Make.answer(.declined)))
         guard case .replace(_, let rest)? = orders.first, case .message(let last)? = rest.last else {
             Issue.record("no pieces")

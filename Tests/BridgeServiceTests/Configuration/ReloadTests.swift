@@ -24,6 +24,16 @@ struct ReloadTests {
         #expect(try Self.keys(Self.base) == [])
     }
 
+    @Test("another value of a variable of the agent refuses the reload, though none is shown")
+    func variables() throws {
+        func text(_ value: String) -> String {
+            #"{"connections":[{"name":"a","agent":{"kind":"pi","env":{"MODEL_KEY":"\#(value)"}}}]}"#
+        }
+        #expect(Reload.fixedKeys(from: try load(text("old")), to: try load(text("old"))) == [])
+        let keys = Reload.fixedKeys(from: try load(text("old")), to: try load(text("new")))
+        #expect(keys == ["connections[0].agent.env"])
+    }
+
     @Test("a new link for pairing is a token too")
     func invite() throws {
         func text(_ invite: String) -> String {
