@@ -2,15 +2,36 @@ package import BridgeModel
 import JSONReading
 
 /// The answer of a scheduler without its words: what the person or the agent wrote stays with the agent, since the relay reads the answer.
-/// Numbers, flags and the few texts that say when a routine runs are kept.
+/// Of members that are known, ids, numbers, flags and the words of the scheduler itself are kept. Any other may be named by a person, or
+/// hold what one wrote.
 package enum RoutineCover {
-    private static let kept: Set = [
-        "id", "jobId", "name", "kind", "at", "expr", "tz", "sessionTarget", "wakeMode", "agentId", "status",
-        "lastStatus",
-        "lastRunStatus", "action", "mode", "nextRunAt", "lastRunAt", "createdAt", "updatedAt",
+    /// Hold a word that the scheduler chose, a time or an id.
+    private static let texts: Set = [
+        "id", "jobId", "runId", "kind", "at", "expr", "tz", "wakeMode", "status", "lastStatus", "lastRunStatus",
+        "completionStatus", "deliveryStatus", "action", "mode", "nextRunAt", "lastRunAt", "createdAt", "updatedAt",
     ]
+    private static let numbers: Set = [
+        "enabled", "deleteAfterRun", "everyMs", "anchorMs", "staggerMs", "timeoutSeconds", "nextRunAtMs", "lastRunAtMs",
+        "runningAtMs", "lastDurationMs", "consecutiveErrors", "createdAtMs", "updatedAtMs", "nextWakeAtMs", "ts",
+        "runAtMs",
+        "durationMs", "total", "limit", "offset", "nextOffset", "hasMore", "jobs", "ok", "ran", "removed", "enqueued",
+        "delivered",
+    ]
+    private static let containers: Set = ["jobs", "job", "entries", "schedule", "payload", "delivery", "state"]
     private static let memberLimit = 200
     private static let depthLimit = 16
+
+    package static func covered(_ reply: AgentReply) -> AgentReply {
+        switch reply {
+        case .document(let document): .document(covered(document))
+        case .refusedInItsWords:
+            .refused(
+                message:
+                    "The agent's scheduler refused this. The reason may hold words of a routine, and is not sent (routines)."
+            )
+        case .refused, .models: reply
+        }
+    }
 
     /// What cannot be read is empty.
     package static func covered(_ document: JSONText) -> JSONText {
@@ -21,11 +42,13 @@ package enum RoutineCover {
         } ?? JSONText(unchecked: "{}")
     }
 
-    /// Nil: it says something.
+    /// Nil: it may say something.
     private static func text(of node: FrameNode, _ name: String, depth: Int) -> JSONText? {
-        if node.string != nil { return kept.contains(name) ? node.compact : nil }
-        guard node.isObject || node.isArray else { return node.compact }
-        guard depth < depthLimit else { return nil }
+        if node.string != nil { return texts.contains(name) ? node.compact : nil }
+        guard node.isObject || node.isArray else {
+            return numbers.contains(name) || texts.contains(name) ? node.compact : nil
+        }
+        guard depth < depthLimit, depth == 0 || containers.contains(name) else { return nil }
         if node.isArray {
             let parts = node.elements.compactMap { text(of: $0, name, depth: depth + 1)?.text }
             return JSONText(unchecked: "[" + parts.joined(separator: ",") + "]")

@@ -95,6 +95,18 @@
         case keyAfterEnd
         /// Keys without the book of devices are wrapped for whoever is announced next.
         case bookForgotten
+        /// Chats whose keys are lost count as chats that never had one.
+        case lostKeysForgotten
+        /// A chat takes another key although no device was revoked.
+        case keyWithoutRevocation
+        /// A key that was replaced comes back.
+        case replacedKeyTaken
+        /// A chat of our own that comes back from the archive counts as one of a phone.
+        case ownChatForgotten
+        /// The key of an open turn goes with the next one.
+        case openKeyForgotten
+        /// An envelope is taken for a second message.
+        case envelopeTakenTwice
 
         /// The files of a message stay on the disk when the agent has taken it.
         case filesLeftBehind

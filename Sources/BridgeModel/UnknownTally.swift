@@ -7,7 +7,7 @@ package struct UnknownTally: Sendable, Hashable {
     package init() {}
 
     package mutating func count(_ kind: StaticString, _ name: String) {
-        let key = "\(kind) \(name.prefix(60))"
+        let key = "\(kind) \(name.head(bytes: 60))"
         // Names come from outside: a bounded number is kept apart.
         counts[counts[key] != nil || counts.count < Self.limit ? key : "\(kind) (other)", default: 0] += 1
     }

@@ -39,7 +39,7 @@ package struct SealingFiles: Sendable {
     /// A ring that is as full as it can be: 10,000 chats and as many that have ended, with the longest ids, all devices and past keys.
     private static let limit = 64 << 20
     private static let keysRemedy =
-        "put back a copy of it, or delete it: then nothing more is read in the chats that are sealed now, and new ones have to be begun"
+        "put back a copy of it, or delete it: then chats that are sealed now stay so, and are read again only where the phone grants the same key"
     private static let devicesRemedy =
         "put back a copy of it, or delete it: then each device is held until you allow it with sophon-bridge devices allow"
 

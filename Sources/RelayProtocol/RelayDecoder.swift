@@ -53,7 +53,7 @@ package enum RelayDecoder {
                 .refused(
                     RelayRefusal(
                         status: response.status, code: RelayErrorCode(name: name),
-                        message: String((envelope.words ?? "").prefix(400)), retryAfter: wait,
+                        message: (envelope.words ?? "").head(bytes: 400), retryAfter: wait,
                         fields: envelope.fields)))
         }
     }

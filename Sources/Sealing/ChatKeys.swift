@@ -31,6 +31,18 @@ struct ChatKeys: Sendable {
         }
     }
 
+    /// A change that no phone has had the notice of.
+    struct UntoldChange: Hashable, Sendable {
+        /// The device that was revoked; nil: a file of an earlier version does not name it.
+        var device: DeviceID?
+
+        init(after device: DeviceID?) { self.device = device }
+
+        init(_ stored: StoredKeyRing.Devices.Change) { device = stored.device.map { DeviceID($0) } }
+
+        var stored: StoredKeyRing.Devices.Change { StoredKeyRing.Devices.Change(device: device?.text) }
+    }
+
     enum GrantedAction: Hashable, Sendable {
         /// It is the newest already.
         case known
@@ -54,6 +66,9 @@ struct ChatKeys: Sendable {
     /// The devices that have the newest.
     var granted: Set<DeviceID>
     var change = Change.none
+    var untold: UntoldChange?
+    /// The key that has replaced the newest in one of the two files alone.
+    var awaited: KeyName?
     /// The chat is gone; its keys are here until its open turns have ended.
     private(set) var isEnded = false
     /// Open turns, by the key they began with.
@@ -76,15 +91,36 @@ struct ChatKeys: Sendable {
 
     func key(named name: KeyName) -> Key? { newest.name == name ? newest : older.first { $0.name == name } }
 
+    /// Another key will come.
+    var awaitsKey: Bool { change.isExpected || awaited != nil }
+
     /// The newest first.
     var all: [Key] { [newest] + older.reversed() }
 
     mutating func granted(_ key: Key, wall: Int64) -> GrantedAction {
         guard key.secret != newest.secret else { return .known }
+        #if PLANTED_FAULTS
+            if PlantedFault.replacedKeyTaken.isPlanted, past.contains(key.name) {
+                replace(by: key)
+                return .changed(after: nil)
+            }
+        #endif
+        guard !isOurs else { return .refused }
+        if key.name == awaited {
+            replace(by: key)
+            return .changed(after: untold?.device)
+        }
         guard !past.contains(key.name), past.count < Self.pastLimit else { return .refused }
         let revoked: DeviceID?
         switch change {
-        case .none: return .refused
+        case .none:
+            #if PLANTED_FAULTS
+                if PlantedFault.keyWithoutRevocation.isPlanted {
+                    replace(by: key)
+                    return .changed(after: nil)
+                }
+            #endif
+            return .refused
         case .expected(let device):
             revoked = device
             change = .settling(
@@ -106,6 +142,7 @@ struct ChatKeys: Sendable {
         past.removeFirst(max(0, past.count - Self.pastLimit))
         older.append(newest)
         newest = key
+        awaited = nil
         forgetUnused()
     }
 
@@ -123,6 +160,9 @@ struct ChatKeys: Sendable {
     @discardableResult
     mutating func forgetUnused() -> Bool {
         let count = older.count
+        #if PLANTED_FAULTS
+            if PlantedFault.openKeyForgotten.isPlanted { older = [] }
+        #endif
         older.removeAll { uses[$0.name] == nil }
         // Beyond the limit a turn cannot be finished sealed, and it is not finished in the open either.
         older.removeFirst(max(0, older.count - Self.olderLimit))

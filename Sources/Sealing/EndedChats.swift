@@ -17,6 +17,17 @@ struct EndedChats: Sendable {
         var isOurs: Bool
         /// The device whose revocation took the last key; nil: none, or a file of an earlier version does not name it.
         var revoked: DeviceID?
+        var untold: ChatKeys.UntoldChange?
+
+        var staysOurs: Bool {
+            #if PLANTED_FAULTS
+                if PlantedFault.ownChatForgotten.isPlanted { return false }
+            #endif
+            return isOurs
+        }
+
+        /// Of a chat that has a key again: the others that it had.
+        func past(before key: KeyName) -> [KeyName] { past + [last].compactMap { $0 }.filter { $0 != key } }
     }
 
     enum GrantedAction: Hashable, Sendable {
@@ -43,8 +54,21 @@ struct EndedChats: Sendable {
                 SessionID(chat.session),
                 Names(
                     last: chat.last.map { KeyName($0) }, past: chat.past.map { KeyName($0) },
-                    isOurs: chat.isOurs ?? false, revoked: chat.revoked.map { DeviceID($0) }))
+                    isOurs: chat.isOurs ?? false, revoked: chat.revoked.map { DeviceID($0) },
+                    untold: chat.untold.map { ChatKeys.UntoldChange($0) }))
         }
+    }
+
+    /// A chat whose key's file was lost. An earlier version did not write which key that was: it takes none.
+    mutating func addLost(_ session: SessionID, _ chat: StoredKeyRing.Devices.Chat) {
+        guard let name = chat.name.map({ KeyName($0) }) else { return mark(session) }
+        let isReplaced = chat.changeExpected == true
+        add(
+            session,
+            Names(
+                last: isReplaced ? nil : name, past: (chat.past ?? []).map { KeyName($0) } + (isReplaced ? [name] : []),
+                isOurs: chat.isOurs, revoked: chat.revoked.map { DeviceID($0) },
+                untold: chat.untold.map { ChatKeys.UntoldChange($0) }))
     }
 
     func contains(_ session: SessionID) -> Bool {
@@ -64,19 +88,29 @@ struct EndedChats: Sendable {
         return .changed(after: known.revoked)
     }
 
+    /// Whether the file of the keys is believed about a chat that has ended by the other file.
+    func mayComeBack(_ session: SessionID, under key: KeyName) -> Bool {
+        guard let known = names[session], known.last != key else { return true }
+        return !known.isOurs && !known.past.contains(key)
+    }
+
     mutating func add(_ session: SessionID, _ new: Names) {
         if names.updateValue(new, forKey: session) == nil { order.append(session) }
         guard order.count > Self.limit else { return }
         let oldest = order.removeFirst()
         names[oldest] = nil
-        if marks.count < Self.markLimit { marks.insert(Self.mark(of: oldest)) }
+        mark(oldest)
     }
 
-    /// It has a key again. The names of the others that it had.
-    mutating func remove(_ session: SessionID, for key: KeyName) -> [KeyName] {
-        guard let known = names.removeValue(forKey: session) else { return [] }
+    private mutating func mark(_ session: SessionID) {
+        if marks.count < Self.markLimit { marks.insert(Self.mark(of: session)) }
+    }
+
+    /// It has a key again, and is ended no more.
+    mutating func remove(_ session: SessionID) -> Names? {
+        guard let known = names.removeValue(forKey: session) else { return nil }
         order.removeAll { $0 == session }
-        return known.past + [known.last].compactMap { $0 }.filter { $0 != key }
+        return known
     }
 
     mutating func revoked(_ device: DeviceID) {
@@ -94,11 +128,15 @@ struct EndedChats: Sendable {
             let known = names[session]
             return StoredKeyRing.Devices.Ended(
                 session: session.text, last: known?.last?.text, past: (known?.past ?? []).map(\.text),
-                isOurs: known?.isOurs == true ? true : nil, revoked: known?.revoked?.text)
+                isOurs: known?.isOurs == true ? true : nil, revoked: known?.revoked?.text,
+                untold: known?.untold?.stored)
         }
     }
 
     var storedMarks: String { marks.sorted().joined() }
+
+    /// Those of the newest too.
+    var allMarks: String { marks.union(order.map { Self.mark(of: $0) }).sorted().joined() }
 
     /// Two chats of one mark are both sealed: who searches for such a pair gains nothing that could be read.
     private static func mark(of session: SessionID) -> String { StableHash.text(of: session.text, length: markLength) }

@@ -47,15 +47,21 @@ extension KeyRing {
         changed(at: now, update)
     }
 
-    /// What the device knows is not used for what is said from now on in chats that this bridge made.
-    private mutating func renewOwnKeys(using random: some SecretRandom) {
-        for (session, chat) in chats where chat.isOurs && !chat.isEnded {
+    /// What a device knows that is gone is not used for what is said from now on in chats that this bridge made. Whether a key was made.
+    @discardableResult
+    mutating func renewOwnKeys(
+        using random: some SecretRandom, where isMeant: (ChatKeys) -> Bool = { _ in true }
+    ) -> Bool {
+        var isChanged = false
+        for (session, chat) in chats where chat.isOurs && !chat.isEnded && isMeant(chat) {
             guard let secret = SecretKey(random.bytes(SecretKey.length)) else { continue }
             let key = newKey(secret)
             chats[session]?.replace(by: key)
             chats[session]?.granted = []
             willBeReady(key, of: session)
+            isChanged = true
         }
+        return isChanged
     }
 
     /// For `status` and `doctor`.
@@ -144,6 +150,20 @@ extension KeyRing {
         changedSlightly(at: now)
     }
 
+    /// Chats whose key was changed, and no phone has had the notice.
+    package var untoldChanges: [ChangedKey] {
+        chats.compactMap { session, chat in
+            guard let untold = chat.untold, let key = keyName(for: session) else { return nil }
+            return ChangedKey(session: session, key: key, revoked: untold.device.map { book.numbered($0) })
+        }.sorted { $0.session < $1.session }
+    }
+
+    package mutating func told(of change: ChangedKey, at now: Instant) {
+        guard chats[change.session]?.newest.name == change.key else { return }
+        chats[change.session]?.untold = nil
+        changedSlightly(at: now)
+    }
+
     /// Chats that a pinned device reads, the surest first: one that this bridge made, since its key was wrapped for that device
     /// here; then the newest of the others, whose keys a relay could have made.
     package var chatsForNotices: [SessionID] {
@@ -153,4 +173,12 @@ extension KeyRing {
             ($0.value.isOurs ? 1 : 0, $0.value.number) > ($1.value.isOurs ? 1 : 0, $1.value.number)
         }.map(\.key)
     }
+}
+
+/// A chat's key that came after the revocation of a device.
+package struct ChangedKey: Hashable, Sendable {
+    package var session: SessionID
+    package var key: KeyName
+    /// Nil: a file of an earlier version does not name it.
+    package var revoked: NumberedDevice?
 }

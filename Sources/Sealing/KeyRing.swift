@@ -39,15 +39,16 @@ package struct KeyRing: Sendable {
         self.library = library
         identity = DeviceIdentity(secret, library: library)
         // Read also where it is not taken up: a damaged file is reported, and not replaced.
-        let (storedBook, storedChats) = (try stored.book(), try stored.chats(library))
+        var storedEnded = stored.endedChats
+        let (storedBook, storedChats) = (try stored.book(), try stored.chats(&storedEnded, library))
         let isOurs = stored.isOf(installation)
         book = isOurs ? storedBook : DeviceBook(nextNumber: storedBook.nextNumber)
         book.trustsAll = trustsAllDevices
         book.pairedAt = pairedAt ?? book.pairedAt
         chats = isOurs ? storedChats : [:]
-        ended = isOurs ? stored.endedChats : EndedChats()
+        ended = isOurs ? storedEnded : EndedChats()
         registration = Registration(deviceID: isOurs ? stored.devices?.deviceID.map { DeviceID($0) } : nil)
-        hasHeldKey = isOurs && (stored.devices?.hasHeldKey ?? !storedChats.isEmpty)
+        hasHeldKey = isOurs && stored.hasHeldKey
         self.installation = installation ?? stored.devices?.installation
         nextNumber = (storedChats.values.map(\.number).max() ?? -1) &+ 1
         if !isOurs { saves.changed() }
@@ -106,7 +107,7 @@ package struct KeyRing: Sendable {
                 guard error == .notAuthentic else { break }
             }
         }
-        return failure == .notAuthentic && chat.change.isExpected ? .waitsForKey : .unreadable(failure)
+        return failure == .notAuthentic && chat.awaitsKey ? .waitsForKey : .unreadable(failure)
     }
 
     package mutating func turnBegan(in session: SessionID, under key: KeyName) {
@@ -125,6 +126,8 @@ package struct KeyRing: Sendable {
             let isForgotten = chats[session]?.forgetUnused() == true
             if forgetEnded(session) || isForgotten { isChanged = true }
         }
+        if renewOwnKeys(using: random, where: { $0.awaited != nil }) { isChanged = true }
+        if book.isLost, book.pinned.isEmpty { order(.tell(.bookLost)) }
         if book.trustsAll, pinHeld() { isChanged = true }
         if isChanged { changed(at: now) } else { saveIfIdle(at: now) }
         grantOwed(at: now, using: random)
@@ -163,6 +166,7 @@ package struct KeyRing: Sendable {
         switch chats[session]?.granted(key, wall: wall) {
         case .changed(let device):
             tellOfChange(session, after: device)
+            chats[session]?.untold = ChatKeys.UntoldChange(after: device)
             chats[session]?.granted = Set(book.pinned.map(\.id))
             willBeReady(key, of: session)
             changed(at: now, update)
@@ -182,9 +186,11 @@ package struct KeyRing: Sendable {
             order(.tell(.tooManyKeys))
             return order(.acknowledge(update))
         }
-        if case .changed(let device) = action { tellOfChange(session, after: device) }
-        // The maker of the key has wrapped it for the current devices.
-        add(key, for: session, isOurs: false, granted: Set(book.pinned.map(\.id)))
+        add(key, for: session)
+        if case .changed(let device) = action {
+            tellOfChange(session, after: device)
+            chats[session]?.untold = ChatKeys.UntoldChange(after: device)
+        }
         changed(at: now, update)
     }
 
@@ -205,7 +211,7 @@ package struct KeyRing: Sendable {
         guard !book.pinned.isEmpty, chats.count < Self.chatLimit,
             let secret = SecretKey(random.bytes(SecretKey.length))
         else { return false }
-        add(newKey(secret), for: session, isOurs: true, granted: [])
+        add(newKey(secret), for: session, isMadeHere: true)
         changed(at: now)
         return true
     }
@@ -267,9 +273,9 @@ package struct KeyRing: Sendable {
         ended.add(
             session,
             EndedChats.Names(
-                last: chat.change.isExpected ? nil : chat.newest.name,
+                last: chat.change.isExpected ? nil : chat.awaited ?? chat.newest.name,
                 past: chat.past + (chat.change.isExpected ? [chat.newest.name] : []), isOurs: chat.isOurs,
-                revoked: chat.change.revoked))
+                revoked: chat.change.revoked, untold: chat.untold))
         chats[session] = nil
         return true
     }
@@ -278,9 +284,14 @@ package struct KeyRing: Sendable {
         ChatKeys.Key(secret: secret, name: KeyName(of: secret, library: library), revision: saves.revision + 1)
     }
 
-    private mutating func add(_ key: ChatKeys.Key, for session: SessionID, isOurs: Bool, granted: Set<DeviceID>) {
+    /// A chat of our own stays one. The maker of another chat's key has wrapped it for the current devices.
+    private mutating func add(_ key: ChatKeys.Key, for session: SessionID, isMadeHere: Bool = false) {
+        let earlier = ended.remove(session)
+        let isOurs = isMadeHere || earlier?.staysOurs == true
         chats[session] = ChatKeys(
-            key, past: ended.remove(session, for: key.name), number: nextNumber, isOurs: isOurs, granted: granted)
+            key, past: earlier?.past(before: key.name) ?? [], number: nextNumber, isOurs: isOurs,
+            granted: isOurs ? [] : Set(book.pinned.map(\.id)))
+        chats[session]?.untold = earlier?.untold
         nextNumber &+= 1
         hasHeldKey = true
         willBeReady(key, of: session)

@@ -5,12 +5,18 @@ package struct StoredKeyRing: Sendable, Equatable {
     /// The reference bridge's own file: a key for each chat, in hexadecimal digits (relay.md#credentials-on-disk).
     package struct Keys: Codable, Sendable, Equatable {
         package var keys: [String: String]
+        /// Marks of chats that have ended, beside the reference bridge's members: the chats stay sealed where the other file is lost.
+        package var endedMarks: String?
         package var savedAt: String?
 
-        package init(keys: [String: String] = [:], savedAt: String? = nil) {
+        package init(keys: [String: String] = [:], endedMarks: String? = nil, savedAt: String? = nil) {
             self.keys = keys
+            self.endedMarks = endedMarks
             self.savedAt = savedAt
         }
+
+        /// Whether some process has written the file.
+        var isThere: Bool { savedAt != nil || !keys.isEmpty }
     }
 
     /// What the reference bridge does not keep.
@@ -24,6 +30,12 @@ package struct StoredKeyRing: Sendable, Equatable {
             /// The phone has had the notice of it.
             package var isTold: Bool?
             package var number: Int?
+        }
+
+        /// A change of a key that no phone has had the notice of.
+        package struct Change: Codable, Sendable, Equatable {
+            /// The device that was revoked.
+            package var device: String?
         }
 
         package struct Chat: Codable, Sendable, Equatable {
@@ -41,6 +53,9 @@ package struct StoredKeyRing: Sendable, Equatable {
             package var revoked: String?
             /// It is gone, and turns are open in it.
             package var isEnded: Bool?
+            /// The key that it has; nil in a file of an earlier version.
+            package var name: String?
+            package var untold: Change?
         }
 
         /// A chat that is gone, with the names of the keys that it had.
@@ -50,6 +65,7 @@ package struct StoredKeyRing: Sendable, Equatable {
             package var past: [String]
             package var isOurs: Bool?
             package var revoked: String?
+            package var untold: Change?
         }
 
         package var version = 1
@@ -98,7 +114,7 @@ extension StoredKeyRing {
     }
 
     func book() throws(StoredKeyRingFault) -> DeviceBook {
-        // Keys that were granted somewhere: whoever is announced first is not whom they were for.
+        // Keys were granted, or devices pinned: whoever is announced first is not whom they were for.
         guard let devices else { return DeviceBook(hasPinned: isBookLost, isLost: isBookLost) }
         guard devices.version == 1 else { throw .laterVersion }
         var known: [DeviceBook.Device] = []
@@ -119,13 +135,30 @@ extension StoredKeyRing {
         #if PLANTED_FAULTS
             if PlantedFault.bookForgotten.isPlanted { return false }
         #endif
-        return devices == nil && !keys.keys.isEmpty
+        return devices == nil && keys.isThere
     }
 
-    var endedChats: EndedChats { EndedChats(devices?.ended ?? [], marks: devices?.endedMarks ?? "") }
+    /// Some chat had a key at some time.
+    var hasHeldKey: Bool { devices?.hasHeldKey ?? (!keys.keys.isEmpty || keys.endedMarks != nil) }
 
-    /// Revision 0: the files have them.
-    func chats(_ library: some SealingLibrary) throws(StoredKeyRingFault) -> [SessionID: ChatKeys] {
+    /// With the chats whose keys are lost: they stay sealed, and take the key that they had, as those do that come back from the archive.
+    var endedChats: EndedChats {
+        guard let devices else { return EndedChats(marks: keys.endedMarks ?? "") }
+        var ended = EndedChats(devices.ended ?? [], marks: devices.endedMarks ?? "")
+        #if PLANTED_FAULTS
+            if PlantedFault.lostKeysForgotten.isPlanted { return ended }
+        #endif
+        let lost = devices.chats.filter { keys.keys[$0.key] == nil }
+        for (session, chat) in lost.sorted(by: { $0.value.number < $1.value.number }) {
+            ended.addLost(SessionID(session), chat)
+        }
+        return ended
+    }
+
+    /// Revision 0: the files have them. `ended` loses those that came back.
+    func chats(
+        _ ended: inout EndedChats, _ library: some SealingLibrary
+    ) throws(StoredKeyRingFault) -> [SessionID: ChatKeys] {
         let numbers = Dictionary(
             (devices?.devices ?? []).compactMap { device in device.number.map { ("#\($0)", device.id) } }
         ) { first, _ in first }
@@ -138,14 +171,21 @@ extension StoredKeyRing {
         for (place, name) in keys.keys.keys.sorted().enumerated() {
             guard let hex = keys.keys[name] else { continue }
             let chat = devices?.chats[name]
+            let newest = try key(hex)
+            // Another bridge took it up again, or the process ended between the two files.
+            if chat == nil, !ended.mayComeBack(SessionID(name), under: newest.name) { continue }
+            let earlier = chat == nil ? ended.remove(SessionID(name)) : nil
             var older: [ChatKeys.Key] = []
             for hex in chat?.older ?? [] { older.append(try key(hex)) }
             var made = ChatKeys(
-                try key(hex), older: older, past: (chat?.past ?? []).map { KeyName($0) },
+                newest, older: older, past: chat?.past?.map { KeyName($0) } ?? earlier?.past(before: newest.name) ?? [],
                 number: chat?.number ?? place - keys.keys.count,
-                isOurs: chat?.isOurs ?? false, isEnded: chat?.isEnded ?? false,
+                isOurs: chat?.isOurs ?? earlier?.isOurs ?? false, isEnded: chat?.isEnded ?? false,
                 granted: Set((chat?.granted ?? []).map { DeviceID(numbers[$0] ?? $0) }))
+            made.untold = chat?.untold.map { ChatKeys.UntoldChange($0) } ?? earlier?.untold
             if chat?.changeExpected == true { made.change = .expected(after: chat?.revoked.map { DeviceID($0) }) }
+            // The process ended between the two files, after this key was replaced: the relay has no acknowledgement, and grants again.
+            if let name = chat?.name, made.past.contains(newest.name) { made.awaited = KeyName(name) }
             chats[SessionID(name)] = made
         }
         return chats
@@ -164,11 +204,12 @@ extension StoredKeyRing {
                 granted: chat.granted.compactMap { book.devices[$0]?.number }.sorted().map { "#\($0)" },
                 older: chat.older.map(\.secret.hex), past: chat.past.isEmpty ? nil : chat.past.map(\.text),
                 changeExpected: chat.change.isExpected ? true : nil,
-                revoked: chat.change.isExpected ? chat.change.revoked?.text : nil, isEnded: chat.isEnded ? true : nil)
+                revoked: chat.change.isExpected ? chat.change.revoked?.text : nil, isEnded: chat.isEnded ? true : nil,
+                name: (chat.awaited ?? chat.newest.name).text, untold: chat.untold?.stored)
         }
-        let marks = ended.storedMarks
+        let (marks, allMarks) = (ended.storedMarks, ended.allMarks)
         self.init(
-            keys: Keys(keys: keys),
+            keys: Keys(keys: keys, endedMarks: allMarks.isEmpty ? nil : allMarks),
             devices: Devices(
                 installation: installation, deviceID: deviceID?.text, pairedAt: book.pairedAt,
                 hasPinned: book.hasPinned, isLost: book.isLost ? true : nil, nextNumber: book.nextNumber,

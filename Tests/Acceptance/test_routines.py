@@ -1,7 +1,11 @@
 """Routines: the gateway's scheduler, asked from the phone."""
 
+import json
+import os
+import signal
 import unittest
 
+from commands import once
 from harness import Stage, until
 from peers.steps import Say
 from scheduling import Scenarios, scenario
@@ -88,6 +92,67 @@ class RoutineTests(Scenarios):
             answer = (await stage.relay.request("models.list.req"))["error"]
             self.assertEqual(answer["code"], "models_list_failed")
             await stage.gateway.come_back()
+
+    @scenario(120)
+    async def test_once_there_was_a_key_nothing_of_a_routine_goes_out_in_the_open_until_the_person_allows_it(self):
+        async with Stage("E4", start=False) as stage:
+            async def cron(verb, **params):
+                return await stage.relay.request(f"cron.{verb}.req", params=params)
+
+            async def reload(**settings):
+                stage.configure({"connections": [ADMIN["connections"][0] | settings]})
+                mark = len(stage.bridge.events)
+                os.kill(stage.bridge.pid, signal.SIGHUP)
+                await stage.bridge.event("reloaded", mark=mark)
+
+            stage.configure(ADMIN)
+            keys = {"keys": {"ses_old": "0a" * 32}, "savedAt": "2026-01-01T00:00:00.000Z"}
+            (stage.directory / "config" / "session-keys.json").write_text(json.dumps(keys))
+            (stage.directory / "config" / "session-keys.json").chmod(0o600)
+            await stage.bridge.start()
+            # The reference bridge's file alone: no phone may read, and the log says so.
+            await until(lambda: "sealing.json was not there" in "".join(stage.bridge.stderr), 10, "the line of the log")
+            self.assertIn("no phone may read", (await once(
+                "status", directory=stage.directory, environment=stage.environment())).out)
+
+            job = JOB | {"name": "Zebrafinch", "description": "Quartzvein"}
+            added = await cron("add", **job)
+            self.assertIn("id", added["result"])
+            listed = await cron("list")
+            self.assertEqual([known["schedule"]["expr"] for known in listed["result"]["jobs"]], ["0 7 * * *"])
+            refused = await cron("run", id="Oxbowlake")
+            self.assertEqual(refused["error"]["code"], "cron_run_failed")
+            for answer in (added, listed, refused, await cron("status")):
+                for word in ("Zebrafinch", "Quartzvein", "Back up", "Oxbowlake", "jobs.json"):
+                    self.assertNotIn(word, json.dumps(answer))
+            self.assertIn("routines", (await cron("runs", id=added["result"]["id"]))["error"]["message"])
+
+            await reload(routines="allow")
+            self.assertEqual((await cron("list"))["result"]["jobs"][0]["name"], "Zebrafinch")
+            self.assertIn("result", await cron("runs", id=added["result"]["id"]))
+            evil = JOB | {"delivery": {"mode": " Webhook", "to": "https://evil.example"}}
+            self.assertIn("post elsewhere", (await cron("add", **evil))["error"]["message"])
+            await reload(routines="off")
+            for verb in ("list", "status", "runs"):
+                self.assertIn("switched off", (await cron(verb))["error"]["message"])
+            await reload(encryption="require")
+            for verb in ("list", "status", "runs"):
+                self.assertIn("requires encryption", (await cron(verb))["error"]["message"])
+            await reload(encryption="require", routines="allow")
+            self.assertEqual(len((await cron("list"))["result"]["jobs"]), 1)
+            self.assertEqual(len(stage.gateway.jobs), 1)
+
+    @scenario(60)
+    async def test_a_value_of_routines_that_is_none_is_a_fault_that_changes_nothing(self):
+        async with Stage("E4") as stage:
+            for value in ("yes", True, "Allow", 1):
+                stage.configure({"connections": [{"routines": value}]})
+                mark = len(stage.bridge.events)
+                os.kill(stage.bridge.pid, signal.SIGHUP)
+                self.assertEqual((await stage.bridge.event("error", mark=mark))["code"], 2)
+                paths = {event["path"] for event in stage.bridge.events[mark:] if event["event"] == "config_fault"}
+                self.assertEqual(paths, {"connections[0].routines"})
+            self.assertIn("result", await stage.relay.request("cron.list.req", params={}))
 
 
 if __name__ == "__main__":

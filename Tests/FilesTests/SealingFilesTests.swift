@@ -2,8 +2,9 @@ import BridgeModel
 import Files
 import FoundationEssentials
 import Glibc
-import Sealing
 import Testing
+
+@testable import Sealing
 
 @Suite("Keys of sealed chats on disk")
 struct SealingFilesTests {
@@ -223,6 +224,55 @@ struct SealingFilesTests {
         #expect(bad.code == .malformed && bad.message.contains("config/session-keys.json holds a chat's key"))
         #expect(bad.message.contains("delete it") && !bad.message.contains("xyz"))
         #expect(files.error(.laterVersion, of: Self.standard).message.contains("run that version"))
+    }
+
+    @Test("what could not be read back is not written: the older files stay")
+    func tooLarge() throws {
+        _ = try files.save(stored(["ses_1": Self.hex]), of: Self.standard, wallMilliseconds: 0)
+        let text = folder.text("config/sealing.json")
+        var large = try stored(["ses_2": Self.hex])
+        large.devices?.endedMarks = String(repeating: "a", count: 65 << 20)
+        #expect { try files.save(large, of: Self.standard, wallMilliseconds: 1) } throws: {
+            ($0 as? FileError)?.code == .tooLarge
+        }
+        #expect(folder.text("config/sealing.json") == text)
+        #expect(try files.load(Self.standard).stored.keys.keys == ["ses_1": Self.hex])
+        #expect(folder.names(in: "config") == ["sealing.json", "session-keys.json"])
+    }
+
+    @Test("a ring that is as full as it can be is written, and read again")
+    func fullest() throws {
+        func id(_ kind: String, _ number: Int) -> String {
+            let name = "\(kind)\(number)"
+            return name + String(repeating: "/", count: 256 - name.utf8.count)
+        }
+        let names = (0..<32).map { String(repeating: "n", count: 30) + "\($0)" }
+        var keys = StoredKeyRing.Keys()
+        var chats: [String: StoredKeyRing.Devices.Chat] = [:]
+        var ended: [StoredKeyRing.Devices.Ended] = []
+        let granted = (0..<64).map { "#\(1_000_000_000_000 + $0)" }
+        for number in 0..<10_000 {
+            keys.keys[id("c", number)] = Self.hex
+            chats[id("c", number)] = .init(
+                number: number, isOurs: true, granted: granted, older: Array(repeating: Self.hex, count: 4),
+                past: names,
+                changeExpected: true, revoked: id("d", 0), isEnded: true)
+            ended.append(
+                .init(session: id("e", number), last: names[0], past: names, isOurs: true, revoked: id("d", 0)))
+        }
+        var full = try stored(keys.keys)
+        full.devices?.chats = chats
+        full.devices?.ended = ended
+        full.devices?.endedMarks = String(repeating: "0123456789", count: 1 << 18)
+        full.devices?.devices = (0..<64).map {
+            .init(
+                id: id("d", $0), publicKey: Self.hex, label: String(repeating: "\u{1}", count: 400),
+                platform: String(repeating: "\u{1}", count: 400), standing: .pinned, isTold: true, number: .max - $0)
+        }
+        _ = try files.save(full, of: Self.standard, wallMilliseconds: 0)
+        let loaded = try files.load(Self.standard).stored
+        #expect(loaded.keys.keys.count == 10_000 && loaded.devices?.chats.count == 10_000)
+        #expect(loaded.devices?.ended?.count == 10_000 && loaded.devices?.devices.count == 64)
     }
 
     // MARK: The device's secret

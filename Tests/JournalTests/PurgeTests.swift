@@ -47,6 +47,26 @@ struct PurgeTests {
         #expect(lines.filter { $0.contains(#""table":"calls""#) }.isEmpty)
     }
 
+    @Test("marks of envelopes go with their messages, and are not loaded")
+    func marks() throws {
+        let other = journal.connection(ConnectionName("other"))
+        for number in 0..<450 {
+            _ = try main.take(Sample.message("m\(number)", turn: "t\(number)", wall: 1_000, mark: "old\(number)"))
+        }
+        _ = try main.take(Sample.message("new", turn: "new", wall: 2_000, mark: "new"))
+        _ = try other.take(Sample.message("m", turn: "t", wall: 1_000, mark: "foreign"))
+        _ = try main.write([.setting(name: "replay", value: Array("kept".utf8))])
+        #expect(try main.load().settings.keys.sorted() == ["replay"])
+        main.purge(before: 2_000)
+        let probe = journal.connection(ConnectionName("probe"))
+        func names() throws -> [String] { try JournalReader(directory: folder.path).settings().map(\.name) }
+        for _ in 0..<1_000 {
+            _ = try probe.write([])
+            if try names().count <= 3 { break }
+        }
+        #expect(try names().sorted() == ["replay", "replay:foreign", "replay:new"])
+    }
+
     /// Jobs go first, so each that is carried out gives the purge one more step at most to wait for.
     private func purged(_ journal: Journal) throws -> [String] {
         let probe = journal.connection(ConnectionName("probe"))

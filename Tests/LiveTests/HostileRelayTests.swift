@@ -174,9 +174,38 @@ struct HostileRelayTests {
         let read = world.reads(phone, chat: chat).compactMap { $0 }
         #expect(read.filter { $0 == "Hello there." }.count == 2)
         #expect(
-            read.contains { $0.hasPrefix("This chat has a new key") && $0.contains("device 2 (Lost) was revoked") },
+            read.contains { $0.hasPrefix("This chat has a new key") && $0.contains("that device 2 was revoked") },
             "\(read)")
         let last = try #require(world.relay.sessions.first?.messages.last { $0.role == .agent }?.sealedText)
         #expect(lost.read(last, in: chat) == nil)
+    }
+
+    @Test(
+        "the notice of a changed key is said again until a chat has taken it, by the next process too",
+        arguments: [false, true])
+    func revokedUnheard(isRestarted: Bool) throws {
+        let world = SealedWorld.make()
+        let phone = world.addsPhone("Mine")
+        let lost = world.addsPhone("Lost")
+        world.start()
+        world.writesSealed("Hello?", after: .seconds(1))
+        world.revokes(lost, after: .seconds(4))
+        world.run(seconds: 6, atLeast: .seconds(6))
+        let chat = try #require(world.chats[0])
+        func told() -> Int {
+            world.reads(phone, chat: chat).compactMap { $0 }.filter { $0.hasPrefix("This chat has a new key") }.count
+        }
+        world.relay.plan(Fault(.status(500, retryAfterMilliseconds: nil), method: "sendMessage", count: 1))
+        phone.makeKey(of: chat)
+        phone.grantToBridge(chat, through: &world.relay, at: world.moment)
+        world.run(seconds: 20, atLeast: .seconds(20))
+        #expect(told() == 0 && world.relay.tally.faults == 1)
+        if isRestarted { world.restarts(down: .seconds(1)) }
+        world.run(seconds: 200, atLeast: .seconds(190))
+        #expect(told() == 1)
+        world.restarts(down: .seconds(1))
+        world.run(seconds: 300, atLeast: .seconds(290))
+        #expect(told() == 1)
+        #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")
     }
 }

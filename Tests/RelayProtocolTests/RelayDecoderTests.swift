@@ -39,6 +39,22 @@ struct RelayDecoderTests {
     }
 
     @Test(
+        "an answer with an id that a shell or a terminal would take for its own is an unknown outcome, not a delivery",
+        arguments: [
+            ("message_id", RelayDecoder.Expected.message), ("session_id", .session), ("device_id", .device),
+        ])
+    func refusedIDs(member: String, expected: RelayDecoder.Expected) {
+        for id in ["$(reboot)", "a b", "a\\u001b[2K", "a;b"] {
+            let body = #"{"ok":true,"result":{"\#(member)":"\#(id)"}}"#
+            guard case .unknown(let reason) = answer(200, body, expecting: expected).outcome else {
+                Issue.record("\(id) was taken")
+                continue
+            }
+            #expect(reason.contains("an id of a form that is not taken"))
+        }
+    }
+
+    @Test(
         "codes are told apart",
         arguments: [
             (409, "message_finalized", RelayErrorCode.messageFinalized), (400, "validation_failed", .invalidRequest),

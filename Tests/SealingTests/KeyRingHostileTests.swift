@@ -80,6 +80,163 @@ struct KeyRingHostileTests {
         #expect(allowed.contains("tell devicePinned(phone-1)") && allowed.contains("grant 1 ses_1 to phone-1"))
     }
 
+    @Test(
+        "keys that are lost leave their chats sealed: each takes the key that it had last and no other",
+        arguments: [true, false])
+    func lostKeys(isNamed: Bool) throws {
+        var stored = try #require(try conversation().saved)
+        stored.keys = StoredKeyRing.Keys()
+        // An earlier version did not write which key it was.
+        if !isNamed { stored.devices?.chats["ses_1"]?.name = nil }
+        var talk = try RingConversation(stored: stored, minutesAfterPairing: 600)
+        _ = talk.linkUp()
+        _ = talk.registered()
+        _ = talk.allKept()
+        #expect(talk.ring.isSealed(Self.chat) && talk.ring.keyName(for: Self.chat) == nil)
+        #expect(!talk.ring.isSealed(SessionID("ses_other")))
+        #expect(try talk.granted("ses_1", 12).first == "tell keyRefused(ses_1)")
+        #expect(try talk.granted("ses_1", 9).first == (isNamed ? "save" : "tell keyRefused(ses_1)"))
+        #expect(talk.grants.isEmpty)
+    }
+
+    @Test(
+        "without the book of devices chats that had ended stay sealed, also where all have", arguments: [false, true])
+    func lostBookOfEnded(isOneLive: Bool) throws {
+        var talk = try conversation()
+        if isOneLive { _ = try talk.granted("ses_2", 10) }
+        _ = talk.ended("ses_1")
+        _ = talk.allKept()
+        var next = try RingConversation(
+            stored: StoredKeyRing(keys: try #require(talk.saved).keys), minutesAfterPairing: 600)
+        _ = next.linkUp()
+        _ = next.registered()
+        _ = next.allKept()
+        #expect(next.ring.isSealed(Self.chat) && next.ring.isSealed(SessionID("ses_2")) == isOneLive)
+        #expect(try next.granted("ses_1", 12).first == "tell keyRefused(ses_1)")
+        #expect(next.announced(try next.phone(3)).first == "tell deviceHeld(phone-3)")
+    }
+
+    @Test("a book that is lost before the first chat holds devices too")
+    func lostBookOfNone() throws {
+        var keys = StoredKeyRing.Keys()
+        keys.savedAt = "2026-01-01T00:00:00.000Z"
+        var talk = try RingConversation(stored: StoredKeyRing(keys: keys), minutesAfterPairing: 600)
+        #expect(talk.announced(try talk.phone(1)).first == "tell deviceHeld(phone-1)")
+    }
+
+    @Test(
+        "a process that ends between the two files loses no key: a chat takes the one that it was about to write, and no other"
+    )
+    func tornSave() throws {
+        var talk = try conversation()
+        let before = try #require(talk.saved)
+        _ = talk.revoked("phone-1")
+        _ = talk.allKept()
+        _ = try talk.granted("ses_1", 12)
+        _ = try talk.granted("ses_2", 13)
+        _ = talk.allKept()
+        var torn = try #require(talk.saved)
+        torn.keys = before.keys
+        var next = try RingConversation(stored: torn, minutesAfterPairing: 600)
+        _ = next.restored()
+        #expect(try next.granted("ses_2", 14).first == "tell keyRefused(ses_2)")
+        #expect(try next.granted("ses_2", 13).contains("save"))
+        #expect(try next.granted("ses_1", 14).first == "tell keyRefused(ses_1)")
+        #expect(try next.granted("ses_1", 12).contains("tell keyChanged(ses_1) after phone-1"))
+        _ = next.allKept()
+        #expect(try next.ring.keyName(for: Self.chat) == next.name(12))
+    }
+
+    @Test("a process that ends between the two files gives an ended chat of our own no key from outside")
+    func tornEnd() throws {
+        var talk = try conversation()
+        _ = talk.makeKey("own")
+        _ = talk.allKept()
+        let before = try #require(talk.saved)
+        _ = talk.ended("own")
+        _ = talk.ended("ses_1")
+        _ = talk.allKept()
+        var torn = try #require(talk.saved)
+        torn.keys = before.keys
+        var next = try RingConversation(stored: torn, minutesAfterPairing: 600)
+        _ = next.restored()
+        _ = next.allKept()
+        _ = next.revoked("phone-1")
+        _ = next.allKept()
+        #expect(try next.granted("own", 12).first == "tell keyRefused(own)")
+        // The relay says the end again, since it was not acknowledged.
+        _ = next.ended("ses_1")
+        #expect(next.ring.isSealed(Self.chat) && next.ring.keyName(for: Self.chat) == nil)
+    }
+
+    @Test(
+        "a key of our own that a device had which was revoked is not used again after a process ended between the files"
+    )
+    func tornRenewal() throws {
+        var talk = try conversation()
+        _ = talk.makeKey("own")
+        _ = talk.allKept()
+        let before = try #require(talk.saved)
+        let old = try #require(talk.ring.keyName(for: SessionID("own")))
+        _ = talk.announced(try talk.phone(2))
+        _ = talk.allow("phone-2")
+        _ = talk.revoked("phone-1")
+        _ = talk.allKept()
+        var torn = try #require(talk.saved)
+        torn.keys = before.keys
+        var next = try RingConversation(stored: torn, minutesAfterPairing: 600)
+        _ = next.restored()
+        _ = next.allKept()
+        let new = try #require(next.ring.keyName(for: SessionID("own")))
+        #expect(new != old)
+        #expect(try next.granted("own", 12).first == "tell keyRefused(own)")
+    }
+
+    @Test("a chat of our own that came back under its last key takes none from outside after a revocation")
+    func ownComesBack() throws {
+        var talk = try conversation()
+        _ = talk.makeKey("own")
+        _ = talk.allKept()
+        let secret = try #require(talk.saved?.keys.keys["own"].flatMap { SecretKey(hex: $0) })
+        _ = talk.ended("own")
+        _ = talk.allKept()
+        #expect(talk.granted("own", wrapped: try talk.wrapped(secret)).first == "save")
+        _ = talk.allKept()
+        _ = talk.revoked("phone-1")
+        _ = talk.allKept()
+        #expect(try talk.granted("own", 12).first == "tell keyRefused(own)")
+        #expect(talk.ring.keyName(for: SessionID("own")) != KeyName(of: secret, library: talk.bench.library))
+    }
+
+    @Test(
+        "a change that no phone has heard of is kept until one has, also over an end of its chat and a restart",
+        arguments: [false, true], [false, true])
+    func untoldChange(isEnded: Bool, isRestarted: Bool) throws {
+        var talk = try conversation()
+        _ = talk.revoked("phone-1")
+        _ = try talk.granted("ses_1", 12)
+        #expect(talk.ring.untoldChanges.isEmpty, "its key is not on the disk")
+        _ = talk.allKept()
+        if isEnded {
+            _ = talk.ended("ses_1")
+            _ = talk.allKept()
+            #expect(talk.ring.untoldChanges.isEmpty, "nothing can be said there")
+        }
+        if isRestarted { talk = try talk.restarted() }
+        if isEnded {
+            _ = try talk.granted("ses_1", 12)
+            _ = talk.allKept()
+        }
+        let change = try #require(talk.ring.untoldChanges.first)
+        #expect(change.session == Self.chat && change.revoked == NumberedDevice(id: DeviceID("phone-1"), number: 1))
+        _ = talk.tell { ring, now, _ in ring.told(of: change, at: now) }
+        _ = talk.pass(.seconds(10))
+        _ = talk.allKept()
+        #expect(talk.ring.untoldChanges.isEmpty)
+        talk = try talk.restarted()
+        #expect(talk.ring.untoldChanges.isEmpty)
+    }
+
     @Test("a number is given once, to a device under one key, and never again", arguments: [false, true])
     func numbers(isRestarted: Bool) throws {
         var talk = try conversation()

@@ -45,10 +45,11 @@ struct RingConversation {
     }
 
     /// That chat key, wrapped for this bridge.
-    func wrapped(_ key: UInt8) throws -> String {
+    func wrapped(_ key: UInt8) throws -> String { try wrapped(try bench.key(key)) }
+
+    func wrapped(_ secret: SecretKey) throws -> String {
         Base64.encode(
-            try SealedBox.seal(
-                try bench.key(key), for: try publicKey, library: bench.library, random: bench.library))
+            try SealedBox.seal(secret, for: try publicKey, library: bench.library, random: bench.library))
     }
 
     func name(_ key: UInt8) throws -> KeyName { KeyName(of: try bench.key(key), library: bench.library) }

@@ -67,6 +67,8 @@ package enum AgentReply: Hashable, Sendable {
     case document(JSONText)
     /// In words that a person can act on.
     case refused(message: String)
+    /// Refused in the agent's own words, which may repeat what people or the agent wrote.
+    case refusedInItsWords(String)
 }
 
 extension AgentReply {

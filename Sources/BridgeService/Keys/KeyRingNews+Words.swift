@@ -21,6 +21,8 @@ extension KeyRingNews {
         case .grantUnreadable(let session, let error): "a key for the chat \(session) cannot be read: \(error)"
         case .tooManyKeys: "there is no room for the keys of more chats"
         case .registrationRefused: "the relay does not take this bridge as a device, so no phone can seal for it"
+        case .bookLost:
+            "sealing.json was not there, or is of another bridge, while session-keys.json was: no phone may read, and none can be told of it"
         case .grantRefused(let session, let device):
             "the relay does not pass the key of \(session) on to \(device.words)"
         case .registeredAnew: "the relay had another key of this bridge; chats have to grant theirs anew"
@@ -36,6 +38,8 @@ extension KeyRingNews {
                 "if it is yours: sophon-bridge devices allow \($0); if it is not: sophon-bridge devices revoke \($0)"
             } ?? "see sophon-bridge devices list"
         case .tooManyDevices: "see sophon-bridge devices list"
+        case .bookLost:
+            "open the app on your phone, then run sophon-bridge devices list, and devices allow NUMBER for each that is yours"
         case .tooManyKeys: "delete old chats on the phone"
         case .keyRefused: "if the chat cannot be read on the phone any more, begin another one"
         case .notSaved: "make room on the disk, or let this user write there"

@@ -30,7 +30,7 @@ extension LiveConnection {
         }
         let now = clock.now
         makeChats()
-        tellOfHeldDevices()
+        tellOfKeys()
         let isDue = condition.withLock { state in
             // Not before the relay has had time to send again what it still holds (DESIGN.md#a-runs-journey).
             guard let since = state.relayUpSince, now - since > .seconds(600) else { return false }

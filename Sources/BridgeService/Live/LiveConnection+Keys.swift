@@ -12,7 +12,7 @@ extension LiveConnection {
         switch order {
         case .keyReady(let session, _):
             openMessages(in: session)
-            tellOfChangedKey(in: session)
+            tellOfKeys()
         case .chatGranted: beginReadable()
         case .tell(let news): heard(news)
         case .save, .register, .grant, .acknowledge, .letGo: break
@@ -23,8 +23,7 @@ extension LiveConnection {
         tell(.keys(name, news))
         switch news {
         case .devicePinned: makeChats()
-        case .deviceHeld, .deviceChangedKey: tellOfHeldDevices()
-        case .keyChanged(let session, let device): keys?.keyChanged(session, after: device)
+        case .deviceHeld, .deviceChangedKey: tellOfKeys()
         default: break
         }
     }
@@ -116,47 +115,59 @@ extension LiveConnection {
 
     // MARK: Notices to the phone
 
-    /// In the chat itself, and in another one: the phones that are left may not have the key that the relay passed on.
-    private func tellOfChangedKey(in session: SessionID) {
-        guard let keys, let (device, label, others) = keys.takeChange(of: session) else { return }
-        let name = device?.number.map { "device \($0)\(label.map { " (\($0))" } ?? "")" } ?? "a device"
-        let why =
-            "has a new key, since the relay says that \(name) was revoked. If you revoked no device, begin another chat, and look at: "
-            + "sophon-bridge devices list"
-        loose.say("This chat \(why)", in: session)
-        if let other = others.first(where: { $0 != session }) { loose.say("Another chat \(why)", in: other) }
-    }
-
-    /// A held device is reported once, in a chat that a pinned one reads.
-    func tellOfHeldDevices() {
+    /// A changed key and a held device are reported once. The ring keeps what was not said, over a restart too.
+    func tellOfKeys() {
         guard let keys, keys.encryption != .off, state.relayIsUp else { return }
-        let (device, chats) = keys.ask { ($0.untoldDevices.first, $0.chatsForNotices) }
-        guard let device, let chat = chats.first else { return }
-        if keys.beginTelling() { tell(of: device, in: chat, else: Array(chats.dropFirst().prefix(2)), keys) }
+        let (change, device, chats) = keys.ask { ($0.untoldChanges.first, $0.untoldDevices.first, $0.chatsForNotices) }
+        guard change != nil || device != nil && !chats.isEmpty, keys.beginTelling(at: clock.now) else { return }
+        if let change { return tell(of: change, chats, keys) }
+        guard let device else { return }
+        say(Self.sentence(about: device), once: "device-\(device.id)-\(Hexadecimal.text(device.publicKey))", in: chats)
+        {
+            [weak self] wasSaid in
+            if wasSaid { keys.tell { ring, now, _ in ring.told(of: device, at: now) } }
+            self?.endTelling(wasSaid, keys)
+        }
     }
 
-    private func tell(
-        of device: DeviceBook.Device, in chat: SessionID, else others: [SessionID], _ keys: LiveKeys
-    ) {
-        loose.say(
-            Self.sentence(about: device), in: chat, once: "device-\(device.id)-\(Hexadecimal.text(device.publicKey))"
-        ) {
-            [weak self] wasSaid in
-            guard let self else { return }
-            if !wasSaid, let next = others.first {
-                return tell(of: device, in: next, else: Array(others.dropFirst()), keys)
+    /// In the chat itself, and in another one: the phones that are left may not have the key that the relay passed on.
+    private func tell(of change: ChangedKey, _ chats: [SessionID], _ keys: LiveKeys) {
+        let device = change.revoked.map { revoked in revoked.number.map { "device \($0)" } ?? "a device" } ?? "a device"
+        let why =
+            "has a new key, since the relay says that \(device) was revoked. If you revoked no device, begin another chat, and look at: "
+            + "sophon-bridge devices list"
+        // Phones that are left make a key each, at about the same time.
+        let name = "key-\(change.session)-\(device)-\(clock.wallMilliseconds / 3_600_000)"
+        let others = chats.filter { $0 != change.session }
+        loose.say("This chat \(why)", in: change.session, once: name) { [weak self] said in
+            guard let self, said != .unknown else { return self?.endTelling(false, keys) ?? () }
+            say("Another chat \(why)", once: name, in: others) { [weak self] wasSaid in
+                let isTold = wasSaid || said == .said && others.isEmpty
+                if isTold { keys.tell { ring, now, _ in ring.told(of: change, at: now) } }
+                self?.endTelling(isTold, keys)
             }
-            keys.endTelling()
-            guard wasSaid else { return }
-            keys.tell { ring, now, _ in ring.told(of: device, at: now) }
-            tellOfHeldDevices()
+        }
+    }
+
+    private func endTelling(_ wasSaid: Bool, _ keys: LiveKeys) {
+        keys.endTelling(wasSaid, at: clock.now)
+        if wasSaid { tellOfKeys() }
+    }
+
+    /// In the first of three chats that takes it.
+    private func say(
+        _ text: String, once name: String, in chats: [SessionID], tries: Int = 3,
+        _ done: @escaping @Sendable (Bool) -> Void
+    ) {
+        guard let chat = chats.first, tries > 0 else { return done(false) }
+        loose.say(text, in: chat, once: name) { [weak self] said in
+            guard let self, said != .said else { return done(said == .said) }
+            say(text, once: name, in: Array(chats.dropFirst()), tries: tries - 1, done)
         }
     }
 
     private static func sentence(about device: DeviceBook.Device) -> String {
-        let label = device.label.map { ", which calls itself “\(DeviceLabel.plain($0))”," } ?? ""
-        return
-            "A device\(label) asks for the keys of your encrypted chats. It gets none, and reads nothing, until you allow it on the "
-            + "bridge's machine: sophon-bridge devices allow \(device.number)"
+        "A new device, number \(device.number), asks for the keys of your encrypted chats. It gets none, and reads nothing, until you "
+            + "allow it on the bridge's machine: sophon-bridge devices allow \(device.number)"
     }
 }

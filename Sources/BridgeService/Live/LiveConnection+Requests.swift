@@ -15,9 +15,7 @@ extension LiveConnection {
             switch keys?.verdict(onRoutine: verb) {
             case .asked, nil: ask(query, for: request)
             case .askedWithoutWords:
-                ask(query, for: request) { reply in
-                    if case .document(let document) = reply { .document(RoutineCover.covered(document)) } else { reply }
-                }
+                ask(query, for: request, shown: RoutineCover.covered)
             case .refused(let message): reply(.failed(code: request.failure, message: message), to: request)
             }
         case .file(let file): show(file, for: request)
@@ -71,7 +69,7 @@ extension RelayReply {
             var members = JSONObjectWriter()
             members.value("result", document)
             self = .members(members.finish())
-        case .refused(let message): self = .failed(code: failure, message: message)
+        case .refused(let message), .refusedInItsWords(let message): self = .failed(code: failure, message: message)
         }
     }
 

@@ -148,7 +148,6 @@ package final class LiveConnection: Sendable {
         let restoring = JournalRestoring(contents, clock: clock, sealer: keys?.turnSealer)
         for fault in restoring.faults { tell(.note(name, fault)) }
         restoreChats(contents.settings)
-        forgetOldMarks(contents.settings)
         defer { installationIsTakenUp() }
         let isElsewhere = takeUpInstallation(contents.settings)
         files?.viewer?.restore(contents.settings, isElsewhere: isElsewhere)

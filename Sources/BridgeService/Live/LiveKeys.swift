@@ -47,8 +47,8 @@ package final class LiveKeys: Sendable {
         /// As they were sealed: a retry has the same bytes.
         var notices: [IdempotencyKey: SealedContent] = [:]
         var isTelling = false
-        /// Chats whose key was changed, until the new one is on the disk.
-        var changes: [SessionID: NumberedDevice?] = [:]
+        /// A notice was not said: the next try.
+        var tellAgainAt: Instant?
         var hasSecrets: (@Sendable () -> Void)?
         var pairing: (secret: SecretKey?, at: Int64?)?
     }
@@ -61,6 +61,7 @@ package final class LiveKeys: Sendable {
     /// Beyond it the keys of fields are derived again.
     private static let sealerLimit = 256
     private static let noticeLimit = 64
+    private static let noticePause = Duration.seconds(60)
 
     private let runner: KeyRunner
     private let state: Locked<State>
@@ -228,28 +229,18 @@ package final class LiveKeys: Sendable {
         sealer.seal(bytes, .agentFile(index), random: secrets)
     }
 
-    /// False: a notice about a device is in flight already.
-    func beginTelling() -> Bool {
+    /// False: a notice about a device or a key is in flight already, or was not taken a moment ago.
+    func beginTelling(at now: Instant) -> Bool {
         state.withLock { state in
-            defer { state.isTelling = true }
-            return !state.isTelling
+            guard !state.isTelling, state.tellAgainAt.map({ $0 <= now }) ?? true else { return false }
+            state.isTelling = true
+            return true
         }
     }
 
-    func keyChanged(_ session: SessionID, after device: NumberedDevice?) {
-        state.withLock { _ = $0.changes.updateValue(device, forKey: session) }
+    func endTelling(_ wasSaid: Bool, at now: Instant) {
+        state.withLock { ($0.isTelling, $0.tellAgainAt) = (false, wasSaid ? nil : now + Self.noticePause) }
     }
-
-    /// The device that was revoked, what it called itself, and where else this can be said. Nil: the key of this chat was not changed.
-    func takeChange(of session: SessionID) -> (device: NumberedDevice?, label: String?, others: [SessionID])? {
-        guard let device = state.withLock({ $0.changes.removeValue(forKey: session) }) else { return nil }
-        return runner.ask { ring in
-            let label = device.flatMap { ring.book.devices[$0.id]?.label }.map { DeviceLabel.plain($0) }
-            return (device, label, ring.chatsForNotices)
-        }
-    }
-
-    func endTelling() { state.withLock { $0.isTelling = false } }
 
     enum Notice {
         case open

@@ -32,9 +32,17 @@ struct LooseCalls: Sendable {
         say(text, in: session, once: "\(hour) \(text)") { _ in }
     }
 
-    /// `name`: what is said under it is said once in this chat. Whether it is there now.
+    enum Said: Hashable, Sendable {
+        case said
+        /// Not in this chat, by the relay's word.
+        case refused
+        /// Nothing is known of it, or its key is not there yet.
+        case unknown
+    }
+
+    /// `name`: what is said under it is said once in this chat.
     func say(
-        _ text: String, in session: SessionID, once name: String, done: @escaping @Sendable (Bool) -> Void
+        _ text: String, in session: SessionID, once name: String, done: @escaping @Sendable (Said) -> Void
     ) {
         let key = IdempotencyKey("notice-" + StableHash.text(of: "\(session) \(name)"))
         let said = Post.message(WholeMessage(part: .late, text: text))
@@ -43,14 +51,16 @@ struct LooseCalls: Sendable {
         switch keys?.notice(call, in: session) {
         case .open, nil: break
         case .sealed(let content): sealed = content
-        case .unsaid: return done(false)
+        case .unsaid: return done(.unknown)
         }
         post(call, sealed) { answer in
             switch answer.outcome {
-            case .delivered: done(true)
+            case .delivered: done(.said)
             // An earlier process sealed it, in other bytes: it was said.
-            case .refused(let refusal): done(refusal.code == .idempotencyConflict)
-            case .unknown: done(false)
+            case .refused(let refusal) where refusal.code == .idempotencyConflict: done(.said)
+            case .refused(let refusal):
+                done(refusal.code == .rateLimited || refusal.status >= 500 ? .unknown : .refused)
+            case .unknown: done(.unknown)
             }
         }
     }

@@ -65,6 +65,11 @@ package enum StatusText {
         if sealing.devicesHeld > 0 {
             lines.append("          a device waits for you; what to do: sophon-bridge devices list")
         }
+        if sealing.devicesPinned == 0, sealing.sealedChats > 0 {
+            lines.append(
+                "          no phone may read; what to do: open its app, then sophon-bridge devices list, and devices allow NUMBER"
+            )
+        }
         if sealing.runsWaiting > 0 {
             lines.append(
                 "          \(count(sealing.runsWaiting, "run")) waiting for a phone that may read; what to do: open its app, then "

@@ -19,6 +19,7 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     private var accepted: [AcceptedMessage] = []
     private var stops: [(stop: JournalContents.Stop, wall: Int64)] = []
     private var settings: [String: [UInt8]] = [:]
+    private var marks: [String: [UInt8]] = [:]
     private var cards: [JournalContents.Card] = []
     /// Hears of each job that was written.
     package var wrote: (([JournalEntry]) -> Void)?
@@ -45,8 +46,8 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
     /// The message would be known after a power cut.
     package func holds(_ message: MessageID) -> Bool { messages[message] != nil }
 
-    /// A setting is there besides the name of the installation and the envelopes that were taken: an abort, a refusal, a chat.
-    package var owes: Bool { settings.keys.contains { $0 != "installation" && !$0.hasPrefix("replay:") } }
+    /// A setting is there besides the name of the installation: an abort, a refusal, a chat.
+    package var owes: Bool { settings.keys.contains { $0 != "installation" } }
 
     package func submit(
         _ entries: [JournalEntry], _ durability: Durability, done: (@Sendable (JournalFailure?) -> Void)?
@@ -97,10 +98,10 @@ package final class VirtualJournal: TurnJournal, @unchecked Sendable {
                 return done(.success(.turnIsTaken))
             }
             if isNew, let mark = message.markSetting {
-                if let kept = settings[mark.name], message.isReplayed(kept, since: .min) {
+                if let kept = marks[mark.name], message.isReplayed(kept, since: .min) {
                     return done(.success(.replayed))
                 }
-                settings[mark.name] = mark.value
+                marks[mark.name] = mark.value
             }
             if isNew {
                 messages[message.message] = message

@@ -27,7 +27,9 @@ struct ContentsReader {
         SELECT turns.name, calls.name FROM calls INDEXED BY cards JOIN turns ON turns.number = calls.turn
         WHERE calls.path = '/v1/bridge/createTask' AND turns.connection = ? ORDER BY calls.number DESC LIMIT 4096
         """
-    static let settings = "SELECT name, value FROM settings WHERE connection = ?"
+    /// Asked for one by one, as messages come (`EntryWriter`).
+    static let isMark = "name >= '\(AcceptedMessage.markPrefix)' AND name < 'replay;'"
+    static let settings = "SELECT name, value FROM settings WHERE connection = ? AND NOT (\(isMark))"
 
     func read(now: Int64) throws(DatabaseError) -> JournalContents {
         var contents = JournalContents()

@@ -19,10 +19,18 @@ struct Purge {
             AND NOT EXISTS (SELECT 1 FROM messages WHERE messages.turn = turns.number) LIMIT \(turnsInStep))
         """
 
+    /// Marks of envelopes: each value begins with the moment of its message.
+    private static let marks = """
+        DELETE FROM settings WHERE connection = ?1 AND name IN
+            (SELECT name FROM settings WHERE connection = ?1 AND \(ContentsReader.isMark)
+            AND CAST(CAST(value AS TEXT) AS INTEGER) < ?2 LIMIT \(marksInStep))
+        """
+    static let marksInStep = 200
+
     /// True when nothing is left. Messages, calls, tries and events go with their turn.
     func step(before wall: Int64, now: Int64) throws(DatabaseError) -> Bool {
         let name = Database.Value.text(connection.text)
-        for statement in [Self.closed, Self.strays] {
+        for statement in [Self.closed, Self.strays, Self.marks] {
             try database.run(statement, [name, .integer(wall)])
             if database.changes > 0 { return false }
         }

@@ -16,7 +16,11 @@ extension OpenClawSession {
     }
 
     mutating func scheduleAnswered(_ query: QueryID, _ payload: FrameNode?, _ error: Refusal?) {
-        if let error { return refuse(query, words(of: error)) }
+        if let error {
+            guard error.missingScope == nil else { return refuse(query, words(of: error)) }
+            orders.append(.replied(query, .refusedInItsWords(error.message)))
+            return
+        }
         guard let payload, payload.isObject else {
             return refuse(query, "the gateway sent no answer that can be shown")
         }

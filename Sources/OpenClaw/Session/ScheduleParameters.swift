@@ -61,7 +61,8 @@ enum ScheduleParameters {
     }
 
     /// What a routine may not reach, since nobody allows it on a card: programs without the agent's approvals, and addresses that reports
-    /// are posted to. A member that stands twice would be read one way here and another way by the gateway.
+    /// are posted to. The gateway trims words and takes them in any case (`delivery.mode.trim().toLowerCase()`), and takes what stands
+    /// under `data` or `job` for the whole routine. A member that stands twice would be read one way here and another way there.
     private static func reach(of node: FrameNode, depth: Int) -> String? {
         guard depth < depthLimit else { return "params are nested too deeply" }
         if node.isArray { return node.elements.lazy.compactMap { reach(of: $0, depth: depth + 1) }.first }
@@ -71,25 +72,56 @@ enum ScheduleParameters {
             return "params have a member twice, or too many"
         }
         for name in names {
-            if refused.contains(name.lowercased()) || refusedParts.contains(where: { name.lowercased().contains($0) }) {
-                return
-                    "a routine with \(name) is not set from the phone: it would run without approval, or post elsewhere"
+            let word = normal(name)
+            guard !refused.contains(word), !refusedParts.contains(where: { word.contains($0) }) else {
+                return unapproved("a routine with \(name)")
             }
-            guard let member = node.member(name) else { continue }
-            if ["kind", "mode"].contains(name), let word = member.string, refusedWords.contains(word) {
-                return
-                    "a routine of the \(name) \(word) is not set from the phone: it would run without approval, or post elsewhere"
+            guard let member = node.member(name), member.compact.text != "null" else { continue }
+            if !isAllowed(member, as: word, depth: depth) {
+                return unapproved(
+                    "a routine whose \(name) is \(member.string.map { "\u{201C}\($0)\u{201D}" } ?? "no text")")
             }
             if let fault = reach(of: member, depth: depth + 1) { return fault }
         }
         return nil
     }
 
+    private static func isAllowed(_ member: FrameNode, as name: String, depth: Int) -> Bool {
+        switch name {
+        case "mode" where depth > 0: member.string.map { allowedModes.contains(normal($0)) } ?? false
+        // The outermost mode is the one of `cron.run`, which has its own shape.
+        case "kind", "type", "mode": member.string.map { !refusedWords.contains(normal($0)) } ?? false
+        case "to": member.string.map { !isAddress(normal($0)) } ?? member.isNumber
+        default: true
+        }
+    }
+
+    private static func unapproved(_ what: String) -> String {
+        "\(what) is not set from the phone: it would run without approval, or post elsewhere"
+    }
+
+    /// As JavaScript's `trim` and `toLowerCase` leave it, but for letters that have no place in these words.
+    private static func normal(_ word: String) -> String {
+        let scalars = word.unicodeScalars
+        func isSpace(_ scalar: Unicode.Scalar) -> Bool { scalar.properties.isWhitespace || scalar.value == 0xFEFF }
+        guard let first = scalars.firstIndex(where: { !isSpace($0) }),
+            let last = scalars.lastIndex(where: { !isSpace($0) })
+        else { return "" }
+        return String(scalars[first...last]).lowercased()
+    }
+
+    private static func isAddress(_ target: String) -> Bool {
+        target.contains("//") || ["http:", "https:", "webhook:"].contains { target.hasPrefix($0) }
+    }
+
     private static let depthLimit = 16
     private static let memberLimit = 100
-    private static let refused: Set = ["command", "commands", "argv", "script", "shell", "exec", "hook", "hooks"]
+    private static let refused: Set = [
+        "command", "commands", "argv", "script", "shell", "exec", "hook", "hooks", "url", "data", "job",
+    ]
     private static let refusedParts = ["webhook", "onexit", "on_exit", "on-exit"]
     private static let refusedWords: Set = ["command", "on-exit", "webhook", "script", "exec", "shell"]
+    private static let allowedModes: Set = ["none", "announce"]
 
     private static func nameless(_ parameters: FrameNode) -> String? {
         let name = parameters["id"] ?? parameters["jobId"]

@@ -18,7 +18,9 @@ extension RelayLink {
 
     private mutating func ready(_ root: FrameNode, at now: Instant) {
         guard case .greeting = life.state else { return }
-        let installation = root["installation_id"]?.string
+        let named = root["installation_id"]?.string
+        let installation = named.flatMap { RelayName.isTaken($0) ? $0 : nil }
+        if named != nil, installation == nil { unknown.count("installation with an id that is not taken", "") }
         life.greeted(Ready(installation: installation), silence: Self.silenceLimit, at: now)
         orders.append(.ready(installation: installation))
     }

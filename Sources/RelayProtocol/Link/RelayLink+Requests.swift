@@ -4,7 +4,7 @@ import JSONReading
 // Frames with a `req_id`, and their answers (relay.md#relay-to-bridge-rpcs-req_id-frames).
 extension RelayLink {
     mutating func asked(_ id: String, _ root: FrameNode, _ type: FrameNode?, at now: Instant) {
-        let type = String((type?.string ?? "").prefix(256))
+        let type = (type?.string ?? "").head(bytes: 256)
         guard (1...256).contains(id.utf8.count) else { return unknown.countMalformed() }
         switch RelayRequest.read(root, type, id: id) {
         case .unknown:
@@ -53,7 +53,7 @@ extension RelayLink {
         case .failed(let code, let message, let details):
             var error = JSONObjectWriter()
             error.string("code", code)
-            error.string("message", String(message.prefix(1_000)))
+            error.string("message", message.head(bytes: 1_000))
             error.members(details)
             send(answer: id, type, error: error.finish())
         }

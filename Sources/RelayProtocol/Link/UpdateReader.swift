@@ -3,7 +3,7 @@ import JSONReading
 
 /// Reads an update from its frame (relay.md#updates-relay-to-bridge).
 struct UpdateReader {
-    /// Nothing that names or describes is longer than this; the rest is cut, since it may reach logs.
+    /// In bytes. Nothing that names or describes is longer; the rest is cut, since it may reach logs and files.
     private static let wordLimit = 400
 
     /// The members of the update: nested under `update`, or the frame itself (relay.md#wrapper, D2).
@@ -44,7 +44,7 @@ struct UpdateReader {
     /// Empty when it does not say.
     var type: String {
         let type = word(update["type"]) ?? ""
-        return type == "update" ? "" : String(type.prefix(64))
+        return type == "update" ? "" : type.head(bytes: 64)
     }
 
     /// Nil when a member is missing that it cannot do without.
@@ -128,7 +128,7 @@ struct UpdateReader {
     private func model(_ node: FrameNode?) -> String? {
         guard let node, node.compact.text != "null" else { return nil }
         guard let text = node.string else { return "(no text)" }
-        return ModelChoice.isName(text) ? text : "\(text.prefix(80)) …"
+        return ModelChoice.isName(text) ? text : "\(text.head(bytes: 80)) …"
     }
 
     /// Nil: this names no model that a session could have.
@@ -184,7 +184,7 @@ struct UpdateReader {
         node?.string.flatMap { (1...256).contains($0.utf8.count) ? $0 : nil }
     }
 
-    private func word(_ node: FrameNode?) -> String? { node?.string.map { String($0.prefix(Self.wordLimit)) } }
+    private func word(_ node: FrameNode?) -> String? { node?.string.map { $0.head(bytes: Self.wordLimit) } }
 }
 
 extension RelayUpdate {

@@ -191,6 +191,9 @@ package struct Pairing: ~Copyable {
             guard let token = answer.token, !token.isEmpty else {
                 return fail(.refused, "the relay paired this bridge without a token; update sophon-bridge")
             }
+            if let installation = answer.installation, !RelayName.isTaken(installation) {
+                return fail(.refused, "the relay gave this bridge an id of a form that is not taken")
+            }
             state = .ended
             orders.append(.claimed(Claim(token: Secret(token), installation: answer.installation)))
         case .expired: expired()

@@ -212,6 +212,12 @@ struct OpenClawModelsTests {
             ("list", #"{"includeDisabled":true}"#), ("status", "{}"), ("add", job), ("remove", #"{"id":"j1"}"#),
             ("update", #"{"jobId":"j1","patch":{"enabled":false}}"#), ("run", #"{"id":"j1","mode":"force"}"#),
             ("runs", #"{"id":"j1","limit":5}"#),
+            (
+                "add",
+                job.replacing(#""wakeMode""#, with: #""delivery":{"mode":" Announce","channel":"last"},"wakeMode""#)
+            ),
+            ("update", #"{"id":"j1","patch":{"delivery":{"mode":"none"}}}"#),
+            ("update", #"{"id":"j1","patch":{"delivery":{"mode":"announce","to":"-1001234:topic:1"}}}"#),
         ])
     func schedule(verb: String, parameters: String) {
         let talk = Self.live()
@@ -271,6 +277,28 @@ struct OpenClawModelsTests {
             ("add", job.replacing(#"{"kind":"agentTurn""#, with: #"{"kind":"agentTurn","kind":"command""#)),
             ("add", job.replacing(#""message""#, with: #""onExit":{"argv":["sh"]},"message""#)),
             ("add", job.replacing(#""message""#, with: #""k\u0069nd":"command","message""#)),
+            (
+                "add",
+                job.replacing(#""wakeMode""#, with: #""delivery":{"mode":" Webhook","to":"https://x"},"wakeMode""#)
+            ),
+            ("add", job.replacing(#""wakeMode""#, with: #""delivery":{"mode":"WEBHOOK\t"},"wakeMode""#)),
+            ("add", job.replacing(#""wakeMode""#, with: #""delivery":{"mode":"webhoo\u212a"},"wakeMode""#)),
+            ("add", job.replacing(#""wakeMode""#, with: #""delivery":{"mode":"post"},"wakeMode""#)),
+            ("add", job.replacing(#""wakeMode""#, with: #""delivery":{"mode":["webhook"]},"wakeMode""#)),
+            (
+                "add",
+                job.replacing(#""wakeMode""#, with: #""delivery":{"mode":"announce","to":" HTTPS://x"},"wakeMode""#)
+            ),
+            (
+                "add",
+                job.replacing(#""wakeMode""#, with: #""delivery":{"mode":"announce","to":{"url":"x"}},"wakeMode""#)
+            ),
+            ("add", job.replacing(#""wakeMode""#, with: #""deliver":{"a":[{"mode":"Webhook "}]},"wakeMode""#)),
+            ("add", job.replacing(#""wakeMode""#, with: #""x":{"kind":"\ufeffCommand"},"wakeMode""#)),
+            ("add", job.replacing(#""wakeMode""#, with: #""data":{"payload":{"kind":"agentTurn"}},"wakeMode""#)),
+            ("add", job.replacing(#""wakeMode""#, with: #""job":{"name":"x"},"wakeMode""#)),
+            ("update", #"{"id":"j1","patch":{"job":{"payload":{"kind":"agentTurn","message":"x"}}}}"#),
+            ("update", #"{"id":"j1","patch":{"delivery":{"mode":"Webhook"}}}"#),
             ("update", #"{"id":"j1","patch":{"payload":{"kind":"command"}}}"#),
             ("update", #"{"id":"j1","patch":{"delivery":{"mode":"webhook"}}}"#),
             ("update", #"{"id":"j1","patch":{},"patch":{"payload":{"kind":"command"}}}"#),
@@ -289,7 +317,7 @@ struct OpenClawModelsTests {
         talk.answer("cron.remove", nil, error: Self.refusal("INVALID_REQUEST", "no such job"))
         talk.query(.schedule(verb: "remove", parameters: JSONText(unchecked: #"{"id":"j1"}"#)))
         talk.answer("cron.remove", nil, error: Self.refusal("INVALID_REQUEST", "missing scope: operator.admin"))
-        #expect(talk.replies.first == .refused(message: "no such job"))
+        #expect(talk.replies.first == .refusedInItsWords("no such job"))
         guard case .refused(let words)? = talk.replies.last else { return }
         #expect(words.contains("did not grant operator.admin"))
     }

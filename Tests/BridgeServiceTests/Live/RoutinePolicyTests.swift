@@ -47,16 +47,28 @@ struct RoutinePolicyTests {
         #expect(off.allSatisfy { if case .refused = $0 { true } else { false } })
     }
 
-    @Test("an answer without words says when a routine runs, and nothing of what it is told or has said")
+    @Test(
+        "an answer without words says when a routine runs, and nothing of how it is called, what it is told or has said"
+    )
     func cover() {
         let document = JSONText(
             unchecked:
-                #"{"jobs":[{"id":"j1","name":"Backup","enabled":true,"schedule":{"kind":"cron","expr":"0 7 * * *"},"payload":{"kind":"agentTurn","message":"secret words"},"description":"secret words","state":{"nextRunAtMs":5,"lastStatus":"ok","lastError":"secret words","notes":["secret words"]}}],"total":1}"#
+                #"{"jobs":[{"id":"j1","name":"secret words","enabled":true,"sessionTarget":"session:secret words","schedule":{"kind":"cron","expr":"0 7 * * *","tz":"Europe/Berlin"},"payload":{"kind":"agentTurn","message":"secret words","secret words":7},"description":"secret words","delivery":{"mode":"announce","to":"secret words"},"state":{"nextRunAtMs":5,"lastStatus":"ok","lastError":"secret words","notes":["secret words"]},"secret words":{"a":1}}],"total":1}"#
         )
         #expect(
             RoutineCover.covered(document).text
-                == #"{"jobs":[{"id":"j1","name":"Backup","enabled":true,"schedule":{"kind":"cron","expr":"0 7 * * *"},"payload":{"kind":"agentTurn"},"state":{"nextRunAtMs":5,"lastStatus":"ok","notes":[]}}],"total":1}"#
+                == #"{"jobs":[{"id":"j1","enabled":true,"schedule":{"kind":"cron","expr":"0 7 * * *","tz":"Europe/Berlin"},"payload":{"kind":"agentTurn"},"delivery":{"mode":"announce"},"state":{"nextRunAtMs":5,"lastStatus":"ok"}}],"total":1}"#
         )
+        let status = JSONText(unchecked: #"{"enabled":true,"storePath":"secret words","jobs":3,"nextWakeAtMs":null}"#)
+        #expect(RoutineCover.covered(status).text == #"{"enabled":true,"jobs":3,"nextWakeAtMs":null}"#)
+        let refusal = RoutineCover.covered(.refusedInItsWords("no routine secret words"))
+        guard case .refused(let message) = refusal else {
+            Issue.record("another answer")
+            return
+        }
+        #expect(!message.contains("secret"))
+        #expect(
+            RoutineCover.covered(.refused(message: "name must be a text")) == .refused(message: "name must be a text"))
         #expect(RoutineCover.covered(JSONText(unchecked: "no JSON")).text == "{}")
     }
 }

@@ -40,4 +40,14 @@ struct RelayNameTests {
         )
         #expect(talk.updates.count == 2)
     }
+
+    @Test("an installation whose name is not taken has none, and it is counted")
+    func installation() {
+        let talk = LinkConversation()
+        talk.start()
+        talk.open()
+        talk.receive(#"{"type":"ready","installation_id":"inst;reboot"}"#)
+        #expect(talk.orders.contains(.ready(installation: nil)))
+        #expect(talk.link.unknown.counts.keys.contains { $0.hasPrefix("installation with an id that is not taken") })
+    }
 }

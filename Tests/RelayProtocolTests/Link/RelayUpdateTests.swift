@@ -372,4 +372,26 @@ struct DamagedFrameTests {
         talk.receive(#"{"type":"ping"}"#)
         #expect(talk.sent.last == #"{"type":"pong"}"#)
     }
+
+    @Test("words of the relay's are cut by their bytes: one character may have any number of marks")
+    func longWords() throws {
+        let mark = String(repeating: "\u{301}", count: 100_000)
+        let key = String(repeating: "0a", count: 32)
+        let frame =
+            #"{"update_id":"1","type":"device_added","payload":{"device_id":"d","pubkey":"\#(key)","label":"é\#(mark)","platform":"p\#(mark)"}}"#
+        let update = try #require(RelayUpdate.read(Array(frame.utf8), at: .zero))
+        guard case .deviceAdded(let device) = update.payload else {
+            Issue.record("another update")
+            return
+        }
+        #expect((1...400).contains(try #require(device.label).utf8.count))
+        #expect((1...400).contains(try #require(device.platform).utf8.count))
+        let other = try #require(
+            RelayUpdate.read(Array(#"{"update_id":"1","type":"x\#(mark)","payload":{}}"#.utf8), at: .zero))
+        #expect((1...64).contains(other.type.utf8.count))
+        let talk = LinkConversation.live()
+        talk.receive(#"{"type":"y\#(mark)"}"#, #"{"type":"z\#(mark)","req_id":"r"}"#)
+        #expect(talk.link.unknown.counts.keys.allSatisfy { $0.utf8.count < 100 })
+        #expect(talk.sent.allSatisfy { $0.utf8.count < 1_000 })
+    }
 }

@@ -116,6 +116,16 @@ struct PairingTests {
         #expect(talk.lines == ["claimed inst_1:s inst_1"])
     }
 
+    @Test("an installation whose name a shell or a terminal would take for its own is not paired with")
+    func installationName() {
+        let talk = PairingConversation()
+        _ = talk.lines
+        talk.answer(#"{"code":"9FP9SVT","expires_at":\#(PairingConversation.wall + 120_000)}"#)
+        _ = talk.lines
+        talk.answer(#"{"status":"claimed","bot_token":"inst_1:s","installation_id":"$(reboot)"}"#)
+        #expect(talk.lines.count == 1 && talk.lines.first?.hasPrefix("claimed") == false)
+    }
+
     @Test("a code that the phone made needs no start, and nonsense is refused before it is sent")
     func phoneCode() {
         #expect(PairingConversation(code: "9FP9SVT").lines == ["invite 9FP9SVT - 120", Self.poll])
