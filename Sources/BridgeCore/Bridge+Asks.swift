@@ -69,7 +69,7 @@ extension Bridge {
 
     mutating func bringBack(_ matter: AskMatter, of id: TurnID, at now: Instant) {
         let mayReturn = entries[id]?.turn.mayBringBack(matter) == true
-        // What cannot be shown costs none of the returns, and is looked at again later.
+        // What cannot be shown costs none of the returns. One that was due by itself is looked at again later.
         let later = mayReturn ? chats.asks.budget.take(at: now) : now + .seconds(3_600)
         switch (matter, later) {
         case (.ask(let ask), nil): change(id, at: now) { $0.askAgain(ask, at: now) }
@@ -153,6 +153,16 @@ struct AskReturns: Hashable, Sendable {
 }
 
 extension Turn {
+    /// The sign of life that the turn's record holds: it came while the agent was away, and is to count when the agent is back.
+    var missedSign: SignOfLife? {
+        guard agent.isAway else { return nil }
+        if opening.ownWord == .asks { return SignOfLife(chat: opening.session, wrote: false, isAskedFor: true) }
+        if opening.message != nil, !occupiesAgent, outcome == nil {
+            return SignOfLife(chat: opening.session, wrote: true, isAskedFor: false)
+        }
+        return approvals.hasOwed ? SignOfLife(chat: opening.session, wrote: false, isAskedFor: false) : nil
+    }
+
     func mayBringBack(_ matter: AskMatter) -> Bool {
         switch matter {
         case .ask(let ask): mayAskAgain && approvals.mayComeBack(ask)
@@ -174,7 +184,8 @@ extension Turn {
         guard outcome == nil else { return [] }
         let asks = approvals.order.compactMap { id -> OpenAsk? in
             guard let approval = approvals.approvals[id], approval.state == .open else { return nil }
-            return open(approval.cards.life, cards: approval.cards.life.number, until: approval.expiresAt)
+            let life = approval.cards.life
+            return open(life, cards: life.number - life.first + 1, until: approval.expiresAt)
         }
         let questions = agent.questions.all.filter { $0.state == .open }
         return asks + questions.map { open($0.life, cards: 0, until: $0.question.expiresAt) }

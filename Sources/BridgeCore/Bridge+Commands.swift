@@ -6,11 +6,11 @@ extension Bridge {
     mutating func give(_ command: AgentCommand, of id: TurnID, at now: Instant) -> Bool {
         switch command {
         // A question that is declined costs nothing if the process dies: its run does not go on without an answer.
-        case .lookUp, .release, .answer(_, _, .declined): orders.append(.command(command))
+        case .lookUp, .release, .answer(_, _, .declined, _): orders.append(.command(command))
         case .abort(let session, let run):
             if gate.withdraw(run: run) { return true }
             owe(.abort(session: session, run: run), at: now)
-        case .resolve(let approval, let subject, .deny, _, _) where isBeingLeft(id):
+        case .resolve(let approval, let subject, .deny, _, _, _) where isBeingLeft(id):
             gate.withdraw(decisionOf: approval)
             owe(.deny(approval, subject), at: now)
         case .send, .resolve, .answer:
@@ -63,7 +63,7 @@ extension Bridge {
                 return orders.append(.command(command))
             }
         #endif
-        let isRefusal = if case .resolve(_, _, .deny, _, _) = command { true } else { false }
+        let isRefusal = if case .resolve(_, _, .deny, _, _, _) = command { true } else { false }
         // A refusal leaves whatever became of its turn.
         guard isRefusal || entries[id]?.turn.maySend(command) == true else { return }
         orders.append(.command(command))

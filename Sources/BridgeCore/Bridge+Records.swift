@@ -42,6 +42,7 @@ extension Bridge {
         }
         oweAgain(record.turn, at: now)
         for card in record.turn.approvals.returned { chats.asks.budget.restore(card) }
+        if let sign = record.turn.missedSign { chats.asks.missed(sign) }
         change(opening.id, at: now) { _ in cards.map { .post(.approval($0)) } }
         change(opening.id, at: now) { $0.agentLost(at: now) }
         change(opening.id, at: now) { $0.fetchAgain(at: now) }

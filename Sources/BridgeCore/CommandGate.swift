@@ -39,12 +39,14 @@ struct CommandGate: Sendable {
 
     /// False: it has left, or was never to leave.
     mutating func withdraw(answerTo question: QuestionID) -> Bool {
-        let found = waiting.first { if case .answer(question, _, _) = $0.value.command { true } else { false } }
+        let found = waiting.first { if case .answer(question, _, _, _) = $0.value.command { true } else { false } }
         return found.flatMap { waiting.removeValue(forKey: $0.key) } != nil
     }
 
     mutating func withdraw(decisionOf approval: ApprovalID) {
-        let found = waiting.first { if case .resolve(approval, _, _, _, _) = $0.value.command { true } else { false } }
+        let found = waiting.first {
+            if case .resolve(approval, _, _, _, _, _) = $0.value.command { true } else { false }
+        }
         if let found { waiting[found.key] = nil }
     }
 }

@@ -4,13 +4,14 @@ package enum AgentCommand: Hashable, Sendable {
     case send(turn: TurnID, session: AgentSession, run: RunID, message: UserMessage)
     case abort(session: AgentSession, run: RunID)
     /// The scope is how far an `approveAlways` may reach; no agent may grant more. `isUnanswered`: a denial that no person made, since
-    /// no answer came in time; the machine says so where its protocol has words for it.
+    /// no answer came in time; the machine says so where its protocol has words for it. `shown`: of what the person saw, for a yes; an
+    /// ask that shows anything else under this name is not answered by it, also one that the core has not heard of yet.
     case resolve(
         approval: ApprovalID, subject: ApprovalRequest.Subject, decision: ApprovalDecision,
-        scope: DecisionScope = .unscoped, isUnanswered: Bool = false)
+        scope: DecisionScope = .unscoped, isUnanswered: Bool = false, shown: AskFingerprint? = nil)
     /// Sent once for each question, and again only where the agent asks again after a loss. The machine confirms at once that it has it
-    /// (`questionSettled`), since the next question is not asked before, or says why it could not be given.
-    case answer(question: QuestionID, session: AgentSession, answer: QuestionAnswer)
+    /// (`questionSettled`), since the next question is not asked before, or says why it could not be given. `shown`: as of an approval.
+    case answer(question: QuestionID, session: AgentSession, answer: QuestionAnswer, shown: AskFingerprint? = nil)
     /// Ask what became of the run and what its text is: history or transcript, whatever the bus has.
     case lookUp(session: AgentSession, run: RunID)
     /// The person archived or deleted the chat: nothing of it runs any more, so what serves it alone ends. Of a chat that was deleted

@@ -7,10 +7,33 @@ package struct AskFingerprint: Hashable, Sendable {
     package init(_ text: String) { self.text = text }
 
     package init(of request: ApprovalRequest) {
+        var parts: [String?] = [
+            request.subject.rawValue, request.title, request.message, request.command, request.host,
+            request.facts.folder,
+        ]
+        for line in request.facts.lines { parts += [line.label, line.value] }
+        parts += [nil] + request.facts.paths
+        text = Self.digest(
+            of: Self.bytes(of: parts)
+                + [request.facts.leavesSandbox ? 1 : 0, request.facts.reachesNetwork ? 1 : 0])
+    }
+
+    /// The answer is given by an option's value or in own words: what a person reads, and what each answer means.
+    package init(of question: Question) {
+        var parts: [String?] = [question.title, question.message, question.prefill, question.placeholder]
+        for option in question.options { parts += [option.value, option.label, option.details] }
+        text = Self.digest(
+            of: Self.bytes(of: parts) + [question.isMultiSelect ? 1 : 0, question.allowsOwnWords ? 1 : 0])
+    }
+
+    /// Lengths keep "ab" + "c" apart from "a" + "bc", and a missing part apart from an empty one.
+    private static func bytes(of parts: [String?]) -> [UInt8] {
         var bytes: [UInt8] = []
-        func add(_ part: String?) {
-            // Lengths keep "ab" + "c" apart from "a" + "bc", and a missing part apart from an empty one.
-            guard let part else { return bytes.append(0) }
+        for part in parts {
+            guard let part else {
+                bytes.append(0)
+                continue
+            }
             bytes.append(1)
             let count = UInt64(part.utf8.count)
             for shift in stride(from: 56, through: 0, by: -8) {
@@ -18,20 +41,7 @@ package struct AskFingerprint: Hashable, Sendable {
             }
             bytes += part.utf8
         }
-        add(request.subject.rawValue)
-        add(request.title)
-        add(request.message)
-        add(request.command)
-        add(request.host)
-        add(request.facts.folder)
-        for line in request.facts.lines {
-            add(line.label)
-            add(line.value)
-        }
-        add(nil)
-        for path in request.facts.paths { add(path) }
-        bytes += [request.facts.leavesSandbox ? 1 : 0, request.facts.reachesNetwork ? 1 : 0]
-        text = Self.digest(of: bytes)
+        return bytes
     }
 
     // MARK: SHA-256 (FIPS 180-4)

@@ -130,7 +130,7 @@ struct CodexAsk {
         let command = CodexWords.command(params)
         return ApprovalRequest(
             id: id, subject: .exec, title: title(params, prefix, or: question), command: command, host: host,
-            call: call(params), severity: facts.leavesSandbox || params["reason"]?.string != nil ? .high : .medium,
+            call: call(params),
             // Nothing says what would run.
             allowed: command == nil && network == nil ? [.deny] : nil, facts: facts)
     }
@@ -145,7 +145,7 @@ struct CodexAsk {
         let command = input ?? CodexWords.command(params)
         return ApprovalRequest(
             id: id, subject: .exec, title: prefix + "Send input to a running process?", command: command,
-            call: call(params), severity: .high, allowed: command == nil ? [.deny] : [.approve, .deny], facts: facts)
+            call: call(params), allowed: command == nil ? [.deny] : [.approve, .deny], facts: facts)
     }
 
     private static func fileChange(
@@ -172,7 +172,7 @@ struct CodexAsk {
         facts.paths = asked.map { CodexFacts.paths(in: $0) } ?? []
         return ApprovalRequest(
             id: id, subject: .permission, title: title(params, prefix, or: "Grant more permissions?"),
-            message: asked?.compact.text ?? "{}", call: call(params), severity: .high, facts: facts)
+            message: asked?.compact.text ?? "{}", call: call(params), facts: facts)
     }
 
     // MARK: Answers

@@ -42,14 +42,16 @@ struct GatewayAsk {
         for (name, label) in Self.named {
             guard let value = request.member(name), !value.isNull else { continue }
             switch name {
-            case "warningText" where description == nil: continue
+            case "warningText" where description == nil && value.string != nil: continue
             case "resolvedPath" where value.string.map(isFirstWord) == true: continue
             case "commandArgv" where isCommand(value) || request["command"] == nil: continue
             default: facts.lines.append(AskFacts.Line(label, value))
             }
         }
-        let known = Self.harmless.union(Self.placed).union(Self.named.map(\.0))
+        let known = Self.harmless.union(Self.named.map(\.0))
         for (name, value) in members.sorted(by: { $0.name < $1.name }) where !known.contains(name) && !value.isNull {
+            // What is no text has no place there.
+            if Self.placed.contains(name), value.string != nil { continue }
             if Self.plans.contains(name) {
                 addPlan(name, value, of: request)
             } else {

@@ -75,13 +75,13 @@ struct ToyChildrenMachine: AgentMachine {
         case .abort(let session, let run):
             guard chats[session]?.runs.contains(run) == true else { return [.observed([.abortAnswered(run)])] }
             return say("stop", run.text, in: session)
-        case .resolve(let approval, _, let decision, _, _):
+        case .resolve(let approval, _, let decision, _, _, _):
             guard let session = asked[approval], chats[session]?.isReady == true else {
                 let settlement = ApprovalSettlement(id: approval, outcome: .unknown)
                 return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(settlement)))])]
             }
             return say("answer", approval.text, decision == .deny ? "no" : "yes", in: session)
-        case .answer(let question, let session, _):
+        case .answer(let question, let session, _, _):
             let unknown = QuestionSettlement(id: question, .unknown)
             return [.observed([.signal(RunSignal(run: nil, session: session, event: .questionSettled(unknown)))])]
         case .release: return []

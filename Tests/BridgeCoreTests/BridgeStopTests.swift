@@ -16,8 +16,11 @@ struct BridgeStopTests {
     private static let abort = AgentCommand.abort(session: AgentSession("chat"), run: RunID("r1"))
     private static let owed = Obligation.abort(session: AgentSession("chat"), run: RunID("r1"))
     private static func resolve(_ decision: ApprovalDecision) -> AgentCommand {
-        .resolve(approval: ApprovalID("a1"), subject: .exec, decision: decision)
+        .resolve(
+            approval: ApprovalID("a1"), subject: .exec, decision: decision,
+            shown: decision == .deny ? nil : AskFingerprint(of: request))
     }
+    private static let request = ApprovalRequest(id: ApprovalID("a1"), subject: .exec, title: "Run", command: "ls")
 
     /// What a test looks at.
     private struct Heard: Equatable {

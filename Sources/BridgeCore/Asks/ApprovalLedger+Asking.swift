@@ -16,6 +16,8 @@ extension ApprovalLedger {
 
     /// Bytes of parts in one turn.
     static let partLimit = 262_144
+    /// Names in a row under which the relay may have something else, before the card counts as one that it will not have.
+    static let conflictLimit = 5
 
     mutating func asked(
         _ request: ApprovalRequest, _ showing: Showing = Showing(), stopping: Bool, at now: Instant = .zero
@@ -31,7 +33,7 @@ extension ApprovalLedger {
         }
         let text = CardText(request, isSealed: showing.isSealed, until: showing.hour)
         var life = CardLife(number: known.map { $0.cards.life.number + 1 } ?? 1, askedAt: now)
-        while isUsed(CardName.card(request.id, life.number), besides: request.id) { life.number += 1 }
+        while isUsed(CardName.card(request.id, life.number), besides: request.id) { life.rename() }
         let name = CardName.card(request.id, life.number)
         var cards = AskCards(card: request.card(text, named: name, showing.severity), life: life)
         cards.fingerprint = fingerprint
@@ -84,7 +86,7 @@ extension ApprovalLedger {
         return before == fingerprint
     }
 
-    private func isUsed(_ name: ApprovalID, besides id: ApprovalID) -> Bool {
+    func isUsed(_ name: ApprovalID, besides id: ApprovalID) -> Bool {
         approvals.contains { $0.key != id && CardName.cards($0.key, $0.value.cards.life.number).contains(name) }
     }
 

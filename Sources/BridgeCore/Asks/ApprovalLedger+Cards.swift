@@ -34,6 +34,7 @@ extension ApprovalLedger {
     mutating func cardTaken(_ name: ApprovalID, at now: Instant) -> Bool {
         guard let id = openAsk(ofCard: name) else { return false }
         approvals[id]?.cards.life.taken(at: now)
+        approvals[id]?.cards.conflicts = 0
         reckonExpiry()
         return approvals[id].map { $0.cards.askedWithoutEnd && !$0.cards.askedWithLeast } ?? false
     }
@@ -46,6 +47,16 @@ extension ApprovalLedger {
         approvals[id]?.cards.askedWithoutEnd = true
         approvals[id]?.cards.card.endsAfter = nil
         return approvals[id]?.cards.card
+    }
+
+    /// The same card under the next name; nil: that was tried often enough.
+    mutating func underNextName(_ id: ApprovalID) -> ApprovalCard? {
+        guard var cards = approvals[id]?.cards, isOpen(id), cards.conflicts < Self.conflictLimit else { return nil }
+        cards.conflicts += 1
+        repeat { cards.life.rename() } while isUsed(CardName.card(id, cards.life.number), besides: id)
+        cards.card.approval = CardName.card(id, cards.life.number)
+        approvals[id]?.cards = cards
+        return cards.card
     }
 
     /// The newest card expired unanswered. False: that is no open ask, or it was known.
@@ -97,7 +108,7 @@ extension ApprovalLedger {
 
     func mayComeBack(_ id: ApprovalID) -> Bool { isOpen(id) && approvals[id]?.cards.life.isClosed == true }
     /// The newest card is not the first: an earlier one was on the phone.
-    func hadCard(_ id: ApprovalID) -> Bool { approvals[id].map { $0.cards.life.number > 1 } ?? false }
+    func hadCard(_ id: ApprovalID) -> Bool { approvals[id]?.cards.life.cameBack == true }
 
     mutating func postpone(_ id: ApprovalID, to moment: Instant) {
         approvals[id]?.cards.life.postpone(to: moment)
@@ -105,7 +116,7 @@ extension ApprovalLedger {
     }
 
     /// When cards of an earlier process came back.
-    var returned: [Instant] { approvals.values.filter { $0.cards.life.number > 1 }.compactMap(\.cards.life.postedAt) }
+    var returned: [Instant] { approvals.values.filter(\.cards.life.cameBack).compactMap(\.cards.life.postedAt) }
 
     // MARK: Asks in parts
 

@@ -18,6 +18,8 @@ struct AskCards: Hashable, Sendable {
     var askedWithLeast = false
     /// The relay refused the card, and has one without its end, which it may not know.
     var askedWithoutEnd = false
+    /// Names in a row that the relay had something else under.
+    var conflicts = 0
     /// The chat has the line that no person answered.
     var toldUnanswered = false
 

@@ -26,7 +26,7 @@ struct CardLife: Hashable, Sendable {
     static let longest = Duration.seconds(30 * 60)
     /// How long the relay's word may take after that.
     private static let grace = Duration.seconds(60)
-    /// After the end of the first card, of the second, of the third. Later ones come back at a sign of life alone.
+    /// After the end of the card before, for the first return by itself, the second and the third. Later ones come at a sign of life alone.
     private static let returns = [Duration.seconds(5 * 60), .seconds(15 * 60), .seconds(60 * 60)]
     /// A sign of life brings a card back at most so often.
     private static let pause = Duration.seconds(5 * 60)
@@ -35,20 +35,28 @@ struct CardLife: Hashable, Sendable {
 
     var state = State.posted
     var number = 1
+    /// The number of the ask's first card: an earlier ask under its id, or a name that the relay has something else under, is before it.
+    var first = 1
+    /// Cards that came by themselves.
+    var returned = 0
     /// When the agent asked. Nil: a record of an earlier version does not say.
     var askedAt: Instant?
     /// When the newest card was made.
     var postedAt: Instant?
     /// When the next one comes by itself.
     var dueAt: Instant?
+    /// When the relay's bucket has filled after its limit closed one.
+    var refilledAt: Instant?
     /// The relay's limit closed one already.
     var wasLimited = false
 
     init(number: Int = 1, askedAt: Instant? = nil) {
-        (self.number, self.askedAt, postedAt) = (number, askedAt, askedAt)
+        (self.number, first, self.askedAt, postedAt) = (number, number, askedAt, askedAt)
     }
 
     var isClosed: Bool { state == .closed }
+    /// The newest card is not the first.
+    var cameBack: Bool { number > first }
     var isOnPhone: Bool {
         switch state {
         case .posted, .shown: true
@@ -58,7 +66,7 @@ struct CardLife: Hashable, Sendable {
     /// A sign of life can bring it back. `isAskedFor`: at the word of the person alone.
     func mayReturn(isAskedFor: Bool, agentWaitsUntil end: Instant?, at now: Instant) -> Bool {
         guard isClosed, Self.isWorthIt(until: end, at: now) else { return false }
-        guard !isAskedFor, number > 1, let postedAt else { return true }
+        guard !isAskedFor, cameBack, let postedAt else { return true }
         return postedAt + Self.pause <= now
     }
 
@@ -75,25 +83,37 @@ struct CardLife: Hashable, Sendable {
 
     mutating func close(agentWaitsUntil end: Instant?, at now: Instant) {
         state = .closed
-        let next = Self.returns.indices.contains(number - 1) ? now + Self.returns[number - 1] : nil
+        refilledAt = nil
+        let next = Self.returns.indices.contains(returned) ? now + Self.returns[returned] : nil
         dueAt = next.flatMap { Self.isWorthIt(until: end, at: $0) ? $0 : nil }
     }
 
     /// The relay has too many cards: once more, when its bucket has filled again.
     mutating func closeForLimit(_ refill: Duration, agentWaitsUntil end: Instant?, at now: Instant) {
         close(agentWaitsUntil: end, at: now)
-        if !wasLimited { dueAt = now + refill }
+        if !wasLimited { refilledAt = now + refill }
         wasLimited = true
     }
 
-    /// Not now: there is no agent, or too many came back within the hour.
-    mutating func postpone(to moment: Instant) { dueAt = moment }
+    /// Not now: there is no agent, or too many came back within the hour. One that was not to come by itself does not do so later.
+    mutating func postpone(to moment: Instant) {
+        if let due = dueAt { dueAt = max(due, moment) }
+        if refilledAt != nil { refilledAt = moment }
+    }
 
     mutating func reopen(at now: Instant) {
+        if let dueAt, dueAt <= now { returned += 1 }
         state = .posted
         number += 1
         postedAt = now
         dueAt = nil
+        refilledAt = nil
+    }
+
+    /// The relay has something else under the name of the newest card: the same card under the next one.
+    mutating func rename() {
+        if !cameBack { first += 1 }
+        number += 1
     }
 
     // MARK: Time
@@ -114,7 +134,7 @@ struct CardLife: Hashable, Sendable {
         let own: Instant? =
             switch state {
             case .shown(let end): end
-            case .closed: patience == nil ? .zero : dueAt
+            case .closed: patience == nil ? .zero : [dueAt, refilledAt].compactMap(\.self).min()
             case .queued, .telling, .posted: nil
             }
         return [givesUp, own].compactMap(\.self).min()

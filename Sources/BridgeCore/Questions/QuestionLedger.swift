@@ -28,6 +28,8 @@ struct QuestionLedger: Sendable, Hashable {
 
     struct Asked: Hashable {
         var question: Question
+        /// Nil: a record of an earlier version does not say.
+        var fingerprint: AskFingerprint?
         var state = State.waiting
         var asking = Sight.none
         var ending = Sight.none
@@ -75,7 +77,8 @@ struct QuestionLedger: Sendable, Hashable {
 
     var heldBytes: Int { all.reduce(0) { $0 + $1.question.heldBytes + $1.words.utf8.count } }
     func knows(_ id: QuestionID) -> Bool { index(id) != nil }
-    private func index(_ id: QuestionID) -> Int? { all.firstIndex { $0.question.id == id } }
+    /// The newest under this id; those before it are settled.
+    private func index(_ id: QuestionID) -> Int? { all.lastIndex { $0.question.id == id } }
     subscript(id: QuestionID) -> Asked? { index(id).map { all[$0] } }
 
     /// Takes the chat's next message. `streamed`: how much of the preview was tried; of a call without an answer it is not known whether
@@ -113,15 +116,25 @@ struct QuestionLedger: Sendable, Hashable {
 
     // MARK: Asking
 
+    /// Another question has its id by now, and no answer to the one before reaches it.
+    func isAnother(_ question: Question) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.fingerprintForgotten.isPlanted { return false }
+        #endif
+        // One that is over has no more than its title, and stays over where the record does not say what it asked.
+        return shown(question.id).map { $0 != AskFingerprint(of: question) } ?? false
+    }
+
+    /// One that another has taken the place of is settled before.
     mutating func asked(_ question: Question, canBeShown: Bool, stopping: Bool) -> Taken {
-        if let index = index(question.id) {
+        if let index = index(question.id), !isAnother(question) {
             guard all[index].isInDoubt, let answer = all[index].answer else { return .known }
             all[index].isInDoubt = false
             return .again(answer)
         }
         if stopping { return .refuseSilently }
         guard canBeShown, all.count < Self.limit else { return .refuseVisibly }
-        all.append(Asked(question: question))
+        all.append(Asked(question: question, fingerprint: AskFingerprint(of: question)))
         return .ask
     }
 
@@ -169,9 +182,14 @@ struct QuestionLedger: Sendable, Hashable {
     }
 
     /// The command may still leave.
-    func isValid(_ answer: QuestionAnswer, to id: QuestionID) -> Bool {
+    func isValid(_ answer: QuestionAnswer, to id: QuestionID, shown: AskFingerprint?) -> Bool {
         guard let asked = self[id] else { return false }
-        return asked.answer == answer && !asked.isOwed
+        return asked.answer == answer && !asked.isOwed && self.shown(id) == shown
+    }
+
+    /// The fingerprint that an answer is bound to.
+    func shown(_ id: QuestionID) -> AskFingerprint? {
+        self[id].flatMap { $0.fingerprint ?? ($0.isOver ? nil : AskFingerprint(of: $0.question)) }
     }
 
     mutating func takenBack(_ id: QuestionID) {

@@ -33,6 +33,7 @@ struct StoredApprovals: StoredForm {
         var onlyDenied: Bool?
         var toldUnanswered: Bool?
         var unanswered: Bool?
+        var conflicts: Int?
 
         enum CodingKeys: String, CodingKey {
             case id = "approval"
@@ -58,6 +59,7 @@ struct StoredApprovals: StoredForm {
             case onlyDenied = "only_denied"
             case toldUnanswered = "told_unanswered"
             case unanswered = "unanswered"
+            case conflicts = "conflicts"
         }
     }
 
@@ -93,6 +95,7 @@ extension StoredApprovals.Approval {
         carry(&approval.cards.canOnlyBeDenied, &onlyDenied, absent: false)
         carry(&approval.cards.toldUnanswered, &toldUnanswered, absent: false)
         carry(&approval.isUnanswered, &unanswered, absent: false)
+        carry(&approval.cards.conflicts, &conflicts, absent: 0)
     }
 
     init(_ id: ApprovalID, _ approval: ApprovalLedger.Approval) {
@@ -168,6 +171,9 @@ struct StoredCardLife: StoredForm {
     var postedAt: Instant?
     var dueAt: Instant?
     var limited: Bool?
+    var first: Int?
+    var returned: Int?
+    var refilledAt: Instant?
 
     enum CodingKeys: String, CodingKey {
         case state = "state"
@@ -178,6 +184,9 @@ struct StoredCardLife: StoredForm {
         case postedAt = "posted_at"
         case dueAt = "due_at"
         case limited = "limited"
+        case first = "first"
+        case returned = "returned"
+        case refilledAt = "refilled_at"
     }
 }
 
@@ -188,6 +197,9 @@ extension StoredCardLife {
         carry(&life.postedAt, &postedAt)
         carry(&life.dueAt, &dueAt)
         carry(&life.wasLimited, &limited, absent: false)
+        carry(&life.first, &first, absent: 1)
+        carry(&life.returned, &returned, absent: 0)
+        carry(&life.refilledAt, &refilledAt)
     }
 
     init(_ life: CardLife) {
@@ -216,6 +228,8 @@ extension StoredCardLife {
         var stored = self
         stored.carry(&life, .restoring)
         life.number = max(1, min(life.number, 1_000_000))
+        life.first = max(1, min(life.first, life.number))
+        life.returned = max(0, life.returned)
         return life
     }
 }

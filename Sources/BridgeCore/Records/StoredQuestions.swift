@@ -22,6 +22,7 @@ struct StoredQuestions: StoredForm {
         var inDoubt: Bool?
         var life: StoredCardLife?
         var toldUnanswered: Bool?
+        var fingerprint: String?
 
         enum CodingKeys: String, CodingKey {
             case question = "question"
@@ -36,6 +37,7 @@ struct StoredQuestions: StoredForm {
             case inDoubt = "in_doubt"
             case life = "life"
             case toldUnanswered = "told_unanswered"
+            case fingerprint = "fingerprint"
         }
     }
 
@@ -59,6 +61,7 @@ extension StoredQuestions.Asked {
 
     init(_ asked: QuestionLedger.Asked) {
         question = StoredQuestion(asked.question)
+        fingerprint = asked.fingerprint?.text
         switch asked.state {
         case .waiting: state = .waiting
         case .open: state = .open
@@ -77,7 +80,8 @@ extension StoredQuestions.Asked {
             case .answered: .answered(answer?.value ?? .declined)
             case .settled: .settled
             }
-        var asked = QuestionLedger.Asked(question: question.value, state: state)
+        var asked = QuestionLedger.Asked(
+            question: question.value, fingerprint: fingerprint.map { AskFingerprint($0) }, state: state)
         var stored = self
         stored.carry(&asked, .restoring)
         return asked

@@ -59,7 +59,8 @@ struct ApprovalLedger: Sendable, Hashable {
     }
 
     enum Decided: Hashable {
-        case forward(ApprovalRequest.Subject, ApprovalGrant, detached: Bool)
+        /// `shown`: of a yes.
+        case forward(ApprovalRequest.Subject, ApprovalGrant, shown: AskFingerprint?, detached: Bool)
         /// The agent is away: the decision is forwarded when it is back.
         case keep(ApprovalGrant, detached: Bool)
         case ignored
@@ -111,6 +112,9 @@ struct ApprovalLedger: Sendable, Hashable {
         !detachedEarly.isEmpty
             || approvals.values.contains { $0.detached && !$0.followUpBegan && $0.decidedByPerson }
     }
+
+    /// A person decided while the agent was away.
+    var hasOwed: Bool { approvals.values.contains { $0.owed && $0.decidedByPerson } }
 
     private var open: [ApprovalID] { order.filter { approvals[$0]?.state == .open } }
 
@@ -175,7 +179,9 @@ struct ApprovalLedger: Sendable, Hashable {
         set(id, .decided(grant.decision))
         return agentAway
             ? .keep(grant, detached: approval.detached)
-            : .forward(approval.subject, grant, detached: approval.detached)
+            : .forward(
+                approval.subject, grant, shown: grant.decision == .deny ? nil : approval.cards.fingerprint,
+                detached: approval.detached)
     }
 
     private static var allowsCut: Bool {
@@ -193,8 +199,9 @@ struct ApprovalLedger: Sendable, Hashable {
     }
 
     /// It is what was decided last, and the agent has not confirmed it.
-    func stands(_ decision: ApprovalDecision, of id: ApprovalID) -> Bool {
-        approvals[id]?.state == .decided(decision) && approvals[id]?.owed == false
+    func stands(_ decision: ApprovalDecision, of id: ApprovalID, shown: AskFingerprint?) -> Bool {
+        guard let approval = approvals[id] else { return false }
+        return approval.state == .decided(decision) && !approval.owed && approval.cards.fingerprint == shown
     }
 
     /// Sent to the agent, or about to be, and not confirmed. A yes without a fingerprint is not said again: the agent may ask something

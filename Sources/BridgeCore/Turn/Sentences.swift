@@ -131,6 +131,10 @@ enum Sentences {
         "The approval was closed here (\(words(reason))) and is still open at the agent. Please decide it on the agent's machine."
     }
 
+    static func allowedByRelay(reason: String) -> String {
+        "The relay allowed it without you (\(words(reason))), which does not count. It still waits."
+    }
+
     static func approvalDenied(reason: String) -> String { "The approval was denied: \(words(reason))." }
 
     static func narrowed(to grant: ApprovalGrant) -> String {

@@ -136,10 +136,10 @@ package struct Turn: Sendable {
     func maySend(_ command: AgentCommand) -> Bool {
         switch command {
         case .send: outcome == nil && !agent.isStopping
-        case .resolve(let approval, _, let decision, _, _):
-            decision == .deny || approvals.stands(decision, of: approval)
-        case .answer(let question, _, let answer):
-            answer == .declined || openForAnswers && agent.questions.isValid(answer, to: question)
+        case .resolve(let approval, _, let decision, _, _, let shown):
+            decision == .deny || approvals.stands(decision, of: approval, shown: shown)
+        case .answer(let question, _, let answer, let shown):
+            answer == .declined || openForAnswers && agent.questions.isValid(answer, to: question, shown: shown)
         case .abort, .lookUp, .release: true
         }
     }
@@ -283,7 +283,7 @@ package struct Turn: Sendable {
         .command(
             .resolve(
                 approval: decision.approval, subject: decision.subject, decision: decision.decision,
-                scope: decision.scope, isUnanswered: decision.isUnanswered))
+                scope: decision.scope, isUnanswered: decision.isUnanswered, shown: decision.fingerprint))
     }
 
     var lookUp: TurnOrder { .command(.lookUp(session: opening.agentSession, run: opening.run)) }

@@ -34,6 +34,23 @@ extension Turn {
             of: request.severity, subject, matches: asks.severity, isSealed: opening.sealing.isSealed)
     }
 
+    /// A yes with a reason is no person's, and its card is gone: the ask is unanswered.
+    private mutating func relayAllowed(_ approval: ApprovalID, _ reason: String, at now: Instant) -> [TurnOrder] {
+        let orders: [TurnOrder] = [.note(.decisionNotForwarded)]
+        guard approvals.isOpen(approval) else { return orders }
+        if holdsAsks {
+            guard approvals.closeCard(approval, at: now) else { return orders }
+            return orders + [.note(.askUnanswered)] + show(Sentences.allowedByRelay(reason: reason)).orders
+        }
+        if opening.isMirrored { return orders + sayOnce(Sentences.approvalLeft(reason: reason)) }
+        guard let refused = approvals.refuse(approval, isUnanswered: true, agentAway: agent.isAway, at: now) else {
+            return orders
+        }
+        let denied = refused.decision.map { [resolve($0)] } ?? []
+        let finished = refused.isDetached ? finishPaused(approval, .deny, followUp: true, at: now) : []
+        return orders + say(Sentences.approvalDenied(reason: reason)) + denied + finished
+    }
+
     /// A person can decide it still, or has decided it.
     package func isForPerson(_ approval: ApprovalID) -> Bool { approvals.isForPerson(approval) }
 
@@ -44,8 +61,7 @@ extension Turn {
     ) -> [TurnOrder] {
         guard let (approval, isNewest) = approvals.ask(ofCard: card) else { return [.note(.unknownApproval)] }
         guard isNewest, approvals.hasCard(approval) else { return [.note(.oldCardTapped)] }
-        // With a reason no person has decided, whatever the decision is called.
-        if reason != nil, decision != .deny { return [.note(.decisionNotForwarded)] }
+        if let reason, decision != .deny { return relayAllowed(approval, reason, at: now) }
         if let reason, holdsAsks {
             switch CardEnd(reason) {
             case .unanswered: return cardUnanswered(approval, at: now)
@@ -69,10 +85,12 @@ extension Turn {
         {
         case .ignored: return [.note(.decisionNotForwarded)]
         case .keep(let grant, let isDetached): (taken, detached) = (grant, isDetached)
-        case .forward(let subject, let grant, let isDetached):
+        case .forward(let subject, let grant, let shown, let isDetached):
             orders.append(
                 .command(
-                    .resolve(approval: approval, subject: subject, decision: grant.decision, scope: grant.scope)))
+                    .resolve(
+                        approval: approval, subject: subject, decision: grant.decision, scope: grant.scope,
+                        shown: shown)))
             (taken, detached) = (grant, isDetached)
         }
         if detached { orders += finishPaused(approval, taken.decision, followUp: true, at: now) }
@@ -227,14 +245,12 @@ extension Turn {
         let isTooLarge = refusal.code == .payloadTooLarge
         if refusal.code == .idempotencyConflict {
             // The relay has another card under this name, which shows something else.
-            _ = approvals.closeCard(approval, at: now)
-            let next = approvals.comesBack(approval, hasEnds: settings.cardsHaveEnds, at: now)
-            return next.map { [.replace(.approval($0))] } ?? [.skip]
-        }
-        if !isTooLarge, refusal.code != .interactionExpired, let same = approvals.askWithoutEnd(approval) {
+            if let next = approvals.underNextName(approval) { return [.replace(.approval(next))] }
+        } else if !isTooLarge, refusal.code != .interactionExpired, let same = approvals.askWithoutEnd(approval) {
             return [.replace(.approval(same))]
+        } else if let least = approvals.askWithLeast(approval, isTooLarge: isTooLarge) {
+            return [.replace(.approval(least))]
         }
-        if let least = approvals.askWithLeast(approval, isTooLarge: isTooLarge) { return [.replace(.approval(least))] }
         // An ask that was on the phone before is not denied for a card that the relay will not have.
         if holdsAsks, opening.sealing.canSpeak, approvals.hadCard(approval) {
             return [.skip] + (approvals.closeCard(approval, at: now) ? [.note(.askUnanswered)] : [])

@@ -12,6 +12,13 @@ extension Turn {
     var hasUnseenQuestionEnd: Bool { agent.questions.hasUnseenEnd }
 
     mutating func asked(_ question: Question) -> [TurnOrder] {
+        let replaced =
+            agent.questions.isAnother(question)
+            ? settled(QuestionSettlement(id: question.id, .cancelled), asksNext: false) : []
+        return replaced + take(question)
+    }
+
+    private mutating func take(_ question: Question) -> [TurnOrder] {
         let canBeShown = QuestionText.whole(question) != nil && opening.sealing.canSpeak
         switch agent.questions.asked(question, canBeShown: canBeShown, stopping: agent.isStopping) {
         case .known: return []
@@ -31,7 +38,10 @@ extension Turn {
     }
 
     func command(_ answer: QuestionAnswer, to question: QuestionID) -> TurnOrder {
-        .command(.answer(question: question, session: opening.agentSession, answer: answer))
+        .command(
+            .answer(
+                question: question, session: opening.agentSession, answer: answer,
+                shown: answer == .declined ? nil : agent.questions.shown(question)))
     }
 
     mutating func askNext() -> [TurnOrder] {
@@ -75,7 +85,7 @@ extension Turn {
         return []
     }
 
-    mutating func settled(_ settlement: QuestionSettlement) -> [TurnOrder] {
+    mutating func settled(_ settlement: QuestionSettlement, asksNext: Bool = true) -> [TurnOrder] {
         let isConfirmed = settlement.reason == .answered
         guard outcome == nil, let before = agent.questions.settled(settlement.id, isConfirmed: isConfirmed) else {
             return []
@@ -91,7 +101,7 @@ extension Turn {
         let title = before.asking == .none ? before.question.title : nil
         let (shown, sight) = show(isOurs ? Sentences.answered(before.words) : Sentences.over(settlement, title: title))
         agent.questions.endShown(settlement.id, sight)
-        return orders + shown + askNext()
+        return orders + shown + (asksNext ? askNext() : [])
     }
 
     /// Nothing waits for an answer any more: the agent is informed.

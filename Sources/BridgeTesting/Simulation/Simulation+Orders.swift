@@ -43,7 +43,7 @@ extension Simulation {
             progress[index]?.aborted = true
             progress[index]?.endKnownAt = now
         case .command(.resolve), .command(.release): break
-        case .command(.answer(let question, _, let answer)): answers(question, answer)
+        case .command(.answer(let question, _, let answer, _)): answers(question, answer)
         case .command(.lookUp(_, let run)):
             guard let index = progress.first(where: { $0.value.run == run })?.key else { return }
             schedule(.lookUp(index), after: .milliseconds(5))

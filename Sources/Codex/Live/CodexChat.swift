@@ -235,17 +235,21 @@ struct CodexChat {
     }
 
     mutating func resolve(
-        _ approval: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool, at now: Instant
+        _ approval: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool, shown: AskFingerprint?,
+        at now: Instant
     ) -> [Order] {
         turn?.heard(at: now)
         let isStopping = turn?.isStopping == true
-        return say(asks.decide(approval, decision, isUnanswered: isUnanswered, isStopping: isStopping))
+        return say(
+            asks.decide(approval, decision, isUnanswered: isUnanswered, shown: shown, isStopping: isStopping))
             + advance(at: now)
     }
 
-    mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, at now: Instant) -> [Order] {
+    mutating func answer(
+        _ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint?, at now: Instant
+    ) -> [Order] {
         turn?.heard(at: now)
-        return say(asks.answer(question, answer)) + advance(at: now)
+        return say(asks.answer(question, answer, shown: shown)) + advance(at: now)
     }
 
     /// The person archived or deleted the chat.

@@ -55,16 +55,19 @@ extension CodexMachine {
                 let held = mind.decisions.take(approval, asked: chats.awake[holder]?.asks.fingerprint(of: approval))
             else { continue }
             change(holder, now) {
-                $0.resolve(approval, held.decision, isUnanswered: held.isUnanswered, at: now.now)
+                $0.resolve(approval, held.decision, isUnanswered: held.isUnanswered, shown: nil, at: now.now)
             }
         }
     }
 
     /// Its ask is not there: it comes when its thread is resumed, or never. Where nothing says what was shown, a yes is not kept: what is
     /// asked then is shown once more.
-    mutating func hold(_ decision: ApprovalDecision, isUnanswered: Bool, on approval: ApprovalID, _ now: Occasion) {
+    mutating func hold(
+        _ decision: ApprovalDecision, isUnanswered: Bool, on approval: ApprovalID, shown: AskFingerprint?,
+        _ now: Occasion
+    ) {
         let session = chats.sorted.first { chats.awake[$0]?.asks.knows(approval) == true }
-        let shown = session.flatMap { chats.awake[$0]?.asks.fingerprint(of: approval) }
+        let shown = shown ?? session.flatMap { chats.awake[$0]?.asks.fingerprint(of: approval) }
         guard !mind.decisions.hold(decision, isUnanswered: isUnanswered, on: approval, shown: shown, at: now.now) else {
             return
         }

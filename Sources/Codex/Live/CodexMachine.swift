@@ -187,14 +187,16 @@ package struct CodexMachine: AgentMachine {
             } else {
                 change(session, now) { $0.lookUp(run, at: now.now) }
             }
-        case .resolve(let approval, _, let decision, _, let isUnanswered):
+        case .resolve(let approval, _, let decision, _, let isUnanswered, let shown):
             if let session = chats.holder(of: approval) {
-                change(session, now) { $0.resolve(approval, decision, isUnanswered: isUnanswered, at: now.now) }
+                change(session, now) {
+                    $0.resolve(approval, decision, isUnanswered: isUnanswered, shown: shown, at: now.now)
+                }
             } else {
-                hold(decision, isUnanswered: isUnanswered, on: approval, now)
+                hold(decision, isUnanswered: isUnanswered, on: approval, shown: shown, now)
             }
-        case .answer(let question, let session, let answer):
-            change(session, now) { $0.answer(question, answer, at: now.now) }
+        case .answer(let question, let session, let answer, let shown):
+            change(session, now) { $0.answer(question, answer, shown: shown, at: now.now) }
         // The thread itself stays with Codex.
         case .release(let session, let isDeleted):
             change(session, now) { $0.release(isDeleted: isDeleted, at: now.now) }

@@ -67,8 +67,8 @@ struct CodexOpenAsks {
     private var open: [String: Open] = [:]
     /// Questions that an earlier process had shown.
     private var earlier: Set<QuestionID> = []
-    /// Answers to those, which wait until they are asked again.
-    private var early: [QuestionID: QuestionAnswer] = [:]
+    /// Answers to those, which wait until they are asked again, with what was read.
+    private var early: [QuestionID: (answer: QuestionAnswer, shown: AskFingerprint?)] = [:]
     /// Names that are not free for another ask, besides those of `open`.
     private var names: [String: Name] = [:]
 
@@ -171,8 +171,10 @@ struct CodexOpenAsks {
     private mutating func takeEarly(_ questions: [CodexQuestion], of name: String) -> [Said] {
         earlier.subtract(questions.map(\.question.id))
         return questions.compactMap { known in
-            guard let answer = early.removeValue(forKey: known.question.id) else { return nil }
-            if open[name]?.answers[known.member] == nil { open[name]?.answers[known.member] = answer }
+            guard let given = early.removeValue(forKey: known.question.id),
+                given.shown.map({ $0 == AskFingerprint(of: known.question) }) ?? true
+            else { return nil }
+            if open[name]?.answers[known.member] == nil { open[name]?.answers[known.member] = given.answer }
             return Self.settled(known.question.id, .answered)
         }
     }
@@ -293,9 +295,11 @@ struct CodexOpenAsks {
     // MARK: From the person
 
     mutating func decide(
-        _ approval: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool = false, isStopping: Bool
+        _ approval: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool = false,
+        shown: AskFingerprint? = nil, isStopping: Bool
     ) -> [Said] {
         guard let known = open[approval.text] else { return [] }
+        if decision != .deny, let shown, let asked = known.fingerprint, shown != asked { return [] }
         // A late denial is dropped by the server where the approval has arrived.
         if known.decision == .deny || known.decision == decision { return [] }
         if known.decision != nil, decision != .deny { return [] }
@@ -315,15 +319,16 @@ struct CodexOpenAsks {
         return [.answer(id, CodexAsk.result(decision, of: kind, isStopping: isStopping, isUnanswered: isUnanswered))]
     }
 
-    mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer) -> [Said] {
+    mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint? = nil) -> [Said] {
         for (name, known) in open {
             guard let asked = known.questions.first(where: { $0.question.id == question }) else { continue }
+            if let shown, shown != AskFingerprint(of: asked.question) { return [] }
             guard known.answers[asked.member] == nil else { return [] }
             open[name]?.answers[asked.member] = answer
             return [Self.settled(question, .answered)] + reply(name)
         }
         guard earlier.contains(question) else { return [Self.settled(question, .unknown)] }
-        early[question] = answer
+        early[question] = (answer, shown)
         return []
     }
 

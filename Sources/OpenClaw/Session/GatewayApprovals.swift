@@ -4,6 +4,8 @@ import BridgeModel
 ///
 /// - A decision is kept until the gateway has answered it, its question is settled, or the question has expired; a lost socket
 ///   makes it due again.
+/// - A yes leaves for what was shown alone: on each socket it waits until its question has been seen there, or the lists of open ones
+///   are here without it.
 /// - Of two decisions about one question the later one counts; an answer to the earlier one is not its answer (`awaited(_:as:)`).
 /// - A question that was open when this socket asked for the list is remembered for as long as it is asked what became of a run
 ///   of its session, also when it is settled meanwhile: the answer may be older than the settlement.
@@ -12,8 +14,10 @@ struct GatewayApprovals {
         let subject: ApprovalRequest.Subject
         let decision: ApprovalDecision
         let expiresAt: Instant
-        /// Of what was asked when it was made; nil: it was not seen.
+        /// Nil for a denial of an unseen question, which holds for whatever has its name.
         fileprivate(set) var fingerprint: AskFingerprint?
+        /// The question was seen on this socket.
+        fileprivate(set) var isSeen = false
         /// When it left first; it may have arrived then.
         fileprivate(set) var askedAt: Instant?
         fileprivate(set) var tries = 0
@@ -47,11 +51,17 @@ struct GatewayApprovals {
     private static let decisionsLimit = 256
     private static let listedLimit = 256
     private static let askedLimit = 1_000
+    /// How long a yes waits for a list that does not come, before that is asked for again.
+    static let listPause = Duration.seconds(15)
     /// Where the gateway does not say when an approval expires: its longest life by default (openclaw.md#approvals).
     static let life = Duration.seconds(1_800)
 
     private var decisions: [ApprovalID: Decision] = [:]
     private var questions: [ApprovalID: Asked] = [:]
+    /// This socket has answered with all open questions, and none of them was forgotten.
+    private(set) var areListed = false
+    /// One of the lists that this socket was asked for did not come.
+    var lacksList = false
     private var listing: [ApprovalID: Listed] = [:]
     /// Questions of an earlier process of the gateway, which the list of this one may not have.
     private var doubtful: Set<ApprovalID> = []
@@ -84,9 +94,29 @@ struct GatewayApprovals {
         questions[approval]?.expiresAt ?? now + Self.life
     }
 
-    mutating func keep(_ decision: Decision, about approval: ApprovalID) {
+    /// Refuses a yes (false) where another question has this name, or nothing says what was allowed.
+    mutating func keep(_ decision: Decision, about approval: ApprovalID) -> Bool {
+        let asked = questions[approval]?.fingerprint
+        if decision.decision != .deny {
+            guard let shown = decision.fingerprint ?? asked, asked == nil || asked == shown else { return false }
+        }
         decisions[approval] = decision
-        if let asked = questions[approval] { decisions[approval]?.fingerprint = asked.fingerprint }
+        decisions[approval]?.fingerprint = asked ?? decision.fingerprint
+        decisions[approval]?.isSeen = asked != nil
+        return true
+    }
+
+    /// A yes whose question this socket has not shown yet.
+    func waitsForList(_ approval: ApprovalID) -> Bool {
+        guard let known = decisions[approval], known.decision != .deny else { return false }
+        return !known.isSeen && !areListed
+    }
+
+    /// All lists of this socket are here. Those that waited for it.
+    mutating func listsCame() -> [ApprovalID] {
+        let waiting = kept.filter { waitsForList($0) }
+        areListed = true
+        return waiting
     }
 
     /// Nil: it was replaced, or its question is settled.
@@ -112,7 +142,11 @@ struct GatewayApprovals {
         let fingerprint = AskFingerprint(of: request)
         // What was decided was not said of this: it is another one under the same name.
         if let known = decisions[request.id]?.fingerprint, known != fingerprint { decisions[request.id] = nil }
-        if questions.count >= Self.askedLimit { questions.removeAll() }
+        decisions[request.id]?.isSeen = true
+        if questions.count >= Self.askedLimit, questions[request.id] == nil {
+            questions.removeAll()
+            areListed = false
+        }
         questions[request.id] = Asked(fingerprint: fingerprint, expiresAt: request.expiresAt)
     }
 
@@ -158,6 +192,10 @@ struct GatewayApprovals {
 
     mutating func socketLost() {
         listing.removeAll()
-        for approval in decisions.keys { decisions[approval]?.errand = .due }
+        (areListed, lacksList) = (false, false)
+        for approval in decisions.keys {
+            decisions[approval]?.errand = .due
+            decisions[approval]?.isSeen = false
+        }
     }
 }

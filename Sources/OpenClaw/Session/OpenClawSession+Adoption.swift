@@ -50,7 +50,7 @@ extension OpenClawSession {
         guard approvals[approval] == nil, approvals.hasRoom(for: approval) else { return }
         life.saw(now, wallMilliseconds: wallMilliseconds)
         let sentAt = now - .milliseconds(max(wallMilliseconds - sentAtMilliseconds, 0))
-        approvals.keep(
+        _ = approvals.keep(
             .init(
                 Self.grantable(decision, scope), on: subject, expiresAt: expiresAt ?? sentAt + GatewayApprovals.life,
                 fingerprint: fingerprint, askedAt: sentAt, tries: 1),

@@ -6,15 +6,24 @@ import JSONReading
 extension OpenClawSession {
     mutating func resolve(
         _ approval: ApprovalID, _ subject: ApprovalRequest.Subject, _ decision: ApprovalDecision,
-        _ scope: DecisionScope, at now: Instant
+        _ scope: DecisionScope, shown: AskFingerprint?, at now: Instant
     ) {
         let decision = Self.grantable(decision, scope)
         // The same again: its answer is still to come.
         if let known = approvals[approval], known.errand == .asked, known.decision == decision { return }
         // A later decision about the same question (a stop denies) replaces the one before, also on the next link.
         guard approvals.hasRoom(for: approval) else { return settle(approval, .unknown) }
-        approvals.keep(
-            .init(decision, on: subject, expiresAt: approvals.expiresAt(approval, at: now)), about: approval)
+        let expiresAt = approvals.expiresAt(approval, at: now)
+        guard
+            approvals.keep(
+                .init(
+                    decision, on: subject, expiresAt: expiresAt, fingerprint: decision == .deny ? nil : shown),
+                about: approval)
+        else {
+            // The core hears of the other one, if it has not yet.
+            if shown == nil { settle(approval, .unknown) }
+            return
+        }
         if isLive { sendDecision(approval, at: now) }
     }
 
@@ -25,6 +34,9 @@ extension OpenClawSession {
             orders.append(
                 .note(.missingScopes(["operator.approvals"], remedy: scopeRemedy(["operator.approvals"]))))
             return settle(approval, .unknown)
+        }
+        if approvals.waitsForList(approval), gateway.offers("exec.approval.list") {
+            return awaitList(approval, at: now)
         }
         approvals.asked(approval, at: now)
         let isPlugin = kept.subject == .plugin || approval.text.hasPrefix("plugin:")
@@ -41,6 +53,22 @@ extension OpenClawSession {
             .resolve(approval, kept.decision), isPlugin ? "plugin.approval.resolve" : "exec.approval.resolve",
             params.finish(),
             at: now)
+    }
+
+    /// A gateway without lists shows no open question again: there the name is all there is.
+    private mutating func awaitList(_ approval: ApprovalID, at now: Instant) {
+        if requests.count(of: .approvals) == 0 {
+            approvals.lacksList = false
+            listApprovals(at: now)
+        }
+        approvals.putOff(approval, until: now + GatewayApprovals.listPause)
+    }
+
+    /// Questions that died with the process that asked them, and decisions that waited for the lists.
+    mutating func listsCame(at now: Instant) {
+        guard requests.count(of: .approvals) == 0, !approvals.lacksList else { return }
+        withdrawDead()
+        for approval in approvals.listsCame() { sendDecision(approval, at: now) }
     }
 
     /// An answer to a decision that was replaced meanwhile is not the one that is awaited.

@@ -40,7 +40,8 @@ extension OpenClawSession {
         case .subscribe: break
         case .approvals:
             take(said, isListing: true, at: now)
-            if error == nil { withdrawDead() }
+            if error != nil { approvals.lacksList = true }
+            listsCame(at: now)
         case .send(let run): sendAnswered(run, payload, error, said, at: now)
         case .abort(let run): stopAnswered(run, payload, error, at: now)
         case .resolve(let approval, let decision): resolveAnswered(approval, decision, payload, error, at: now)
@@ -113,7 +114,8 @@ extension OpenClawSession {
         for expired in requests.expire(at: now, only: leaving) {
             orders.append(.note(.requestFailed(method: expired.name, code: "no answer in time")))
             switch expired {
-            case .subscribe, .approvals: break
+            case .subscribe: break
+            case .approvals: approvals.lacksList = true
             case .send(let run): sendUnanswered(run, at: now)
             case .abort(let run): stopUnanswered(run, at: now)
             case .resolve(let approval, let decision): resolveUnanswered(approval, decision, at: now)

@@ -161,8 +161,8 @@ package struct OpenClawSession: ~Copyable {
         case .send(_, let session, let run, let message):
             send(message, in: session, as: run, at: now, wallMilliseconds: wallMilliseconds)
         case .abort(let session, let run): abort(runs.current(run), in: session, at: now)
-        case .resolve(let approval, let subject, let decision, let scope, _):
-            resolve(approval, subject, decision, scope, at: now)
+        case .resolve(let approval, let subject, let decision, let scope, _, let shown):
+            resolve(approval, subject, decision, scope, shown: shown, at: now)
         case .lookUp(let session, let run): coreLooksUp(runs.current(run), in: session, at: now)
         case .release(let session, _): release(session, at: now)
         // A gateway asks nothing that yes and no do not answer, so there is none that it could know.

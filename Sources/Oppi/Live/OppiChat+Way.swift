@@ -57,7 +57,7 @@ extension OppiChat {
         var orders: [Order] = []
         if way == .live || turn == nil {
             // What the subscription did not show again is over.
-            orders += aside(dialogs.takeEarly().map { .questionSettled(QuestionSettlement(id: $0.0, .unknown)) })
+            orders += aside(dialogs.takeEarly().map { .questionSettled(QuestionSettlement(id: $0.question, .unknown)) })
         }
         guard way == .live, let place else { return orders }
         return orders

@@ -19,6 +19,8 @@ struct OppiDialogs {
         }
 
         var kind: Kind
+        /// Fingerprints of the questions, or of the card; empty for a denial of an earlier process.
+        var shown: [AskFingerprint]
         var expiresAt: Instant?
         var answer: OppiFrames.DialogAnswer?
         var isConfirm: Bool { if case .confirm = kind { true } else { false } }
@@ -42,7 +44,14 @@ struct OppiDialogs {
     /// That have ended, newest last.
     private var over: [String] = []
     /// Answers to dialogs of before a restart of the bridge, which the server has not shown again yet.
-    private var early: [QuestionID: QuestionAnswer] = [:]
+    private var early: [QuestionID: Early] = [:]
+
+    struct Early {
+        var question: QuestionID
+        var answer: QuestionAnswer
+        /// The fingerprint of the text that the person read.
+        var shown: AskFingerprint?
+    }
 
     var isEmpty: Bool { open.isEmpty && early.isEmpty }
 
@@ -59,17 +68,39 @@ struct OppiDialogs {
         let method = root["method"]?.string ?? ""
         let expiresAt = root["timeout"]?.integer(clampedTo: 0...Self.longest).map { now + .milliseconds(Int64($0)) }
         let questions = questions(method, root, id, expiresAt)
-        if let known = open[id] { return .known(known.answer == nil ? questions : []) }
+        let request = method == "confirm" ? DialogRequest.read(root, at: now) : nil
+        let parts = method == "ask" ? Self.parts(root) : nil
+        let dialog = Dialog(
+            kind: request != nil ? .confirm : parts.map { .ask($0, answers: [:]) } ?? .single,
+            shown: request.map { [AskFingerprint(of: $0)] } ?? questions.map { AskFingerprint(of: $0) },
+            expiresAt: expiresAt)
+        var events: [RunEvent] = []
+        if let known = open[id] {
+            if Self.isSame(known, dialog) { return .known(known.answer == nil ? questions : []) }
+            // Another dialog under the same name: decisions on the one before do not concern it.
+            open[id] = nil
+            events = Self.settled(id, known, .cancelled)
+        }
         guard open.count < Self.limit else { return .cancel(id) }
-        if method == "confirm", var request = DialogRequest.read(root, at: now) {
+        if var request {
             request.allowed = [.approve, .deny]
-            open[id] = Dialog(kind: .confirm, expiresAt: expiresAt)
-            return .asked([.approvalRequested(request)])
+            open[id] = dialog
+            return .asked(events + [.approvalRequested(request)])
         }
         guard !questions.isEmpty, questions.count <= Self.questionLimit else { return .cancel(id) }
-        let parts = method == "ask" ? Self.parts(root) : nil
-        open[id] = Dialog(kind: parts.map { .ask($0, answers: [:]) } ?? .single, expiresAt: expiresAt)
-        return .asked(questions.map { .asked($0) })
+        open[id] = dialog
+        return .asked(events + questions.map { .asked($0) })
+    }
+
+    private static func isSame(_ known: Dialog, _ dialog: Dialog) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.fingerprintForgotten.isPlanted { return true }
+        #endif
+        switch (known.kind, dialog.kind) {
+        case (.confirm, .confirm), (.single, .single): return known.shown.isEmpty || known.shown == dialog.shown
+        case (.ask(let before, _), .ask(let now, _)): return before == now && known.shown == dialog.shown
+        case (.confirm, _), (.single, _), (.ask, _): return false
+        }
     }
 
     private func questions(_ method: String, _ root: FrameNode, _ id: String, _ expiresAt: Instant?) -> [Question] {
@@ -115,8 +146,11 @@ struct OppiDialogs {
     // MARK: Answered
 
     /// False: it is not open.
-    mutating func decided(_ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer) -> Bool {
+    mutating func decided(
+        _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, shown: AskFingerprint? = nil
+    ) -> Bool {
         guard holds(approval), let dialog = open[approval.text] else { return false }
+        if let shown, !dialog.shown.isEmpty, dialog.shown != [shown] { return true }
         // Nothing takes the place of a denial, and a denial that of an approval which is not answered.
         let isYes = answer == .confirmed(true)
         guard dialog.answer == nil || dialog.answer == .confirmed(true) && !isYes else { return true }
@@ -127,11 +161,15 @@ struct OppiDialogs {
 
     /// On a dialog of an earlier process. `mayHaveLeft`: the decision is that process's, too. False: it has ended.
     mutating func decidedEarlier(
-        _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, expiresAt: Instant? = nil, mayHaveLeft: Bool = false
+        _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, shown: AskFingerprint?, expiresAt: Instant? = nil,
+        mayHaveLeft: Bool = false
     ) -> Bool {
-        answeredEarlier(
+        guard shown != nil || answer != .confirmed(true) else { return false }
+        return answeredEarlier(
             approval.text,
-            Dialog(kind: .confirm, expiresAt: expiresAt, answer: answer, tries: mayHaveLeft ? 1 : 0))
+            Dialog(
+                kind: .confirm, shown: [shown].compactMap(\.self), expiresAt: expiresAt, answer: answer,
+                tries: mayHaveLeft ? 1 : 0))
     }
 
     private mutating func answeredEarlier(_ id: String, _ dialog: Dialog) -> Bool {
@@ -141,17 +179,36 @@ struct OppiDialogs {
     }
 
     /// The parts of an ask are known when it is shown again. False: it is one, or has ended.
-    mutating func answeredEarlier(_ question: QuestionID, _ answer: QuestionAnswer) -> Bool {
+    mutating func answeredEarlier(
+        _ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint?
+    ) -> Bool {
         guard !question.text.contains("#") else { return false }
-        return answeredEarlier(question.text, Dialog(kind: .single, answer: Self.whole(answer)))
+        return answeredEarlier(
+            question.text, Dialog(kind: .single, shown: [shown].compactMap(\.self), answer: Self.whole(answer)))
     }
 
     private static func whole(_ answer: QuestionAnswer) -> OppiFrames.DialogAnswer {
         words(of: answer).map { .value($0.joined(separator: ", ")) } ?? .cancelled
     }
 
+    /// Whether the question of this name asks what was read, as far as either is known.
+    func shows(_ shown: AskFingerprint?, as question: QuestionID) -> Bool {
+        guard let shown else { return true }
+        for (id, dialog) in open where !dialog.shown.isEmpty {
+            switch dialog.kind {
+            case .single where id == question.text: return dialog.shown == [shown]
+            case .ask(let parts, _):
+                guard let index = parts.indices.first(where: { Self.id(of: $0, in: id) == question }) else { continue }
+                return dialog.shown[index] == shown
+            case .single, .confirm: continue
+            }
+        }
+        return true
+    }
+
     /// False: it is not open.
-    mutating func answered(_ question: QuestionID, _ answer: QuestionAnswer) -> Bool {
+    mutating func answered(_ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint? = nil) -> Bool {
+        guard shows(shown, as: question) else { return true }
         if case .single? = open[question.text]?.kind {
             open[question.text]?.answer = Self.whole(answer)
             return true
@@ -179,15 +236,15 @@ struct OppiDialogs {
     }
 
     /// Its dialog may be shown again by the subscription that is under way.
-    mutating func holdEarly(_ answer: QuestionAnswer, to question: QuestionID) {
-        if early.count < Self.limit { early[question] = answer }
+    mutating func holdEarly(_ answer: QuestionAnswer, to question: QuestionID, shown: AskFingerprint?) {
+        if early.count < Self.limit { early[question] = Early(question: question, answer: answer, shown: shown) }
     }
 
     /// The answers to these, or to all.
-    mutating func takeEarly(_ isMeant: (QuestionID) -> Bool = { _ in true }) -> [(QuestionID, QuestionAnswer)] {
-        let taken = early.filter { isMeant($0.key) }.sorted { $0.key < $1.key }
-        for (question, _) in taken { early[question] = nil }
-        return taken.map { ($0.key, $0.value) }
+    mutating func takeEarly(_ isMeant: (QuestionID) -> Bool = { _ in true }) -> [Early] {
+        let taken = early.values.filter { isMeant($0.question) }.sorted { $0.question < $1.question }
+        for known in taken { early[known.question] = nil }
+        return taken
     }
 
     /// It was answered, and its dialog has others that were not.

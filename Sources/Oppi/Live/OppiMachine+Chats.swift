@@ -263,14 +263,16 @@ extension OppiMachine {
         carryOut(permissions.listed(asks, at: now.now))
     }
 
-    mutating func resolveDialog(_ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, _ now: Occasion) {
+    mutating func resolveDialog(
+        _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, shown: AskFingerprint?, _ now: Occasion
+    ) {
         let holder = chats.sorted.first { chats[$0]?.dialogs.holds(approval) == true }
         // One of an earlier process is known by its name alone: with several chats it cannot be assigned to one.
         let heirs = chats.sorted.filter { chats[$0]?.turn.map { $0.isAdopted && $0.isOut } == true }
         guard let session = holder ?? (heirs.count == 1 ? heirs.first : nil) else {
             return carryOut([.settled(approval, nil, .unknown)])
         }
-        change(session, now) { $0.resolve(approval, answer, at: now.now) }
+        change(session, now) { $0.resolve(approval, answer, shown: shown, at: now.now) }
     }
 }
 
@@ -305,22 +307,30 @@ extension OppiChat {
         let isNo = decision.decision == .deny
         _ = dialogs.decidedEarlier(
             decision.approval, isNo && decision.isUnanswered ? .cancelled : .confirmed(!isNo),
-            expiresAt: decision.expiresAt, mayHaveLeft: true)
+            shown: isNo ? nil : decision.fingerprint, expiresAt: decision.expiresAt, mayHaveLeft: true)
     }
 
     /// A dialog is answered on the socket that follows its session, as soon as there is one.
-    mutating func resolve(_ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, at now: Instant) -> [Order] {
-        guard dialogs.decided(approval, answer) || dialogs.decidedEarlier(approval, answer) else {
+    mutating func resolve(
+        _ approval: ApprovalID, _ answer: OppiFrames.DialogAnswer, shown: AskFingerprint?, at now: Instant
+    ) -> [Order] {
+        guard
+            dialogs.decided(approval, answer, shown: shown) || dialogs.decidedEarlier(approval, answer, shown: shown)
+        else {
             return aside([.approvalSettled(ApprovalSettlement(id: approval, outcome: .unknown))])
         }
         return advance(at: now)
     }
 
-    mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, at now: Instant) -> [Order] {
-        guard dialogs.answered(question, answer) else {
-            if turn?.isOut == true, dialogs.answeredEarlier(question, answer) { return advance(at: now) }
+    mutating func answer(
+        _ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint?, at now: Instant
+    ) -> [Order] {
+        guard dialogs.answered(question, answer, shown: shown) else {
+            if turn?.isOut == true, dialogs.answeredEarlier(question, answer, shown: shown) {
+                return advance(at: now)
+            }
             if way != .live, turn?.isOut == true {
-                dialogs.holdEarly(answer, to: question)
+                dialogs.holdEarly(answer, to: question, shown: shown)
                 return []
             }
             return aside([.questionSettled(QuestionSettlement(id: question, .unknown))])
@@ -334,7 +344,9 @@ extension OppiChat {
     /// The server has shown again what was answered before.
     mutating func answerEarly(at now: Instant) -> [Order] {
         let known = dialogs
-        return dialogs.takeEarly { known.asks($0) }.flatMap { answer($0.0, $0.1, at: now) }
+        return dialogs.takeEarly { known.asks($0) }
+            .filter { known.shows($0.shown, as: $0.question) }
+            .flatMap { answer($0.question, $0.answer, shown: $0.shown, at: now) }
     }
 
     mutating func hasNoWorkspace(_ sentence: String, at now: Instant) -> [Order] {

@@ -170,18 +170,19 @@ package struct OppiMachine: AgentMachine {
             loads.drop(run)
             change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): change(session, now) { $0.lookUp(run, at: now.now) }
-        case .resolve(let approval, let subject, let decision, let scope, let isUnanswered):
+        case .resolve(let approval, let subject, let decision, let scope, let isUnanswered, let shown):
             if subject == .dialog {
                 let isNo = decision == .deny
-                resolveDialog(approval, isNo && isUnanswered ? .cancelled : .confirmed(!isNo), now)
+                resolveDialog(
+                    approval, isNo && isUnanswered ? .cancelled : .confirmed(!isNo), shown: isNo ? nil : shown, now)
             } else {
                 // Its answer has no room for a reason (oppi.md#permissions).
                 let decided = OppiPermissions.Decision(decision, scope)
-                carryOut(permissions.decide(approval, decided, isUp: life.isLive, at: now.now))
+                carryOut(permissions.decide(approval, decided, shown: shown, isUp: life.isLive, at: now.now))
                 lookAtList(now)
             }
-        case .answer(let question, let session, let answer):
-            change(session, now) { $0.answer(question, answer, at: now.now) }
+        case .answer(let question, let session, let answer, let shown):
+            change(session, now) { $0.answer(question, answer, shown: shown, at: now.now) }
         case .release(let session, let isDeleted):
             change(session, now) { $0.release(isDeleted: isDeleted, at: now.now) }
         }

@@ -31,9 +31,9 @@ struct OppiPermissions {
     }
 
     private struct Entry {
-        /// Nil: decided in an earlier process, and not seen in this one.
+        /// Nil: asked in an earlier process, and not seen in this one.
         var session: AgentSession?
-        /// Of what was asked; nil: an earlier process decided it, and did not say.
+        /// Of what was asked, or of what a yes was given for; nil: of a denial, which holds for whatever has its name.
         var fingerprint: AskFingerprint?
         var askedAt: Instant
         var expiresAt: Instant?
@@ -113,13 +113,20 @@ struct OppiPermissions {
 
     // MARK: Decisions
 
-    /// `isUp`: the main socket is live.
-    mutating func decide(_ id: ApprovalID, _ decision: Decision, isUp: Bool, at now: Instant) -> [Order] {
+    /// `isUp`: the main socket is live. `shown`: of what the person saw.
+    mutating func decide(
+        _ id: ApprovalID, _ decision: Decision, shown: AskFingerprint?, isUp: Bool, at now: Instant
+    ) -> [Order] {
+        let asked = entries[id]?.fingerprint
+        // Nothing says what was allowed, or another one has the name by now.
+        if decision.allows, asked == nil, shown == nil { return [.settled(id, nil, .unknown)] }
+        if decision.allows, let asked, let shown, asked != shown { return [] }
         if let known = entries[id]?.decision, known == decision || !known.allows { return [] }
         // What was sent may be on a dead socket, and the stored one is what is sent again.
         if entries[id]?.isSent == true, decision.allows { return [] }
         let isSeen = entries[id]?.session != nil
         entries[id, default: Entry(session: nil, askedAt: now)].decision = decision
+        if !isSeen { entries[id]?.fingerprint = decision.allows ? shown : nil }
         guard isUp else { return [] }
         if isSeen { return [send(id, decision, at: now)] }
         // Of an earlier process: the list says whether it still waits.
@@ -127,10 +134,11 @@ struct OppiPermissions {
         return []
     }
 
-    /// By an earlier process, which may have sent it.
+    /// By an earlier process, which may have sent it. A yes to what the record does not say is sent no more.
     mutating func adopt(
         _ id: ApprovalID, _ decision: Decision, fingerprint: AskFingerprint?, expiresAt: Instant?, at now: Instant
     ) {
+        guard !decision.allows || fingerprint != nil else { return }
         entries[id] = Entry(
             session: nil, fingerprint: fingerprint, askedAt: now, expiresAt: expiresAt, decision: decision,
             wasSent: true)

@@ -4,6 +4,25 @@ import JSONReading
 
 // What pi answers to requests, and what follows where it does not.
 extension PiChat {
+    // MARK: Of a person
+
+    mutating func resolve(
+        _ approval: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool, shown: AskFingerprint?
+    ) -> [Order] {
+        guard decision == .deny || dialogs.shows(shown, as: approval.text) else { return [] }
+        guard let answer = dialogs.decided(approval, decision, isUnanswered: isUnanswered) else { return [] }
+        return [
+            .write(PiFrames.answer(answer, to: approval.text)),
+            .observed([settled(approval, .decided(decision == .deny ? .deny : .approve))]),
+        ]
+    }
+
+    mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer, shown: AskFingerprint?) -> [Order] {
+        guard dialogs.shows(shown, as: question.text) else { return [] }
+        guard let answer = dialogs.answered(question, answer) else { return [.observed([settled(question, .unknown)])] }
+        return [.write(PiFrames.answer(answer, to: question.text)), .observed([settled(question, .answered)])]
+    }
+
     // MARK: Answers
 
     mutating func answered(_ root: FrameNode, at now: Instant) -> [Order] {

@@ -155,19 +155,6 @@ struct PiChat {
         return [.write(PiFrames.abort(requests.add(.abort(run), for: PiTurn.stopPatience, at: now)))]
     }
 
-    mutating func resolve(_ approval: ApprovalID, _ decision: ApprovalDecision, isUnanswered: Bool) -> [Order] {
-        guard let answer = dialogs.decided(approval, decision, isUnanswered: isUnanswered) else { return [] }
-        return [
-            .write(PiFrames.answer(answer, to: approval.text)),
-            .observed([settled(approval, .decided(decision == .deny ? .deny : .approve))]),
-        ]
-    }
-
-    mutating func answer(_ question: QuestionID, _ answer: QuestionAnswer) -> [Order] {
-        guard let answer = dialogs.answered(question, answer) else { return [.observed([settled(question, .unknown)])] }
-        return [.write(PiFrames.answer(answer, to: question.text)), .observed([settled(question, .answered)])]
-    }
-
     /// All places for processes are taken: it is started when one is free.
     mutating func awaitsPlace(running: Int, behind chats: [WaitingChat]) -> [Order] {
         guard process == .starting else { return [] }

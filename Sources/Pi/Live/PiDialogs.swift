@@ -22,6 +22,7 @@ struct PiDialogs {
 
     private struct Open {
         var dialog: Dialog
+        var shown: AskFingerprint
         var askedAt: Instant
         var expiresAt: Instant?
     }
@@ -38,6 +39,12 @@ struct PiDialogs {
     func holds(_ id: ApprovalID) -> Bool { if case .card = open[id.text]?.dialog { true } else { false } }
     func holds(_ id: QuestionID) -> Bool { if case .question = open[id.text]?.dialog { true } else { false } }
 
+    /// Whether the dialog of this name is the one that was shown.
+    func shows(_ shown: AskFingerprint?, as name: String) -> Bool {
+        guard let shown, let known = open[name] else { return true }
+        return known.shown == shown
+    }
+
     /// What an `extension_ui_request` wants of us: nothing, a person, or the answer that is given at once.
     enum Verdict: Hashable {
         case notice, ask
@@ -52,11 +59,13 @@ struct PiDialogs {
         if let request = DialogRequest.read(root, at: now) {
             let words = method == "select" ? DialogRequest.yesAndNo(root) : nil
             open[id] = Open(
-                dialog: .card(request.id, yes: words?.yes, no: words?.no), askedAt: now,
+                dialog: .card(request.id, yes: words?.yes, no: words?.no), shown: AskFingerprint(of: request),
+                askedAt: now,
                 expiresAt: Self.early(request.expiresAt, now))
         } else if let question = DialogRequest.question(root, at: now) {
             open[id] = Open(
-                dialog: .question(question.id), askedAt: now, expiresAt: Self.early(question.expiresAt, now))
+                dialog: .question(question.id), shown: AskFingerprint(of: question), askedAt: now,
+                expiresAt: Self.early(question.expiresAt, now))
         } else {
             return .cancel(id)
         }

@@ -97,14 +97,16 @@ package struct PiMachine: AgentMachine {
             loads.drop(run)
             return change(session, now) { $0.abort(run, at: now.now) }
         case .lookUp(let session, let run): return change(session, now) { $0.lookUp(run, at: now.now) }
-        case .resolve(let approval, _, let decision, _, let isUnanswered):
+        case .resolve(let approval, _, let decision, _, let isUnanswered, let shown):
             guard let session = chats.awake.first(where: { $0.value.holds(approval) })?.key else {
                 let unknown = ApprovalSettlement(id: approval, outcome: .unknown)
                 return [.observed([.signal(RunSignal(run: nil, session: nil, event: .approvalSettled(unknown)))])]
             }
-            return change(session, now) { $0.resolve(approval, decision, isUnanswered: isUnanswered) }
-        case .answer(let question, let session, let answer):
-            return change(session, now) { $0.answer(question, answer) }
+            return change(session, now) {
+                $0.resolve(approval, decision, isUnanswered: isUnanswered, shown: shown)
+            }
+        case .answer(let question, let session, let answer, let shown):
+            return change(session, now) { $0.answer(question, answer, shown: shown) }
         case .release(let session, let isDeleted):
             return change(session, now) { $0.release(isDeleted: isDeleted, at: now.now) }
         }

@@ -14,6 +14,24 @@ struct OpenClawApprovalsTests {
         return talk
     }
 
+    /// And this question is open.
+    private static func asked(_ era: GatewayEra, _ id: String = "ap-1") -> OpenClawConversation {
+        let talk = live(era)
+        let isPlugin = id.hasPrefix("plugin:")
+        talk.event(
+            isPlugin ? "plugin.approval.requested" : "exec.approval.requested",
+            request(talk, seconds: 1_800).replacing("ap-1", with: id))
+        talk.clear()
+        return talk
+    }
+
+    /// The lists of what is open have nothing.
+    private static func nothingIsOpen(_ talk: OpenClawConversation) {
+        for method in ["exec.approval.list", "plugin.approval.list"] where talk.methods.contains(method) {
+            talk.answer(method, "[]")
+        }
+    }
+
     private static func request(_ talk: OpenClawConversation, seconds: Int64 = 120) -> String {
         """
         {"id":"ap-1","request":{"command":"ls","host":"gateway","sessionKey":"\(Talk.key)"},\
@@ -38,7 +56,7 @@ struct OpenClawApprovalsTests {
             (.e4, "plugin:1", "approval.resolve", #"{"id":"plugin:1","kind":"plugin","decision":"allow-once"}"#),
         ])
     func methods(_ era: GatewayEra, _ id: String, _ method: String, _ params: String) {
-        let talk = Self.live(era)
+        let talk = Self.asked(era, id)
         Self.decide(talk, id)
         #expect(talk.sent.last?.method == method)
         #expect(talk.sent.last?.params == params)
@@ -54,7 +72,7 @@ struct OpenClawApprovalsTests {
             (#"{"code":"INVALID_REQUEST","message":"x","details":{"reason":"APPROVAL_EXPIRED"}}"#, true),
         ])
     func refusals(_ error: String, _ isExpired: Bool) {
-        let talk = Self.live(.e3)
+        let talk = Self.asked(.e3)
         Self.decide(talk)
         talk.answer("exec.approval.resolve", nil, error: error)
         #expect(talk.observations == [.settled("ap-1", isExpired ? .expired : .unknown)])
@@ -68,7 +86,7 @@ struct OpenClawApprovalsTests {
             (#""status":"cancelled","reason":"run-aborted""#, .cancelled),
         ])
     func recorded(_ approval: String, _ outcome: ApprovalSettlement.Outcome) {
-        let talk = Self.live(.e4)
+        let talk = Self.asked(.e4)
         Self.decide(talk)
         talk.answer("approval.resolve", #"{"applied":false,"approval":{"id":"ap-1",\#(approval)}}"#)
         #expect(talk.observations == [.settled("ap-1", outcome)])
@@ -76,7 +94,7 @@ struct OpenClawApprovalsTests {
 
     @Test("the broadcast and the answer are told, and a decision is sent once")
     func broadcast() {
-        let talk = Self.live(.e3)
+        let talk = Self.asked(.e3)
         Self.decide(talk)
         talk.event("exec.approval.resolved", #"{"id":"ap-1","decision":"allow-once","resolvedBy":"Test bridge"}"#)
         talk.answer("exec.approval.resolve", #"{"ok":true}"#)
@@ -171,12 +189,13 @@ struct OpenClawApprovalsTests {
         "a decision that arrived before its answer was lost counts, where the process is the same",
         arguments: [true, false])
     func repeated(_ restarted: Bool) {
-        let talk = Self.live(.e2)
+        let talk = Self.asked(.e2)
         Self.decide(talk)
         talk.close(1006)
         talk.pass(2)
         if restarted { talk.gatewayBegan = talk.now }
         talk.goLive()
+        Self.nothingIsOpen(talk)
         talk.clear()
         talk.answer(
             "exec.approval.resolve", nil,
@@ -242,7 +261,7 @@ struct OpenClawApprovalsTests {
 
     @Test("a stop's refusal takes the place of a yes without an answer, on the next link too")
     func replaced() {
-        let talk = Self.live(.e3)
+        let talk = Self.asked(.e3)
         Self.decide(talk)
         Self.decide(talk, "ap-1", .deny)
         Self.decide(talk, "ap-1", .deny)
@@ -257,7 +276,7 @@ struct OpenClawApprovalsTests {
 
     @Test("the answer to a yes that was replaced is not the refusal's")
     func lateAnswer() {
-        let talk = Self.live(.e3)
+        let talk = Self.asked(.e3)
         Self.decide(talk)
         let first = talk.sent.last?.id ?? ""
         Self.decide(talk, "ap-1", .deny)
@@ -274,7 +293,7 @@ struct OpenClawApprovalsTests {
             ("domain", "allow-once"), ("planet", "allow-once"), ("", "allow-once"),
         ] as [(String?, String)])
     func scoped(_ scope: String?, _ word: String) {
-        let talk = Self.live(.e4)
+        let talk = Self.asked(.e4)
         talk.command(
             .resolve(
                 approval: ApprovalID("ap-1"), subject: .exec, decision: .approveAlways,
@@ -287,9 +306,11 @@ struct OpenClawApprovalsTests {
         let talk = Talk(era: .e3)
         talk.session.adopt(
             .approve, of: ApprovalID("ap-1"), subject: .exec, sentAtMilliseconds: talk.wall - 5_000,
-            expiresAt: expires.map { talk.now + .milliseconds(Int64($0)) }, at: talk.now, wallMilliseconds: talk.wall)
+            expiresAt: expires.map { talk.now + .milliseconds(Int64($0)) }, fingerprint: AskFingerprint("f"),
+            at: talk.now, wallMilliseconds: talk.wall)
         talk.pass(1)
         talk.goLive()
+        Self.nothingIsOpen(talk)
         #expect(talk.allSent.contains { $0.method == "exec.approval.resolve" } == (expires == nil))
     }
 

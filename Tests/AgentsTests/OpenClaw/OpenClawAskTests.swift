@@ -157,6 +157,123 @@ struct OpenClawAskTests {
         #expect(!talk.methods.contains("exec.approval.resolve"))
     }
 
+    private static func fingerprint(_ request: String) throws -> AskFingerprint {
+        AskFingerprint(of: try #require(asked(request)))
+    }
+
+    private static func allow(_ talk: OpenClawConversation, shown: AskFingerprint?) {
+        talk.command(.resolve(approval: ApprovalID("ap-1"), subject: .exec, decision: .approve, shown: shown))
+    }
+
+    private static func hasDecided(_ talk: OpenClawConversation) -> Bool {
+        talk.methods.contains { $0.hasSuffix("approval.resolve") }
+    }
+
+    @Test(
+        "after a restart a yes waits for the list, and leaves for what its card showed alone",
+        arguments: [GatewayEra.e2, .e3, .e4], [true, false])
+    func tappedEarly(_ era: GatewayEra, _ isSame: Bool) throws {
+        let shown = try Self.fingerprint(Self.full)
+        let talk = Talk(era: era)
+        talk.goLive()
+        let lists = talk.methods.filter { $0.hasSuffix("approval.list") }
+        talk.clear()
+        Self.allow(talk, shown: shown)
+        #expect(!Self.hasDecided(talk), "the question was not seen")
+        let now = isSame ? Self.full : Self.full.replacing("/srv", with: "/")
+        for method in lists {
+            talk.answer(method, method.hasPrefix("exec") ? "[\(Self.entry(talk, now))]" : "[]")
+        }
+        #expect(Self.hasDecided(talk) == isSame)
+        talk.clear()
+        talk.pass(60)
+        #expect(!Self.hasDecided(talk) || isSame)
+    }
+
+    @Test("an event shows the question as well as the list")
+    func shownByEvent() throws {
+        let talk = Talk(era: .e3)
+        talk.goLive()
+        Self.allow(talk, shown: try Self.fingerprint(Self.full))
+        talk.event("exec.approval.requested", Self.entry(talk, Self.full))
+        #expect(Self.hasDecided(talk))
+    }
+
+    @Test("a list that does not come is asked for again, and no yes leaves without one")
+    func listRefused() throws {
+        let talk = Talk(era: .e3)
+        talk.goLive()
+        Self.allow(talk, shown: try Self.fingerprint(Self.full))
+        let busy = #"{"code":"UNAVAILABLE","message":"x","retryable":true}"#
+        talk.answer("exec.approval.list", nil, error: busy)
+        talk.answer("plugin.approval.list", "[]")
+        #expect(!Self.hasDecided(talk))
+        talk.clear()
+        for _ in 0..<5 {
+            talk.pass(4)
+            talk.event("tick", "{}")
+        }
+        #expect(talk.methods.contains("exec.approval.list") && !Self.hasDecided(talk), "\(talk.methods)")
+        talk.answer("exec.approval.list", "[\(Self.entry(talk, Self.full))]")
+        #expect(Self.hasDecided(talk))
+    }
+
+    @Test("a yes whose link was lost waits for the next list too", arguments: [true, false])
+    func lostUnder(_ isSame: Bool) throws {
+        let talk = Talk(era: .e3)
+        talk.goLiveWithRun()
+        talk.event("exec.approval.requested", Self.entry(talk, Self.full))
+        Self.allow(talk, shown: try Self.fingerprint(Self.full))
+        talk.close(1006)
+        talk.pass(1)
+        talk.goLive()
+        #expect(!Self.hasDecided(talk))
+        let now = isSame ? Self.full : Self.full.replacing("/srv", with: "/")
+        talk.answer("exec.approval.list", "[\(Self.entry(talk, now))]")
+        talk.answer("plugin.approval.list", "[]")
+        #expect(Self.hasDecided(talk) == isSame)
+    }
+
+    @Test("a yes to a card that another has taken the place of meanwhile is not sent, and says nothing of the other")
+    func tappedLate() throws {
+        let talk = Talk(era: .e3)
+        talk.goLiveWithRun()
+        talk.event("exec.approval.requested", Self.entry(talk, Self.full.replacing("/srv", with: "/")))
+        talk.clear()
+        Self.allow(talk, shown: try Self.fingerprint(Self.full))
+        #expect(talk.sent.isEmpty && talk.observations.isEmpty)
+    }
+
+    @Test("more questions than are kept make no yes leave unseen")
+    func forgotten() throws {
+        let talk = Talk(era: .e3)
+        talk.goLiveWithRun()
+        talk.answer("exec.approval.list", "[]")
+        talk.answer("plugin.approval.list", "[]")
+        talk.event("exec.approval.requested", Self.entry(talk, Self.full))
+        for number in 0..<1_000 {
+            talk.event("exec.approval.requested", Self.entry(talk, Self.full, id: "x-\(number)"))
+        }
+        talk.clear()
+        Self.allow(talk, shown: try Self.fingerprint(Self.full))
+        #expect(!Self.hasDecided(talk))
+        talk.answer("exec.approval.list", "[\(Self.entry(talk, Self.full.replacing("/srv", with: "/")))]")
+        talk.answer("plugin.approval.list", "[]")
+        #expect(!Self.hasDecided(talk))
+    }
+
+    @Test("what is no text where a text belongs is on the card all the same")
+    func noText() {
+        let asked = Self.asked(
+            #""command":["rm","-rf","/"],"cwd":{"path":"/"},"description":[1],"warningText":{"w":2},"title":7"#)
+        #expect(asked?.command == nil)
+        #expect(
+            Self.lines(asked) == [
+                #"warning: {"w":2}"#, #"command: ["rm","-rf","/"]"#, #"cwd: {"path":"/"}"#, "description: [1]",
+                "title: 7",
+            ])
+    }
+
     @Test("what nobody answered is denied: the gateway has no other word", arguments: GatewayEra.allCases)
     func unanswered(_ era: GatewayEra) {
         let talk = Talk(era: era)

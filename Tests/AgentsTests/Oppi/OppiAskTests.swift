@@ -111,6 +111,44 @@ struct OppiAskTests {
         #expect(lines.contains("1 > permission_response p1 allow once") == (command == "ls"), "\(lines)")
     }
 
+    /// A bridge that began again in mid-run, before it has seen what is asked.
+    private static func restarted(asking body: String) -> OppiConversation {
+        let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
+        var oppi = OppiConversation(facts: [fact], turns: [OppiRecoveryTests.earlier(isAccepted: true)])
+        _ = oppi.greets(pending: "[\(body)]")
+        return oppi
+    }
+
+    @Test("a tap before the list is seen allows what its card showed, and nothing else", arguments: ["ls", "rm -rf ."])
+    func tappedEarly(_ command: String) throws {
+        let shown = AskFingerprint(of: try #require(Self.card(Self.permission(#"{"command":"ls"}"#))))
+        let body = Self.permission(#"{"command":"\#(command)"}"#)
+        var oppi = Self.restarted(asking: body)
+        var lines = oppi.decides("p1", .approve, shown: shown)
+        _ = oppi.answers(OppiRecoveryTests.events, 200, OppiRecoveryTests.missed(7))
+        _ = oppi.answers(
+            OppiRecoveryTests.history, 200, OppiRecoveryTests.trace([("user", "Hi")], status: "busy"))
+        lines += oppi.follows(2, current: 7, status: "busy", replay: [Self.pushed(body)])
+        lines += oppi.answers("GET /permissions/pending", 200, oppi.pending("[\(body)]"))
+        #expect(lines.contains("1 > permission_response p1 allow once") == (command == "ls"), "\(lines)")
+    }
+
+    @Test("a yes that does not say what was shown is given to nothing that was not seen")
+    func tappedBlind() {
+        let body = Self.permission(#"{"command":"ls"}"#)
+        var oppi = Self.restarted(asking: body)
+        #expect(oppi.decides("p1", .approve).contains { $0.contains("approval settled p1 unknown") })
+    }
+
+    @Test("a yes to a card that another has taken the place of meanwhile is not sent")
+    func tappedLate() throws {
+        let shown = AskFingerprint(of: try #require(Self.card(Self.permission(#"{"command":"ls"}"#))))
+        var oppi = OppiConversation.running()
+        _ = oppi.hears(Self.pushed(Self.permission(#"{"command":"rm -rf ."}"#)), on: 2)
+        #expect(oppi.decides("p1", .approve, shown: shown) == [])
+        #expect(oppi.decides("p1", .deny) == ["1 > permission_response p1 deny once"])
+    }
+
     @Test("what nobody answered is denied, and a dialog is cancelled")
     func unanswered() {
         var oppi = OppiConversation.running()

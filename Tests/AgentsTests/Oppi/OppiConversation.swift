@@ -130,19 +130,22 @@ struct OppiConversation: MachineConversation {
 
     mutating func decides(
         _ approval: String, _ decision: ApprovalDecision, _ scope: DecisionScope = .unscoped,
-        subject: ApprovalRequest.Subject = .permission, isUnanswered: Bool = false
+        subject: ApprovalRequest.Subject = .permission, isUnanswered: Bool = false, shown: AskFingerprint? = nil
     ) -> [String] {
         lines(
             machine.command(
                 .resolve(
                     approval: ApprovalID(approval), subject: subject, decision: decision, scope: scope,
-                    isUnanswered: isUnanswered), occasion()))
+                    isUnanswered: isUnanswered, shown: shown), occasion()))
     }
 
-    mutating func answers(question: String, _ answer: QuestionAnswer) -> [String] {
+    mutating func answers(
+        question: String, _ answer: QuestionAnswer, shown: AskFingerprint? = nil
+    ) -> [String] {
         lines(
             machine.command(
-                .answer(question: QuestionID(question), session: Self.chat, answer: answer), occasion()))
+                .answer(question: QuestionID(question), session: Self.chat, answer: answer, shown: shown),
+                occasion()))
     }
 
     mutating func asks(_ query: AgentQuery) -> [String] { lines(machine.query(query, as: QueryID(1), occasion())) }

@@ -49,6 +49,64 @@ struct OppiDialogsTests {
                 == #"2 > extension_ui_response s1 d1 {"q1":["a","b"],"q2":"so"}"#)
     }
 
+    private static func confirm(_ message: String) -> String {
+        #""id":"d1","method":"confirm","title":"Sure?","message":"\#(message)""#
+    }
+
+    @Test("another dialog under the same name is asked anew, and takes no yes of the one before")
+    func another() throws {
+        var oppi = OppiConversation.running()
+        _ = oppi.says("extension_ui_request", Self.confirm("Really"))
+        let shown = AskFingerprint(of: try #require(oppi.cards.last))
+        #expect(oppi.says("extension_ui_request", Self.confirm("Really")) == [], "it is known")
+        let lines = oppi.says("extension_ui_request", Self.confirm("Delete everything"))
+        #expect(lines.count == 2 && lines[0].hasSuffix("approval settled d1 cancelled"), "\(lines)")
+        #expect(oppi.cards.map(\.message) == ["Really", "Delete everything"])
+        #expect(oppi.decides("d1", .approve, subject: .dialog, shown: shown) == [])
+        let other = AskFingerprint(of: try #require(oppi.cards.last))
+        #expect(
+            oppi.decides("d1", .approve, subject: .dialog, shown: other).first
+                == "2 > extension_ui_response s1 d1 confirmed true")
+    }
+
+    @Test("a yes of an earlier process is not given to another dialog of that name")
+    func anotherLater() throws {
+        var before = OppiConversation.running()
+        _ = before.says("extension_ui_request", Self.confirm("Really"))
+        let shown = AskFingerprint(of: try #require(before.cards.last))
+        var oppi = Self.restarted()
+        _ = oppi.decides("d1", .approve, subject: .dialog, shown: shown)
+        let body = #"{"type":"extension_ui_request",\#(Self.confirm("Delete everything")),"sessionId":"s1"}"#
+        // The server reads it first.
+        _ = oppi.opens(2)
+        _ = oppi.hears(body, on: 2)
+        #expect(oppi.decides("d1", .approve, subject: .dialog, shown: shown) == [])
+    }
+
+    @Test("an answer is given to what was read alone")
+    func anotherQuestion() {
+        var oppi = OppiConversation.running()
+        let read = AskFingerprint(
+            of: Question(id: QuestionID("d1"), title: "Which?", options: [.init("a"), .init("b")]))
+        let other = #""id":"d1","method":"select","title":"Delete which?","options":["a","b"]"#
+        _ = oppi.says("extension_ui_request", #""id":"d1","method":"select","title":"Which?","options":["a","b"]"#)
+        #expect(oppi.says("extension_ui_request", other).count == 2)
+        #expect(oppi.answers(question: "d1", .choices(["b"]), shown: read) == [])
+        #expect(oppi.answers(question: "d1", .declined).first == "2 > extension_ui_response s1 d1 cancelled")
+    }
+
+    @Test("an answer that waits for its question is not given to another")
+    func earlyForAnother() {
+        let ask =
+            #"{"type":"extension_ui_request","id":"d1","method":"ask","questions":[{"id":"q","question":"Delete?","options":[{"value":"e"}]}],"sessionId":"s1"}"#
+        var oppi = Self.restarted()
+        let read = AskFingerprint(of: Question(id: QuestionID("d1#0"), title: "?", options: [.init("e")]))
+        #expect(oppi.answers(question: "d1#0", .choices(["e"]), shown: read) == [])
+        let lines = oppi.follows(2, current: 7, status: "busy", replay: [ask])
+        #expect(!lines.contains { $0.contains("extension_ui_response") }, "\(lines)")
+        #expect(lines.contains { $0.contains("asked d1#0") }, "\(lines)")
+    }
+
     /// A bridge that began again while an ask was open, up to the dialling of the chat's stream.
     private static func restarted() -> OppiConversation {
         let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))

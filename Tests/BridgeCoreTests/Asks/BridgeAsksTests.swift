@@ -110,6 +110,35 @@ struct BridgeAsksTests: ~Copyable {
         #expect(deliver(at: .at(120)).sorted() == (1...4).map { "a\($0)-ask-2" })
     }
 
+    @Test("A message that waits and a decision that has not left count over a restart too", arguments: [true, false])
+    mutating func awayOverRestart(isMessage: Bool) {
+        for number in 1...4 { asks(number, at: .at(Double(number))) }
+        asks(5, at: .at(5))
+        for number in 1...4 { expire("a\(number)", at: .at(100)) }
+        bridge.agentLost(at: .at(105))
+        if isMessage {
+            bridge.turnBegins(opening(9, chat: 1, text: "are you there?", at: .at(110)), at: .at(110))
+        } else {
+            bridge.decided(ApprovalID("a5"), .approve, reason: nil, at: .at(110))
+        }
+        #expect(deliver(at: .at(110)) == [])
+        restart(at: .at(115))
+        bridge.agentBack(at: .at(120))
+        #expect(deliver(at: .at(120)).sorted() == (isMessage ? ["a1-ask-2"] : []) + ["a3-ask-2", "a4-ask-2"])
+        restart(at: .at(500))
+        bridge.agentBack(at: .at(501))
+        #expect(deliver(at: .at(501)) == [], "a sign of life counts once")
+    }
+
+    /// Another process, with what the journal has.
+    private mutating func restart(at now: Instant) {
+        var next = Bridge(isJournaled: false)
+        for number in 1...9 {
+            if let record = bridge.record(of: TurnID("int_\(number)")) { next.restore(record, deltas: [], at: now) }
+        }
+        bridge = next
+    }
+
     @Test("At most 20 come back within an hour, whatever asks for it")
     mutating func budget() {
         for number in 1...25 { asks(number) }
@@ -160,7 +189,9 @@ struct BridgeAsksTests: ~Copyable {
         bridge.use(asks: settings, at: .at(1))
         bridge.decided(ApprovalID("a1"), .deny, reason: "expired", at: .at(2))
         #expect(
-            bridge.takeOrders().contains { if case .command(.resolve(_, _, .deny, _, _)) = $0 { true } else { false } })
+            bridge.takeOrders().contains {
+                if case .command(.resolve(_, _, .deny, _, _, _)) = $0 { true } else { false }
+            })
         settings.whenUnanswered = .hold
         settings.patience = .seconds(60)
         asks(2, at: .at(3))

@@ -6,20 +6,30 @@ import Testing
 
 @Suite("The rules of severity over many asks")
 struct SeverityCorpusTests {
-    @Test("no rule meets more than one everyday ask in ten", arguments: ["openclaw", "oppi", "codex"])
+    private static let agents = ["openclaw", "oppi", "pi", "codex"]
+
+    @Test("no rule meets more than one everyday ask in ten", arguments: agents)
     func everyday(agent: String) throws {
         let lines = try SeverityLine.read("everyday-\(agent).jsonl")
         #expect(Set(lines.map(\.command)).count >= 200)
         var counts: [SeverityRules.Rule: Int] = [:]
         for line in lines { for rule in SeverityRules.met(line.subject) { counts[rule, default: 0] += 1 } }
-        for (rule, count) in counts {
+        for (rule, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            puts("\(agent): \(rule) meets \(count) of \(lines.count)")
             #expect(count * 10 <= lines.count, "\(rule) meets \(count) of \(lines.count) asks of \(agent)")
+        }
+    }
+
+    @Test("each command of Codex's leaves the sandbox, unless it asks for a host alone")
+    func faithful() throws {
+        for line in try SeverityLine.read("everyday-codex.jsonl") where line.runs != false {
+            #expect(line.leavesSandbox == true || line.reachesNetwork == true, "\(line.command)")
         }
     }
 
     @Test("every rule meets something that is asked on ordinary days or by a trick")
     func used() throws {
-        let lines = try ["openclaw", "oppi", "codex"].flatMap { try SeverityLine.read("everyday-\($0).jsonl") }
+        let lines = try Self.agents.flatMap { try SeverityLine.read("everyday-\($0).jsonl") }
         let all = lines + (try SeverityLine.tricks().map(\.line))
         let met = all.reduce(into: Set()) { $0.formUnion(SeverityRules.met($1.subject)) }
         #expect(met == Set(SeverityRules.Rule.allCases))

@@ -6,6 +6,7 @@ import FoundationEssentials
 /// A line of Tests/Fixtures/severity; its README says what the keys mean.
 struct SeverityLine: Decodable, Sendable {
     var command: String
+    var runs: Bool?
     var folder: String?
     var workspace: String?
     var leavesSandbox: Bool?
@@ -15,8 +16,9 @@ struct SeverityLine: Decodable, Sendable {
 
     var subject: SeverityRules.Subject {
         SeverityRules.Subject(
-            command: command, folder: folder, workspace: workspace, leavesSandbox: leavesSandbox ?? false,
-            reachesNetwork: reachesNetwork ?? false, paths: paths ?? [], home: Self.home, ownFolders: Self.ownFolders)
+            command: command, runs: runs ?? true, folder: folder, workspace: workspace,
+            leavesSandbox: leavesSandbox ?? false, reachesNetwork: reachesNetwork ?? false, paths: paths ?? [],
+            home: Self.home, ownFolders: Self.ownFolders)
     }
 
     /// `none` where no rule meets.

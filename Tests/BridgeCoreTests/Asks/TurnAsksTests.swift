@@ -104,10 +104,11 @@ struct TurnAsksTests {
     @Test("The relay's limit is tried once more when the bucket has filled, then it is as unanswered")
     func limited() {
         var turn = unanswered(reason: "approval_limit")
-        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(305))
+        #expect(turn.approvals.approvals[id]?.cards.life.refilledAt == .at(305))
         #expect(posted(turn.askAgain(id, at: .at(305))).count == 1)
         _ = turn.decided(second, .deny, reason: "approval_limit", at: .at(306))
-        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(306 + 15 * 60))
+        #expect(turn.approvals.approvals[id]?.cards.life.refilledAt == nil)
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(306 + 5 * 60), "none came by itself yet")
     }
 
     @Test("A sign of life within five minutes of one that brought it back brings nothing")
@@ -186,13 +187,16 @@ struct TurnAsksTests {
     @Test("A decision that waits for its record does not leave for another ask")
     func replacedBeforeItLeft() {
         var turn = Make.asking(detached: false)
-        let yes = AgentCommand.resolve(approval: id, subject: .exec, decision: .approve)
+        let shown = AskFingerprint(of: Make.request())
+        let yes = AgentCommand.resolve(approval: id, subject: .exec, decision: .approve, shown: shown)
         #expect(turn.decided(id, .approve, reason: nil, at: .at(1)) == [.command(yes)])
         #expect(turn.maySend(yes))
         var other = Make.request()
         other.facts.folder = "/elsewhere"
         _ = turn.on(.approvalRequested(other), at: 2)
         #expect(!turn.maySend(yes))
+        _ = turn.decided(second, .approve, reason: nil, at: .at(3))
+        #expect(!turn.maySend(yes), "the yes to the other one names that")
     }
 
     @Test("A name that an agent gives cannot be that of another ask's card")
@@ -266,7 +270,7 @@ struct TurnAsksTests {
         #expect(card.title == "In 2 parts, read the message above first: Run a command")
         let told = messages.map { $0.text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)[1] }
         #expect((card.command ?? "") + told.joined() == request.command)
-        #expect(turn.decided(id, .approve, reason: nil, at: .at(4)) == [Make.resolve(.approve)])
+        #expect(turn.decided(id, .approve, reason: nil, at: .at(4)) == [Make.resolve(.approve, of: request)])
     }
 
     @Test("A part that the relay will not have makes it an ask that can only be denied")

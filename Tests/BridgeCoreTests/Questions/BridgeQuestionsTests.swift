@@ -22,8 +22,8 @@ struct BridgeQuestionsTests {
             made: madeAt.map { RelayMoment(wallMilliseconds: Int64($0) * 1_000, instant: .at(Double($0))) })
     }
 
-    private static func answer(_ answer: QuestionAnswer) -> AgentCommand {
-        .answer(question: QuestionID("q1"), session: AgentSession("agent:ses_1"), answer: answer)
+    private static func answer(_ said: QuestionAnswer) -> AgentCommand {
+        .answer(question: QuestionID("q1"), session: AgentSession("agent:ses_1"), answer: said, shown: Make.shown(said))
     }
 
     private var numbers: [CommandNumber] = []

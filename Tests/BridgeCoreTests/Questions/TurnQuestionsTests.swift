@@ -17,7 +17,14 @@ extension Make {
     }
 
     static func answer(_ answer: QuestionAnswer, to id: String = "q1") -> TurnOrder {
-        .command(.answer(question: QuestionID(id), session: AgentSession("chat"), answer: answer))
+        .command(
+            .answer(
+                question: QuestionID(id), session: AgentSession("chat"), answer: answer,
+                shown: shown(answer, of: id)))
+    }
+
+    static func shown(_ answer: QuestionAnswer, of id: String = "q1") -> AskFingerprint? {
+        answer == .declined ? nil : AskFingerprint(of: question(id))
     }
 
     /// It has asked, and the phone shows it.
@@ -48,6 +55,53 @@ extension Turn {
 
 @Suite("Questions of a turn")
 struct TurnQuestionsTests {
+    @Test("another question under a known id is another question, and no answer to the first reaches it")
+    func another() {
+        var turn = Make.questioning()
+        let other = Make.question("q1", "Delete everything?")
+        let orders = turn.on(.asked(other))
+        let said = orders.map { if case .post(.text(let text)) = $0 { text } else { "" } }.joined()
+        #expect(said.contains("was withdrawn by the agent") && said.contains("Delete everything?"), "\(orders)")
+        #expect(turn.openQuestion == nil, "what is written now may be meant for the first")
+        #expect(turn.hasUnseenQuestionEnd)
+        turn.seen()
+        #expect(turn.openQuestion == other)
+        #expect(turn.on(.asked(other)) == [], "it is known")
+        let orders2 = turn.answered("2")
+        #expect(
+            orders2 == [
+                .command(
+                    .answer(
+                        question: QuestionID("q1"), session: AgentSession("chat"), answer: .choices(["Blue"]),
+                        shown: AskFingerprint(of: other)))
+            ])
+    }
+
+    @Test("an answer that is on its way does not count for another question under its id")
+    func anotherAnswered() {
+        var turn = Make.questioning()
+        let sent = turn.answered("2")
+        guard case .command(let command)? = sent.first else { return #expect(Bool(false), "\(sent)") }
+        #expect(turn.maySend(command))
+        let orders = turn.on(.asked(Make.question("q1", "Delete everything?")))
+        #expect(orders.contains(.answerEnded(TurnID("int_2"), .tooLate)))
+        #expect(!turn.maySend(command))
+        turn.seen()
+        _ = turn.answered("2", by: "int_3")
+        #expect(!turn.maySend(command))
+    }
+
+    @Test("a question that is over is asked anew where it asks something else, and not where the record does not say")
+    func anotherAfterItsEnd() {
+        var turn = Make.questioning()
+        _ = turn.on(settled(.expired))
+        var old = turn
+        old.agent.questions.all[0].fingerprint = nil
+        #expect(turn.on(.asked(Make.question())) == [])
+        #expect(turn.on(.asked(Make.question("q1", "Delete everything?"))) != [])
+        #expect(old.on(.asked(Make.question("q1", "Delete everything?"))) == [])
+    }
+
     private func settled(_ reason: QuestionSettlement.Reason, _ id: String = "q1") -> RunEvent {
         .questionSettled(QuestionSettlement(id: QuestionID(id), reason))
     }

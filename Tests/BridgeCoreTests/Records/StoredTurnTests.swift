@@ -199,6 +199,9 @@ enum Full {
         life.postedAt = .at(2)
         life.dueAt = .at(3)
         life.wasLimited = true
+        life.first = 2
+        life.returned = 1
+        life.refilledAt = .at(4)
         return life
     }()
 
@@ -220,6 +223,7 @@ enum Full {
         approval.cards.isInParts = true
         approval.cards.canOnlyBeDenied = true
         approval.cards.toldUnanswered = true
+        approval.cards.conflicts = 1
         approval.isUnanswered = true
         return approval
     }()
@@ -230,7 +234,8 @@ enum Full {
             id: QuestionID("q1"), title: "t", message: "m",
             options: [Question.Option("v", label: "l", details: "d"), Question.Option("v")], isMultiSelect: true,
             allowsOwnWords: true, prefill: "p", placeholder: "h", expiresAt: .at(9)),
-        state: .answered(.choices(["v"])), asking: .text(through: 7), ending: .message(.more(2)), given: .text("g"),
+        fingerprint: AskFingerprint("f"), state: .answered(.choices(["v"])), asking: .text(through: 7),
+        ending: .message(.more(2)), given: .text("g"),
         answerer: TurnID("t3"), words: "w", isOwed: true, isInDoubt: true, life: life, reminder: .more(4),
         toldUnanswered: true)
 

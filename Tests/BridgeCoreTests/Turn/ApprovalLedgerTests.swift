@@ -19,7 +19,7 @@ struct ApprovalLedgerTests {
         #expect(ask() == .known)
         #expect(
             approvals.decided(id, .approve, agentAway: false, at: .zero)
-                == .forward(.exec, ApprovalGrant(.approve), detached: false))
+                == .forward(.exec, ApprovalGrant(.approve), shown: AskFingerprint(of: Make.request()), detached: false))
         #expect(approvals.decided(id, .deny, agentAway: false, at: .zero) == .ignored)
         #expect(approvals.settled(ApprovalSettlement(id: id, outcome: .decided(.approve))) == .confirmed)
         #expect(approvals.settled(ApprovalSettlement(id: id, outcome: .decided(.approve))) == .ignored)
@@ -100,10 +100,10 @@ struct ApprovalLedgerTests {
         _ = approvals.decided(id, .approve, agentAway: false, at: .zero)
         _ = approvals.decided(ApprovalID("a2"), .approve, agentAway: false, at: .zero)
         _ = approvals.settled(ApprovalSettlement(id: ApprovalID("a2"), outcome: .decided(.approve)))
-        #expect(approvals.stands(.approve, of: id))
+        #expect(approvals.stands(.approve, of: id, shown: AskFingerprint(of: Make.request())))
         #expect(approvals.denyOpen(at: .at(9)).map(\.approval) == [id])
         #expect(approvals.forwarded.map(\.decision) == [.deny])
-        #expect(!approvals.stands(.approve, of: id))
+        #expect(!approvals.stands(.approve, of: id, shown: AskFingerprint(of: Make.request())))
     }
 
     @Test("a decision knows its own age, and when the agent stops waiting for it")

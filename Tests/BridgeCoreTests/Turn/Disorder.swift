@@ -388,12 +388,12 @@ struct Disorder {
             }
             if handedOver > 1 { faults.append("handed over twice") }
             if stoppedAt != nil { faults.append("handed over after a stop") }
-        case .resolve(let id, _, let decision, _, _):
+        case .resolve(let id, _, let decision, _, _, _):
             if resolved[id] == .deny, decision != .deny { faults.append("approved what was denied") }
             if decision != .deny, stoppedAt != nil { faults.append("approved after a stop") }
             if decision != .deny, !cards.wasAllowed(id) { faults.append("approved what no one saw") }
             resolved[id] = decision
-        case .answer(let id, _, let answer): questions.left(id, answer, afterStop: stoppedAt != nil, &faults)
+        case .answer(let id, _, let answer, _): questions.left(id, answer, afterStop: stoppedAt != nil, &faults)
         case .abort, .lookUp, .release: break
         }
     }

@@ -60,8 +60,11 @@ enum Make {
 
     static let lookUp = TurnOrder.command(.lookUp(session: AgentSession("chat"), run: RunID("r1")))
     static let abort = TurnOrder.command(.abort(session: AgentSession("chat"), run: RunID("r1")))
-    static func resolve(_ decision: ApprovalDecision) -> TurnOrder {
-        .command(.resolve(approval: ApprovalID("a1"), subject: .exec, decision: decision))
+    static func resolve(_ decision: ApprovalDecision, of request: ApprovalRequest = request()) -> TurnOrder {
+        .command(
+            .resolve(
+                approval: ApprovalID("a1"), subject: .exec, decision: decision,
+                shown: decision == .deny ? nil : AskFingerprint(of: request)))
     }
     static func end(
         _ text: String, _ reason: EndOfTurn.FinishReason? = nil, usage: Usage? = nil, form: Int = 1

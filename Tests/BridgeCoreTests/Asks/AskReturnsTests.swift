@@ -1,0 +1,135 @@
+import BridgeModel
+import Testing
+
+@testable import BridgeCore
+
+@Suite("Which card of an ask comes next, and when")
+struct AskReturnsTests {
+    private let id = ApprovalID("a1")
+    private let second = ApprovalID("a1-ask-2")
+
+    private func posted(_ orders: [TurnOrder]) -> [ApprovalCard] {
+        orders.compactMap { if case .post(.approval(let card)) = $0 { card } else { nil } }
+    }
+
+    private func text(_ orders: [TurnOrder]) -> String {
+        orders.map { if case .post(.text(let text)) = $0 { text } else { "" } }.joined()
+    }
+
+    /// Asked at 0, on the phone at 1, closed by the relay at 300.
+    private func unanswered(expiresAt: Instant? = nil, reason: String = "expired") -> Turn {
+        var turn = Make.asking(detached: false, expiresAt: expiresAt)
+        _ = turn.reported(.delivered(.approval(id), message: nil), at: .at(1))
+        _ = turn.decided(id, .deny, reason: reason, at: .at(300))
+        return turn
+    }
+
+    @Test("Cards that a person brought back do not count among those that come by themselves")
+    func broughtBack() {
+        var turn = unanswered()
+        for number in 2...4 {
+            let now = Double(number) * 1_000
+            _ = turn.askAgain(id, at: .at(now - 800))
+            #expect(turn.approvals.approvals[id]?.cards.life.number == number)
+            let card = ApprovalID("a1-ask-\(number)")
+            _ = turn.reported(.delivered(.approval(card), message: nil), at: .at(now - 800))
+            // The first came when the one by itself was due.
+            _ = turn.decided(card, .deny, reason: "expired", at: .at(now - 700))
+            let minutes: Double = number == 2 ? 15 : number == 3 ? 60 : 0
+            let due = turn.approvals.approvals[id]?.cards.life.dueAt
+            #expect(due == (minutes == 0 ? nil : .at(now - 700 + minutes * 60)), "\(number)")
+        }
+    }
+
+    @Test("A card that a person brought back early leaves the next return at five minutes")
+    func broughtBackEarly() {
+        var turn = unanswered()
+        _ = turn.askAgain(id, at: .at(310))
+        _ = turn.decided(second, .deny, reason: "expired", at: .at(400))
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(700))
+        #expect(turn.openAsks.map(\.cards) == [2])
+    }
+
+    @Test("Another ask under the id returns as a first one does, and is denied where the relay shows none of its cards")
+    func anotherFromTheBeginning() {
+        var turn = Make.asking(detached: false)
+        var other = Make.request()
+        other.command = "rm x"
+        _ = turn.on(.approvalRequested(other), at: 1)
+        #expect(turn.openAsks.map(\.cards) == [1])
+        var shown = turn
+        _ = shown.reported(.delivered(.approval(second), message: nil), at: .at(2))
+        _ = shown.decided(second, .deny, reason: "expired", at: .at(100))
+        #expect(shown.approvals.approvals[id]?.cards.life.dueAt == .at(400))
+        #expect(shown.returnable(isAskedFor: false, at: .at(101)).count == 1, "none came back yet")
+        _ = turn.reported(.refused(.approval(second), PostRefusal(.invalidRequest)), at: .at(2))
+        _ = turn.reported(.refused(.approval(second), PostRefusal(.invalidRequest)), at: .at(3))
+        let orders = turn.reported(.refused(.approval(second), PostRefusal(.invalidRequest)), at: .at(4))
+        #expect(orders.contains(Make.resolve(.deny)))
+    }
+
+    @Test("A return that the hour's limit puts off is none that an ask had not: nothing is added")
+    func postponed() {
+        var turn = unanswered()
+        _ = turn.askLater(id, at: .at(4_000))
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(4_000))
+        for now in [4_000.0, 6_000, 11_000] {
+            let card = posted(turn.askAgain(id, at: .at(now))).first?.approval ?? id
+            _ = turn.decided(card, .deny, reason: "expired", at: .at(now + 100))
+        }
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == nil)
+        _ = turn.askLater(id, at: .at(20_000))
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == nil)
+    }
+
+    @Test("A yes of the relay's own is none, says so, and leaves the ask waiting")
+    func allowedByRelay() {
+        var turn = Make.asking(detached: false)
+        _ = turn.reported(.delivered(.approval(id), message: nil), at: .at(1))
+        let orders = turn.decided(id, .approve, reason: "auto_approved", at: .at(300))
+        #expect(orders.contains(.note(.askUnanswered)))
+        #expect(text(orders).contains(Sentences.allowedByRelay(reason: "auto_approved")))
+        #expect(!orders.contains { if case .command = $0 { true } else { false } })
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(600))
+        #expect(posted(turn.askAgain(id, at: .at(301))).map(\.approval) == [second])
+
+        var settings = TurnSettings()
+        settings.asks.whenUnanswered = .deny
+        turn = Make.running(settings)
+        _ = turn.on(.approvalRequested(Make.request()))
+        let denied = AgentCommand.resolve(approval: id, subject: .exec, decision: .deny, isUnanswered: true)
+        #expect(
+            turn.decided(id, .approve, reason: "auto", at: .at(1)) == [.note(.decisionNotForwarded), .command(denied)])
+    }
+
+    @Test("A relay that has something else under every name is asked under a few, then the ask is told and denied")
+    func conflicts() {
+        var turn = Make.asking(detached: false)
+        var (card, names) = (id, [id])
+        for _ in 0..<10 {
+            let orders = turn.reported(.refused(.approval(card), PostRefusal(.idempotencyConflict)), at: .at(1))
+            guard case .replace(.approval(let next), _)? = orders.first else {
+                #expect(orders.contains(Make.resolve(.deny)))
+                break
+            }
+            (card, names) = (next.approval, names + [next.approval])
+        }
+        #expect(names.count == 6)
+        #expect(turn.bubble.closingLines.first?.contains("ls") == true)
+    }
+
+    @Test("Conflicts use up no return, and an ask that was on the phone waits")
+    func conflictsLater() {
+        var turn = unanswered()
+        var card = posted(turn.askAgain(id, at: .at(301))).first?.approval ?? id
+        var last: [TurnOrder] = []
+        for _ in 0..<10 {
+            last = turn.reported(.refused(.approval(card), PostRefusal(.idempotencyConflict)), at: .at(302))
+            guard case .replace(.approval(let next), _)? = last.first else { break }
+            card = next.approval
+        }
+        #expect(last == [.skip, .note(.askUnanswered)])
+        #expect(turn.approvals.approvals[id]?.cards.life.dueAt == .at(602))
+        #expect(turn.approvals.isOpen(id))
+    }
+}
