@@ -31,6 +31,9 @@ package struct AskFingerprint: Hashable, Sendable {
         add(nil)
         for path in request.facts.paths { add(path) }
         bytes += [request.facts.leavesSandbox ? 1 : 0, request.facts.reachesNetwork ? 1 : 0]
+        #if PLANTED_FAULTS
+            if PlantedFault.fingerprintForgotten.isPlanted { bytes = [] }
+        #endif
         text = Self.digest(of: bytes)
     }
 
