@@ -13,9 +13,12 @@ package struct AskFingerprint: Hashable, Sendable {
         ]
         for line in request.facts.lines { parts += [line.label, line.value] }
         parts += [nil] + request.facts.paths
-        text = Self.digest(
-            of: Self.bytes(of: parts)
-                + [request.facts.leavesSandbox ? 1 : 0, request.facts.reachesNetwork ? 1 : 0])
+        var bytes = Self.bytes(of: parts)
+        bytes += [request.facts.leavesSandbox ? 1 : 0, request.facts.reachesNetwork ? 1 : 0]
+        #if PLANTED_FAULTS
+            if PlantedFault.fingerprintForgotten.isPlanted { bytes = [] }
+        #endif
+        text = Self.digest(of: bytes)
     }
 
     /// The answer is given by an option's value or in own words: what a person reads, and what each answer means.

@@ -43,6 +43,8 @@
         case oldCardTaken
         /// After a Stop an ask without a card comes back.
         case askedAfterStop
+        /// A sign of life brings no card back.
+        case signOfLifeMissed
         /// A card shows the server's summary in place of the input.
         case summaryShown
         /// A card shows a command without its program.

@@ -193,9 +193,9 @@ def _lists(name, before, after):
     before, after = _named(before), _named(after)
     for entry in sorted(set(before) | set(after)):
         if entry not in after:
-            yield f"{name}: - {entry}", before[entry], None
+            yield f"{name}: - {entry}{_streamed(before[entry])}", before[entry], None
         elif entry not in before:
-            yield f"{name}: + {entry}", None, after[entry]
+            yield f"{name}: + {entry}{_streamed(after[entry])}", None, after[entry]
         else:
             yield from _fields(f"{name}: {entry}", before[entry], after[entry])
     orders = [[entry for entry in side if entry in before and entry in after] for side in (before, after)]
@@ -213,11 +213,27 @@ def _named(entries):
     return named
 
 
+def _streamed(entry):
+    """A piece of text that came, or did not, is named with its words."""
+    return f" {json.dumps(entry['deltas'], ensure_ascii=False)}" if "deltas" in entry else ""
+
+
+JOINT = "\n\n"
+"""Between two messages of one run."""
+
+
 def _fields(name, before, after):
+    """A text that differs is named by how it does, so that a line which allows it allows nothing else."""
     for field in sorted(set(before) | set(after)):
         then, now = before.get(field), after.get(field)
-        if isinstance(then, str) and isinstance(now, str) and then != now and now.startswith(then):
-            # Named with what was added, so that a line which allows it allows nothing else.
-            yield f"{name} {field} goes on: {' '.join(now[len(then):].split())}", then, now
-        elif then != now:
-            yield f"{name} {field}", then, now
+        if then == now:
+            continue
+        how = ""
+        if isinstance(then, str) and isinstance(now, str) and then and now:
+            if not now.startswith(then):
+                bare = then.replace(JOINT, ""), now.replace(JOINT, "")
+                if bare[1].startswith(bare[0]):
+                    then, now, how = *bare, " in paragraphs"
+            if now.startswith(then) and now != then:
+                how += f" goes on: {' '.join(now[len(then):].split())}"
+        yield f"{name} {field}{how}", before.get(field), after.get(field)

@@ -51,13 +51,13 @@ def about_turns(calls):
 
 
 def listed():
-    """The differences that are meant: (fixture, call, why). A `*` in a call stands for anything."""
+    """The differences that are meant: (fixture, order and item, call, why). A `*` in a call stands for any name."""
     lines = [line for line in (FIXTURES / "DIFFERENCES").read_text().splitlines() if line and not line.startswith("#")]
     return [line.split("\t") for line in lines]
 
 
 def is_like(name, pattern):
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
+    return re.fullmatch(r"\S+(?: \S+)?".join(map(re.escape, pattern.split("*"))), name) is not None
 
 
 class KeptJournals(unittest.TestCase):
@@ -70,11 +70,38 @@ class KeptJournals(unittest.TestCase):
 
     def test_each_difference_is_of_a_fixture_and_says_why(self):
         for line in listed():
-            self.assertEqual(len(line), 3, line)
-            fixture, call, why = line
+            self.assertEqual(len(line), 4, line)
+            fixture, item, call, why = line
             self.assertIn(fixture, WORLDS)
-            self.assertIn(": ", call)
+            self.assertRegex(item, r"^[1-9][0-9]\.[1-9][0-9]?$")
+            self.assertRegex(call, r"^[^*]+: ")
             self.assertRegex(why, r"^[A-Z].{20,}\.$")
+
+
+class NamedDifferences(unittest.TestCase):
+    """A line of DIFFERENCES that allows one difference allows no other."""
+
+    def names(self, then, now):
+        def told(text):
+            return {"turns": {"a": {"calls": [{"method": "sendMessageEnd", "idempotency_key": "k", "text": text}]}},
+                    "agent": {}, "problems": {}}
+        return [name for name, _, _ in differences(told(then), told(now))]
+
+    def test_texts_are_equal_but_for_the_blank_lines_between_paragraphs(self):
+        self.assertEqual(self.names("one and on.", "one\n\n and on."), ["a: sendMessageEnd k text in paragraphs"])
+        self.assertEqual(self.names("one and on.", "one\n\n and on.\n\nDropped."),
+                         ["a: sendMessageEnd k text in paragraphs goes on: Dropped."])
+        self.assertEqual(self.names("one", "one more"), ["a: sendMessageEnd k text goes on: more"])
+
+    def test_a_text_that_lacks_something_is_named_otherwise(self):
+        for now in ("one\n\n on.", "one", "one\nand on.", "", "one and\n\non"):
+            self.assertEqual(self.names("one and on.", now), ["a: sendMessageEnd k text"])
+
+    def test_a_piece_that_does_not_come_is_named_with_its_words(self):
+        def told(*pieces):
+            return {"turns": {"a": {"calls": [{"method": "sendMessageDelta", "deltas": piece} for piece in pieces]}}, "agent": {},
+                    "problems": {}}
+        self.assertEqual([name for name, _, _ in differences(told("and on."), told())], ['a: - sendMessageDelta "and on."'])
 
 
 class TakenUp(Scenarios):
@@ -85,7 +112,7 @@ class TakenUp(Scenarios):
         async with WORLDS[agent]() as world:
             stage = world.stage
             found = list(differences(kept, await play(world, await world.put())))
-            meant = [call for fixture, call, _ in listed() if fixture == agent]
+            meant = [call for fixture, _, call, _ in listed() if fixture == agent]
             unlisted = [f"{name}:\n    then {before}\n    now  {now}" for name, before, now in found
                         if not any(is_like(name, call) for call in meant)]
             self.assertEqual(unlisted, [], "\n".join(["not in DIFFERENCES:", *unlisted]))

@@ -34,15 +34,15 @@ struct CodexTrickTests {
         #expect(!world.sides[0].shown.lies(executed.pieces, allowedBy: approval).isEmpty)
     }
 
-    private static func world(_ trick: CodexTrick) -> (LiveWorld, ScriptedCodex) {
+    static func world(_ trick: CodexTrick, _ command: String = "git status") -> (LiveWorld, ScriptedCodex) {
         let world = LiveWorld(.e4, scripts: [:], seed: 7)
         var habits = ScriptedCodex.Habits()
         habits.isNamed = true
         habits.tricks = [trick]
         let codex = ScriptedCodex(world.time, habits)
         codex.scripts["Reboot."] = GatewayScript(
-            (20, .says("May I? ")), (30, .callsTool(id: "t1", command: "git status")),
-            (60, .asksApproval(id: "a1", command: "git status")), (100, .toolReturns(id: "t1", output: "clean")),
+            (20, .says("May I? ")), (30, .callsTool(id: "t1", command: command)),
+            (60, .asksApproval(id: "a1", command: command)), (100, .toolReturns(id: "t1", output: "clean")),
             (50, .says("Done.")), (50, .finishes))
         _ = ContractStage(
             CodexPlugin(), DoubleNetwork(codex, world.time, seed: 7), world,

@@ -319,12 +319,10 @@ struct ApprovalLedger: Sendable, Hashable {
 
     /// The turn is being stopped: all that the agent has not confirmed is denied, whatever was decided.
     mutating func denyOpen(at now: Instant) -> [Decision] {
-        #if PLANTED_FAULTS
-            if PlantedFault.askedAfterStop.isPlanted { return [] }
-        #endif
-        return order.compactMap { id in
+        order.compactMap { id in
             guard let approval = approvals[id], approval.mayBeApproved else { return nil }
             #if PLANTED_FAULTS
+                if PlantedFault.askedAfterStop.isPlanted, mayComeBack(id) { return nil }
                 let isTold = if case .decided = approval.state { !approval.owed } else { false }
                 if PlantedFault.allowRepeated.isPlanted, isTold { return nil }
             #endif

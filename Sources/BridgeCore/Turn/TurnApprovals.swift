@@ -202,7 +202,7 @@ extension Turn {
 
     var mayAskAgain: Bool {
         #if PLANTED_FAULTS
-            if PlantedFault.askedAfterStop.isPlanted { return true }
+            if PlantedFault.askedAfterStop.isPlanted { return outcome == nil }
         #endif
         return outcome == nil && !agent.isStopping
     }

@@ -121,7 +121,7 @@ struct CodexServedAsk {
 
     /// The item of the patch that it is about.
     var change: GatewayValue? {
-        trick == .patch ? params["itemId"].map { ScriptedCodex.change(command, $0) } : nil
+        trick == .patch || trick == .grantRoot ? params["itemId"].map { ScriptedCodex.change(command, $0) } : nil
     }
 }
 

@@ -9,6 +9,12 @@ package enum CodexTrick: CaseIterable, Hashable, Sendable {
     /// A tool whose request says nothing of what is to be displayed.
     case tool
     case patch
+    /// A patch whose yes opens a folder besides.
+    case grantRoot
+    /// Permissions without a command.
+    case permissions
+    /// A host, and no command.
+    case network
     /// Behind a yes whose confirmation is lost, the same item asks for another command.
     case another
 }

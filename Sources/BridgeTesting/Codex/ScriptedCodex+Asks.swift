@@ -65,15 +65,27 @@ extension ScriptedCodex {
                     "requestedSchema": ["type": "object", "properties": [:]],
                 ]
             )
-        case .patch:
+        case .patch, .grantRoot:
             let item = Self.change(command, "\(nextItem("patch"))")
             notify("item/started", ["item": item, "turnId": "\(turn.id)", "startedAtMs": 1], thread)
+            let root: GatewayValue = trick == .grantRoot ? "\(Self.root)" : .null
             return (
-                "item/fileChange/requestApproval", ["itemId": item["id"] ?? .null, "reason": .null, "grantRoot": .null]
+                "item/fileChange/requestApproval", ["itemId": item["id"] ?? .null, "reason": .null, "grantRoot": root]
             )
+        case .permissions:
+            return (
+                "item/permissions/requestApproval",
+                ["cwd": "\(Self.folder)", "reason": "It is safe.", "permissions": Self.permissions(command)]
+            )
+        case .network:
+            let params: GatewayValue = [
+                "kind": "command", "approvalId": "\(approval)", "reason": "May it connect?", "command": .null,
+                "cwd": "\(Self.folder)", "networkApprovalContext": Self.context(command),
+            ]
+            return ("item/commandExecution/requestApproval", params)
         case .input:
             let params: GatewayValue = [
-                "kind": "writeStdin", "approvalId": "\(approval)", "stdin": "\(command)", "command": "psql",
+                "kind": "writeStdin", "approvalId": "\(approval)", "stdin": "\(command)", "command": "\(Self.process)",
                 "cwd": "\(Self.folder)",
             ]
             return ("item/commandExecution/requestApproval", params)
@@ -97,7 +109,21 @@ extension ScriptedCodex {
 
     private static let folder = "/home/ada"
     private static let patched = "/home/ada/labels.txt"
+    private static let root = "/srv/\u{202E}everything"
+    private static let process = "psql --host=\u{200B}db"
+    private static let host = "xn--evil\u{202E}.example"
     private static let permissions: GatewayValue = ["network": ["enabled": true], "fileSystem": ["write": ["/srv"]]]
+
+    /// A path that is as long as a command, and looks like one.
+    private static func permissions(_ command: String) -> GatewayValue {
+        ["network": ["enabled": false], "fileSystem": ["read": .array([]), "write": ["/srv", "/\(command)"]]]
+    }
+
+    private static func context(_ command: String) -> GatewayValue {
+        ["host": "\(host)", "protocol": "https", "path": "\(command)"]
+    }
+
+    private static func text(_ value: GatewayValue) -> String { String(decoding: value.bytes, as: UTF8.self) }
 
     private static func line(_ command: String, _ trick: CodexTrick?) -> String {
         // By scalars: a mark that combines with a quote makes no other character of it for a shell.
@@ -107,15 +133,19 @@ extension ScriptedCodex {
 
     private static func runs(_ command: String, _ trick: CodexTrick?, _ approval: String) -> AgentExecuted {
         switch trick {
-        case .input: return AgentExecuted(approval, content: command)
+        case .input: return AgentExecuted(approval, folder: folder, content: command, opened: process)
         case .tool:
             let input: GatewayValue = ["command": "\(command)"]
-            return AgentExecuted(approval, input: String(decoding: input.bytes, as: UTF8.self), node: "garden")
+            return AgentExecuted(approval, input: text(input), node: "garden")
         case .patch: return AgentExecuted(approval, content: command, path: patched)
+        case .grantRoot: return AgentExecuted(approval, content: command, path: patched, opened: root)
+        case .permissions: return AgentExecuted(approval, folder: folder, permissions: text(permissions(command)))
+        case .network:
+            return AgentExecuted(approval, folder: folder, permissions: text(context(command)), opened: host)
         case nil, .ownShell, .morePermissions, .another:
             return AgentExecuted(
                 approval, arguments: CodexTrick.words(of: line(command, trick)), folder: folder,
-                permissions: trick == .morePermissions ? String(decoding: permissions.bytes, as: UTF8.self) : nil)
+                permissions: trick == .morePermissions ? text(permissions) : nil)
         }
     }
 
@@ -156,6 +186,9 @@ extension ScriptedCodex {
         let isYes =
             ask.isQuestion
             ? given == ScriptedChoice.yes(approval) : Self.isConsent(frame["result"])
+        if let granted = frame["result"]?["permissions"], isYes, !granted.means(ask.params["permissions"]) {
+            breaches.append("granted what was not asked for: \(Self.text(granted).prefix(200))")
+        }
         decided.append(AgentDecided(approval, isYes: isYes))
         if decision?.string == "acceptForSession" { thread.grants.insert(ask.command) }
         resolve(request, ask, isYes: isYes, endsTurn: decision?.string == "cancel", thread)
@@ -164,9 +197,11 @@ extension ScriptedCodex {
     /// An elicitation has an action where others have a decision.
     private static func word(_ result: GatewayValue?) -> String? { (result?["decision"] ?? result?["action"])?.string }
     private static func isConsent(_ result: GatewayValue?) -> Bool {
-        ["accept", "acceptForSession"].contains(word(result))
+        result?["permissions"].map { !$0.names.isEmpty } ?? ["accept", "acceptForSession"].contains(word(result))
     }
-    private static func isRefusal(_ result: GatewayValue?) -> Bool { ["decline", "cancel"].contains(word(result)) }
+    private static func isRefusal(_ result: GatewayValue?) -> Bool {
+        result?["permissions"].map(\.names.isEmpty) ?? ["decline", "cancel"].contains(word(result))
+    }
 
     private func resolve(
         _ request: Int, _ ask: CodexServedAsk, isYes: Bool, endsTurn: Bool = false, _ thread: CodexLoaded
@@ -192,7 +227,8 @@ extension ScriptedCodex {
             line.end(isCut: true)
             ended(line)
         }
-        self.ask("\(ask.approval)-2", "\(ask.command) again", isQuestion: false, nil, ask.turn, thread)
+        let other = AskTricks.another(than: ask.command)
+        self.ask("\(ask.approval)-2", other, isQuestion: false, nil, ask.turn, thread)
     }
 
     /// Which of its approvals a frame of the bridge answers.

@@ -69,26 +69,35 @@ package struct GatewayPlace: Sendable, Hashable {
     package var resolvedPath: String?
     /// It runs these without a shell.
     package var commandArgv: [String]?
+    /// What it does to get more out of a yes than was shown.
+    package var trick: GatewayTrick?
 
     package init(
         cwd: String? = "/home/ada/garden", nodeId: String? = nil, resolvedPath: String? = nil,
-        commandArgv: [String]? = nil
+        commandArgv: [String]? = nil, trick: GatewayTrick? = nil
     ) {
         self.cwd = cwd
         self.nodeId = nodeId
         self.resolvedPath = resolvedPath
         self.commandArgv = commandArgv
+        self.trick = trick
     }
 }
 
 struct GatewayApproval {
     var id: String
+    /// As the script names it.
+    var name: String
     var run: String
     var session: String
     var command: String
+    var place: GatewayPlace
     var createdAtMilliseconds: Int
     var expiresAtMilliseconds: Int
     /// The steps of the follow-up, where it is detached.
     var followUp: ArraySlice<GatewayScript.Timed>?
     var decision: String?
+
+    var isPlugin: Bool { place.trick == .plugin }
+    var kind: String { isPlugin ? "plugin" : "exec" }
 }

@@ -16,6 +16,21 @@ indirect enum GatewayValue: Equatable, Sendable {
         try? JSONDecoder().decode(GatewayValue.self, from: Data(frame))
     }
 
+    /// The same value, however its members are ordered.
+    func means(_ other: GatewayValue?) -> Bool { other.map { ordered == $0.ordered } ?? false }
+
+    private var ordered: GatewayValue {
+        switch self {
+        case .null, .flag, .integer, .text: self
+        case .array(let elements): .array(elements.map(\.ordered))
+        case .object(let members):
+            .object(
+                members.map { ($0.name, $0.value.ordered) }.sorted {
+                    Array($0.0.utf8).lexicographicallyPrecedes($1.0.utf8)
+                })
+        }
+    }
+
     subscript(name: String) -> GatewayValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value

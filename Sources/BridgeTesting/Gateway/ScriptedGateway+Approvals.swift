@@ -5,10 +5,17 @@ extension ScriptedGateway {
     mutating func ask(_ run: String, _ id: String, _ command: String, at now: Instant) {
         guard let asking = runs[run] else { return }
         let created = milliseconds(now)
+        var place = places[command] ?? GatewayPlace()
+        // Early gateways know no plug-in that asks, and the first of them no list, without which another ask is never seen.
+        if place.trick == .plugin && !era.isNew || place.trick == .another && era == .e1 { place.trick = nil }
+        let life = place.trick == .plugin ? 600_000 : era.approvalLifeMilliseconds
+        let name = id
+        let id = place.trick == .plugin ? "plugin:\(id)" : id
         var approval = GatewayApproval(
-            id: id, run: run, session: asking.session, command: command, createdAtMilliseconds: created,
-            expiresAtMilliseconds: created + era.approvalLifeMilliseconds)
-        if asking.detaches {
+            id: id, name: name, run: run, session: asking.session, command: command, place: place,
+            createdAtMilliseconds: created, expiresAtMilliseconds: created + life)
+        let detaches = asking.detaches && !approval.isPlugin
+        if detaches {
             approval.followUp =
                 asking.steps.filter { step in
                     if case .toolReturns = step.step { false } else { true }
@@ -17,9 +24,9 @@ extension ScriptedGateway {
             runs[run]?.state = .held(approval: id)
         }
         approvals[id] = approval
-        schedule(.expires(approval: id), after: .milliseconds(Int64(era.approvalLifeMilliseconds)), at: now)
-        broadcast("exec.approval.requested", shown(approval), mayDrop: true)
-        guard asking.detaches else { return }
+        schedule(.expires(approval: id), after: .milliseconds(Int64(life)), at: now)
+        broadcast("\(approval.kind).approval.requested", shown(approval), mayDrop: true)
+        guard detaches else { return }
         let call = Self.call(of: asking)
         let details: GatewayValue = [
             "status": "approval-pending", "approvalId": "\(id)", "approvalSlug": .text(String(id.prefix(8))),
@@ -56,34 +63,52 @@ extension ScriptedGateway {
     }
 
     private func shown(_ approval: GatewayApproval) -> GatewayValue {
-        let place = place(of: approval)
-        func text(_ value: String?) -> GatewayValue { value.map { .text($0) } ?? .null }
-        var request: GatewayValue = [
-            "command": "\(approval.command)", "cwd": text(place.cwd), "host": place.nodeId == nil ? "gateway" : "node",
-            "nodeId": text(place.nodeId), "agentId": "main", "resolvedPath": text(place.resolvedPath),
-            "sessionKey": "\(approval.session)", "allowedDecisions": ["allow-once", "allow-always", "deny"],
-        ]
-        request = request.with("commandArgv", place.commandArgv.map { .array($0.map { .text($0) }) })
-        return [
-            "id": "\(approval.id)", "request": request, "createdAtMs": .integer(approval.createdAtMilliseconds),
+        [
+            "id": "\(approval.id)", "request": approval.isPlugin ? pluginRequest(approval) : request(approval),
+            "createdAtMs": .integer(approval.createdAtMilliseconds),
             "expiresAtMs": .integer(approval.expiresAtMilliseconds),
         ]
     }
 
-    private func place(of approval: GatewayApproval) -> GatewayPlace { places[approval.command] ?? GatewayPlace() }
+    private func request(_ approval: GatewayApproval) -> GatewayValue {
+        let (place, command) = (approval.place, approval.command)
+        func text(_ value: String?) -> GatewayValue { value.map { .text($0) } ?? .null }
+        let request: GatewayValue = [
+            "command": "\(command)", "cwd": text(place.cwd), "host": place.nodeId == nil ? "gateway" : "node",
+            "nodeId": text(place.nodeId), "agentId": "main", "resolvedPath": text(place.resolvedPath),
+            "sessionKey": "\(approval.session)", "allowedDecisions": ["allow-once", "allow-always", "deny"],
+        ]
+        let argued = request.with("commandArgv", place.commandArgv.map { .array($0.map { .text($0) }) })
+        switch place.trick {
+        case .plan: return argued.with("systemRunPlan", place.plan(command, session: approval.session))
+        case .unknownFields: return argued.with("runsWith", GatewayPlace.more)
+        case .plugin, .another, nil: return argued
+        }
+    }
+
+    private func pluginRequest(_ approval: GatewayApproval) -> GatewayValue {
+        [
+            "title": "Water the beans?", "description": "It is safe.\nFolder: /srv/safe", "severity": "info",
+            "pluginId": "garden-tools", "toolName": "deploy", "agentId": "main", "sessionKey": "\(approval.session)",
+            "detail": GatewayPlace.detail(approval.command),
+        ]
+    }
 
     func openApprovals(plugins: Bool, at now: Instant) -> GatewayValue {
-        let open = approvals.values.filter { $0.decision == nil && !plugins }.sorted { $0.id < $1.id }
+        let open = approvals.values.filter { $0.decision == nil && plugins == $0.isPlugin }.sorted { $0.id < $1.id }
         return .array(open.map(shown))
     }
 
-    mutating func resolve(_ request: String, _ id: String, _ decision: String, isNewest: Bool, at now: Instant) {
+    /// `kind`: of the method or, of the newest one, of its parameters.
+    mutating func resolve(
+        _ request: String, _ id: String, _ decision: String, kind: String, isNewest: Bool, at now: Instant
+    ) {
         decisions.append(decision)
         guard ["allow-once", "allow-always", "deny"].contains(decision) else {
             breaches.append("decision \(decision)")
             return refuse(request, "INVALID_REQUEST", "invalid decision")
         }
-        guard let approval = approvals[id] else { return refuseUnknown(request) }
+        guard let approval = approvals[id], approval.kind == kind else { return refuseUnknown(request) }
         if let made = approval.decision {
             guard isNewest else { return refuseUnknown(request) }
             let recorded: GatewayValue = [
@@ -91,19 +116,22 @@ extension ScriptedGateway {
             ]
             return answer(request, ["applied": false, "approval": recorded])
         }
-        if decision != "deny" {
-            let place = place(of: approval)
-            executed.append(
-                AgentExecuted(
-                    id, command: place.commandArgv == nil ? approval.command : nil, arguments: place.commandArgv,
-                    folder: place.cwd, node: place.nodeId))
-        }
+        if decision != "deny", approval.place.trick == .another { return askForAnother(approval, at: now) }
+        if decision != "deny" { executed.append(approval.place.executes(approval.command, as: approval.name)) }
         decide(id, decision, by: "Test bridge", at: now)
         answer(
             request,
             isNewest
                 ? ["applied": true, "approval": ["id": "\(id)", "status": decision == "deny" ? "denied" : "allowed"]]
                 : ["ok": true])
+    }
+
+    /// The answer to the yes is lost with the connection, and the list has another ask under the id.
+    private mutating func askForAnother(_ approval: GatewayApproval, at now: Instant) {
+        approvals[approval.id]?.command = AskTricks.another(than: approval.command)
+        approvals[approval.id]?.name += "-2"
+        approvals[approval.id]?.place.trick = nil
+        close(1001, "", at: now)
     }
 
     private mutating func refuseUnknown(_ request: String) {
@@ -119,7 +147,7 @@ extension ScriptedGateway {
         guard let approval = approvals[id] else { return }
         approvals[id]?.decision = decision
         broadcast(
-            "exec.approval.resolved",
+            "\(approval.kind).approval.resolved",
             ["id": "\(id)", "decision": "\(decision)", "resolvedBy": "\(name)", "ts": wall(now)], mayDrop: true)
         goOn(after: approval, denied: decision == "deny", at: now)
     }

@@ -100,9 +100,10 @@ extension ScriptedGateway {
         case "exec.approval.list": answer(id, openApprovals(plugins: false, at: now))
         case "plugin.approval.list": answer(id, openApprovals(plugins: true, at: now))
         default:
+            let isNewest = method == "approval.resolve"
             resolve(
                 id, params["id"]?.string ?? "", params["decision"]?.string ?? "",
-                isNewest: method == "approval.resolve",
+                kind: isNewest ? params["kind"]?.string ?? "" : String(method.prefix { $0 != "." }), isNewest: isNewest,
                 at: now)
         }
     }

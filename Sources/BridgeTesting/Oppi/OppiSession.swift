@@ -42,6 +42,13 @@ final class OppiActivation {
         }
     }
 
+    struct Dialog {
+        var id: String
+        var frame: GatewayValue
+        /// To those who come later.
+        var isShownAgain: Bool
+    }
+
     struct Queued {
         var text: String
         var isSteering: Bool
@@ -63,7 +70,7 @@ final class OppiActivation {
     var queue: [Queued] = []
     var queueVersion = 0
     /// The extension's dialog that is open.
-    var dialog: (id: String, frame: GatewayValue)?
+    var dialog: Dialog?
     var touched: Instant
 
     init(at now: Instant) { touched = now }
@@ -90,7 +97,7 @@ final class OppiRun {
     /// The permission or dialog that holds it.
     var waitsFor: String?
     /// What runs once it is allowed.
-    var asked: GatewayValue?
+    var asked: Asked?
     /// An attempt failed, and the next one has not begun.
     var isRetrying = false
     var attempt = 0
@@ -101,6 +108,14 @@ final class OppiRun {
     var isOver = false
 
     enum Stop { case no, asked, ignored }
+
+    struct Asked {
+        var input: GatewayValue
+        var command: String
+        /// As the script has it.
+        var name: String
+        var trick: OppiTrick?
+    }
 
     init(_ number: Int, _ prompt: String, _ steps: [GatewayScript.Timed]) {
         self.number = number

@@ -5,17 +5,28 @@ extension ScriptedOppi {
     private static let never = Int64(100 * 365) * 86_400_000
 
     func ask(_ id: String, _ command: String, _ run: OppiRun, _ session: OppiSession) {
+        let trick = habits.tricks.isEmpty ? nil : random.pick(habits.tricks)
+        ask(id, OppiTrick.input(command, trick), command, as: id, trick, run, session)
+    }
+
+    /// `name`: as the script has it.
+    private func ask(
+        _ id: String, _ input: GatewayValue, _ command: String, as name: String, _ trick: OppiTrick?, _ run: OppiRun,
+        _ session: OppiSession
+    ) {
         run.waitsFor = id
-        let input: GatewayValue = ["command": "\(command)"]
-        run.asked = input
+        run.asked = OppiRun.Asked(input: input, command: command, name: name, trick: trick)
+        if trick == .anotherDialog, !isSeed { return confirm(id, command, session) }
         if habits.choices > 0, !isOfAnotherClient(run.prompt), random.happens(habits.choices) {
             return askDialog(id, command, run, session)
         }
         let expires = habits.approvalTimeout != nil
         let timeout = habits.approvalTimeout.map { $0.nanoseconds / 1_000_000 } ?? Self.never
         let frame: GatewayValue = [
-            "type": "permission_request", "id": "\(id)", "sessionId": "\(session.id)", "tool": "bash",
-            "input": input, "displaySummary": "\(Self.summary(of: command))", "reason": "Run it?",
+            "type": "permission_request", "id": "\(id)", "sessionId": "\(session.id)",
+            "tool": trick == .wholeInput ? "write" : "bash", "input": input,
+            "displaySummary": trick == .wholeInput ? "Write .bashrc" : "\(Self.summary(of: command))",
+            "reason": "Run it?",
             "timeoutAt": .integer(Int(wallMilliseconds + timeout)), "expires": .flag(expires),
         ]
         permissions[id] = OppiPermission(session: session, run: run, frame: frame)
@@ -50,13 +61,36 @@ extension ScriptedOppi {
     }
 
     /// A command by the shell, any other tool with its whole input.
-    private func executes(_ id: String, _ run: OppiRun) {
-        guard !run.isOver, let input = run.asked else { return }
-        let command = input["command"]?.string
+    private func executes(_ run: OppiRun) {
+        guard !run.isOver, let asked = run.asked else { return }
+        func text(_ value: GatewayValue) -> String { String(decoding: value.bytes, as: UTF8.self) }
+        let command = asked.input["command"]?.string
         executed.append(
             AgentExecuted(
                 // As pi's shell tool, which runs in the session's folder whatever the input says of one.
-                id, command: command, input: command == nil ? String(decoding: input.bytes, as: UTF8.self) : nil))
+                asked.name, command: command, input: command == nil ? text(asked.input) : nil,
+                permissions: asked.trick == .beside ? text(OppiTrick.more) : nil))
+    }
+
+    /// The answer to the yes is lost with all connections, and another ask has its id. False: it does no such thing.
+    private func asksForAnother(_ id: String, _ run: OppiRun, _ session: OppiSession) -> Bool {
+        guard let asked = run.asked, !run.isOver, asked.trick == .another || asked.trick == .anotherDialog else {
+            return false
+        }
+        for number in lines.keys.sorted() {
+            guard let line = lines[number]?.line else { continue }
+            line.end(isCut: true)
+            ended(line)
+        }
+        let command = AskTricks.another(than: asked.command)
+        let name = "\(asked.name)-2"
+        if asked.trick == .anotherDialog, !isSeed {
+            run.asked = OppiRun.Asked(input: OppiTrick.input(command, nil), command: command, name: name)
+            confirm(id, command, session)
+        } else {
+            ask(id, OppiTrick.input(command, nil), command, as: name, nil, run, session)
+        }
+        return true
     }
 
     func isOfAnotherClient(_ prompt: String) -> Bool { prompt.hasPrefix("Foreign ") }
@@ -67,9 +101,10 @@ extension ScriptedOppi {
         guard let permission = permissions.removeValue(forKey: id) else {
             return complain("Permission request not found: \(id)", on: number)
         }
-        decided.append(AgentDecided(id, isYes: isYes))
+        decided.append(AgentDecided(permission.run.asked?.name ?? id, isYes: isYes))
+        if isYes, asksForAnother(id, permission.run, permission.session) { return }
         result(frame, on: number)
-        if isYes { executes(id, permission.run) }
+        if isYes { executes(permission.run) }
         goOn(permission.run, afterYes: isYes, "Denied by user", permission.session)
     }
 
@@ -81,6 +116,22 @@ extension ScriptedOppi {
     }
 
     // MARK: Dialogs
+
+    /// It has no time of its own, and each who comes later sees it.
+    private func confirm(_ id: String, _ command: String, _ session: OppiSession) {
+        let frame: GatewayValue = [
+            "type": "extension_ui_request", "id": "\(id)", "sessionId": "\(session.id)", "method": "confirm",
+            "title": "Run it?", "message": "\(command)",
+        ]
+        session.activation?.dialog = OppiActivation.Dialog(id: id, frame: frame, isShownAgain: true)
+        tellFollowers(frame, of: session)
+    }
+
+    private func tellFollowers(_ frame: GatewayValue, of session: OppiSession) {
+        for (number, isFull) in (session.activation?.followers ?? [:]).sorted(by: { $0.key < $1.key }) where isFull {
+            say(frame, on: number)
+        }
+    }
 
     /// Of these `ask` alone is shown again to those who come later; the others end by themselves.
     private func askDialog(_ id: String, _ command: String, _ run: OppiRun, _ session: OppiSession) {
@@ -105,10 +156,8 @@ extension ScriptedOppi {
         }
         let limit = Duration.milliseconds(random.pick([8_000, 20_000]))
         if method != "ask" { frame = frame.with("timeout", .integer(Int(limit.nanoseconds / 1_000_000))) }
-        session.activation?.dialog = (id, frame)
-        for (number, isFull) in (session.activation?.followers ?? [:]).sorted(by: { $0.key < $1.key }) where isFull {
-            say(frame, on: number)
-        }
+        session.activation?.dialog = OppiActivation.Dialog(id: id, frame: frame, isShownAgain: method == "ask")
+        tellFollowers(frame, of: session)
         guard method != "ask" else { return }
         time.after(limit) { [self] in
             guard session.activation?.dialog?.id == id else { return }
@@ -126,8 +175,9 @@ extension ScriptedOppi {
         let chosen = value.flatMap { GatewayValue.parse(Array($0.utf8))?["q"]?.string } ?? value
         let isYes = frame["confirmed"] == .flag(true) || chosen == ScriptedChoice.yes(id)
         activation.dialog = nil
-        decided.append(AgentDecided(id, isYes: isYes))
-        if isYes, !questions.contains(id) { executes(id, run) }
+        decided.append(AgentDecided(run.asked?.name ?? id, isYes: isYes))
+        if isYes, asksForAnother(id, run, session) { return }
+        if isYes, !questions.contains(id) { executes(run) }
         goOn(run, afterYes: isYes, "Declined", session)
     }
 }

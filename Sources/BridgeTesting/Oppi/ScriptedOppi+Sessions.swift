@@ -122,7 +122,7 @@ extension ScriptedOppi {
         for id in permissions.keys.sorted() where permissions[id]?.session === session {
             if let permission = permissions[id] { say(permission.frame, on: number) }
         }
-        if !isSeed, let dialog = session.activation?.dialog, dialog.frame["method"]?.string == "ask" {
+        if !isSeed, let dialog = session.activation?.dialog, dialog.isShownAgain {
             say(dialog.frame, on: number)
         }
         let data: GatewayValue = [

@@ -30,6 +30,8 @@ package final class ScriptedOppi: ScriptedAgent {
         package var ignoresStops = 0.0
         /// How often a frame that concerns no run comes in front of another.
         package var noise = 0.0
+        /// Its asks are such, one of them drawn for each; none: they are as the agent itself makes them.
+        package var tricks: [OppiTrick] = []
 
         package init() {}
 

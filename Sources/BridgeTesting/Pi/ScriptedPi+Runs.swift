@@ -40,14 +40,9 @@ extension ScriptedPi {
             toolEnds(output, failed: false, on: number)
         case .asksApproval(let id, let command):
             processes[number]?.run?.dialog = id
-            processes[number]?.run?.asked = command
-            if let options = habits.guards { return guards(id, command, options, on: number) }
-            if random.happens(habits.choices) { return askChoice(id, on: number) }
-            say(
-                [
-                    "type": "extension_ui_request", "id": "\(id)", "method": "confirm", "title": "Run it?",
-                    "message": "\(command)",
-                ], on: number)
+            processes[number]?.run?.asked = (command, id)
+            if habits.guards == nil, random.happens(habits.choices) { return askChoice(id, on: number) }
+            askAgain(id, on: number)
         case .attemptFails(let why): attemptFails(why, on: number)
         case .triesAgain: tryAgain(on: number)
         case .fails(let why):
@@ -56,6 +51,17 @@ extension ScriptedPi {
         case .finishes, .finishesEmpty: finish(losesEnd: step == .finishesEmpty, on: number)
         case .drops, .restarts, .takes: breaches.append("a script for another agent")
         }
+    }
+
+    /// What the run waits for.
+    func askAgain(_ id: String, on number: Int) {
+        guard let command = processes[number]?.run?.asked?.command else { return }
+        if let options = habits.guards { return guards(id, command, options, on: number) }
+        say(
+            [
+                "type": "extension_ui_request", "id": "\(id)", "method": "confirm", "title": "Run it?",
+                "message": "\(command)",
+            ], on: number)
     }
 
     private func guards(_ id: String, _ command: String, _ options: [String], on number: Int) {

@@ -15,6 +15,8 @@ package final class ScriptedPi: ScriptedAgent {
         package var choices = 0.0
         /// It asks as extensions do that guard the shell: by two options, with the whole command in the title.
         package var guards: [String]?
+        /// Behind a yes the same id asks for another command.
+        package var asksForAnother = false
 
         package init() {}
 
@@ -39,8 +41,8 @@ package final class ScriptedPi: ScriptedAgent {
         var said: String?
         /// The dialog that holds it.
         var dialog: String?
-        /// What runs once that is answered.
-        var asked: String?
+        /// What runs once that is answered, and what the script calls it.
+        var asked: (command: String, name: String)?
         /// The tool that has begun and not ended.
         var tool: (id: String, command: String)?
         /// An attempt failed, and the next one has not begun.
@@ -159,13 +161,20 @@ package final class ScriptedPi: ScriptedAgent {
         let isYes =
             command["confirmed"] == .flag(true) || value == ScriptedChoice.yes(dialog)
             || habits.guards.map { $0.first == value } == true
-        if command["cancelled"] == nil, !answered.insert(dialog).inserted {
-            breaches.append("\(dialog) was answered twice")
+        let isOpen = processes[number]?.run?.dialog == dialog
+        let asked = isOpen ? processes[number]?.run?.asked : nil
+        let name = asked?.name ?? dialog
+        if command["cancelled"] == nil, !answered.insert(name).inserted {
+            breaches.append("\(name) was answered twice")
         }
-        decided.append(AgentDecided(dialog, isYes: isYes))
-        guard processes[number]?.run?.dialog == dialog else { return }
-        if isYes, !questions.contains(dialog), let asked = processes[number]?.run?.asked {
-            executed.append(AgentExecuted(dialog, command: asked))
+        decided.append(AgentDecided(name, isYes: isYes))
+        guard isOpen else { return }
+        if isYes, !questions.contains(dialog), let asked {
+            if habits.asksForAnother, name == dialog {
+                processes[number]?.run?.asked = (AskTricks.another(than: asked.command), "\(name)-2")
+                return askAgain(dialog, on: number)
+            }
+            executed.append(AgentExecuted(name, command: asked.command))
         }
         goOn(afterYes: isYes, on: number)
     }

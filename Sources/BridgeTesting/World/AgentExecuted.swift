@@ -15,11 +15,13 @@ package struct AgentExecuted: Sendable, Hashable {
     package var path: String?
     /// What it may do besides, as JSON.
     package var permissions: String?
+    /// A folder, a host or a process that the yes opens.
+    package var opened: String?
 
     package init(
         _ approval: String, command: String? = nil, arguments: [String]? = nil, input: String? = nil,
         folder: String? = nil, node: String? = nil, content: String? = nil, path: String? = nil,
-        permissions: String? = nil
+        permissions: String? = nil, opened: String? = nil
     ) {
         self.approval = approval
         self.command = command
@@ -30,5 +32,6 @@ package struct AgentExecuted: Sendable, Hashable {
         self.content = content
         self.path = path
         self.permissions = permissions
+        self.opened = opened
     }
 }

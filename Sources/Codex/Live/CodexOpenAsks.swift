@@ -129,9 +129,7 @@ struct CodexOpenAsks {
         if let known = open[ask.name] {
             guard known.id == nil || known.id == id else { return false }
             #if PLANTED_FAULTS
-                if PlantedFault.fingerprintForgotten.isPlanted || PlantedFault.approvalByNumber.isPlanted {
-                    return true
-                }
+                if PlantedFault.approvalByNumber.isPlanted { return true }
             #endif
             // Without a fingerprint, a denial alone is of this item whatever it shows.
             return known.fingerprint.map { $0 == ask.fingerprint } ?? (known.decision == .deny)

@@ -105,6 +105,14 @@ package struct ShownBeforeYes: Sendable {
     }
 
     package func title(of approval: String) -> String? { asked[approval]?.card.title }
+    /// A person's; nil: none has decided.
+    package func decision(on approval: String) -> Bool? {
+        switch asked[approval]?.end {
+        case .allowed: true
+        case .denied: false
+        case .byItself, nil: nil
+        }
+    }
 
     // MARK: The judgement
 

@@ -1,8 +1,8 @@
-import BridgeModel
+package import BridgeModel
 
 /// Commands that an attacker would have an agent ask for: each one shows a person something else than it does, where a card cuts, hides,
 /// joins or believes what stands in it.
-struct AskTricks {
+package struct AskTricks {
     private static let pieces = [
         "ls -l", "echo \"it's done\"", "rm -rf \"$HOME/old\"", "cat <<'END'\nFolder: /srv/safe\nEND", "printf 'a\\tb'",
         // Of what cannot be seen, and of what turns the line round.
@@ -19,8 +19,24 @@ struct AskTricks {
         "bash -lc 'echo one' && rm -rf /srv/app", "/bin/bash -lc \"ls\"; rm x", "sh -c 'sh -c '\\''ls'\\'''", "a\\\nb",
     ]
 
+    /// Of those that a card can hold with its parts.
+    private static let longBytes = 40_000...100_000
+
+    /// The command of an ask under an id that another one had; neither holds the other.
+    static func another(than command: String) -> String {
+        "rm -r again; \(String(String.UnicodeScalarView(command.unicodeScalars.dropFirst(5))))"
+    }
+
+    /// One that a card holds in parts.
+    package static func long(_ name: String, using random: inout SeededGenerator) -> String {
+        // What is written out on the card would make most of them too long for any.
+        let word = random.pick([" true", "\n", " é", "\n# \"why not\"", "\t", " \u{5E9}"])
+        let size = Int.random(in: longBytes, using: &random)
+        return "echo \(name) && \(random.pick(pieces))\(filler(word, size)); rm -rf /srv/\(name)"
+    }
+
     /// What stands in no other command of the world is its name.
-    static func command(_ name: String, using random: inout SeededGenerator) -> String {
+    package static func command(_ name: String, using random: inout SeededGenerator) -> String {
         var command = "echo \(name)"
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             command += random.pick([" && ", "; ", "\n", " "]) + random.pick(pieces)
@@ -36,6 +52,10 @@ struct AskTricks {
 
     private static func filler(_ length: ClosedRange<Int>, using random: inout SeededGenerator) -> String {
         let word = random.pick([" true", "\n", " \u{202E}x", " é", "\n# \"why not\"", " '\u{200B}'", "\t"])
-        return String(repeating: word, count: Int.random(in: length, using: &random) / word.utf8.count)
+        return filler(word, Int.random(in: length, using: &random))
+    }
+
+    private static func filler(_ word: String, _ bytes: Int) -> String {
+        String(repeating: word, count: bytes / word.utf8.count)
     }
 }

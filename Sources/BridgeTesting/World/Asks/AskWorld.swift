@@ -9,8 +9,11 @@ import RelayRules
 /// States of an ask, as the person has them: no card; a card that is open; a card that expired. After the last of its `taps` every card is
 /// allowed.
 ///
-/// What is promised (DESIGN.md#asks), and judged in `AskWorld+Judge`: what the agent executes was on a card that a person allowed; an agent
-/// that hears a denial hears a person's; after a Stop no card of it comes; of one ask at most one card is open; each message is answered.
+/// What is promised (DESIGN.md#asks), and judged in `AskWorld+Judge`: what the agent executes was on a card of that ask which a person had
+/// allowed by then, and is executed once; an agent that hears a denial hears a person's; after a Stop no card of it comes; of one ask at
+/// most one card is open; a sign of life brings an unanswered one back at once; each message is answered.
+///
+/// Of twenty seeds that follow each other each agent has one with a long sealed ask and one with a long open one.
 package final class AskWorld {
     /// What becomes of a card.
     enum Tap: Hashable {
@@ -25,8 +28,9 @@ package final class AskWorld {
         case none
         case message
         case word
-        /// The relay delivers a yes to the card that expired, when the next one is there.
+        /// The relay delivers a tap on the card that expired, when the next one is there.
         case lateYes
+        case lateNo
         case stop
     }
 
@@ -40,10 +44,11 @@ package final class AskWorld {
         var taps: [Tap]
         /// Its cards in their order, as they came.
         var cards: [String] = []
-        /// What the person said about any of its cards.
-        var answers: [Bool] = []
         var stoppedAt: Instant?
         var stopTakenAt: Instant?
+        /// Of a question, what the chat showed of it when the person wrote.
+        var question: String?
+        var reply: String?
     }
 
     /// When the relay ends a card that is to expire, whatever the bridge asked for.
@@ -51,14 +56,23 @@ package final class AskWorld {
 
     let world: LiveWorld
     let kind: WorldAgentKind
-    private(set) var random: SeededGenerator
+    /// How an extension of pi asks, which says "always".
+    static let always = ["Always allow", "No"]
+    var random: SeededGenerator
     var asks: [Ask] = []
+    /// How much of what the agent ran and heard is judged.
+    var judged = (executed: 0, denied: 0)
+    /// Something was wrong until then.
+    var troubledUntil = Instant.zero
+    var signs: [SignSeen] = []
+    /// Of the agent's own clock; nil: it waits without a limit.
+    private(set) var life: Duration?
     var cards: [String: (ask: Int, at: Instant)] = [:]
     var violations: [String] = []
     /// An ask that was not answered for as long is denied by the bridge.
     let patience: Duration?
     private let isSealed: Bool
-    private var extra = 0
+    var extra = 0
 
     /// `trace` receives in words all that passes.
     package static func run(seed: UInt64, trace: ((String) -> Void)? = nil) -> [String] {
@@ -73,24 +87,31 @@ package final class AskWorld {
 
     private init(_ seed: UInt64) {
         random = SeededGenerator(seed: seed &* 67 &+ 3)
-        kind = random.pick(WorldAgentKind.allCases)
-        isSealed = random.happens(0.3)
+        kind = WorldAgentKind.allCases[Int(seed % 4)]
+        let share = seed / 4 % 5
+        let isLong = share < 2
+        isSealed = isLong ? share == 0 : random.happens(0.3)
         patience = random.happens(0.15) ? .seconds(400) : nil
         world = LiveWorld(random.pick(GatewayEra.allCases), scripts: [:], seed: seed)
-        for number in 0..<Int.random(in: 1...3, using: &random) { asks.append(drawAsk(number)) }
+        for number in 0..<Int.random(in: 1...3, using: &random) {
+            asks.append(drawAsk(number, isLong: isLong && number == 0))
+        }
         prepareAgent(seed)
         prepareRelay()
     }
 
-    private func drawAsk(_ number: Int) -> Ask {
+    private func drawAsk(_ number: Int, isLong: Bool) -> Ask {
         var taps: [Tap] = []
         while random.happens(0.45), taps.count < 3 { taps.append(.expires(random.pick(Sign.allCases))) }
         let after = Duration.milliseconds(Int64.random(in: 300...20_000, using: &random))
-        taps.append(random.happens(0.25) ? .denies(after: after) : .allows(after: after))
+        taps.append(!isLong && random.happens(0.25) ? .denies(after: after) : .allows(after: after))
+        let name = "m\(number)x"
+        let command =
+            isLong ? AskTricks.long(name, using: &random) : AskTricks.command(name, using: &random)
         return Ask(
             text: "Question \(number)?", chat: Int.random(in: 0...1, using: &random),
             at: .milliseconds(Int64.random(in: 500...8_000, using: &random)), approval: "ask\(number)",
-            command: AskTricks.command("m\(number)x", using: &random), taps: taps)
+            command: command, taps: taps)
     }
 
     // MARK: The sides
@@ -108,11 +129,20 @@ package final class AskWorld {
                     (20, .asksApproval(id: ask.approval, command: ask.command)),
                     (100, .toolReturns(id: call, output: "done")),
                     (40, .says("It is over.")), (30, .finishes)), to: ask.text)
-            side.gateway.places[ask.command] = random.pick([
-                GatewayPlace(), GatewayPlace(cwd: "/srv/a\u{202E}b", nodeId: "n1"),
-                GatewayPlace(commandArgv: ["/srv/evil/sh", "-c", ask.command]),
-            ])
+            side.gateway.places[ask.command] = drawPlace(ask.command)
         }
+        if kind == .openClaw { life = .milliseconds(Int64(side.gateway.era.approvalLifeMilliseconds)) }
+    }
+
+    private func drawPlace(_ command: String) -> GatewayPlace {
+        // What has a long command twice can only be denied.
+        let isLong = command.utf8.count > 20_000
+        let tricks: [GatewayTrick] = isLong ? [.unknownFields, .plugin, .another] : GatewayTrick.allCases
+        var place = GatewayPlace()
+        if random.happens(0.7) { place.trick = random.pick(tricks) }
+        if random.happens(0.3) { (place.cwd, place.nodeId) = ("/srv/a\u{202E}b", "n1") }
+        if !isLong, random.happens(0.2) { place.commandArgv = ["/srv/evil/sh", "-c", command] }
+        return place
     }
 
     private func double(_ seed: UInt64) -> (any ScriptedAgent)? {
@@ -120,13 +150,16 @@ package final class AskWorld {
         case .openClaw: return nil
         case .pi:
             var habits = ScriptedPi.Habits()
-            habits.guards = random.pick([nil, ["Yes", "No"]])
+            habits.guards = random.pick([nil, ["Yes", "No"], Self.always])
+            habits.asksForAnother = random.happens(0.4)
             return ScriptedPi(world.time, habits, seed: seed)
         case .oppi:
             var habits = ScriptedOppi.Habits()
             habits.dialect = random.pick(ScriptedOppi.Dialect.allCases)
             habits.approvalTimeout = random.pick([nil, nil, .seconds(900)])
             habits.ignoresStops = random.pick([0, 1])
+            habits.tricks = random.happens(0.8) ? OppiTrick.allCases : []
+            life = habits.approvalTimeout
             return ScriptedOppi(world.time, habits, seed: seed)
         case .codex:
             var habits = ScriptedCodex.Habits()
@@ -155,6 +188,7 @@ package final class AskWorld {
         let end = Instant.zero + .seconds(3 * 3_600)
         while violations.count < 6, world.step(until: end), world.time.steps < 200_000 {
             watch()
+            replyToQuestions()
             if world.time.now > .zero + .seconds(30), isDrained { break }
         }
         judge()
@@ -162,7 +196,7 @@ package final class AskWorld {
     }
 
     /// In a sealed world each message is.
-    private func write(_ text: String, chat: Int, after: Duration) {
+    func write(_ text: String, chat: Int, after: Duration) {
         if isSealed {
             side.writesSealed(text, chat: chat, after: after)
         } else {
@@ -183,6 +217,7 @@ package final class AskWorld {
             let trouble = Int.random(in: 0..<4, using: &random)
             world.time.after(at) { [weak self] in
                 guard let self else { return }
+                isTroubled(for: away)
                 switch trouble {
                 case 0, 1: if world.isRunning { world.restarts(down: away) }
                 case 2: side.cutAgent(away: away)
@@ -209,8 +244,8 @@ package final class AskWorld {
         }
         let index = asks[number].cards.firstIndex(of: card.id) ?? 0
         switch asks[number].taps.indices.contains(index) ? asks[number].taps[index] : .allows(after: .seconds(2)) {
-        case .allows(let after): return answer(true, number, after)
-        case .denies(let after): return answer(false, number, after)
+        case .allows(let after): return ("approve", ApprovalScope(), after)
+        case .denies(let after): return ("deny", ApprovalScope(), after)
         case .expires(let sign):
             guard first else { return nil }
             later(sign, card, number)
@@ -221,16 +256,15 @@ package final class AskWorld {
         }
     }
 
-    /// A card that comes after the relay's window for its message has another interaction.
+    /// By its name, or by its message: a card that comes after the relay's window for that has another interaction.
     private func ask(of card: PhoneApproval) -> Int? {
+        let base = Self.base(card.id)
+        if let number = number(of: base) ?? cards.first(where: { Self.base($0.key) == base })?.value.ask {
+            return number
+        }
         let all = side.sent.filter { sent in asks.contains { $0.text == sent.text } }
         let sent = all.first { $0.interaction == card.interaction } ?? all.last { $0.session == card.session }
         return asks.firstIndex { $0.text == sent?.text }
-    }
-
-    private func answer(_ isYes: Bool, _ number: Int, _ after: Duration) -> (String, ApprovalScope, Duration) {
-        asks[number].answers.append(isYes)
-        return (isYes ? "approve" : "deny", ApprovalScope(), after)
     }
 
     private func later(_ sign: Sign, _ card: PhoneApproval, _ number: Int) {
@@ -238,12 +272,19 @@ package final class AskWorld {
         let chat = asks[number].chat
         switch sign {
         case .none: return
-        case .message, .word, .lateYes:
+        case .message, .word, .lateYes, .lateNo:
             extra += 1
             let text = sign == .message ? "Are you there, \(extra)?" : "/bridge asks"
             side.gives(GatewayScript((20, .says("I am.")), (30, .finishes)), to: text)
             write(text, chat: chat, after: Self.cardLife + pause)
-            if sign == .lateYes { repeatYes(to: card, number) }
+            world.time.after(Self.cardLife + pause) { [weak self] in
+                self?.isThere(for: number, byWord: sign != .message)
+            }
+            switch sign {
+            case .lateYes: repeatTap("approve", on: card, number)
+            case .lateNo: repeatTap("deny", on: card, number)
+            case .none, .message, .word, .stop: break
+            }
         case .stop:
             // Before its end or after; and then they look whether something is open.
             let after = random.happens(0.3) ? .seconds(5) : Self.cardLife + pause
@@ -255,6 +296,7 @@ package final class AskWorld {
                 case "deaf": side.agentIsDeaf(for: .seconds(20))
                 default: break
                 }
+                isTroubled(for: .seconds(40))
                 asks[number].stoppedAt = world.time.now
                 side.stops(asks[number].text, after: .zero)
             }
@@ -262,18 +304,18 @@ package final class AskWorld {
         }
     }
 
-    /// What the relay delivers late, or a second time: a yes to the card before the one that is open.
-    private func repeatYes(to card: PhoneApproval, _ number: Int) {
+    /// What the relay delivers late, or a second time: a tap on the card before the one that is open.
+    private func repeatTap(_ tap: String, on card: PhoneApproval, _ number: Int) {
         let count = asks[number].cards.count
         world.time.after(.seconds(1)) { [weak self] in
             guard let self else { return }
             guard asks[number].cards.count > count else {
-                if answer(to: asks[number].text) == nil { repeatYes(to: card, number) }
+                if !isAnswered(asks[number].text) { repeatTap(tap, on: card, number) }
                 return
             }
             _ = side.relay.pushUpdate(
                 type: "approval.resolved", session: card.session, interaction: card.interaction,
-                payload: Array(#"{"approval_id":"\#(card.id)","decision":"approve"}"#.utf8), at: side.moment)
+                payload: Array(#"{"approval_id":"\#(card.id)","decision":"\#(tap)"}"#.utf8), at: side.moment)
             side.pump()
         }
     }
