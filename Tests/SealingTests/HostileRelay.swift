@@ -216,7 +216,8 @@ struct HostileRelay {
         if standing[device] != nil { revokedDevices.insert(device) }
         guard isChosen else { return }
         for name in chats.keys where chats[name]?.keys.isEmpty == false {
-            chats[name]?.mayChange = chats[name]?.isOurs == false
+            let isOurs = chats[name]?.isOurs == true
+            chats[name]?.mayChange = !isOurs
         }
         burn()
     }
