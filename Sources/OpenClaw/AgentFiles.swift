@@ -7,10 +7,25 @@ enum AgentFiles {
     /// In a row of the history the files are lines of the text.
     static func named(in text: some StringProtocol) -> String {
         guard text.contains(mark) else { return String(text) }
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        let files = lines.filter { $0.hasPrefix(mark) }.map { String($0.dropFirst(mark.count).trimmed) }
-        let said = lines.filter { !$0.hasPrefix(mark) }.joined(separator: "\n").trimmed
-        return [String(said), line(naming: files)].compactMap(\.self).filter { !$0.isEmpty }.joined(separator: "\n\n")
+        var (said, files): ([Substring], [String]) = ([], [])
+        var fence: Substring?
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            // Within a fence it is text.
+            if fence == nil, line.hasPrefix(mark) {
+                files.append(String(line.dropFirst(mark.count).trimmed))
+                continue
+            }
+            said.append(Substring(line))
+            let bare = Substring(line.drop { $0 == " " })
+            if let open = fence {
+                if bare.hasPrefix(open) { fence = nil }
+            } else {
+                fence = ["```", "~~~"].first { bare.hasPrefix($0) }
+            }
+        }
+        return [String(said.joined(separator: "\n").trimmed), line(naming: files)].compactMap(\.self).filter {
+            !$0.isEmpty
+        }.joined(separator: "\n\n")
     }
 
     private static let mark = "MEDIA:"

@@ -77,8 +77,11 @@ package struct OpenClawDecoder: AgentDecoder {
         lastLifecycle.removeAll()
     }
 
-    /// The run goes on, and some of its frames did not come.
-    mutating func missed(_ run: RunID) { spoken.missed(run) }
+    /// The run goes on, and some of its frames did not come, or led nowhere.
+    mutating func missed(_ run: RunID) {
+        kept.forget(run)
+        spoken.missed(run)
+    }
 
     package mutating func sent(_ frame: UnsafeRawBufferPointer, capacity: Int, at now: Instant) -> [Observation] {
         guard let root = parser.parse(frame, capacity: capacity), let id = root["id"]?.string,
@@ -348,12 +351,14 @@ package struct OpenClawDecoder: AgentDecoder {
             if PlantedFault.textFromChat.isPlanted { return [] }
         #endif
         var changes: [TextChange] = []
+        let files = data["mediaUrls"]
         if let text = data["text"]?.bytes {
             let frame = SpokenTexts.Frame(
-                text: text, addition: data["delta"]?.bytes, replaces: data["replace"]?.flag == true)
+                text: text, addition: data["delta"]?.bytes, replaces: data["replace"]?.flag == true,
+                hasFiles: files != nil)
             changes = spoken.said(frame, in: run)
         }
-        if let files = data["mediaUrls"] { spoken.sent(files.elements.compactMap(\.string), in: run) }
+        if let files { spoken.sent(files.elements.compactMap(\.string), in: run) }
         return changes
     }
 

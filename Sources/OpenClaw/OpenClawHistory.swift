@@ -48,12 +48,26 @@ enum OpenClawHistory {
         var notice: String?
         /// The gateway went on with the run after its restart, by itself.
         var isResumed = false
-        /// Runs that go on in the session, where the gateway says it.
-        var active: [RunID] = []
+        /// Runs that go on in the session; nil: the gateway does not say it.
+        var active: [RunID]?
+        /// No user's row comes after the question.
+        var isNewest = false
+        /// The question's only row, by its key, is that of its acceptance.
+        var isAcceptedOnly = false
+        /// Another run that goes on was there before the question, or is all that may answer it.
+        var waitsBehindAnother = false
         /// The run is over, and its follow-up continues.
         var followUp: RunID?
 
         var hasText: Bool { pieces.contains { !$0.text.isEmpty } }
+
+        /// A row that was cut came in full.
+        mutating func isHere(_ piece: Piece, at index: Int, reason: String?) {
+            pieces[index] = piece
+            guard index == pieces.count - 1, !saysReason, let reason else { return }
+            saysReason = true
+            isComplete = reason != "error" && !OpenClawHistory.toolReasons.contains(reason)
+        }
 
         /// A row is a message of its own.
         var end: RunEnd {
@@ -74,9 +88,7 @@ enum OpenClawHistory {
     static func finding(of question: Question, in payload: FrameNode?) -> Finding {
         var finding = Finding(course: course(of: question.run, in: payload))
         finding.followUp = followUp(of: question, in: payload)
-        finding.active = (payload?["sessionInfo"]?["activeRunIds"]?.elements ?? []).compactMap {
-            $0.string.map { RunID($0) }
-        }
+        finding.active = active(in: payload)
         var mayBeFollowed = false
         for row in rows(of: question, in: payload?["messages"]?.elements ?? [], &finding) {
             let isFollowUp = name(row).map { RunID($0).isFollowUp } == true && name(row) != question.run.text
@@ -116,7 +128,29 @@ enum OpenClawHistory {
             }
             finding.pieces.append(piece)
         }
+        finding.waitsBehindAnother = waitsBehindAnother(question, finding, payload?["messages"]?.elements ?? [])
         return finding
+    }
+
+    /// Runs that go on in the session; nil: the gateway does not say it.
+    static func active(in payload: FrameNode?) -> [RunID]? {
+        guard let active = payload?["sessionInfo"]?["activeRunIds"], active.isArray else { return nil }
+        return active.elements.compactMap { $0.string.map { RunID($0) } }
+    }
+
+    private static func waitsBehindAnother(_ question: Question, _ finding: Finding, _ rows: [FrameNode]) -> Bool {
+        guard let active = finding.active, !active.contains(question.run) else { return false }
+        func first(_ run: RunID) -> Int? {
+            rows.firstIndex { $0["role"]?.holds("user") == true && asker($0) == run.text }
+        }
+        let isAnswered = finding.isComplete && finding.hasText
+        if isAnswered, rows.contains(where: { name($0) == question.run.text }) { return false }
+        let ours = first(question.run)
+        return active.contains { other in
+            if other.isFollowUp { return false }
+            guard let theirs = first(other) else { return !isAnswered }
+            return ours.map { theirs < $0 } ?? true
+        }
     }
 
     /// A row, or one fetched in full.
@@ -127,7 +161,7 @@ enum OpenClawHistory {
             isTruncated: isOmitted || text.hasSuffix(cutMark) || row["__openclaw"]?["truncated"]?.flag == true)
     }
 
-    private static let toolReasons: Set<String> = ["toolUse", "tool_use", "tool_call", "tool_calls", "toolCalls"]
+    fileprivate static let toolReasons: Set<String> = ["toolUse", "tool_use", "tool_call", "tool_calls", "toolCalls"]
 
     private static func course(of run: RunID, in payload: FrameNode?) -> Course {
         let running = payload?["inFlightRun"]
@@ -164,8 +198,10 @@ enum OpenClawHistory {
             return named
         }
         finding.isQuestionThere = true
+        finding.isAcceptedOnly = rows.count { isUser($0) && asker($0) == question.run.text } == 1
         let later = rows[(start + 1)...]
         let next = later.firstIndex(where: isUser) ?? later.endIndex
+        finding.isNewest = next == later.endIndex
         finding.isResumed = later[..<next].contains(where: isInterruption)
         let asked = Set(rows.filter(isUser).compactMap(asker))
         return later.indices.filter { index in
@@ -192,7 +228,7 @@ enum OpenClawHistory {
 
     private static func isSame(_ row: FrameNode, _ question: Question) -> Bool {
         guard let asked = question.text, let said = row["content"]?.contentText else { return false }
-        guard PromptText.isPrompt(said, asked) else { return false }
+        guard AskedPrompt.holds(said, asked) else { return false }
         guard let time = row["timestamp"]?.integer(in: .wallMilliseconds), let sent = question.sentAtMilliseconds else {
             return true
         }

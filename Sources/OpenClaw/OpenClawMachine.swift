@@ -55,6 +55,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
                 run.id, in: turn.session, text: run.text, hadFiles: run.hadFiles,
                 stage: turn.isAccepted ? .accepted : .handedOver,
                 isStopped: turn.isStopping, model: run.model, approvals: turn.detached,
+                asks: turn.asks.filter { !$0.isOver }.map(\.approval),
                 sentAtMilliseconds: sent(at: turn.receivedAt),
                 at: now.now, wallMilliseconds: now.wallMilliseconds)
         }

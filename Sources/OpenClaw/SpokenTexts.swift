@@ -36,6 +36,10 @@ struct SpokenTexts {
         var before = 0
         /// Files that the agent sent along, by their paths.
         var files: [String] = []
+        /// Some of them came with a text that may be their directive.
+        var hasFiles = false
+        /// The number of its last frame, of all runs' frames.
+        var heard = 0
     }
 
     /// One `assistant` frame.
@@ -43,9 +47,10 @@ struct SpokenTexts {
         var text: UnsafeRawBufferPointer
         var addition: UnsafeRawBufferPointer?
         var replaces = false
+        var hasFiles = false
     }
 
-    /// Runs beyond this lose their text: their next frame is compared with what the turn has.
+    /// Beyond this the run that was silent for longest loses its text: its next frame is compared with what the turn has.
     private static let limit = 256
     private static let byteLimit = 16 << 20
     private static let filesLimit = 32
@@ -59,6 +64,7 @@ struct SpokenTexts {
 
     private var newest: [RunID: Message] = [:]
     private var bytes = 0
+    private var frames = 0
     /// Runs whose text is that of `chat`.
     private var byChat: Set<RunID> = []
     /// Runs of which frames were missed.
@@ -81,6 +87,7 @@ struct SpokenTexts {
     mutating func missed(_ run: RunID) {
         if missed.count >= 2 * Self.limit { missed.removeAll() }
         if !byChat.contains(run) { missed.insert(run) }
+        newest[run]?.state = .unsure
     }
 
     // MARK: What was said
@@ -88,12 +95,16 @@ struct SpokenTexts {
     mutating func said(_ frame: Frame, in run: RunID) -> [TextChange] {
         guard !byChat.contains(run), frame.text.count > 0 || frame.replaces && newest[run] != nil else { return [] }
         makeRoom(for: frame.text.count, of: run)
+        frames += 1
         guard var known = newest[run] else {
-            newest[run] = Message(bytes: Array(frame.text), isHeld: Self.mayBeUnsaid(frame.text))
+            newest[run] = Message(
+                bytes: Array(frame.text), isHeld: Self.mayBeUnsaid(frame.text), hasFiles: frame.hasFiles, heard: frames)
             bytes += frame.text.count
             return newest[run]?.isHeld == true ? [] : [.segment(Self.words(frame.text[...]))]
         }
         bytes -= known.bytes.count
+        known.heard = frames
+        known.hasFiles = known.hasFiles || frame.hasFiles
         defer {
             bytes += known.bytes.count
             newest[run] = known
@@ -138,7 +149,7 @@ struct SpokenTexts {
             known.bytes.append(contentsOf: rest)
             changes.append(.append(Self.words(rest)))
         }
-        let isSilent = known.isHeld && (Self.isSilence(known.bytes) || Self.isDirective(known.bytes))
+        let isSilent = known.isHeld && (Self.isSilence(known.bytes) || Self.isDirective(known))
         if known.isHeld, !isSilent { changes = [.segment(String(decoding: known.bytes, as: UTF8.self))] }
         if !isSilent {
             let said = Self.trimmed(known.bytes)
@@ -147,6 +158,7 @@ struct SpokenTexts {
         known.before += isSilent ? 0 : known.bytes.count
         known.bytes = Array(frame.text)
         known.state = .speaking
+        known.hasFiles = frame.hasFiles
         known.isHeld = Self.mayBeUnsaid(frame.text)
         return known.isHeld ? changes : changes + [.segment(Self.words(frame.text[...]))]
     }
@@ -206,9 +218,14 @@ struct SpokenTexts {
 
     private mutating func makeRoom(for count: Int, of run: RunID) {
         let grows = count - (newest[run]?.bytes.count ?? 0)
-        guard newest[run] == nil && newest.count >= Self.limit || bytes + grows > Self.byteLimit else { return }
-        newest.removeAll()
-        bytes = 0
+        while newest[run] == nil && newest.count >= Self.limit || bytes + grows > Self.byteLimit {
+            // A run whose end was missed is among those that say nothing more.
+            let others = newest.lazy.filter { $0.key != run }
+            guard let next = others.min(by: { $0.value.heard < $1.value.heard })?.key ?? newest.keys.first else {
+                return
+            }
+            bytes -= newest.removeValue(forKey: next)?.bytes.count ?? 0
+        }
     }
 
     private static func begins(_ text: UnsafeRawBufferPointer, with known: [UInt8]) -> Bool {
@@ -239,10 +256,12 @@ struct SpokenTexts {
         text.count <= longestSilence && silence.contains(plain(text))
     }
 
-    private static func isDirective(_ text: [UInt8]) -> Bool {
-        let said = plain(text)
-        // One letter may be a message.
-        return said.count > 1 && directives.contains { $0.starts(with: said) } || said == [UInt8(ascii: "[")]
+    /// What came before a directive was whole, and was taken out with it. A message that a tool follows is complete, and one that may name
+    /// a file does so where a file came along.
+    private static func isDirective(_ known: Message) -> Bool {
+        let said = plain(known.bytes)
+        guard directives.contains(where: { $0.starts(with: said) }) else { return false }
+        return said.first == UInt8(ascii: "[") ? known.state != .between : known.hasFiles
     }
 
     /// In small letters, without white space.

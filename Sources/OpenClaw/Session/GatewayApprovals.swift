@@ -55,6 +55,8 @@ struct GatewayApprovals {
     private var listing: [ApprovalID: Listed] = [:]
     /// Questions of an earlier process of the gateway, which the list of this one may not have.
     private var doubtful: Set<ApprovalID> = []
+    /// Questions that an earlier process of this bridge had open, each with a moment before it was asked.
+    private var earlier: [ApprovalID: Instant] = [:]
 
     // MARK: Decisions
 
@@ -119,10 +121,20 @@ struct GatewayApprovals {
     /// The process that asked them is gone.
     mutating func gatewayRestarted() { doubtful = Set(questions.keys) }
 
+    mutating func wasOpen(_ approval: ApprovalID, since moment: Instant) {
+        if earlier.count < Self.askedLimit { earlier[approval] = moment }
+    }
+
+    /// A process of the gateway greets this one for the first time.
+    mutating func gatewayBegan(_ began: Instant?) {
+        if let began { doubtful.formUnion(earlier.filter { $0.value < began }.keys) }
+        earlier.removeAll()
+    }
+
     /// Those that the new process does not know: all lists are here.
     mutating func takeDead() -> [ApprovalID] {
         defer { doubtful.removeAll() }
-        return doubtful.filter { questions[$0] != nil }.sorted()
+        return doubtful.sorted()
     }
 
     /// It is in the list of open questions that this socket asked for.
@@ -142,6 +154,7 @@ struct GatewayApprovals {
     mutating func settled(_ approval: ApprovalID, isSessionAsked: (AgentSession) -> Bool) {
         decisions[approval] = nil
         questions[approval] = nil
+        doubtful.remove(approval)
         guard let session = listing[approval]?.session else { return }
         if isSessionAsked(session) {
             listing[approval]?.isSettled = true

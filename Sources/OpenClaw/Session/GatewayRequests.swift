@@ -17,6 +17,14 @@ enum GatewayRequest: Hashable {
     case models(QueryID)
     case schedule(QueryID, ScheduleVerb)
 
+    /// Nil: one of several.
+    var method: String? {
+        switch self {
+        case .subscribe, .approvals, .resolve: nil
+        default: name
+        }
+    }
+
     var name: String {
         switch self {
         case .subscribe: "subscribe"

@@ -26,6 +26,8 @@ struct GatewayRuns {
         fileprivate(set) var hasBegun = false
         /// A frame of it was seen.
         fileprivate(set) var isHeard = false
+        /// A row with its key was seen.
+        fileprivate var isWritten = false
         /// The person does not want it any more: it must not leave again.
         fileprivate(set) var isStopped: Bool
         /// Its frames were lost for a while.
@@ -197,6 +199,19 @@ struct GatewayRuns {
     mutating func heard(_ run: RunID, at now: Instant) { runs[run]?.lastHeard = now }
 
     mutating func begun(_ run: RunID) { runs[run]?.hasBegun = true }
+
+    /// A row of the history has its key. True: it is the first.
+    mutating func written(_ run: RunID) -> Bool {
+        guard runs[run]?.isWritten == false else { return false }
+        runs[run]?.isWritten = true
+        return true
+    }
+
+    /// The one run of the session that its agent works on.
+    func onlyBegun(in session: AgentSession) -> RunID? {
+        let begun = runs.filter { $0.value.session == session && $0.value.hasBegun }.keys
+        return begun.count == 1 ? begun.first : nil
+    }
 
     func held(in session: AgentSession) -> [RunID] { held.filter { runs[$0]?.session == session } }
 

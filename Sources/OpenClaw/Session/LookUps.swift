@@ -29,6 +29,8 @@ struct LookUps {
         fileprivate var begunAt: Instant
         /// Asked for again when the first answer was under way: that one may be too old.
         fileprivate(set) var isAgain = false
+        /// The history was asked for the beginnings of its rows.
+        fileprivate(set) var isShort = false
         /// As of the last history, also of one on an earlier socket.
         fileprivate(set) var finding: OpenClawHistory.Finding?
 
@@ -98,16 +100,20 @@ struct LookUps {
 
     mutating func found(_ finding: OpenClawHistory.Finding, about run: RunID) { lookUps[run]?.finding = finding }
 
+    mutating func takesLess(for run: RunID) { lookUps[run]?.isShort = true }
+
     mutating func waits(for run: RunID) { lookUps[run]?.step = .waiting }
 
     mutating func fetches(_ rows: Set<Int>, of run: RunID) { lookUps[run]?.step = .rows(missing: rows) }
 
     /// A row came, or will not (`piece` is nil). Nil: it was not awaited. True: it was the last.
-    mutating func rowCame(_ index: Int, _ piece: OpenClawHistory.Piece?, of run: RunID) -> Bool? {
+    mutating func rowCame(
+        _ index: Int, _ piece: OpenClawHistory.Piece?, of run: RunID, reason: String?
+    ) -> Bool? {
         guard case .rows(var missing) = lookUps[run]?.step, missing.remove(index) != nil else { return nil }
         lookUps[run]?.step = .rows(missing: missing)
         if let piece, lookUps[run]?.finding?.pieces.indices.contains(index) == true {
-            lookUps[run]?.finding?.pieces[index] = piece
+            lookUps[run]?.finding?.isHere(piece, at: index, reason: reason)
         }
         return missing.isEmpty
     }

@@ -14,11 +14,12 @@ extension OpenClawSession {
     /// as `lookedUp`; one that was handed over is sent again under its key while the gateway must know that key, else the history
     /// is asked first (openclaw.md#disconnects). One that was being stopped is not sent again, nor one with files, which this process
     /// does not have. `text` is what was sent, nil for a run that no
-    /// message of ours began; `approvals` are what its turn was asked for.
+    /// message of ours began; `approvals` are what its turn was asked for, and `asks` those that it still waits for.
     package mutating func adopt(
         _ run: RunID, in session: AgentSession, text: String?, hadFiles: Bool = false, stage: AdoptedStage,
         isStopped: Bool = false, model: ModelChoice = .unchanged,
-        approvals: [ApprovalID] = [], sentAtMilliseconds: Int64, at now: Instant, wallMilliseconds: Int64
+        approvals: [ApprovalID] = [], asks: [ApprovalID] = [], sentAtMilliseconds: Int64, at now: Instant,
+        wallMilliseconds: Int64
     ) {
         guard runs[run] == nil, runs.hasRoom else { return }
         life.saw(now, wallMilliseconds: wallMilliseconds)
@@ -37,6 +38,7 @@ extension OpenClawSession {
         if isInDoubt { runs.models.wants(model, for: run) }
         runs.questions.asked(
             .init(run: run, text: text, sentAtMilliseconds: text == nil ? nil : sentAtMilliseconds), at: sentAt)
+        for ask in asks { self.approvals.wasOpen(ask, since: sentAt) }
         for approval in approvals { runs.questions.expectFollowUp(of: approval, after: run, in: session, at: now) }
     }
 

@@ -31,12 +31,17 @@ extension OpenClawSession {
             guard let session else { return }
             let isOurs = runs[run] != nil || run.isFollowUp
             if !isOurs, gateway?.offers("sessions.messages.subscribe") == false,
-                let approval = runs.questions.decided(in: session)
+                let approval = runs.questions.decided(in: session, at: now)
             {
                 // The first era names no follow-up: what begins next after the decision is it.
-                return runs.adopted.adopt(run, for: RunID(followUpOf: approval), in: session)
+                return isAnswered(runs.adopted.adopt(run, for: RunID(followUpOf: approval), in: session), at: now)
             }
             runs.adopted.began(run, in: session, isOurs: isOurs)
+            guard gateway?.offers("sessions.messages.subscribe") == false else { return }
+            // No row tells whose it is: where a stop is owed, the history does.
+            for waiting in runs.adopted.mayBeAnswered(by: run) where runs.stops[waiting] != nil {
+                runs.verdicts.endedWithoutAWord(waiting, at: now)
+            }
         case "end" where data["status"]?.holds("cancelled") != true: letGo(run, session, at: now)
         case "error" where data["aborted"]?.flag == true: letGo(run, session, at: now)
         default: return
@@ -77,9 +82,12 @@ extension OpenClawSession {
     private mutating func noticeRow(_ payload: FrameNode, at now: Instant) {
         guard let row = payload["message"], let session = session(of: payload) else { return }
         if row["role"]?.holds("user") == true {
-            _ = runs.adopted.asked(
-                in: session, by: OpenClawHistory.asker(row), row["content"]?.contentText ?? "",
-                isInterruption: OpenClawHistory.isInterruption(row))
+            let asker = OpenClawHistory.asker(row)
+            let adoption = runs.adopted.asked(
+                in: session, by: asker, row["content"]?.contentText ?? "",
+                isInterruption: OpenClawHistory.isInterruption(row),
+                isFirst: asker.map { runs.written(RunID($0)) } ?? false)
+            if let adoption { isAnswered(adoption, at: now) }
             return
         }
         guard row["role"]?.holds("assistant") == true else { return }
@@ -89,14 +97,62 @@ extension OpenClawSession {
             }
             return
         }
-        guard let run = runs.adopted.answered(in: session), row["stopReason"]?.holds("error") != true else { return }
+        if row["stopReason"]?.holds("error") == true { return noticeFailure(row, in: session, at: now) }
+        guard let run = runs.adopted.answered(in: session) else { return }
         let text = OpenClawHistory.piece(row["content"]?.contentText ?? "", row).text
         guard !text.isEmpty else { return }
         observed([.signal(RunSignal(run: run, session: session, event: .text(.segmentEnded(text))))])
         runs.told(of: run, in: session, at: now)
     }
 
+    /// The vendor's words, where the lifecycle has none: of the only run at work there.
+    private mutating func noticeFailure(_ row: FrameNode, in session: AgentSession, at now: Instant) {
+        guard let words = row["errorMessage"]?.string, !words.isEmpty, let run = runs.onlyBegun(in: session),
+            !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: now)
+        else { return }
+        runs.verdicts.isWritten(run, words, at: now)
+    }
+
     // MARK: Answers under another name
+
+    /// From here the frames, or the rows, of the other run are its own. A stop that it is owed goes to that name.
+    private mutating func isAnswered(_ adoption: AdoptedRuns.Adoption, at now: Instant) {
+        let run = adoption.run
+        guard let known = runs[run] else { return }
+        switch adoption.stage {
+        case .adopted(let other):
+            if adoption.hasMissed {
+                runs.missedFrames(of: run)
+                decoder.missed(other)
+            }
+            guard known.isStopped || runs.stops[run] != nil else { return }
+            if runs.stops[run] == nil { runs.stops.keep(run, in: known.session, at: now) }
+            sendStop(run, at: now)
+        // The run is another client's: it is left alone.
+        case .taken where runs.stops[run] != nil:
+            runs.stops.forget(run)
+            observed([.abortAnswered(run)])
+        case .taken, .orphaned, .dead: return
+        }
+    }
+
+    /// Any frame of a run shows that it lives, also one without news for the core.
+    mutating func noticeRun(_ event: FrameNode?, _ payload: FrameNode?, at now: Instant) {
+        guard let event, let payload, let name = payload["runId"]?.string else { return }
+        let run = RunID(name)
+        if runs[run] != nil { return runs.heard(run, at: now) }
+        if let ours = runs.adopted.name(of: run) { return runs.heard(ours, at: now) }
+        guard !runs.adopted.isKnownAtWork(run), isWork(event, payload), let session = session(of: payload) else {
+            return
+        }
+        runs.adopted.isAtWork(run, in: session)
+    }
+
+    private func isWork(_ event: FrameNode, _ payload: FrameNode) -> Bool {
+        if event.holds("chat") { return payload["state"]?.holds("delta") == true }
+        guard event.holds("agent"), let stream = payload["stream"] else { return false }
+        return stream.string.map { ["assistant", "thinking", "tool", "item"].contains($0) } == true
+    }
 
     /// As ours; nil: it is not known yet whose it is.
     mutating func whose(_ signal: RunSignal, at now: Instant) -> RunSignal? {
@@ -108,7 +164,7 @@ extension OpenClawSession {
         case .failed: isEnd = true
         default: isEnd = false
         }
-        let isCandidate = runs.adopted.isCandidate(run)
+        let isCandidate = runs.adopted.isCandidate(run, isNews: signal.event != .started)
         if let ours = runs.adopted.name(of: run) {
             signal.run = ours
         } else if isEnd {
@@ -132,23 +188,65 @@ extension OpenClawSession {
         guard let known = runs[run], known.isFollowed else { return nil }
         let isAnswered = finding.isComplete && finding.hasText
         switch runs.adopted.stage(of: run) {
-        case .orphaned, .taken:
-            if isAnswered, !runs.adopted.isBusy(known.session, besides: run, at: now) { return nil }
+        case .orphaned where isOfYoungerGateway(run), .taken where isOfYoungerGateway(run):
+            runs.adopted.forget(run)
+            return lookAfterRestart(for: run, known, finding, at: now)
+        case .orphaned:
+            // With the row of its acceptance alone the other run has not taken it: what follows is no answer to it.
+            if isAnswered, !finding.isAcceptedOnly, !runs.adopted.isBusy(known.session, besides: run, at: now) {
+                return nil
+            }
+            if finding.isNewest, !finding.isAcceptedOnly, let other = runs.adopted.candidate(of: run) {
+                self.isAnswered(runs.adopted.adopt(other, for: run, in: known.session), at: now)
+                return .running(text: nil)
+            }
             runs.adopted.isNoAnswer(to: run, at: now)
             return .running(text: nil)
-        case .adopted(let other): return finding.active.contains(other) ? .running(text: nil) : nil
-        case .dead, nil: return lookAfterRestart(for: run, known, finding, at: now)
+        case .taken(let other):
+            let goesOn =
+                finding.active.map { $0.contains(other) }
+                ?? runs.adopted.isBusy(known.session, besides: run, at: now)
+            return isAnswered && !goesOn ? nil : .running(text: nil)
+        case .adopted(let other):
+            if finding.active?.contains(other) == true { return .running(text: nil) }
+            return lookAfterRestart(for: run, known, finding, at: now)
+        case .dead: return lookAfterRestart(for: run, known, finding, at: now)
+        case nil:
+            if let found = lookAfterRestart(for: run, known, finding, at: now) { return found }
+            return lookForOrphan(run, known, finding, at: now)
         }
+    }
+
+    /// Its end without a word came to an earlier process, or on no socket: the gateway took it, is done with its name, and has not answered
+    /// it.
+    private mutating func lookForOrphan(
+        _ run: RunID, _ known: GatewayRuns.Run, _ finding: OpenClawHistory.Finding, at now: Instant
+    ) -> RunLookup? {
+        guard let text = known.text, !known.hasBegun, !known.isOnSocket || known.hasMissed, known.heldEnd == nil,
+            !text.hasPrefix("/"), isOfThisProcess(run), runs.verdicts.cause(of: run) == nil
+        else { return nil }
+        // Where the gateway does not say what is at work, its word that the run is over comes first.
+        let isWaiting =
+            finding.active == nil
+            ? lookUps[run]?.step == .lastHistory && !finding.isQuestionThere : finding.waitsBehindAnother
+        guard isWaiting, runs.adopted.orphaned(run, in: known.session, text, .unheard, at: now) else { return nil }
+        return .running(text: nil)
+    }
+
+    private func isOfYoungerGateway(_ run: RunID) -> Bool {
+        guard let asked = runs.questions[run]?.at, let began = gateway?.startedAt else { return false }
+        return began > asked
     }
 
     /// With a process of the gateway its runs die, unless the next one goes on with them. What it wrote down is all there will be.
     private mutating func lookAfterRestart(
         for run: RunID, _ known: GatewayRuns.Run, _ finding: OpenClawHistory.Finding, at now: Instant
     ) -> RunLookup? {
-        guard let gateway, let asked = runs.questions[run]?.at, let began = gateway.startedAt, began > asked,
-            !finding.active.contains(run)
+        guard let gateway, let began = gateway.startedAt, isOfYoungerGateway(run), finding.active?.contains(run) != true
         else { return nil }
         if finding.isComplete, finding.hasText { return nil }
+        // What it says is not known before the row is here in full.
+        if mayFetch(finding, of: run) { return nil }
         // Rows that say no reasons are whole where the gateway says that the run is over, and a follow-up is no part of the run's own end.
         if finding.course == .over, finding.hasText, !finding.saysReason { return nil }
         if runs.questions[run]?.question.approvals.isEmpty == false { return nil }
@@ -157,11 +255,11 @@ extension OpenClawSession {
         if let words = finding.failure, !words.isEmpty {
             return .failed(RunFailure(message: words, text: text))
         }
-        if finding.isResumed, let other = finding.active.first(where: { runs[$0] == nil }) {
-            runs.adopted.adopt(other, for: run, in: known.session)
+        if finding.isResumed, let other = finding.active?.first(where: { runs[$0] == nil }) {
+            isAnswered(runs.adopted.adopt(other, for: run, in: known.session), at: now)
             return .running(text: nil)
         }
-        let end = gateway.greetedAt + AdoptedRuns.resumption
+        let end = min(gateway.greetedAt + AdoptedRuns.resumption, began + AdoptedRuns.latestResumption)
         if gateway.isNew, now < end {
             runs.adopted.died(run, in: known.session, until: end)
             return .running(text: nil)
@@ -188,17 +286,50 @@ extension OpenClawSession {
             #if PLANTED_FAULTS
                 if PlantedFault.sentAgainThoughItRan.isPlanted, end.reason == .stop { return sendAgain(run, at: now) }
             #endif
-            guard !known.hasBegun, end.reason != .aborted else { return false }
-            if known.isUntouched, isDrained(run) { return sendAgain(run, at: now) }
-            guard end.text == nil, runs.adopted.isBusy(known.session, besides: run, at: now) else { return false }
-            #if PLANTED_FAULTS
-                if PlantedFault.ownRunNotAdopted.isPlanted { return false }
-            #endif
-            runs.adopted.orphaned(run, in: known.session, known.text, at: now)
-            return true
+            if end.reason == .aborted { return mayHaveFailed(run, known, end, at: now) }
+            guard !known.hasBegun else { return false }
+            if known.isUntouched, isDrained(run) {
+                if !sendAgain(run, at: now) { isRefused(run, known, at: now) }
+                return true
+            }
+            return end.text == nil && isOrphaned(run, known, at: now)
         case .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused: break
         }
         return false
+    }
+
+    /// Nothing ran, and it is no command: the session is busy with another run, or was a moment ago.
+    private mutating func isOrphaned(_ run: RunID, _ known: GatewayRuns.Run, at now: Instant) -> Bool {
+        #if PLANTED_FAULTS
+            if PlantedFault.ownRunNotAdopted.isPlanted { return false }
+        #endif
+        let isBusy = runs.adopted.isBusy(known.session, besides: run, at: now)
+        guard isBusy || known.isUntouched && known.text?.hasPrefix("/") == false else { return false }
+        let patience: AdoptedRuns.Patience = isBusy || gateway?.isNew == true ? .known : .unseen
+        guard runs.adopted.orphaned(run, in: known.session, known.text, patience, at: now) else { return false }
+        // A gateway that says what is at work says it with the history.
+        if !isBusy { lookUp(run, in: known.session, isAsked: false, at: now) }
+        return true
+    }
+
+    /// Nobody here stopped it, and it says nothing: an answer without words is told so, just before the error that it is (E3).
+    private mutating func mayHaveFailed(
+        _ run: RunID, _ known: GatewayRuns.Run, _ end: RunEnd, at now: Instant
+    ) -> Bool {
+        guard gateway?.isNew == true, end.text == nil, !known.isStopped, !runs.verdicts.isHeld(run) else {
+            return false
+        }
+        runs.verdicts.holds(end, of: run, at: now)
+        return true
+    }
+
+    /// Also when it came a second time.
+    private mutating func isRefused(_ run: RunID, _ known: GatewayRuns.Run, at now: Instant) {
+        let event: RunEvent =
+            known.isStopped
+            ? .finished(RunEnd(reason: .aborted))
+            : .failed(RunFailure(message: "its gateway took the message for one that came while it stopped"))
+        take([.signal(RunSignal(run: run, session: known.session, event: event))], at: now)
     }
 
     /// The gateway took the message for one that came while it stopped, and did not run it.
@@ -220,6 +351,9 @@ extension OpenClawSession {
             switch verdict {
             case .failed(let failure):
                 take([.signal(RunSignal(run: run, session: known.session, event: .failed(failure)))], at: now)
+            case .stopped(let end):
+                runs.isStopped(run)
+                take([.signal(RunSignal(run: run, session: known.session, event: .finished(end)))], at: now)
             case .lookUp: lookUp(run, in: known.session, isAsked: false, at: now)
             }
         }
@@ -232,6 +366,8 @@ extension OpenClawSession {
             if let asked = runs.questions[run]?.at, let began = gateway?.startedAt, began > asked {
                 lookUp(run, in: known.session, isAsked: false, at: now)
             } else {
+                // Nothing is waited for again.
+                runs.begun(run)
                 take([.signal(RunSignal(run: run, session: known.session, event: .finished(RunEnd())))], at: now)
             }
         }

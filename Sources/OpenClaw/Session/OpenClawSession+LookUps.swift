@@ -34,12 +34,15 @@ extension OpenClawSession {
     }
 
     /// `isLast`: the run is known to be over.
-    mutating func askHistory(of session: AgentSession, for runs: [RunID], isLast: Bool = false, at now: Instant) {
+    /// `isShort`: long rows are cut, and not left out.
+    mutating func askHistory(
+        of session: AgentSession, for runs: [RunID], isLast: Bool = false, isShort: Bool = false, at now: Instant
+    ) {
         lookUps.asksHistory(for: runs, isLast: isLast, at: now)
         var params = JSONObjectWriter()
         params.string("sessionKey", session.text)
         params.integer("limit", 200)
-        if life.live?.refusesLength != true { params.integer("maxChars", 500_000) }
+        if !isShort, life.live?.refusesLength != true { params.integer("maxChars", 500_000) }
         ask(.history(runs), "chat.history", params.finish(), limit: Self.historyLimit, at: now)
     }
 
@@ -56,6 +59,10 @@ extension OpenClawSession {
     // MARK: Answers
 
     mutating func historyAnswered(_ runs: [RunID], _ payload: FrameNode?, at now: Instant) {
+        let active = OpenClawHistory.active(in: payload)
+        if let active, let run = runs.first(where: { lookUps[$0] != nil }), let session = lookUps[run]?.session {
+            self.runs.adopted.areAtWork(active, in: session, at: now)
+        }
         for run in runs where lookUps[run] != nil {
             guard let payload else {
                 finish(run, .unknown, at: now)
@@ -127,7 +134,7 @@ extension OpenClawSession {
         }
     }
 
-    private func isOfThisProcess(_ run: RunID) -> Bool {
+    func isOfThisProcess(_ run: RunID) -> Bool {
         #if PLANTED_FAULTS
             if PlantedFault.livingRunGivenUp.isPlanted { return false }
         #endif
@@ -139,7 +146,16 @@ extension OpenClawSession {
     private mutating func fetchRows(of run: RunID, _ finding: OpenClawHistory.Finding, at now: Instant) {
         guard let known = lookUps[run] else { return }
         let wasLast = known.step == .lastHistory
-        guard gateway?.offers("chat.message.get") == true else { return conclude(run, wasLast: wasLast, at: now) }
+        guard gateway?.offers("chat.message.get") == true else {
+            // Of a row that is too long for the length that was asked for, the beginning comes where none is.
+            if finding.pieces.contains(where: { $0.isTruncated && $0.text.isEmpty }), !known.isShort,
+                life.live?.refusesLength != true
+            {
+                lookUps.takesLess(for: run)
+                return askHistory(of: known.session, for: [run], isLast: true, isShort: true, at: now)
+            }
+            return conclude(run, wasLast: wasLast, at: now)
+        }
         let cut = finding.pieces.enumerated().filter { $0.element.isTruncated && $0.element.messageID != nil }
             .prefix(Self.rowsLimit)
         guard !cut.isEmpty else { return conclude(run, wasLast: wasLast, at: now) }
@@ -158,7 +174,20 @@ extension OpenClawSession {
         if let row = payload?["message"], row.isObject, let text = row["content"]?.contentText {
             piece = OpenClawHistory.piece(text, row)
         }
-        if lookUps.rowCame(index, piece, of: run) == true { conclude(run, wasLast: true, at: now) }
+        guard lookUps.rowCame(index, piece, of: run, reason: payload?["message"]?["stopReason"]?.string) == true,
+            let finding = lookUps[run]?.finding
+        else { return }
+        if let elsewhere = lookElsewhere(for: run, finding, at: now) { return finish(run, elsewhere, at: now) }
+        conclude(run, wasLast: true, at: now)
+    }
+
+    /// A row that the history cut is the last, and can be had.
+    func mayFetch(_ finding: OpenClawHistory.Finding, of run: RunID) -> Bool {
+        guard let last = finding.pieces.last, last.isTruncated, last.messageID != nil,
+            gateway?.offers("chat.message.get") == true, finding.course == .over
+        else { return false }
+        if case .rows? = lookUps[run]?.step { return false }
+        return true
     }
 
     /// Without text the transcript may still be on its way to disk; only where the run is known to be over is that an answer.

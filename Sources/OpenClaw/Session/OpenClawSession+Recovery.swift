@@ -13,6 +13,7 @@ extension OpenClawSession {
         }
         let hasRestarted = gateway?.hasRestarted(since: introduction.formerGateway) == true
         if hasRestarted { approvals.gatewayRestarted() }
+        approvals.gatewayBegan(gateway?.startedAt)
         listApprovals(at: now)
         observed([.linkBack])
         let held = runs.held

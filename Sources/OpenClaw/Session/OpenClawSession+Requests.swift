@@ -10,6 +10,8 @@ extension OpenClawSession {
     static var triesLimit: Int { 3 }
     /// Before a stop or a decision is tried once more after that: neither is given up for want of an answer.
     static var deafPause: Duration { .seconds(60) }
+    /// Of a stop whose run has no name yet.
+    static var stopPause: Duration { .seconds(600) }
 
     mutating func ask(
         _ request: GatewayRequest, _ method: StaticString, _ params: [UInt8], limit: Duration = requestLimit,
@@ -84,7 +86,8 @@ extension OpenClawSession {
     }
 
     private mutating func noteFailure(of request: GatewayRequest, _ error: Refusal) {
-        if let scope = error.missingScope {
+        // A method that is not there may answer so, and needs a newer gateway.
+        if let scope = error.missingScope, request.method.map({ gateway?.offers($0) != false }) ?? true {
             orders.append(.note(.missingScopes([scope], remedy: scopeRemedy([scope]))))
         } else {
             orders.append(.note(.requestFailed(method: request.name, code: error.detail ?? error.code)))

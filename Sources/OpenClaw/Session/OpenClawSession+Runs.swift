@@ -191,6 +191,10 @@ extension OpenClawSession {
             runs.stops.putOff(run, until: now + Self.deafPause)
             return lookUp(run, in: stop.session, isAsked: false, at: now)
         }
+        if payload?["aborted"]?.flag != true, runs.adopted.awaitsName(run) {
+            // It may begin later: the stop is owed to the name under which it does.
+            return runs.stops.putOff(run, until: now + Self.stopPause)
+        }
         runs.stops.forget(run)
         if payload?["aborted"]?.flag == true { return observed([.abortAnswered(run)]) }
         // Its answer is still to come, and says whether there is a run to stop.
@@ -208,12 +212,6 @@ extension OpenClawSession {
 
     // MARK: Frames of runs
 
-    /// Any frame of a run shows that it lives, also one without news for the core.
-    mutating func noticeRun(_ payload: FrameNode?, at now: Instant) {
-        guard !runs.isEmpty, let name = payload?["runId"]?.string else { return }
-        runs.heard(RunID(name), at: now)
-    }
-
     mutating func notice(_ signal: RunSignal, isListing: Bool, at now: Instant) {
         switch signal.event {
         case .approvalRequested(let request):
@@ -221,12 +219,13 @@ extension OpenClawSession {
             runs.questions.mayBeAnswered(request.id, until: request.expiresAt)
             if isListing, request.subject == .exec { approvals.listed(request.id, in: signal.session) }
         case .approvalSettled(let settlement):
-            runs.questions.decided(settlement.id)
+            runs.questions.decided(settlement.id, at: now)
             forget(settlement.id)
         case .finished(let end):
             guard let run = signal.run else { return }
-            if end.reason == .aborted, let known = runs[run], known.hasBegun {
-                runs.teardowns.begins(run, in: known.session, isNew: gateway?.isNew == true, at: now)
+            if end.reason == .aborted, let known = runs[run], !known.isUntouched {
+                let torn = runs.adopted.answer(to: run) ?? run
+                runs.teardowns.begins(torn, in: known.session, isNew: gateway?.isNew == true, at: now)
             }
             return ended(run, at: now)
         case .failed:

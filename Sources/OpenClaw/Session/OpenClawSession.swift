@@ -201,7 +201,7 @@ package struct OpenClawSession: ~Copyable {
     private mutating func read(_ root: FrameNode, _ type: FrameNode, at now: Instant) {
         if type.holds("event") {
             noticeSequence(root, at: now)
-            noticeRun(root["payload"], at: now)
+            noticeRun(root["event"], root["payload"], at: now)
             noticeModel(root["event"], root["payload"])
             noticeSession(root["event"], root["payload"], at: now)
             if root["event"]?.holds("connect.challenge") == true { return challenged(root, type, at: now) }

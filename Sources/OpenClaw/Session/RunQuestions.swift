@@ -66,11 +66,15 @@ struct RunQuestions {
         awaited[approval]?.until = max(known.until, end + Self.followUpPatience)
     }
 
-    mutating func decided(_ approval: ApprovalID) { awaited[approval]?.isDecided = true }
+    mutating func decided(_ approval: ApprovalID, at now: Instant) {
+        guard let known = awaited[approval], !known.isDecided else { return }
+        awaited[approval]?.isDecided = true
+        awaited[approval]?.until = min(known.until, now + Self.followUpPatience)
+    }
 
-    /// Of an approval of this session that was decided.
-    func decided(in session: AgentSession) -> ApprovalID? {
-        awaited.filter { $0.value.session == session && $0.value.isDecided }.keys.min()
+    /// Of an approval of this session that was decided, and whose follow-up may still begin.
+    func decided(in session: AgentSession, at now: Instant) -> ApprovalID? {
+        awaited.filter { $0.value.session == session && $0.value.isDecided && $0.value.until > now }.keys.min()
     }
 
     /// Whether a follow-up in the session is awaited that is not the run's own.

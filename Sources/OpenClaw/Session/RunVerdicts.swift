@@ -7,12 +7,14 @@ import BridgeModel
 /// - In the first era each attempt that fails has a terminal frame, at once. It is an end where nothing of the run comes within the time
 ///   that later eras take for that; what comes then has no terminal frame at all.
 /// - Where the lifecycle ends and no terminal frame follows, the history says what became of the run.
+/// - An answer without words is said to be stopped, and to have failed right after that.
 ///
 /// What is decided is due after a while. A new attempt undoes it, any other sign of life puts a look-up off, and a terminal frame that
 /// comes makes it void.
 struct RunVerdicts {
     enum Verdict: Hashable {
         case failed(RunFailure)
+        case stopped(RunEnd)
         case lookUp
     }
 
@@ -32,6 +34,11 @@ struct RunVerdicts {
     mutating func attemptFailed(_ run: RunID, _ words: String, at now: Instant) {
         if failures.count >= Self.limit { failures.removeAll() }
         failures[run] = (words.isEmpty ? failures[run]?.words ?? "" : words, now)
+    }
+
+    /// Its row says why, in the vendor's words: those of the lifecycle are better.
+    mutating func isWritten(_ run: RunID, _ words: String, at now: Instant) {
+        if failures[run]?.words.isEmpty ?? true { attemptFailed(run, words, at: now) }
     }
 
     mutating func attemptBegan(_ run: RunID) {
@@ -57,6 +64,13 @@ struct RunVerdicts {
         let words = failures[run]?.words ?? ""
         decided[run] = (.failed(RunFailure(message: words)), now + Self.patience)
     }
+
+    /// It ended as one that was stopped; an error that follows is why.
+    mutating func holds(_ end: RunEnd, of run: RunID, at now: Instant) {
+        decided[run] = (.stopped(end), now + Self.patience)
+    }
+
+    func isHeld(_ run: RunID) -> Bool { if case .stopped? = decided[run]?.verdict { true } else { false } }
 
     mutating func endedWithoutAWord(_ run: RunID, at now: Instant) {
         guard decided[run] == nil else { return }

@@ -27,7 +27,7 @@ struct AdoptedRunsTests {
         "its words are a message of the row, whole",
         arguments: [
             ("no", "no"), ("no", stamp + "no"), ("no", collected), ("one", collected),
-            ("two\n\nlines", stamp + "two\n\nlines"),
+            ("two\n\nlines", stamp + "two\n\nlines"), (" no ", stamp + "no"), ("no\n", collected),
         ])
     func ours(asked: String, row: String) { #expect(Self.isAdopted(asked, by: row)) }
 
@@ -35,7 +35,8 @@ struct AdoptedRunsTests {
         "a part of another's words is none",
         arguments: [
             ("no", "Is it now done?"), ("1", stamp + "list 10 files"), ("id", stamp + "x"), ("bridge", stamp + "x"),
-            ("16", collected), ("o", collected), ("", "no"), ("no", "If nothing needs attention, reply HEARTBEAT_OK"),
+            ("16", collected), ("o", collected), ("", "no"), ("no", "[x] no"), ("no", "Answer [yes] no"),
+            ("no", "Queued #1\nno"), ("no", "If nothing needs attention, reply HEARTBEAT_OK"),
         ])
     func others(asked: String, row: String) { #expect(!Self.isAdopted(asked, by: row)) }
 }

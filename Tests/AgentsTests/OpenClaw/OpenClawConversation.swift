@@ -213,6 +213,22 @@ final class OpenClawConversation {
             seq: seq)
     }
 
+    /// `data` without its braces.
+    func lifecycle(_ run: String, _ data: String) {
+        event(
+            "agent", #"{"runId":"\#(run)","stream":"lifecycle","sessionKey":"\#(Self.key)","data":{\#(data)}}"#)
+    }
+
+    func assistant(_ run: String, _ text: String, delta: String? = nil) {
+        event(
+            "agent",
+            #"{"runId":"\#(run)","stream":"assistant","sessionKey":"\#(Self.key)","data":{"text":"\#(text)","delta":"\#(delta ?? text)"}}"#
+        )
+    }
+
+    /// The row was written down.
+    func wrote(_ row: String) { event("session.message", #"{"sessionKey":"\#(Self.key)","message":\#(row)}"#) }
+
     static func row(_ role: String, _ text: String, key: String? = nil, more: String = "", mark: String = "") -> String
     {
         let key = key.map { #""idempotencyKey":"\#($0)""# } ?? ""

@@ -151,6 +151,33 @@ struct SpokenTextsTests {
         #expect(more.ends() == words + ", he said")
     }
 
+    @Test(
+        "a message that is the beginning of a directive is one, where nothing was taken out",
+        arguments: ["Me", "Media", "["])
+    func noDirective(words: String) {
+        var talk = Talk()
+        talk.says(words, words)
+        talk.texts.toolBegan(in: Self.run)
+        talk.says("Next.", "Next.")
+        #expect(talk.ends() == words + "\n\nNext.")
+    }
+
+    @Test("a run that nobody ends makes room before one that goes on")
+    func room() {
+        var talk = Talk()
+        func others(_ numbers: Range<Int>) {
+            for number in numbers {
+                _ = Array("x".utf8).withUnsafeBytes { talk.texts.said(.init(text: $0), in: RunID("other-\(number)")) }
+            }
+        }
+        others(0..<255)
+        talk.says("One", "One")
+        talk.texts.toolBegan(in: Self.run)
+        others(255..<300)
+        talk.says("Two.", "Two.")
+        #expect(talk.ends() == "One\n\nTwo.")
+    }
+
     /// Messages of an agent, in pieces, with tools between; cumulative for each message.
     @Test("generated texts are the agent's own, but for blank lines between messages", arguments: UInt64(1)...400)
     func generated(seed: UInt64) {
