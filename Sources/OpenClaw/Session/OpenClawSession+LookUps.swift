@@ -60,7 +60,7 @@ extension OpenClawSession {
 
     mutating func historyAnswered(_ runs: [RunID], _ payload: FrameNode?, at now: Instant) {
         let active = OpenClawHistory.active(in: payload)
-        if let active, let session = runs.lazy.compactMap({ self.lookUps[$0]?.session }).first {
+        if let active, let run = runs.first(where: { lookUps[$0] != nil }), let session = lookUps[run]?.session {
             self.runs.adopted.areAtWork(active, in: session, at: now)
         }
         for run in runs where lookUps[run] != nil {
