@@ -105,7 +105,7 @@ extension Bridge {
     package mutating func sendAnswered(_ answer: SendAnswer, run: RunID, at now: Instant) {
         let name = Obligation.name(ofAbort: run)
         switch answer {
-        case .accepted(let taken):
+        case .accepted(let taken), .leavesAgain(as: let taken):
             if taken != run, case .abort(let session, _) = obligations.fulfil(name) {
                 if keeping.isJournaled { orders.append(.fulfilled(.abort(session: session, run: run))) }
                 if !isOfAnotherTurn(taken, than: run) { owe(.abort(session: session, run: taken), at: now) }

@@ -220,6 +220,7 @@ package struct Bridge: ~Copyable {
             }
             agent.turnOfRun[run] = turn
         }
+        if case .leavesAgain(let run) = answer { agent.turnOfRun[run] = turn }
         change(turn, at: now) { $0.sendAnswered(answer, at: now) }
         deliver(at: now)
         keepChanged()

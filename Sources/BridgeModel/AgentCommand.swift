@@ -70,6 +70,8 @@ package struct Attachment: Hashable, Sendable {
 package enum SendAnswer: Hashable, Sendable {
     /// Taken. The run's id may be another than the one asked for: it is adopted (openclaw.md#chatsend).
     case accepted(run: RunID)
+    /// The run that was asked for never began: the message leaves again, under another key.
+    case leavesAgain(as: RunID)
     /// The input was a command that runs no agent (a stop phrase): there is nothing to wait for.
     case noRun
     case refused(message: String)

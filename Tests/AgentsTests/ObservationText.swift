@@ -16,6 +16,7 @@ enum ObservationText {
         case .sendAnswered(let asked, .accepted(let run)): "send \(asked) accepted as \(run)"
         case .sendAnswered(let asked, .noRun): "send \(asked) runs nothing"
         case .sendAnswered(let asked, .refused(let message)): "send \(asked) refused \(quoted(message))"
+        case .sendAnswered(let asked, .leavesAgain(let run)): "send \(asked) again as \(run)"
         case .sendAnswered(let asked, .notSent(let sentence)): "send \(asked) not made \(quoted(sentence))"
         case .filesLeftOut(let run, let files): "\(run) leaves without \(files.map(\.sentence).joined(separator: " "))"
         case .conversationLost(let run): "\(run) begins another conversation"

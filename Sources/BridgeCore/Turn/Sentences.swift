@@ -4,6 +4,8 @@ import BridgeModel
 enum Sentences {
     static let stopped = "Stopped."
     static let emptyAnswer = "The agent finished without an answer."
+    static let cutShort =
+        "The agent handed out only a part of this answer. Please look at the rest on the agent's machine."
     static let cameInTheOpen =
         "This message came unencrypted, so somebody else may have written it. It answers no question of this chat."
     static let noRun = "The agent took this as a command. There is nothing more to show."

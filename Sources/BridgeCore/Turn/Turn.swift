@@ -231,6 +231,11 @@ package struct Turn: Sendable {
             // A stop named the run that was asked for; it is this one that must stop.
             let abort: [TurnOrder] = agent.isStopping ? [.command(.abort(session: opening.agentSession, run: run))] : []
             return [.note(.foreignRunAdopted)] + abort
+        case .leavesAgain(let run):
+            opening.run = run
+            runs = TurnRuns(run)
+            if phase == .running { phase = .handedOver }
+            return agent.isStopping ? abortRuns() : []
         case .noRun: return conclude(.answered, line: text.isEmpty ? Sentences.noRun : nil, at: now)
         case .refused(let message): return conclude(.failed, line: Sentences.refused(message), at: now)
         case .notSent(let sentence): return conclude(.failed, line: sentence, at: now)

@@ -16,6 +16,7 @@ extension Turn {
             deadlines.ask = now + settings.lookUpPatience
             return [lookUp]
         }
+        if end.truncated { bubble.add(Sentences.cutShort) }
         let reason = Self.finishReason(end.reason)
         guard !text.isEmpty || !text.base.isEmpty else {
             return concludeEmpty(reason: reason == .stop ? nil : reason, at: now)

@@ -339,7 +339,7 @@ extension OpenClawSession {
 
     private mutating func sendAgain(_ run: RunID, at now: Instant) -> Bool {
         guard let fresh = runs.beginsAgain(run, at: now) else { return false }
-        answer(run, .accepted(run: fresh))
+        answer(run, .leavesAgain(as: fresh))
         return true
     }
 

@@ -378,7 +378,7 @@ struct OpenClawBusyTests {
         let talk = Talk(era: .e3)
         talk.goLiveWithRun()
         Self.drains(talk, "r1")
-        #expect(talk.observations == [.sendAnswered(asked: RunID("r1"), .accepted(run: RunID("r1.again")))])
+        #expect(talk.observations == [.sendAnswered(asked: RunID("r1"), .leavesAgain(as: RunID("r1.again")))])
         talk.clear()
         talk.pass(1)
         #expect(talk.methods == ["chat.send"])

@@ -68,6 +68,23 @@ struct TurnTests {
         #expect(turn.runs.all == [RunID("r1"), RunID("r9")])
     }
 
+    @Test("a message that leaves again runs under a name of its own")
+    func again() {
+        var turn = Make.waiting()
+        _ = turn.handOver(at: .zero)
+        _ = turn.sendAnswered(.accepted(run: RunID("r1")), at: .zero)
+        #expect(turn.sendAnswered(.leavesAgain(as: RunID("r2")), at: .zero) == [])
+        #expect(turn.sendAnswered(.accepted(run: RunID("r2")), at: .zero) == [])
+        #expect(turn.runs.open == [RunID("r2")])
+        #expect(!turn.isInRunOfOthers)
+        #expect(turn.on(.text(.append("x")), run: "r2") == [.post(.text("x"))])
+        guard case .command(.abort(_, let run))? = turn.stopRequested(at: .zero).dropFirst().first else {
+            Issue.record("not stopped")
+            return
+        }
+        #expect(run == RunID("r2"))
+    }
+
     @Test("what joins an older run ends with a line")
     func joined() {
         var turn = Make.running()
