@@ -35,6 +35,20 @@ class OpenClawFilesTests(FilesTests):
                 for request in stage.relay.fetches:
                     self.assertNotIn("authorization", request.headers)
 
+    @scenario(90)
+    async def test_earlier_gateways_get_pictures_and_the_person_reads_of_the_rest(self):
+        for era in ("E1", "E2"):
+            async with Stage(era) as stage:
+                stage.gateway.plan("Look at these.", Say(["Nice pictures."]))
+                turn = stage.relay.ask("Look at these.", attachments=offered(stage.relay, *FIVE))
+                await stage.ended(turn)
+                self.assertEqual([tuple(file[1:]) for file in stage.gateway.files], FIVE[:2])
+                for name in ("paper.pdf", "notes.txt", "disk.img"):
+                    stage.expect_said(turn, f"{name} was not passed on: this version of the agent takes pictures alone")
+                    self.assertIn(f"[Not attached: {name} was not passed on", stage.gateway.sends[-1]["text"])
+                stage.check(turn)
+                await nothing_left(stage)
+
     @scenario(60)
     async def test_a_message_of_files_alone_is_a_message(self):
         async with Stage("E3") as stage:

@@ -29,16 +29,26 @@ class Era:
     max_buffered: int
     tick_milliseconds: int
     approval_seconds: float
+    chat_merge: str           # `chat` text: the "newest" message, "unrepeated" pieces, or "glued"
+    question_key: str | None  # the key of a user's row, made of the run's
+    busy: str                 # a message into another client's run is queued ("queue"), put into it ("steer") or run ("beside")
+    teardown_seconds: float   # from `aborted` until the agent lets go
+    wait_tells_failures: bool  # `agent.wait` and the same key once more
+    resumes: bool             # resumes its runs after a restart, under other names
+    questions_late: bool      # the first question of a chat is on disk with its first answer
+    takes_length: bool        # `chat.history` with maxChars
+    pictures_alone: bool      # other files are dropped, and nothing says so
 
 
 def _early(name, version, **differences):
     base = dict(
-        protocol=3, whole_run_text=True, delta_text=False, may_omit_message=False, has_items=True, seq_per_client=True,
+        protocol=3, whole_run_text=True, delta_text=False, may_omit_message=False, has_items=True, seq_per_client=False,
         hello_auth_always=False, tool_results_always=False, inline_approvals=False, followup_nonce=False,
         has_approval_list=True, has_approval_resolve=False, says_status=False, has_in_flight_run=False,
         keeps_deviceless_scopes=False, forbidden_code="INVALID_REQUEST", error_details=True,
-        signature_versions=("v3", "v2"), max_payload=524288, max_buffered=1572864, tick_milliseconds=30000,
-        approval_seconds=1800.0,
+        signature_versions=("v3", "v2"), max_payload=26214400, max_buffered=52428800, tick_milliseconds=30000,
+        approval_seconds=1800.0, chat_merge="unrepeated", question_key=None, busy="queue", teardown_seconds=0.035,
+        wait_tells_failures=False, resumes=False, questions_late=True, takes_length=True, pictures_alone=True,
     )
     return Era(name=name, version=version, **(base | differences))
 
@@ -46,18 +56,19 @@ def _early(name, version, **differences):
 def _late(name, version, **differences):
     return _early(name, version, **(dict(
         protocol=4, delta_text=True, hello_auth_always=True, tool_results_always=True, inline_approvals=True,
-        followup_nonce=True, keeps_deviceless_scopes=True, forbidden_code="FORBIDDEN", max_payload=26214400,
-        max_buffered=52428800, tick_milliseconds=15000,
+        followup_nonce=True, keeps_deviceless_scopes=True, forbidden_code="FORBIDDEN", seq_per_client=True,
+        has_approval_resolve=True, has_in_flight_run=True, chat_merge="glued", question_key="{}:user", busy="steer",
+        teardown_seconds=0.4, resumes=True, questions_late=False, pictures_alone=False,
     ) | differences))
 
 
 ERAS = {
-    "E1": _early("E1", "2026.3.13", whole_run_text=False, has_items=False, seq_per_client=False, has_approval_list=False,
-                 error_details=False, signature_versions=("v2",), approval_seconds=120.0),
+    "E1": _early("E1", "2026.3.13", whole_run_text=False, has_items=False, has_approval_list=False,
+                 chat_merge="newest", takes_length=False, error_details=False, signature_versions=("v2",), approval_seconds=120.0),
     "E2": _early("E2", "2026.4.22"),
     "E3": _late("E3", "2026.6.11"),
-    "E4": _late("E4", "2026.9.28", may_omit_message=True, has_approval_resolve=True, says_status=True,
-                has_in_flight_run=True),
+    "E4": _late("E4", "2026.9.28", may_omit_message=True, says_status=True, tick_milliseconds=15000, question_key="{}",
+                busy="beside", teardown_seconds=0.03, wait_tells_failures=True, resumes=False),
 }
 
 
@@ -65,3 +76,15 @@ def canonical_text(_era, segments):
     """The text that the phone must end with, by the rules of the bridge's design (section 7, "Final"): of every era the messages as
     `assistant` has them, trimmed, a paragraph each."""
     return "\n\n".join(part.strip() for part in segments if part.strip())
+
+
+def merged(era, text, earlier, said, addition):
+    """What `chat` makes of a message that says `said` now, behind the messages `earlier`: each era with its own faults."""
+    if era.chat_merge == "newest":
+        return said
+    if era.chat_merge == "unrepeated":
+        if said.startswith(text):
+            return said
+        overlap = next(size for size in range(min(len(addition), len(text)), -1, -1) if text.endswith(addition[:size]))
+        return text + addition[overlap:]
+    return said if earlier and said.startswith(text) else text + addition

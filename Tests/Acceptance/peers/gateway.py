@@ -8,6 +8,7 @@ import json
 import time
 import uuid
 
+from . import busy
 from .clock import Clock
 from .connection import NEEDS, Connection
 from .eras import ERAS
@@ -99,16 +100,12 @@ class Gateway:
         self.broadcast("shutdown", {"reason": "service restart", "restartExpectedMs": int(down_seconds * 1000)})
         self.close_all(1012, "service restart")
         await self.go_away()
-        if not runs_survive:
-            for run in list(self.runs.values()):
-                if run.state == "running":
-                    run.task.cancel()
-            self.approvals.clear()
-            self.runs.clear()
+        interrupted = [] if runs_survive else busy.interrupt(self)
         self.dedupe.clear()
         self.started = self.clock.now()
         await asyncio.sleep(down_seconds)
         await self.come_back()
+        busy.resume_all(self, interrupted)
 
     async def go_away(self):
         await self.server.stop_listening()
@@ -183,17 +180,21 @@ class Gateway:
     # Runs
 
     def session(self, key):
-        return self.sessions.setdefault(key, Session(key, self.clock))
+        return self.sessions.setdefault(key, Session(key, self))
 
-    def begin(self, session, params, connection):
-        """A new run for this message; the answer to chat.send."""
+    def is_free(self, session):
+        if not busy.is_taken(session):
+            busy.free(self, session)
+
+    def begin(self, session, params, connection, start=None):
+        """A new run for this message; the answer to chat.send. `start`: what becomes of it instead of a run of its own."""
         text, key = params["message"], params["idempotencyKey"]
         plan = next((plan for plan in self.plans if plan.match in text), None) or self.default_plan(text)
         run_id = plan.foreign_run_id or key
         run = Run(self, run_id, session, params["sessionKey"], plan, connection, text, key)
         self.starts[key] += 1
         self.dedupe[key] = run
-        self._start(run)
+        (start or self._start)(run)
         return {"runId": run_id, "status": "in_flight" if plan.foreign_run_id else "started"}
 
     def other_client_sends(self, text, session_key, run_id):
@@ -255,11 +256,10 @@ class Gateway:
 
     # Serving
 
-    async def _http(self, request):
+    async def _http(self, _):
         return Response(200, {"ok": True})
 
-    async def _upgrade(self, request):
-        return None
+    async def _upgrade(self, _): return None
 
     async def _socket(self, socket):
         self.connections_made += 1

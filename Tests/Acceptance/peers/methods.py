@@ -4,10 +4,11 @@ import asyncio
 import base64
 import uuid
 
-from . import routines
+from . import busy, routines
 from .errors import MethodError
 
 TRUNCATED = "\n...(truncated)..."
+PICTURES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF8", b"RIFF")
 OMITTED = "[chat.history omitted: message too large]"
 
 
@@ -40,7 +41,9 @@ async def chat_send(gateway, connection, params):
     if not text and not params.get("attachments"):
         raise MethodError("INVALID_REQUEST", "message or attachment required")
     for file in params.get("attachments") or []:
-        gateway.files.append((key, *attached(gateway, file)))
+        read = attached(gateway, file)
+        if not gateway.era.pictures_alone or read[2].startswith(PICTURES):
+            gateway.files.append((key, *read))
     session = gateway.session(canonical(params["sessionKey"]))
     for run in session.active.values():
         run.tool_recipients.add(connection)
@@ -52,10 +55,14 @@ async def chat_send(gateway, connection, params):
         if known.user_text != text:
             gateway.violations.append((f"another text under the key of {known.user_text!r}", params))
         return _repeated(gateway, known)
-    return gateway.begin(session, params, connection)
+    return gateway.begin(session, params, connection, busy.takes if busy.is_taken(session) else None)
 
 
 def _repeated(gateway, run):
+    if run.id in run.session.tearing_down:
+        return {"runId": run.id, "status": "started"}
+    if run.state in ("aborted", "error") and not gateway.era.wait_tells_failures:
+        return {"runId": run.id, "status": "ok"}
     match run.state:
         case "running":
             return {"runId": run.id, "status": "in_flight"}
@@ -89,8 +96,13 @@ async def chat_abort(gateway, connection, params):
 
 async def chat_history(gateway, connection, params):
     era, session = gateway.era, gateway.session(canonical(params["sessionKey"]))
+    if not era.takes_length and "maxChars" in params:
+        raise MethodError("INVALID_REQUEST", "invalid chat.history params: at root: unexpected property 'maxChars'")
     most = min(params.get("maxChars", 12_000), 500_000)
-    rows = [_display(row, most) for row in session.rows[-params.get("limit", 200):]]
+    written = session.rows
+    if era.questions_late and not any(row["role"] == "assistant" for row in written):
+        written = []
+    rows = [_display(row, most) for row in written[-params.get("limit", 200):]]
     payload = {"sessionKey": params["sessionKey"], "sessionId": session.id, "messages": rows}
     if era.has_in_flight_run:
         active = list(session.active.values())
@@ -127,7 +139,7 @@ async def agent_wait(gateway, connection, params):
         await asyncio.wait_for(run.finished.wait(), limit)
     except TimeoutError:
         return {"runId": run.id, "status": "timeout"}
-    status = "ok" if run.state == "ok" else "error"
+    status = "ok" if run.state == "ok" or not gateway.era.wait_tells_failures else "error"
     error = {"error": run.error or run.state} if status == "error" else {}
     return {"runId": run.id, "status": status, "startedAt": run.started_at, "endedAt": run.ended_at, **error}
 

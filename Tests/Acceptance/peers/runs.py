@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 
+from .eras import merged
 from .steps import Approval, Broadcast, Fail, Hold, Retry, Say, Tool, Wait
 
 
@@ -13,20 +14,23 @@ def assistant_message(text, clock):
 class Session:
     """One conversation: its rows as `chat.history` shows them, and its runs."""
 
-    def __init__(self, key, clock):
-        self.key, self.clock = key, clock
+    def __init__(self, key, gateway):
+        self.key, self.gateway, self.clock = key, gateway, gateway.clock
         self.id = str(uuid.uuid4())
         self.rows = []
         self.active = {}
         self.model = None           # What was patched in; None: the agent's own.
-        self.turn = asyncio.Lock()  # One run at a time; others queue.
+        self.turn = asyncio.Lock()  # One run of the bridge at a time.
+        self.queue, self.tearing_down = [], set()
 
-    def add_row(self, role, content, key=None):
+    def add_row(self, role, content, key=None, **fields):
         number = len(self.rows) + 1
         row = {"role": role, "content": content, "timestamp": self.clock.milliseconds(),
                "__openclaw": {"id": f"m{number}", "seq": number}}
         if key:
-            row["__openclaw"]["idempotencyKey"] = key
+            place = row if self.gateway.era.name in ("E2", "E3") else row["__openclaw"]
+            place["idempotencyKey"] = key
+        row |= {name: value for name, value in fields.items() if value is not None}
         self.rows.append(row)
         return row
 
@@ -54,16 +58,22 @@ class Run:
         self.ended_at = None
         self.calls = 0
         self.task = None
+        self.chat_text, self.earlier = "", ""
+        self.steered = []            # Messages that were put into this run.
+        self.step, self.in_tool, self.has_begun = 0, False, False
+        self.names_question = True
+        self.hides_session = False   # A later attempt in the first era has no chat.
 
     # Text
 
     @property
     def text(self):
-        return "".join(self.segments) if self.era.whole_run_text else self.segments[-1]
+        return self.chat_text
 
     @property
     def final_text(self):
-        return self.text.strip()
+        return self.chat_text.strip()
+
 
     def next_seq(self):
         self.seq += 1
@@ -71,7 +81,7 @@ class Run:
 
     def agent(self, stream, data, recipients=None):
         payload = {"runId": self.id, "seq": self.next_seq(), "stream": stream, "ts": self.clock.milliseconds(), "data": data,
-                   "sessionKey": self.key, "agentId": "main"}
+                   "agentId": "main"} | ({} if self.hides_session else {"sessionKey": self.key})
         if recipients is None:
             self.gateway.broadcast("agent", payload)
         else:
@@ -79,11 +89,12 @@ class Run:
 
     def chat(self, state, **fields):
         payload = {"runId": self.id, "sessionKey": self.key, "seq": self.seq, "state": state, **fields}
-        self.gateway.broadcast("chat", payload)
+        if not self.hides_session:
+            self.gateway.broadcast("chat", payload)
 
     def send_text(self, text):
         """One `chat` delta, in the era's form; a frame for each connection where the eras make them differ."""
-        if not self.plan.deltas or text == self.sent_text:
+        if not self.plan.deltas or text == self.sent_text or self.hides_session:
             return
         base = {"runId": self.id, "sessionKey": self.key, "seq": self.seq, "state": "delta"}
         message = assistant_message(text, self.clock)
@@ -106,13 +117,19 @@ class Run:
         if trimmed := self.text.rstrip():
             self.send_text(trimmed)
 
-    def write_rows(self, key=None):
-        """The stored rows; joined they are the canonical text (E1: by a blank line)."""
+    def add_question(self):
+        form = self.era.question_key if self.names_question else None
+        row = self.session.add_row("user", [{"type": "text", "text": self.user_text}],
+                                   form and form.format(self.idempotency_key))
+        self.gateway.session_message(self.session, row)
+
+    def write_rows(self, key=None, reason=None, error=None):
+        """The stored rows, one for each message."""
         for index in range(self.rows_written, len(self.segments)):
             text = self.segments[index]
             text = text.strip() if not self.era.whole_run_text else text
             if text.strip():
-                row = self.session.add_row("assistant", [{"type": "text", "text": text}], key)
+                row = self.session.add_row("assistant", [{"type": "text", "text": text}], key, stopReason=reason, errorMessage=error)
                 self.gateway.session_message(self.session, row)
         self.rows_written = len(self.segments)
 
@@ -130,21 +147,40 @@ class Run:
             self.session.active.pop(self.id, None)
             self.ended_at = self.clock.milliseconds()
             self.finished.set()
+            self.gateway.is_free(self.session)
 
     async def _play(self):
         self.gateway.answered.append((self.user_text, self.session.model))
+        self.has_begun = True
         if self.user_text is not None:
-            row = self.session.add_row("user", [{"type": "text", "text": self.user_text}], self.idempotency_key)
-            self.gateway.session_message(self.session, row)
+            self.add_question()
         if self.era.says_status:
             self.chat("status", phase="starting_model")
         self.start_attempt()
         self.gateway.sessions_changed(self, "start")
-        for step in self.plan.steps:
-            await self._perform(step)
+        steps = list(self.plan.steps)
+        while self.step < len(steps):
+            await self._perform(steps[self.step])
             if self.state != "running":
                 return
+            self.step += 1
+            if self.step == len(steps) and self.steered:
+                steps += self._take(self.steered.pop(0))
         self._end()
+
+    def _take(self, asked):
+        """Another client's message is answered within this run."""
+        self.gateway.answered.append((asked.user_text, self.session.model))
+        self.write_rows(reason="stop")
+        asked.add_question()
+        self._new_segment()
+        return asked.plan.steps
+
+    def _new_segment(self):
+        self.earlier += self.segments[-1].strip()
+        self.segments.append("")
+        if not self.era.whole_run_text:
+            self.sent_text = ""
 
     def start_attempt(self):
         self.agent("lifecycle", {"phase": "start", "startedAt": self.clock.milliseconds()})
@@ -158,11 +194,15 @@ class Run:
             case Approval():
                 await self._approval(step)
             case Retry():
-                self.agent("lifecycle", {"phase": "error", "error": step.message, "livenessState": "blocked",
-                                         "endedAt": self.clock.milliseconds()})
+                self._attempt_fails(step.message)
                 await asyncio.sleep(step.after)
-                self.segments, self.sent_text, self.rows_written = [""], "", 0
-                self.text_receivers.clear()
+                self.segments, self.rows_written = [""], 0
+                self.hides_session = self.era.name == "E1"
+                if self.era.name == "E3":
+                    self.earlier = self.chat_text
+                else:
+                    self.chat_text, self.earlier, self.sent_text = "", "", ""
+                    self.text_receivers.clear()
                 self.start_attempt()
             case Fail():
                 await self._fail(step)
@@ -179,6 +219,7 @@ class Run:
             self.segments[-1] += chunk
             said = self.segments[-1].strip()
             if said != before:
+                self.chat_text = merged(self.era, self.chat_text, self.earlier, said, said[len(before):])
                 self.agent("assistant", {"text": said, "delta": said[len(before):]})
             self.send_text(self.text)
             self.gateway.happened("text", run=self)
@@ -191,6 +232,7 @@ class Run:
 
     def start_tool(self, call, name, arguments, title):
         self.flush_before_boundary()
+        self.in_tool = True
         self.agent("tool", {"phase": "start", "name": name, "toolCallId": call, "args": arguments}, "tool")
         for kind in self._item_kinds(name):
             self.agent("item", {"itemId": f"{kind}:{call}", "phase": "start", "kind": kind, "title": f"{name} {title}",
@@ -213,11 +255,10 @@ class Run:
         if self.era.has_items and name == "exec" and status != "blocked":
             self.agent("command_output", {"itemId": f"command:{call}", "phase": "end", "title": name, "toolCallId": call,
                                           "output": output, "status": status, "exitCode": int(status == "failed")})
-        self.write_rows()
+        self.write_rows(reason="toolUse")
         self.session.add_row("toolResult", [{"type": "text", "text": output}])
-        self.segments.append("")
-        if not self.era.whole_run_text:
-            self.sent_text = ""
+        self.in_tool = False
+        self._new_segment()
 
     def _item_kinds(self, name):
         if not self.era.has_items:
@@ -268,46 +309,85 @@ class Run:
     def _end(self):
         self.state = "ok"
         mutated = {"replayInvalid": True} if self.calls else {}
-        self.agent("lifecycle", {"phase": "end", "stopReason": "stop", "endedAt": self.clock.milliseconds(), **mutated})
+        said = {"stopReason": "stop", "aborted": False} if self.era.protocol >= 4 else {}
+        ended = {"endedAt": self.clock.milliseconds(), "livenessState": "working", **said, **mutated}
+        if said:
+            self.agent("lifecycle", {"phase": "finishing", **ended})
+        self.agent("lifecycle", {"phase": "end", **ended})
         if self.final_text and not self.plan.text_only_in_history:
-            self.send_text(self.final_text if self.era.whole_run_text else self.text.strip())
+            self.send_text(self.final_text)
         self.segments[-1] = self.segments[-1].rstrip()
-        self.write_rows()
+        self.write_rows(reason="stop")
         self.gateway.happened("before-final", run=self)
         with_message = bool(self.final_text) and not self.plan.text_only_in_history
         message = {"message": assistant_message(self.final_text, self.clock)} if with_message else {}
         usage = {"usage": self.gateway.usage} if self.gateway.usage else {}
-        self.chat("final", stopReason=self.gateway.stop_reason, **message, **usage)
+        reason = self.gateway.stop_reason
+        if self.era.protocol >= 4 or reason != "stop":
+            message["stopReason"] = reason
+        self.chat("final", **message, **usage)
         self.gateway.remember(self)
         self.gateway.sessions_changed(self, "end")
         self.gateway.happened("final", run=self)
 
+    def _attempt_fails(self, words):
+        """The first era ends each attempt with a frame of its own, the third says the error of the last one alone."""
+        if self.era.name != "E4":
+            self.write_rows(reason="error", error=f"vendor: {words}" if self.era.protocol == 3 else None)
+        failed = {"error": words, "livenessState": "blocked", "endedAt": self.clock.milliseconds()}
+        self.agent("lifecycle", {"phase": "finishing" if self.era.name == "E3" else "error", **failed})
+        if self.era.name == "E1":
+            self.chat("error", errorMessage=words)
+
     async def _fail(self, step):
         kind = {"errorKind": step.kind} if self.era.protocol >= 4 else {}
-        self.agent("lifecycle", {"phase": "error", "error": step.message, "livenessState": "blocked",
-                                 "endedAt": self.clock.milliseconds(), **kind})
-        await asyncio.sleep(self.gateway.hold_back_seconds)
+        self._attempt_fails(step.message)
+        if self.era.name == "E3":
+            self.agent("lifecycle", {"phase": "error", "error": step.message, "aborted": False, "fallbackExhaustedFailure": True,
+                                     "endedAt": self.clock.milliseconds()})
+        elif self.era.name != "E1":
+            await asyncio.sleep(self.gateway.hold_back_seconds)
         self.state, self.error = "error", step.message
-        self.write_rows()
         # The second era has no terminal frame of a run that a message began: its session's row says it.
-        if not (self.era.protocol == 3 and self.era.has_items and self.user_text is not None):
+        if self.era.name == "E4" or self.era.name == "E2" and self.user_text is None:
             self.chat("error", errorMessage=step.message, **kind)
+        elif self.era.name == "E3":
+            words = {"message": assistant_message(f"Error: {step.message}", self.clock)}
+            self.chat("error", errorMessage=step.message, **kind, **words)
+            self.chat("error", errorMessage=step.message, **words)
         self.gateway.remember(self)
         self.gateway.sessions_changed(self, "error")
 
     def abort(self, reason="rpc"):
-        """`chat` aborted goes out before the caller answers; the lifecycle end follows later."""
+        """`chat` aborted goes out before the caller answers; the agent lets go later."""
         if self.state != "running":
             return False
         self.state = "aborted"
         partial = self.final_text
         self.segments[-1] = self.segments[-1].rstrip()
-        self.write_rows(f"{self.idempotency_key}:assistant")
+        self.write_rows(f"{self.idempotency_key}:assistant", "stop" if self.era.name != "E4" else "aborted")
         message = {"message": assistant_message(partial, self.clock)} if partial else {}
         self.chat("aborted", stopReason=reason, **message)
+        if self.era.name == "E3":
+            self.agent("lifecycle", {"phase": "end", "status": "cancelled", "aborted": True, "stopReason": reason,
+                                     "endedAt": self.clock.milliseconds()})
         self.gateway.remember(self)
         self.gateway.run_aborted(self)
+        if self.has_begun:
+            self.session.tearing_down.add(self.id)
+            asyncio.get_running_loop().call_later(self.era.teardown_seconds, self._torn_down, partial)
         self.task.cancel()
-        asyncio.get_running_loop().call_later(0.03, lambda: self.agent(
-            "lifecycle", {"phase": "end", "stopReason": "aborted", "aborted": True, "endedAt": self.clock.milliseconds()}))
         return True
+
+    def _torn_down(self, partial):
+        self.session.tearing_down.discard(self.id)
+        ended = {"endedAt": self.clock.milliseconds()}
+        if self.era.name != "E4" and partial:
+            self.session.add_row("assistant", [{"type": "text", "text": self.segments[-1]}], stopReason="aborted")
+        if self.era.name == "E3":
+            self.agent("lifecycle", {"phase": "error", "error": "This operation was aborted", "aborted": True,
+                                     "stopReason": "aborted", **ended})
+        else:
+            more = {"stopReason": "aborted", "aborted": True} if self.era.name == "E4" else {}
+            self.agent("lifecycle", {"phase": "end", **ended, **more})
+        self.gateway.is_free(self.session)

@@ -71,6 +71,10 @@ def _load_run(gateway, entry):
                  None if entry["began"] else entry["text"], entry["key"])
     run.saved, run.segments, run.rows_written, run.seq = entry, entry["segments"], entry["rows_written"], entry["seq"]
     run.sent_text, run.calls, run.state = entry["sent_text"], entry["calls"], entry["state"]
+    said = [text.strip() for text in entry["segments"]]
+    run.earlier = "".join(said[:-1])
+    run.chat_text = "".join(said if run.era.whole_run_text else said[-1:])
+    run.has_begun = entry["began"]
     if entry["approval"]:
         step = Approval(entry["approval"]["command"], followup=[Say(["Followed", " up."]), Wait(PAUSE)])
         run.approval = ApprovalRecord(gateway, run, step, entry["approval"]["call"])

@@ -57,8 +57,8 @@ METHODS = {
     "plugin.approval.resolve": ("operator.approvals", _DECIDE, 1),
     "exec.approval.waitDecision": ("operator.approvals", {"id": (True, TEXT)}, 1),
     "plugin.approval.waitDecision": ("operator.approvals", {"id": (True, TEXT)}, 1),
-    "approval.get": ("operator.approvals", {"id": (True, TEXT)}, 4),
-    "approval.resolve": ("operator.approvals", {"id": (True, TEXT), "kind": (True, TEXT), "decision": (True, TEXT)}, 4),
+    "approval.get": ("operator.approvals", {"id": (True, TEXT)}, 3),
+    "approval.resolve": ("operator.approvals", {"id": (True, TEXT), "kind": (True, TEXT), "decision": (True, TEXT)}, 3),
     "cron.list": ("operator.read", {name: (False, ANY) for name in (
         "includeDisabled", "limit", "offset", "query", "enabled", "sortBy", "sortDir")}, 1),
     "cron.status": ("operator.read", {}, 1),
