@@ -6,6 +6,8 @@ package import Sealing
 package struct KeyFiles: Sendable {
     package struct Opened: Sendable {
         package var ring: KeyRing
+        /// As the files have it.
+        package var deviceSecret: Secret
         /// For people: files that others may read, and the like.
         package var warnings: [String]
     }
@@ -58,7 +60,8 @@ package struct KeyFiles: Sendable {
             let ring = try KeyRing(
                 device: secret, stored: loaded.stored, pairedAt: pairing(settings, token)?.savedAt,
                 installation: token?.namedInstallation, trustsAllDevices: settings.devices == .trust, library: library)
-            return Opened(ring: ring, warnings: [warning].compactMap { $0 } + loaded.warnings)
+            return Opened(
+                ring: ring, deviceSecret: Secret(secret.hex), warnings: [warning].compactMap { $0 } + loaded.warnings)
         } catch {
             throw files.error(error, of: connection)
         }
