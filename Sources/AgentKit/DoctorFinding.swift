@@ -27,6 +27,8 @@ package struct DoctorFinding: Hashable, Sendable {
         case workspace
         case agent
         case agentToken = "agent_token"
+        /// The user whose program listens at the agent's address.
+        case agentListener = "agent_listener"
         case gateway
         case scopes
     }

@@ -34,6 +34,7 @@ package final class SystemWork: WorkPort {
         case .read, .write, .lock, .unlock, .find, .secret, .keepSecret:
             onThread(completion) { [files] in files.result(of: work) }
         case .keep: completion(.failed(WorkFailure(.forbidden, "facts are kept by the host")))
+        case .complaints: completion(.failed(WorkFailure(.forbidden, "complaints are covered by the host")))
         }
     }
 
@@ -52,8 +53,8 @@ package final class SystemWork: WorkPort {
         clients.withLock { clients in
             if let client = clients[trust] { return client }
             var settings = CurlClient.Settings()
-            switch trust {
-            case .system, .listener: break
+            switch trust.certificates {
+            case .system: break
             case .authority(let file): settings.authorityFile = file
             case .leaf(let digest): settings.leafPin = digest
             }
@@ -74,6 +75,7 @@ extension WorkResult {
                 switch failure.code {
                 case .nameNotFound, .connectionRefused, .connectionLost: .unreachable
                 case .tlsFailed: .untrusted
+                case .foreignListener: .foreignListener
                 case .timedOut: .timedOut
                 case .tooLarge: .tooLarge
                 case .badURL, .cancelled, .other: .other

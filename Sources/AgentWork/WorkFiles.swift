@@ -26,7 +26,7 @@ struct WorkFiles: Sendable {
             case .keepSecret(let name, let secret): try keep(secret, name)
             case .lock(let path): try lock(path)
             case .unlock(let path): unlock(path)
-            case .http, .run, .look, .end, .keep: throw WorkFailure(.other, "no file is meant")
+            case .http, .run, .look, .end, .keep, .complaints: throw WorkFailure(.other, "no file is meant")
             }
         } catch {
             return .failed(error)

@@ -186,6 +186,8 @@ package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case nameNotFound, connectionRefused, timedOut, connectionLost, tooLarge, cancelled, other
         /// The server's certificate is not believed.
         case tlsFailed
+        /// The listener's user is not trusted or not known; nothing was sent.
+        case foreignListener
     }
 
     package var code: Code

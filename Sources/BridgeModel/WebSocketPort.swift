@@ -21,7 +21,7 @@ package struct WebSocketRequest: Sendable {
     package var leafPin: [UInt8]?
     /// The Unix socket to dial in place of host and port, at most 100 bytes. It must belong to this user.
     package var unixPath: String?
-    /// Asked of the kernel before a byte is sent, where the connection is plain and within this machine; nil: it is not asked.
+    /// Checked with the kernel before a byte is sent, where the connection is plain and within this machine; nil: no check.
     package var listener: ListenerTrust?
 
     package init(
@@ -68,6 +68,8 @@ package struct WebSocketFailure: Error, Hashable, Sendable, CustomStringConverti
         case nameNotFound, connectionRefused, timedOut
         /// The server's certificate is not believed.
         case tlsFailed
+        /// The listener's user is not trusted or not known; nothing was sent.
+        case foreignListener
         /// The server said yes to the upgrade, but not as the protocol asks.
         case badHandshake
         /// The peer broke the protocol (1002), sent text that is no UTF-8 (1007), or a message over the limit (1009).

@@ -37,6 +37,12 @@ extension AgentRunner where Machine: ~Copyable {
                 done(result)
             }
         }
+        if case .complaints(let log, let from, let limit) = start.work {
+            return edges.work.carryOut(.read(path: log, from: from, limit: limit)) { [redact = edges.redact] result in
+                guard case .read(let bytes, let size) = result else { return done(result) }
+                done(.read(Array(redact(String(decoding: bytes, as: UTF8.self)).utf8), size: size))
+            }
+        }
         guard case .keep(let facts) = start.work else { return edges.work.carryOut(start.work, completion: done) }
         guard let journal = edges.journal else {
             return done(.failed(WorkFailure(.forbidden, "nothing is kept without a journal")))
@@ -113,12 +119,7 @@ extension AgentRunner where Machine: ~Copyable {
         // 1006: the end came without a code (RFC 6455, 7.1.5).
         case .closed(let code, let reason, _): ended(number, .closed(code: code ?? 1006, reason: reason))
         case .refused(let status, _, let body): ended(number, .refused(status: status, body: body))
-        case .failed(let failure):
-            ended(
-                number,
-                .failed(
-                    message: failure.message, isUntrusted: failure.code == .tlsFailed,
-                    isAbsent: failure.code == .connectionRefused || failure.code == .badURL))
+        case .failed(let failure): ended(number, .failed(message: failure.message, ChannelFault(failure.code)))
         }
     }
 
@@ -143,5 +144,19 @@ extension AgentRunner where Machine: ~Copyable {
             $0.take(edges.redact(line), isSealed: edges.isSealed(), at: edges.clock.now)
         }
         for words in words { outlets.tell(.note(.words(words))) }
+    }
+}
+
+extension ChannelFault {
+    fileprivate init(_ code: WebSocketFailure.Code) {
+        self =
+            switch code {
+            case .tlsFailed: .untrusted
+            case .connectionRefused, .badURL: .absent
+            case .foreignListener: .foreignListener
+            case .nameNotFound, .timedOut, .badHandshake, .protocolError, .invalidText, .messageTooLarge,
+                .connectionLost, .tooMuchWaiting, .other:
+                .unknown
+            }
     }
 }

@@ -63,6 +63,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
 
     package func begin(_ past: AgentPast) {
         let past = kept.past(past.facts, turns: past.turns)
+        if !past.turns.isEmpty { complaints.withLock { $0.prompted() } }
         let mayPerform = state.withLock { state in
             guard state.phase != .stopped else { return false }
             let early = state.early ?? []
@@ -81,7 +82,7 @@ package final class AgentRunner<Machine: AgentMachine & ~Copyable>: AgentLink {
     package func slept() { tell { machine, now in machine.slept(now) } }
 
     package func command(_ command: AgentCommand) {
-        if case .send = command { complaints.withLock { $0.prompted() } }
+        complaints.withLock { $0.prompted() }
         let mayPerform = state.withLock { state in
             guard state.phase == .running else { return false }
             guard state.early == nil else {

@@ -114,8 +114,8 @@ extension WebSocketRequest {
     init(_ plan: SocketPlan) {
         self.init(url: plan.url, headers: plan.headers, messageLimit: plan.messageLimit, unixPath: plan.unixPath)
         listener = plan.trust.listener
-        switch plan.trust {
-        case .system, .listener: break
+        switch plan.trust.certificates {
+        case .system: break
         case .authority(let file): authorityFile = file
         case .leaf(let digest): leafPin = digest
         }

@@ -9,13 +9,13 @@ struct ComplaintLimit {
     private var until: Instant?
     private var count = 0
     private var unquoted = 0
-    /// The agent has had a message: what it complains of may hold words of it.
+    /// A chat has reached the agent, in this process or an earlier one: a complaint may hold words of it.
     private(set) var isPrompted = false
 
     mutating func prompted() { isPrompted = true }
 
-    /// What is to be logged. A count is reported with the first line after its window. `isSealed`: nothing is quoted once the agent has had
-    /// a message.
+    /// What is to be logged. A count is reported with the first line after its window. `isSealed`: nothing is quoted once a chat has
+    /// reached the agent.
     mutating func take(_ line: String, isSealed: Bool = false, at now: Instant) -> [String] {
         var words: [String] = []
         if until.map({ $0 <= now }) ?? true {

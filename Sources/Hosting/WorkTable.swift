@@ -70,14 +70,14 @@ extension Work {
         case .run(_, _, _, let deadline): deadline + slack
         // Three times: to the second look after SIGKILL.
         case .end(_, let grace): grace + grace + slack
-        case .read, .write, .lock, .unlock, .find, .look, .keep, .secret, .keepSecret: .seconds(30)
+        case .read, .complaints, .write, .lock, .unlock, .find, .look, .keep, .secret, .keepSecret: .seconds(30)
         }
     }
 
     fileprivate var isKept: Bool {
         switch self {
         case .write, .keep, .keepSecret: true
-        case .http, .run, .read, .lock, .unlock, .find, .look, .end, .secret: false
+        case .http, .run, .read, .complaints, .lock, .unlock, .find, .look, .end, .secret: false
         }
     }
 }

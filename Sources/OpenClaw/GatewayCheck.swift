@@ -42,6 +42,14 @@ package struct GatewayCheck {
         return conclude(nil)
     }
 
+    mutating func foreignListener(_ message: String) -> [DoctorFinding]? {
+        guard case .asking = state else { return nil }
+        state = .over
+        return [
+            DoctorFinding(.agentListener, .failed, message, connection: connection, exitCode: .agentUnreachable)
+        ]
+    }
+
     private mutating func conclude(_ verdict: GatewayVerdict?) -> [DoctorFinding] {
         state = .over
         return DoctorFinding.gateway(verdict, address: address, connection: connection)

@@ -22,7 +22,7 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
 
     package init(_ settings: OpenClawSettings, authorityFile: String? = nil, listener: ListenerTrust = .own) {
         session = OpenClawSession(settings)
-        trust = authorityFile.map { .authority(file: $0) } ?? Trust(listener)
+        trust = Trust(authorityFile.map { .authority(file: $0) } ?? .system, listener: listener)
     }
 
     /// For `check`: what is known before the gateway is asked.
@@ -111,7 +111,9 @@ package struct OpenClawMachine: ~Copyable, AgentMachine {
         case .opened: session.opened(at: now.now)
         case .refused(let status, let body):
             session.refused(status: status, body: body, at: now.now, using: &random)
-        case .failed(let message, _, _): session.failed(message: message, at: now.now, using: &random)
+        case .failed(let message, .foreignListener) where check != nil:
+            if let findings = check?.foreignListener(message) { return conclude(findings, now) }
+        case .failed(let message, _): session.failed(message: message, at: now.now, using: &random)
         case .closed(let code, let reason): session.closed(code: code, reason: reason, at: now.now, using: &random)
         case .readingPaused: session.readingPaused(at: now.now)
         case .readingResumed: session.readingResumed(at: now.now)

@@ -141,7 +141,7 @@ struct ToyChildrenMachine: AgentMachine {
         guard let session = sessions[channel] else { return [] }
         switch event {
         case .exited: return left(session, "the toy's program ended")
-        case .failed(let reason, _, _): return left(session, reason)
+        case .failed(let reason, _): return left(session, reason)
         case .opened, .spawned, .skipped, .heard, .refused, .closed, .readingPaused, .readingResumed, .waits,
             .wanted:
             return []

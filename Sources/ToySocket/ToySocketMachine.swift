@@ -79,7 +79,7 @@ struct ToySocketMachine: AgentMachine {
     mutating func happened(_ event: ChannelEvent, on channel: ChannelID, _ now: Occasion) -> [AgentOrder] {
         switch event {
         case .opened: [say(["hello", ""])]
-        case .failed(let reason, _, _): lost(reason, now)
+        case .failed(let reason, _): lost(reason, now)
         case .closed, .refused: lost("the toy closed the connection", now)
         case .spawned, .skipped, .heard, .exited, .readingPaused, .readingResumed, .waits, .wanted: []
         }

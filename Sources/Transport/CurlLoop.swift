@@ -12,6 +12,7 @@ final class CurlLoop: @unchecked Sendable {
     private let inbox: Locked<CurlClient.Inbox>
     private var underWay: [UnsafeMutableRawPointer: Transfer] = [:]
     private var idle: [Transfer] = []
+    private let checked = CheckedConnections()
     /// Completions that were called. Their captures are released only when the calls that follow have left.
     private var told: [CurlClient.Completion] = []
     /// What is to be done while the requests are on their way.
@@ -109,7 +110,7 @@ final class CurlLoop: @unchecked Sendable {
     }
 
     private func begin(_ job: CurlClient.Job) {
-        guard let transfer = idle.popLast() ?? Transfer(settings: settings) else {
+        guard let transfer = idle.popLast() ?? Transfer(settings: settings, checked: checked) else {
             return job.completion(
                 .failure(
                     HTTPFailure(.other, "libcurl has no memory for a request", mayHaveBeenApplied: false)))

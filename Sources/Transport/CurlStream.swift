@@ -84,7 +84,7 @@ final class CurlStream: BytePipe {
                 guard descriptor >= 0 else { throw WebSocketFailure(.other, "libcurl gave no socket") }
                 if let unixPath { try UnixSocket.checkListener(descriptor, unixPath) }
                 if let listener, let stranger = PortOwner.refusal(ends, listener) {
-                    throw WebSocketFailure(.badURL, stranger)
+                    throw WebSocketFailure(.foreignListener, stranger)
                 }
                 return true
             }

@@ -4,7 +4,9 @@ import Glibc
 /// Whose program is at the other end of a connection within this machine, by the kernel's own tables.
 ///
 /// The row of the far socket names the user who took the connection. Until it is taken its row names nobody: then all that listen on the
-/// port have to be trusted, and one that stops listening before it takes the connection breaks it.
+/// port have to be trusted, and one that stops listening before it takes the connection breaks it. A connection without a row leads out of
+/// this network namespace. The kernel writes its tables in pieces and may leave out a row that moves meanwhile, so that they are read again
+/// before a row counts as absent.
 package enum PortOwner {
     package struct End: Hashable, Sendable {
         /// 16 bytes; those of IPv4 in the form that IPv6 has for them.
@@ -42,6 +44,7 @@ package enum PortOwner {
 
     private static let mapped: [UInt8] = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
     private static let listens = 0x0A
+    private static let readings = 3
 
     struct Row: Hashable {
         var local: End
@@ -54,49 +57,61 @@ package enum PortOwner {
 
     // MARK: The question
 
-    /// Why nothing may be sent; nil: it may. Nil ends: libcurl could not name them.
+    /// Why nothing may be sent; nil if it may. Without ends: libcurl could not name them.
     static func refusal(_ ends: Ends?, _ trust: ListenerTrust) -> String? {
         guard trust != .any else { return nil }
         guard let ends else { return "nobody knows where this connection leads, so nothing is sent over it" }
-        guard ends.remote.isLoopback else { return nil }
-        let tables = ["/proc/net/tcp", "/proc/net/tcp6"].compactMap { read($0) }
-        return refusal(ends, trust, rows: tables.flatMap { rows(of: $0) }, own: geteuid()) { number(of: $0) }
+        return refusal(
+            ends, trust, own: geteuid(), tables: { ["/proc/net/tcp", "/proc/net/tcp6"].compactMap { read($0) } },
+            number: { number(of: $0) })
     }
 
+    /// `tables`: read anew at each call.
     package static func refusal(
-        _ ends: Ends, _ trust: ListenerTrust, tables: [String], own: UInt32, number: (String) -> UInt32?
+        _ ends: Ends, _ trust: ListenerTrust, own: UInt32, tables: () -> [String], number: (String) -> UInt32?
     ) -> String? {
-        refusal(ends, trust, rows: tables.flatMap { rows(of: $0) }, own: own, number: number)
+        guard trust != .any else { return nil }
+        // A connection to an address of this machine has the same address at both ends, or its far row in the table.
+        let isHere = ends.remote.isLoopback || ends.remote.address == ends.local.address
+        let port = ends.remote.port
+        var users: [UInt32]?
+        for _ in 0..<(isHere ? readings : 1) where users?.isEmpty ?? true {
+            users = self.users(of: ends, tables().flatMap { rows(of: $0, port: port) })
+        }
+        if users == nil, !isHere { return nil }
+        guard let users, !users.isEmpty else {
+            return
+                "the user of port \(port) of this machine is not known, so no token is sent there; if the port leads to the "
+                + "agent's container, set \"listener\": \"any\" in the connection's agent"
+        }
+        return refusal(of: users, port, trust, own: own, number: number)
+    }
+
+    /// Nil if the far socket has no row; empty if nobody took the connection and no listener has a row.
+    private static func users(of ends: Ends, _ rows: [Row]) -> [UInt32]? {
+        let far = rows.first { $0.local == ends.remote && $0.remote == ends.local && $0.state != listens }
+        guard let far else { return nil }
+        if far.inode != 0 { return [far.user] }
+        return rows.filter {
+            $0.state == listens && ($0.local.address == ends.remote.address || $0.local.isEverywhere)
+        }.map(\.user)
     }
 
     private static func refusal(
-        _ ends: Ends, _ trust: ListenerTrust, rows: [Row], own: UInt32, number: (String) -> UInt32?
+        of users: [UInt32], _ port: UInt16, _ trust: ListenerTrust, own: UInt32, number: (String) -> UInt32?
     ) -> String? {
+        guard let someone = users.first(where: { $0 != 0 }) else { return nil }
         let trusted: UInt32
         switch trust {
         case .any: return nil
         case .own: trusted = own
         case .user(let name):
             guard let user = number(name) else {
-                return "the user \(name) of the agent's \"listener\" is not known on this machine: nothing is sent"
+                return
+                    "port \(port) of this machine is held by user \(someone), and the user \(name) of the agent's "
+                    + "\"listener\" is not known here, so no token is sent there; set \"listener\" to a user of this machine"
             }
             trusted = user
-        }
-        let port = ends.remote.port
-        let far = rows.first { $0.local == ends.remote && $0.remote == ends.local && $0.state != listens }
-        let users: [UInt32]
-        if let far, far.inode != 0 {
-            users = [far.user]
-        } else {
-            users = rows.filter {
-                $0.state == listens && $0.local.port == port
-                    && ($0.local.address == ends.remote.address || $0.local.isEverywhere)
-            }.map(\.user)
-        }
-        guard !users.isEmpty else {
-            return
-                "nobody knows who listens on port \(port) of this machine, so no token is sent there; if it leads to the agent's "
-                + "container, set \"listener\": \"any\" in the connection's agent"
         }
         guard let stranger = users.first(where: { $0 != trusted && $0 != 0 }) else { return nil }
         return
@@ -106,11 +121,12 @@ package enum PortOwner {
 
     // MARK: The tables
 
-    /// Of a text as /proc/net/tcp has it.
-    static func rows(of table: String) -> [Row] {
+    /// Sockets at the port, of a text as /proc/net/tcp has it.
+    private static func rows(of table: String, port: UInt16) -> [Row] {
         table.split(separator: "\n").dropFirst().compactMap { line in
             let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-            guard fields.count >= 10, let local = End(table: fields[1]), let remote = End(table: fields[2]),
+            guard fields.count >= 10, let local = End(table: fields[1]), local.port == port,
+                let remote = End(table: fields[2]),
                 let state = Int(fields[3], radix: 16), let user = UInt32(fields[7]), let inode = UInt64(fields[9])
             else { return nil }
             return Row(local: local, remote: remote, state: state, user: user, inode: inode)
@@ -135,8 +151,31 @@ package enum PortOwner {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
         var buffer = [CChar](repeating: 0, count: 16_384)
-        guard getpwnam_r(name, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
-        return entry.pw_uid
+        var status = getpwnam_r(name, &entry, &buffer, buffer.count, &found)
+        while status == EINTR || status == ERANGE && buffer.count < 1 << 20 {
+            if status == ERANGE { buffer = [CChar](repeating: 0, count: buffer.count * 4) }
+            status = getpwnam_r(name, &entry, &buffer, buffer.count, &found)
+        }
+        return status == 0 && found != nil ? entry.pw_uid : nil
+    }
+}
+
+/// Connections of one loop whose far side was found to be trusted: each is checked once, before its first request.
+final class CheckedConnections {
+    private static let limit = 256
+
+    private var ends: Set<PortOwner.Ends> = []
+
+    /// As `PortOwner.refusal`. `isNew`: opened for this request, so that an earlier one with the same ends is gone.
+    func refusal(_ ends: PortOwner.Ends?, _ trust: ListenerTrust, isNew: Bool) -> String? {
+        if let ends, !isNew, self.ends.contains(ends) { return nil }
+        if let refusal = PortOwner.refusal(ends, trust) {
+            if let ends { self.ends.remove(ends) }
+            return refusal
+        }
+        if self.ends.count >= Self.limit { self.ends = [] }
+        if let ends { self.ends.insert(ends) }
+        return nil
     }
 }
 

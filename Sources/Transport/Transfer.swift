@@ -12,6 +12,8 @@ final class Transfer {
     private let reply: UnsafeMutablePointer<Reply>
     private let isPinned: Bool
     private let listener: ListenerTrust?
+    /// Shared by all transfers of a loop.
+    private let checked: CheckedConnections
     private var isPlain = false
     /// Why the program that listens gets nothing.
     private var stranger: String?
@@ -25,13 +27,14 @@ final class Transfer {
         var timeout: Duration
     }
 
-    init?(settings: CurlClient.Settings) {
+    init?(settings: CurlClient.Settings, checked: CheckedConnections) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
         reply = .allocate(capacity: 1)
         reply.initialize(to: Reply())
         isPinned = settings.leafPin != nil
         listener = settings.listener
+        self.checked = checked
         let options: [(CURLoption, Int)] = [
             (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_TCP_NODELAY, 1),
             (CURLOPT_TCP_KEEPALIVE, 1),
@@ -147,7 +150,7 @@ final class Transfer {
         if let finding = pin?.finding {
             return HTTPFailure(.tlsFailed, finding, mayHaveBeenApplied: false)
         }
-        if let stranger { return HTTPFailure(.connectionRefused, stranger, mayHaveBeenApplied: false) }
+        if let stranger { return HTTPFailure(.foreignListener, stranger, mayHaveBeenApplied: false) }
         let text = String(cString: curl_easy_strerror(code))
         // Only what surely failed before the request left counts as not applied.
         switch code {
@@ -185,7 +188,9 @@ final class Transfer {
     /// the POST again in silence; that is for our own retry to decide, with the same key.
     fileprivate func maySend(_ ends: PortOwner.Ends?) -> Bool {
         if let listener, isPlain {
-            stranger = PortOwner.refusal(ends, listener)
+            var made = 0
+            _ = sb_curl_get_long(handle, CURLINFO_NUM_CONNECTS, &made)
+            stranger = checked.refusal(ends, listener, isNew: made > 0)
             guard stranger == nil else { return false }
         }
         sendings += 1

@@ -71,18 +71,22 @@ final class Output: Sendable {
         put(STDOUT_FILENO, Self.entry(name, members))
     }
 
-    /// A line of the result, where no program reads it.
-    func line(_ text: String) {
-        if !json { put(STDOUT_FILENO, OutputQueue.Entry(STDOUT_FILENO, .words, text + "\n")) }
-    }
+    /// A line of the result, where no program reads it. A line break in it is written out.
+    func line(_ text: String) { raw(TerminalText.line(text) + "\n") }
 
     /// A line of a result that is the same for people and programs.
     func document(_ line: String) { put(STDOUT_FILENO, OutputQueue.Entry(STDOUT_FILENO, .words, line + "\n")) }
 
-    /// A piece of a line.
+    /// A piece of a line, or several lines.
     func raw(_ text: String) { if !json { put(STDOUT_FILENO, OutputQueue.Entry(STDOUT_FILENO, .words, text)) } }
 
-    func say(_ text: String) { put(STDERR_FILENO, OutputQueue.Entry(STDERR_FILENO, .words, text + "\n")) }
+    /// A line on standard error. A line break in it is written out.
+    func say(_ text: String) { say(lines: [text]) }
+
+    func say(lines: [String]) {
+        let text = lines.map { TerminalText.line($0) + "\n" }.joined()
+        put(STDERR_FILENO, OutputQueue.Entry(STDERR_FILENO, .words, text))
+    }
 
     /// A line of the log.
     func log(_ text: String) { put(STDERR_FILENO, OutputQueue.Entry(STDERR_FILENO, .log, text + "\n")) }

@@ -18,7 +18,7 @@ do {
     switch try CommandLineParser(commands).parse(arguments) {
     case .help(let name):
         let help = HelpText(commands)
-        if output.json { output.event("help") } else { output.line(name.map(help.command) ?? help.program()) }
+        if output.json { output.event("help") } else { output.raw((name.map(help.command) ?? help.program()) + "\n") }
     case .version:
         output.event("version", [("version", .string(HelpText.version))])
         output.line("sophon-bridge \(HelpText.version)")
@@ -36,7 +36,7 @@ do {
     output.leave(fault.exitCode)
 } catch let mistake as UsageError {
     output.event("error", [("code", .number(.usage)), ("message", .string(mistake.message))])
-    output.say("sophon-bridge: \(mistake)")
+    output.say(lines: "sophon-bridge: \(mistake)".split(separator: "\n").map(String.init))
     output.leave(.usage)
 } catch let error as FileError {
     let code: ExitCode = error.code == .inUse ? .stateInUse : .unexpected

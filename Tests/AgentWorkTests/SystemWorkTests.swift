@@ -179,11 +179,11 @@ final class SystemWorkTests {
     @Test("an HTTP request fails by its code, and says whether it may have landed")
     func http() throws {
         let request = HTTPRequest(method: "GET", url: "http://127.0.0.1:1/x")
-        #expect(try result(of: .http(request, .system)) == "failed unreachable")
+        #expect(try result(of: .http(request, Trust())) == "failed unreachable")
         let pinned = HTTPRequest(method: "GET", url: "https://127.0.0.1:1/x")
-        #expect(try result(of: .http(pinned, .leaf([UInt8](repeating: 1, count: 32)))) == "failed unreachable")
+        #expect(try result(of: .http(pinned, Trust(.leaf([UInt8](repeating: 1, count: 32))))) == "failed unreachable")
         let odd = HTTPRequest(method: "GET", url: "gopher://127.0.0.1:1/x")
-        #expect(try result(of: .http(odd, .system)) == "failed other")
+        #expect(try result(of: .http(odd, Trust())) == "failed other")
     }
 
     @Test("facts are the host's")

@@ -69,13 +69,13 @@ struct AgentRunnerTests {
     func plan() {
         var plan = SocketPlan(url: "wss://agent.example")
         plan.headers = [HTTPHeader("A", "b")]
-        plan.trust = .authority(file: "/ca.pem")
+        plan.trust = Trust(.authority(file: "/ca.pem"))
         plan.messageLimit = 5
         stage.order(.open(Stage.channel, .socket(plan)))
         let request = stage.sockets.requests[0]
         #expect(request.url == "wss://agent.example" && request.headers == plan.headers)
         #expect(request.authorityFile == "/ca.pem" && request.messageLimit == 5)
-        plan.trust = .leaf([1, 2])
+        plan.trust = Trust(.leaf([1, 2]), listener: .any)
         plan.unixPath = "/run/agent"
         stage.order(.open(ChannelID(2), .socket(plan)))
         #expect(stage.sockets.requests[1].leafPin == [1, 2] && stage.sockets.requests[1].unixPath == "/run/agent")
@@ -104,7 +104,7 @@ struct AgentRunnerTests {
         stage.programs.handlers[0](.failed(ChildFailure(.calledOff, "the start was called off")))
         #expect(
             stage.told.last
-                == #"1 failed(message: "the journal cannot be written: full", isUntrusted: false, isAbsent: false)"#)
+                == #"1 failed(message: "the journal cannot be written: full", AgentKit.ChannelFault.unknown)"#)
     }
 
     @Test("children of an earlier process are given to the machine, and forgotten once they have ended")

@@ -47,6 +47,41 @@ struct ComplaintTests {
         #expect(limit.take("open", isSealed: false, at: .zero + .seconds(12)) == ["standard error: open"])
     }
 
+    @Test(
+        "a chat that reached the agent in an earlier process, or with a command that is no message, ends the quotes too",
+        arguments: ["begin", "answer", "look up", "resolve"])
+    func reachedBefore(how: String) {
+        let sealed = Stage(isSealed: true)
+        let session = AgentSession("s")
+        var past = AgentPast()
+        if how == "begin" {
+            past.turns = [
+                EarlierTurn(
+                    session: session, runs: [EarlierTurn.Run(RunID("r"), text: "Ada")], isAccepted: true,
+                    isStopping: false, receivedAt: .zero, decisions: [], detached: [])
+            ]
+        }
+        sealed.order(.open(Stage.channel, Stage.child()))
+        sealed.programs.handlers[0](.complained("starting"))
+        sealed.link.begin(past)
+        switch how {
+        case "answer": sealed.link.command(.answer(question: QuestionID("q"), session: session, answer: .declined))
+        case "look up": sealed.link.command(.lookUp(session: session, run: RunID("r")))
+        case "resolve": sealed.link.command(.resolve(approval: ApprovalID("a"), subject: .exec, decision: .deny))
+        default: break
+        }
+        sealed.programs.handlers[0](.complained("Ada's secret"))
+        let notes = sealed.events.withLock { "\($0)" }
+        #expect(notes.contains("starting") && !notes.contains("Ada"), "\(notes)")
+    }
+
+    @Test("a piece of a child's own log reaches its machine without secrets")
+    func ownLog() {
+        stage.order(.work(WorkID(7), .complaints(log: "/l", from: 3, limit: 10)))
+        stage.works.open[0](.read(Array("no hunter2".utf8), size: 13))
+        #expect(stage.script.pieces == ["no ***"])
+    }
+
     @Test("the last words of a child reach its machine without secrets")
     func lastWords() {
         stage.programs.handlers[0](.exited(.exited(1), lastWords: "no hunter2"))

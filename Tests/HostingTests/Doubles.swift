@@ -13,6 +13,8 @@ final class Script: @unchecked Sendable {
     var deadline: Instant?
     /// It stays when it has come.
     var keepsDeadline = false
+    /// Bytes of the works that have ended.
+    var pieces: [String] = []
     /// Of the child that ended last.
     var lastWords: String?
 }
@@ -48,7 +50,8 @@ struct Scripted: ~Copyable, AgentMachine {
         return hear("\(channel.number) \(Self.words(event))")
     }
     mutating func finished(_ work: WorkID, _ result: WorkResult, _ now: Occasion) -> [AgentOrder] {
-        switch result {
+        if case .read(let bytes, _) = result { script.pieces.append(String(decoding: bytes, as: UTF8.self)) }
+        return switch result {
         case .failed(let failure): hear("work \(work.number) failed: \(failure.code)")
         default: hear("work \(work.number)")
         }
@@ -177,7 +180,8 @@ final class Stage {
     }
 
     init(
-        hasJournal: Bool = true, places: ChildPlaces? = nil, redact: @escaping @Sendable (String) -> String = { $0 }
+        hasJournal: Bool = true, places: ChildPlaces? = nil, isSealed: Bool = false,
+        redact: @escaping @Sendable (String) -> String = { $0 }
     ) {
         let (recorded, events, covered, settings, onEvent) = (recorded, events, covered, settings, onEvent)
         var edges = AgentEdges(
@@ -185,6 +189,7 @@ final class Stage {
             journal: hasJournal ? journal : nil, clock: clock, alarm: clock.makeAlarm(), random: SeededSource(1))
         edges.places = places
         edges.redact = redact
+        edges.isSealed = { isSealed }
         edges.record = { channel, isIncoming, frame in
             let words = String(decoding: frame.prefix(20), as: UTF8.self)
             recorded.withLock { $0.append("\(channel.number) \(isIncoming ? "in" : "out") \(words)") }

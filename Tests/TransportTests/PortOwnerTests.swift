@@ -21,7 +21,7 @@ struct PortOwnerTests {
         PortOwner.refusal(
             PortOwner.Ends(
                 remote: .init(address: address, port: 18789), local: .init(address: address, port: 40000)),
-            trust, tables: [Self.head + rows.joined()], own: 1000, number: { $0 == "claw" ? 1001 : uid_t($0) })
+            trust, own: 1000, tables: { [Self.head + rows.joined()] }, number: { $0 == "claw" ? 1001 : uid_t($0) })
     }
 
     private static func listens(_ user: Int) -> String { row("0100007F:4965", "00000000:0000", "0A", user, 7) }
@@ -37,7 +37,7 @@ struct PortOwnerTests {
         #expect(words?.contains("\"listener\"") == true)
         for name in ["claw", "1001"] { #expect(refusal([Self.listens(1001), Self.taken(1001)], .user(name)) == nil) }
         #expect(refusal([Self.listens(1001), Self.taken(1001)], .user("nobody-here"))?.contains("not known") == true)
-        #expect(refusal([Self.listens(1001)], .any) == nil)
+        #expect(refusal([Self.listens(1001), Self.taken(1001)], .any) == nil)
     }
 
     @Test("the user who took the connection counts, whoever listens by now")
@@ -72,6 +72,44 @@ struct PortOwnerTests {
         #expect(refusal([Self.untaken, Self.row("\(zero):4965", "\(zero):0000", "0A", 1001, 9)]) != nil)
     }
 
+    @Test("an address of this machine that is not loopback is checked as well, another machine's is not")
+    func ownAddress() {
+        let (lan, other) = ([UInt8](repeating: 0, count: 10) + [0xFF, 0xFF, 10, 0, 0, 5], Self.loopback)
+        let rows = [Self.row("0500000A:4965", "0500000A:9C40", "01", 1001, 9)]
+        func words(_ local: [UInt8], _ rows: [String]) -> String? {
+            PortOwner.refusal(
+                PortOwner.Ends(remote: .init(address: lan, port: 18789), local: .init(address: local, port: 40000)),
+                .own, own: 1000, tables: { [Self.head + rows.joined()] }, number: { _ in nil })
+        }
+        #expect(words(lan, rows)?.contains("user 1001") == true)
+        #expect(words(lan, [])?.contains("\"any\"") == true)
+        // From another address of this machine, which its far row shows.
+        let crossed = [Self.row("0500000A:4965", "0100007F:9C40", "01", 1001, 9)]
+        #expect(words(other, crossed)?.contains("user 1001") == true)
+        #expect(words(other, rows) == nil)
+    }
+
+    @Test("a row that a reading left out is found by the next one, and nothing is sent where none finds it")
+    func readAgain() {
+        let ends = PortOwner.Ends(
+            remote: .init(address: Self.loopback, port: 18789), local: .init(address: Self.loopback, port: 40000))
+        func words(_ readings: [[String]]) -> (String?, Int) {
+            var count = 0
+            let words = PortOwner.refusal(
+                ends, .own, own: 1000,
+                tables: {
+                    defer { count += 1 }
+                    return [Self.head + readings[min(count, readings.count - 1)].joined()]
+                }, number: { _ in nil })
+            return (words, count)
+        }
+        #expect(words([[Self.listens(1000)], [Self.listens(1000), Self.taken(1000)]]) == (nil, 2))
+        #expect(words([[Self.untaken], [Self.untaken, Self.listens(1000)]]) == (nil, 2))
+        #expect(
+            words([[Self.listens(1000)], [Self.listens(1000), Self.taken(1001)]]).0?.contains("user 1001") == true)
+        #expect(words([[Self.listens(1000)]]).0 != nil)
+    }
+
     // MARK: Another user of this machine
 
     @Test(
@@ -86,7 +124,11 @@ struct PortOwnerTests {
             headers: [HTTPHeader("Authorization", "Bearer plainhexwithoutshape0123")])
         request.listener = trust
         request.handshakeTimeout = .milliseconds(300)
-        let link = WebSocketConnection(request) { event in ended.withLock { $0.append("\(event)") } }
+        let codes = Locked<[String]>([])
+        let link = WebSocketConnection(request) { event in
+            if case .failed(let failure) = event { codes.withLock { $0.append("\(failure.code)") } }
+            ended.withLock { $0.append("\(event)") }
+        }
         var settings = CurlClient.Settings()
         settings.listener = trust
         let client = CurlClient(settings: settings)
@@ -94,11 +136,15 @@ struct PortOwnerTests {
             HTTPRequest(
                 method: "GET", url: "http://\(host):\(thief.port)/",
                 headers: [HTTPHeader("Authorization", "Bearer plainhexwithoutshape0123")], timeout: .milliseconds(300))
-        ) { result in ended.withLock { $0.append("\(result)") } }
+        ) { result in
+            if case .failure(let failure) = result { codes.withLock { $0.append("\(failure.code)") } }
+            ended.withLock { $0.append("\(result)") }
+        }
         let heard = thief.heard(atLeast: trust == .own ? 0 : 2) { ended.withLock { $0.count >= 2 } }
         #expect(heard.contains("plainhexwithoutshape0123") == (trust != .own), "\(heard)")
         if trust == .own {
             #expect(ended.withLock { $0 }.allSatisfy { $0.contains("held by user 65534") }, "\(ended.withLock { $0 })")
+            #expect(codes.withLock { $0 } == ["foreignListener", "foreignListener"])
         }
         client.close()
         withExtendedLifetime(link) {}

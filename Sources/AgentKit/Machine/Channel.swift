@@ -16,7 +16,7 @@ package enum Channel: Hashable, Sendable {
 package struct SocketPlan: Hashable, Sendable {
     package var url: String
     package var headers: [HTTPHeader] = []
-    package var trust = Trust.system
+    package var trust = Trust()
     /// WebSocket over a Unix socket, which must belong to this user.
     package var unixPath: String?
     /// A longer message ends the connection.
@@ -25,19 +25,23 @@ package struct SocketPlan: Hashable, Sendable {
     package init(url: String) { self.url = url }
 }
 
-/// Whose certificate is believed.
-package enum Trust: Hashable, Sendable {
-    case system
-    /// The certificates in a file.
-    case authority(file: String)
-    /// The one with this SHA-256 of its DER, whatever signed it; compared before any byte of ours is sent.
-    case leaf([UInt8])
-    /// Without a certificate: whose program may listen on this machine. The other cases take this user's there.
-    case listener(ListenerTrust)
+/// The far side that gets a token: under TLS by its certificate, without TLS on this machine by its user.
+package struct Trust: Hashable, Sendable {
+    package enum Certificates: Hashable, Sendable {
+        case system
+        /// The certificates in a file.
+        case authority(file: String)
+        /// The one with this SHA-256 of its DER, whatever signed it; compared before any byte of ours is sent.
+        case leaf([UInt8])
+    }
 
-    package init(_ listener: ListenerTrust) { self = listener == .own ? .system : .listener(listener) }
+    package var certificates: Certificates
+    package var listener: ListenerTrust
 
-    package var listener: ListenerTrust { if case .listener(let trust) = self { trust } else { .own } }
+    package init(_ certificates: Certificates = .system, listener: ListenerTrust = .own) {
+        self.certificates = certificates
+        self.listener = listener
+    }
 }
 
 package enum Closing: Hashable, Sendable {
@@ -46,6 +50,18 @@ package enum Closing: Hashable, Sendable {
     case input
     /// By the steps of its life, or at once.
     case child(atOnce: Bool)
+}
+
+/// Why a channel failed, where the machine acts on it.
+package enum ChannelFault: Hashable, Sendable {
+    /// A process may listen, which is slow or out of reach.
+    case unknown
+    /// The far side's certificate is not believed.
+    case untrusted
+    /// No process of ours listens at the address.
+    case absent
+    /// Another user's program may listen at the address; nothing was sent.
+    case foreignListener
 }
 
 package enum ChannelEvent: Hashable, Sendable {
@@ -67,9 +83,8 @@ package enum ChannelEvent: Hashable, Sendable {
 
     // One of these comes last.
     case refused(status: Int, body: [UInt8])
-    /// It did not open, or broke without a word. `isUntrusted`: the far side's certificate is not believed. `isAbsent`: no process of
-    /// ours listens at the address; where that is not said, one may, which is slow or out of reach.
-    case failed(message: String, isUntrusted: Bool = false, isAbsent: Bool = false)
+    /// It did not open, or broke without a word.
+    case failed(message: String, ChannelFault = .unknown)
     case closed(code: Int, reason: String)
     /// `lastWords`: the end of its standard error.
     case exited(ProcessEnd, lastWords: String)

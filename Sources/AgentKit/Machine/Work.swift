@@ -12,6 +12,8 @@ package enum Work: Sendable {
     /// A program to its end, such as `--version`. `input` is written, then its input ends.
     case run(ChildPlan, input: [UInt8], outputLimit: Int, deadline: Duration)
     case read(path: String, from: Int64, limit: Int)
+    /// A piece of a child's own log, for a sentence: the host reads it, and replaces secrets.
+    case complaints(log: String, from: Int64, limit: Int)
     /// Whole or not at all, 0600, in a folder that the connection may write to.
     case write(path: String, [UInt8])
     /// A lock file, made where it is missing, that no other connection and no other process holds. Held until
@@ -50,6 +52,8 @@ package struct WorkFailure: Error, Hashable, Sendable, CustomStringConvertible {
         case absent, forbidden, unreachable, timedOut, tooLarge
         /// The far side's certificate is not believed.
         case untrusted
+        /// The listener's user is not trusted or not known.
+        case foreignListener
         /// Too much is under way.
         case full
         case other

@@ -6,6 +6,8 @@ package import Sealing
 package struct KeyFiles: Sendable {
     package struct Opened: Sendable {
         package var ring: KeyRing
+        /// As the files have it.
+        package var deviceSecret: Secret
         /// For people: files that others may read, and the like.
         package var warnings: [String]
         package var copies: SealingFiles.Copies?
@@ -59,7 +61,9 @@ package struct KeyFiles: Sendable {
             let ring = try KeyRing(
                 device: secret, stored: loaded.stored, pairedAt: pairing(settings, token)?.savedAt,
                 installation: token?.namedInstallation, trustsAllDevices: settings.devices == .trust, library: library)
-            return Opened(ring: ring, warnings: [warning].compactMap { $0 } + loaded.warnings, copies: loaded.copies)
+            return Opened(
+                ring: ring, deviceSecret: Secret(secret.hex), warnings: [warning].compactMap { $0 } + loaded.warnings,
+                copies: loaded.copies)
         } catch {
             throw files.error(error, of: connection)
         }

@@ -19,7 +19,8 @@ package enum StatusText {
         if let fault = status.journalFault { lines.append("the journal cannot be written: \(fault)") }
         if let remedy = status.journalRemedy { lines.append("the journal keeps its size: \(remedy)") }
         for connection in status.connections { lines += self.lines(connection, now) }
-        return lines
+        // Reasons, ids and names of the far sides are in them.
+        return lines.map { VisibleText.value($0) }
     }
 
     private static func lines(_ connection: BridgeStatus.Connection, _ now: Int64) -> [String] {

@@ -56,7 +56,7 @@ package final class VirtualFiles: @unchecked Sendable {
             secrets[name] = secret
             return .done
         case .run(let plan, _, _, _): return run?(plan.arguments) ?? absent
-        case .keep: return absent
+        case .keep, .complaints: return absent
         }
     }
 }

@@ -98,7 +98,11 @@ struct CodexCheck {
             guard step == .opening else { return [] }
             step = .initialize
             return [send(1, "initialize", CodexFrames.initialize(version: settings.version))]
-        case .failed(let message, _, _): return lost(message)
+        case .failed(let message, .foreignListener):
+            let finding = DoctorFinding(
+                .agentListener, .failed, message, connection: connection, exitCode: .agentUnreachable)
+            return step == .over ? [] : [.finding(finding)] + end()
+        case .failed(let message, _): return lost(message)
         case .refused(let status, _): return lost("the server refused the connection with \(status)")
         case .closed(let code, _): return lost("the server closed the connection (\(code))")
         case .exited(let end, let lastWords): return lost(end.words(lastWords))

@@ -58,10 +58,10 @@ extension CodexMachine {
             let remedy = isToken ? LinkRemedy("check CODEX_TOKEN", exitCode: .agentTokenMissing) : nil
             lose("the server refused the connection with \(status)", isToken ? .byLongBackOff : .byBackOff, remedy, now)
         // The end of a connection is not that of the server, which cuts slow clients without a word (codex.md#known-bugs).
-        case .failed(let message, _, _) where life.isLive || life.hasGreeting: lose(message, .byBackOff, nil, now)
-        case .failed(let message, _, isAbsent: true): notOpened(message, now)
+        case .failed(let message, _) where life.isLive || life.hasGreeting: lose(message, .byBackOff, nil, now)
+        case .failed(let message, .absent): notOpened(message, now)
         // The server may be alive and overloaded: replacing it would end its turns.
-        case .failed(let message, _, _):
+        case .failed(let message, _):
             server.tries.doesNotAnswer(at: now.now)
             lose(message, .byBackOff, nil, now)
         case .closed(let code, _): lose("the server closed the connection (\(code))", .byBackOff, nil, now)

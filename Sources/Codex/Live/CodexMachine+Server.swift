@@ -82,6 +82,8 @@ extension CodexMachine {
     mutating func openServer() {
         guard server.isStarting, let own = settings.own else { return }
         server.isOrdered = true
+        server.logStart = nil
+        work(.logStart, .read(path: own.log, from: 0, limit: 0))
         orders.append(.open(Self.serverChannel, .child(own.serverPlan)))
     }
 
@@ -91,25 +93,18 @@ extension CodexMachine {
             server.child = name
             // Another one may have answered first: the one that was started ends by itself then.
             if server.isStarting { (server.before, server.name) = (server.name, name) }
-        case .failed(let message, _, _): serverEnded(message, now)
+        case .failed(let message, _): serverEnded(message, now)
         // Its socket was lost first, so that another one is being started already.
         case .exited where server.isStarting && !server.isOrdered: server.name = nil
         case .exited where !server.isStarting && server.child != server.name: server.child = nil
         case .exited(let end, _):
             server.end = end
-            // Its words are in its log alone.
-            if let own = settings.own, server.isStarting {
-                work(.logSize, .read(path: own.log, from: 0, limit: 0))
-            } else {
-                serverEnded("", now)
-            }
+            // The words of a server are in its log alone, and of chats once it had started.
+            guard let own = settings.own, server.isStarting else { return serverEnded("", now) }
+            guard let start = server.logStart else { return endedWhileStarting("", now) }
+            work(.logEnd, .complaints(log: own.log, from: start, limit: 1 << 16))
         case .opened, .heard, .skipped, .readingPaused, .readingResumed, .refused, .closed, .waits, .wanted: break
         }
-    }
-
-    mutating func logSizeIs(_ result: WorkResult, _ now: Occasion) {
-        guard let own = settings.own, case .read(_, let size) = result else { return endedWhileStarting("", now) }
-        work(.logEnd, .read(path: own.log, from: max(0, size - 2_048), limit: 2_048))
     }
 
     mutating func logEndIs(_ result: WorkResult, _ now: Occasion) {

@@ -28,7 +28,7 @@ package struct CodexMachine: AgentMachine {
 
     /// What a work is for.
     enum Errand: Hashable {
-        case version, ended, logSize, logEnd
+        case version, ended, logStart, logEnd
         case keepServer, servers
         case lock(String)
         /// Whatever the result.
@@ -255,7 +255,9 @@ package struct CodexMachine: AgentMachine {
         switch works.take(work) {
         case .version: versionIs(result, now)
         case .ended: serverHasEnded(now)
-        case .logSize: logSizeIs(result, now)
+        case .logStart:
+            // Before the first start there is no log.
+            if case .read(_, let size) = result { server.logStart = size } else { server.logStart = 0 }
         case .logEnd: logEndIs(result, now)
         case .keepServer:
             if isDone { openServer() } else { serverIsNotKept(now) }

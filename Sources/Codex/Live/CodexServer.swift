@@ -37,6 +37,8 @@ struct CodexServer {
     var locks: [String] = []
     /// The one that is `starting` has been ordered: an end before that is of the one before it.
     var isOrdered = false
+    /// Size of the log when the last one was started: what is before it may hold words of chats.
+    var logStart: Int64?
     /// How the last one ended.
     var end: ProcessEnd?
     /// Why the program cannot be started, by its last look.

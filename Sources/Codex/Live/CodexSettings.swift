@@ -82,7 +82,7 @@ package struct CodexSettings: Hashable, Sendable {
         case .named(.socket(let path), _): plan.unixPath = path
         case .named(.web(let address), let token):
             plan.url = address.description
-            plan.trust = Trust(listener)
+            plan.trust = Trust(listener: listener)
             if let token { plan.headers = [HTTPHeader("Authorization", "Bearer \(token.text)")] }
         }
         return plan

@@ -247,8 +247,10 @@ package struct OppiMachine: AgentMachine {
         case .refused(401, _): unauthorised(isOver: true, now)
         case .refused(let status, _):
             lose("the server refused the stream with \(status)", .byBackOff, Self.remedy(ofRefusal: status), now)
-        case .failed(let message, false, _): lose(message, .byBackOff, nil, now)
-        case .failed(let message, true, _): lose(message, OppiAccess.again, OppiAccess.untrusted, now)
+        case .failed(let message, .foreignListener) where check != nil:
+            conclude(.agentListener, .failed, message, .agentUnreachable, now)
+        case .failed(let message, .untrusted): lose(message, OppiAccess.again, OppiAccess.untrusted, now)
+        case .failed(let message, _): lose(message, .byBackOff, nil, now)
         case .closed(let code, let reason):
             // Going away in order, it comes back soon (oppi.md#frame-limits).
             lose("the stream was closed (\(code)\(reason.isEmpty ? "" : " \(reason)"))", .byBackOff, nil, now)
@@ -282,7 +284,7 @@ package struct OppiMachine: AgentMachine {
             chats.ended(channel)
             if status == 401 { return unauthorised(now) }
             change(session, now) { $0.lost("refused with \(status)", at: now.now) }
-        case .failed(let message, _, _):
+        case .failed(let message, _):
             chats.ended(channel)
             change(session, now) { $0.lost(message, at: now.now) }
         case .closed(let code, _):

@@ -14,7 +14,7 @@ package struct OppiSettings: Hashable, Sendable {
     package var displayName: String
 
     package init(
-        address: WebAddress, trust: Trust = .system, token: Secret? = nil, invite: OppiInvite? = nil,
+        address: WebAddress, trust: Trust = Trust(), token: Secret? = nil, invite: OppiInvite? = nil,
         workspace: String? = nil, displayName: String = "Sophon bridge"
     ) {
         self.address = address
@@ -31,8 +31,9 @@ package struct OppiSettings: Hashable, Sendable {
         let pin = values.pin ?? (isAddressSet ? nil : invite?.pin)
         self.init(
             address: isAddressSet ? values.address : invite?.address ?? values.address,
-            trust: pin.map { .leaf($0) } ?? values.authorityFile.map { .authority(file: $0) }
-                ?? Trust(values.listener),
+            trust: Trust(
+                pin.map { .leaf($0) } ?? values.authorityFile.map { .authority(file: $0) } ?? .system,
+                listener: values.listener),
             token: values.token ?? invite?.token, invite: invite, workspace: values.workspace, displayName: displayName)
     }
 

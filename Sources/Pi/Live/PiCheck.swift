@@ -27,7 +27,7 @@ struct PiCheck {
     mutating func happened(_ event: ChannelEvent) -> [AgentOrder] {
         switch event {
         case .spawned: [.send(Self.channel, PiFrames.state("sb-check"))]
-        case .failed(let message, _, _): conclude(failed: message, .agentNotInstalled, isOpen: false)
+        case .failed(let message, _): conclude(failed: message, .agentNotInstalled, isOpen: false)
         case .exited(let end, let lastWords):
             conclude(failed: end.words(lastWords), .agentNotInitialised, isOpen: false)
         case .opened, .heard, .skipped, .readingPaused, .readingResumed, .refused, .closed, .waits,

@@ -155,7 +155,7 @@ package struct PiMachine: AgentMachine {
         case .skipped(let bytes): return change(session, now) { $0.skipped(bytes, at: now.now) }
         case .exited(let end, let lastWords):
             return ended(session, on: channel, end.words(lastWords), hasRun: true, now)
-        case .failed(let message, _, _): return ended(session, on: channel, message, hasRun: false, now)
+        case .failed(let message, _): return ended(session, on: channel, message, hasRun: false, now)
         case .opened, .heard, .readingPaused, .readingResumed, .refused, .closed: return []
         }
     }

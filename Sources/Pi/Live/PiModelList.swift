@@ -30,7 +30,7 @@ struct PiModelList {
         case .spawned: channel.map { [.send($0, PiFrames.models(Self.request))] } ?? []
         case .waits(let running, _):
             conclude(.refused(message: "\(PiSeat.words(running)); ask again when one has ended"))
-        case .failed(let message, _, _):
+        case .failed(let message, _):
             conclude(.refused(message: "pi could not be started: \(message)"), isOpen: false)
         case .exited(let end, let lastWords):
             conclude(.refused(message: "pi ended: \(end.words(lastWords))"), isOpen: false)

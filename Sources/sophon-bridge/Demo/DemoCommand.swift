@@ -116,7 +116,8 @@ struct DemoCommand: Command {
         guard stays else { return output.line("") }
         output.line("the phone page:  \(simulator.phoneURL)")
         if hasAgent { output.line("open it yourself, and show it to nobody: its address is the key to the agent") }
-        output.line("you tap Allow there, and what you write there starts another run; Ctrl-C ends it\n")
+        output.line("you tap Allow there, and what you write there starts another run; Ctrl-C ends it")
+        output.line("")
         // Every user of this machine sees the arguments of a program, and so the secret in the address.
         guard isTerminal, !hasAgent else { return }
         _ = Browser(environment: environment.environment).open(simulator.phoneURL)

@@ -109,6 +109,6 @@ final class DemoTranscript: Sendable {
             return open != nil
         }
         if wasOpen { output.raw("\n") }
-        if let text { output.line(text) }
+        if let text { output.raw(text + "\n") }
     }
 }

@@ -43,13 +43,15 @@ struct ExplainCommand: Command {
         } else {
             state = "open since \(JournalTime.text(life.keptAt))"
         }
-        output.line("turn \(life.turn) of connection \(life.connection), \(state)")
+        output.line("turn \(VisibleText.value(life.turn.text)) of connection \(life.connection), \(state)")
         // Stable: what happened in the same millisecond stays in its order.
         let moments = moments(of: life).enumerated().sorted { ($0.1.wall, $0.0) < ($1.1.wall, $1.0) }
-        for (_, moment) in moments { output.line("  \(JournalTime.text(moment.wall))  \(moment.words)") }
+        for (_, moment) in moments {
+            output.line("  \(JournalTime.text(moment.wall))  \(VisibleText.value(moment.words))")
+        }
         for call in life.calls where call.tries.isEmpty && !call.isDelivered {
             let what = life.closedAt == nil ? "has no answer yet" : "was given up: its answer was never read"
-            output.line("  call \(call.key) \(what)")
+            output.line("  call \(VisibleText.value(call.key.text)) \(what)")
         }
     }
 

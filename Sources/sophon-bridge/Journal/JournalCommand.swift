@@ -87,7 +87,7 @@ struct JournalCommand: Command {
                 ("undelivered", .number(turn.undelivered)),
             ])
         output.line(
-            "open: turn \(turn.turn) of \(turn.connection), since \(JournalTime.text(turn.keptAt)), "
+            "open: turn \(VisibleText.value(turn.turn.text)) of \(turn.connection), since \(JournalTime.text(turn.keptAt)), "
                 + "\(turn.calls) calls, \(turn.undelivered) not delivered")
     }
 
@@ -100,8 +100,9 @@ struct JournalCommand: Command {
                 ("last_result", .string(letter.lastResult)), ("last_tried_at", .number(letter.lastTriedAt)),
             ])
         output.line(
-            "given up: call \(letter.key) to \(letter.path) after \(letter.tries) tries, the last "
-                + "\(JournalTime.text(letter.lastTriedAt)): \(letter.lastResult)")
+            "given up: call \(VisibleText.value(letter.key.text)) to \(VisibleText.value(letter.path)) after "
+                + "\(letter.tries) tries, the last \(JournalTime.text(letter.lastTriedAt)): "
+                + VisibleText.value(letter.lastResult))
     }
 
     // MARK: Verify and clean

@@ -174,6 +174,7 @@ final class RunEdges {
         let opened = try files.open(
             for: connection, token: token, library: library, random: library,
             wallMilliseconds: clock.wallMilliseconds)
+        log.cover(opened.deviceSecret)
         for warning in opened.warnings { log.warning("keys", [("remedy", .text(warning))]) }
         if let copies = opened.copies {
             log.warning("keys", [("reason", .text(copies.words)), ("remedy", .text(copies.remedy))])
@@ -195,6 +196,7 @@ final class RunEdges {
     ) throws -> (device: SecretKey?, pairedAt: Int64?) {
         let found = KeyFiles(connection.name, in: loaded.configuration).pairing(connection, token)
         guard let hex = found?.credentials.bridgeSecret?.text else { return (nil, found?.savedAt) }
+        log.cover(Secret(hex))
         guard let secret = SecretKey(hex: hex) else {
             throw CommandFailure(
                 code: .usage, message: "the credentials of \(connection.name) are damaged; run: sophon-bridge pair")

@@ -108,7 +108,7 @@ struct CodexConversation: MachineConversation {
 
     mutating func opens() -> [String] { lines(machine.happened(.opened, on: Self.main, occasion())) }
     mutating func fails() -> [String] {
-        lines(machine.happened(.failed(message: "no such file", isAbsent: true), on: Self.main, occasion()))
+        lines(machine.happened(.failed(message: "no such file", .absent), on: Self.main, occasion()))
     }
     /// Also where a server listens that does not answer the upgrade.
     mutating func breaks() -> [String] {
@@ -173,6 +173,7 @@ struct CodexConversation: MachineConversation {
                 return facts.map { "keep \($0.name) \(String(decoding: $0.value ?? [], as: UTF8.self))" }
             case .end(let name, _): return ["end \(name.id)"]
             case .read(let path, let from, let limit): return ["read \(path) \(from) \(limit)"]
+            case .complaints(let log, let from, _): return ["complaints \(log) \(from)"]
             case .lock(let path): return ["lock \(path)"]
             case .unlock(let path): return ["unlock \(path)"]
             case .look(let processes): return ["look " + processes.map { "\($0.id)" }.joined(separator: " ")]

@@ -68,9 +68,9 @@ struct CodexQueueTests {
             return
         }
         _ = codex.isDone()
+        _ = codex.finished(.read([], size: 0))
         _ = codex.spawns(7)
         _ = codex.exits()
-        _ = codex.finished(.read([], size: 0))
         #expect(codex.finished(.read([], size: 0)).contains("unlock /state/start.lock"))
     }
 

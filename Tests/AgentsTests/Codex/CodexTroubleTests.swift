@@ -18,10 +18,10 @@ struct CodexTroubleTests {
         _ = codex.ran("codex-cli 0.163.0")
         _ = codex.fails()
         _ = codex.isDone()
+        _ = codex.finished(.read([], size: 0))
         _ = codex.spawns(9)
         _ = codex.exits()
         let log = Array(words.utf8)
-        _ = codex.finished(.read([], size: Int64(log.count)))
         let said = codex.finished(.read(log, size: Int64(log.count)))
         return (codex, said)
     }
@@ -35,9 +35,9 @@ struct CodexTroubleTests {
         _ = codex.ran("codex-cli 0.163.0")
         _ = codex.fails()
         _ = codex.isDone()
+        _ = codex.finished(.failed(WorkFailure(.absent, "there is none")))
         _ = codex.spawns(10)
         _ = codex.exits()
-        _ = codex.finished(.read([], size: 0))
         #expect(codex.finished(.read([], size: 0)).contains { $0.hasPrefix("r1") && $0.contains("failed") })
     }
 

@@ -78,7 +78,8 @@ private final class MachineStage {
 
     private static func words(_ order: AgentOrder) -> String {
         switch order {
-        case .open(let id, .socket(let plan)): "open \(id.number) \(plan.url) \(plan.trust)"
+        case .open(let id, .socket(let plan)):
+            "open \(id.number) \(plan.url) \(plan.trust.certificates) \(plan.trust.listener)"
         case .open: "open"
         case .send: "send"
         case .close(_, let closing): "close \(closing)"
@@ -113,7 +114,7 @@ struct OpenClawMachineTests {
     func channel() {
         let stage = MachineStage()
         stage.begin()
-        #expect(stage.words == [#"open 1 ws://127.0.0.1:18789 authority(file: "/ca.pem")"#])
+        #expect(stage.words == [#"open 1 ws://127.0.0.1:18789 authority(file: "/ca.pem") own"#])
         stage.greet(token: false)
         #expect(stage.words.contains("up 2026.5.1") && stage.words.last == "mayPause true")
         stage.happened(.closed(code: 1006, reason: ""))
@@ -192,7 +193,7 @@ struct OpenClawMachineTests {
     func checks() {
         let stage = MachineStage(check: Self.check)
         stage.tell { $0.check($1) }
-        #expect(stage.words == ["ok agent", #"open 1 ws://127.0.0.1:18789 authority(file: "/ca.pem")"#])
+        #expect(stage.words == ["ok agent", #"open 1 ws://127.0.0.1:18789 authority(file: "/ca.pem") own"#])
         stage.greet()
         let found = stage.words.filter { $0 != "send" && !$0.hasPrefix("mayPause") }
         #expect(found == ["ok gateway", "ok scopes", #"close socket(code: 1000, reason: "bridge stops")"#, "done"])

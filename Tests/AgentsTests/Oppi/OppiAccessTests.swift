@@ -50,11 +50,11 @@ struct OppiAccessTests {
         values.invite = Secret(OppiLinks.link(OppiLinks.full))
         let fromLink = OppiSettings(values, isAddressSet: false, displayName: "Bridge")
         #expect(fromLink.address.description == "https://10.0.0.5:7750")
-        #expect(fromLink.trust == .leaf([UInt8](repeating: 7, count: 32)))
+        #expect(fromLink.trust == Trust(.leaf([UInt8](repeating: 7, count: 32))))
         values.address = WebAddress(.http, "127.0.0.1", 1)
         values.token = Secret("sk_own")
         let configured = OppiSettings(values, isAddressSet: true, displayName: "Bridge")
-        #expect(configured.address == WebAddress(.http, "127.0.0.1", 1) && configured.trust == .system)
+        #expect(configured.address == WebAddress(.http, "127.0.0.1", 1) && configured.trust == Trust())
         #expect(configured.token == Secret("sk_own"))
     }
 

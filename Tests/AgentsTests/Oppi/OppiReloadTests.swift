@@ -52,7 +52,7 @@ struct OppiReloadTests {
         _ = oppi.finishes("keep secret", .failed(WorkFailure(.other, "no room")))
         _ = oppi.greets()
         var changed = Self.settings()
-        changed.trust = .leaf([UInt8](repeating: 9, count: 32))
+        changed.trust = Trust(.leaf([UInt8](repeating: 9, count: 32)))
         #expect(oppi.uses(changed) == ["close 1", "link lost", Self.stream])
     }
 
@@ -107,7 +107,7 @@ struct OppiReloadTests {
     @Test("a certificate that is not believed is tried again each minute, and the remedy is said")
     func untrusted() {
         var oppi = OppiConversation()
-        let lines = oppi.happens(.failed(message: "another certificate", isUntrusted: true))
+        let lines = oppi.happens(.failed(message: "another certificate", .untrusted))
         #expect(
             lines.count == 1 && lines[0].hasPrefix("waits 60 s: another certificate; if Oppi's certificate"), "\(lines)"
         )
