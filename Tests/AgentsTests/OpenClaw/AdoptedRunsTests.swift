@@ -11,7 +11,7 @@ struct AdoptedRunsTests {
     private static func isAdopted(_ asked: String, by row: String) -> Bool {
         var runs = AdoptedRuns()
         runs.began(RunID("desk"), in: session, isOurs: false)
-        runs.orphaned(RunID("ours"), in: session, asked, at: .zero)
+        _ = runs.orphaned(RunID("ours"), in: session, asked, at: .zero)
         _ = runs.ended(RunID("desk"), in: session, at: .zero)
         runs.began(RunID("next"), in: session, isOurs: false)
         let known = runs.asked(in: session, by: nil, row, isInterruption: false)
