@@ -13,7 +13,7 @@ enum AskedPrompt {
         return ([said] + queued(in: said)).contains { PromptText.isPrompt($0, asked) }
     }
 
-    /// Each stands behind a line `Queued #1`, up to the next.
+    /// Each follows a line `Queued #1`, up to the next.
     private static func queued(in text: Substring) -> [Substring] {
         guard text.hasPrefix(list) else { return [] }
         return text.split(separator: "\nQueued #").dropFirst().compactMap { block in

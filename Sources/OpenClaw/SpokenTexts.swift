@@ -256,7 +256,7 @@ struct SpokenTexts {
         text.count <= longestSilence && silence.contains(plain(text))
     }
 
-    /// What came before a directive was whole, and was taken out with it. A message that a tool follows is complete, and one that may name
+    /// The text before a directive was whole, and was taken out with it. A message that a tool follows is complete, and one that may name
     /// a file does so where a file came along.
     private static func isDirective(_ known: Message) -> Bool {
         let said = plain(known.bytes)

@@ -114,7 +114,7 @@ extension StoredKeyRing {
     }
 
     func book() throws(StoredKeyRingFault) -> DeviceBook {
-        // Keys were granted, or devices pinned: whoever is announced first is not whom they were for.
+        // Keys were granted, or devices pinned: the first device announced now is not the one they were for.
         guard let devices else { return DeviceBook(hasPinned: isBookLost, isLost: isBookLost) }
         guard devices.version == 1 else { throw .laterVersion }
         var known: [DeviceBook.Device] = []

@@ -66,7 +66,7 @@ package enum PortOwner {
             number: { number(of: $0) })
     }
 
-    /// `tables`: read anew at each call.
+    /// `tables`: read again at each call.
     package static func refusal(
         _ ends: Ends, _ trust: ListenerTrust, own: UInt32, tables: () -> [String], number: (String) -> UInt32?
     ) -> String? {
@@ -87,7 +87,7 @@ package enum PortOwner {
         return refusal(of: users, port, trust, own: own, number: number)
     }
 
-    /// Nil if the far socket has no row; empty if nobody took the connection and no listener has a row.
+    /// Nil if the far socket has no row; empty if no process took the connection and no listener has a row.
     private static func users(of ends: Ends, _ rows: [Row]) -> [UInt32]? {
         let far = rows.first { $0.local == ends.remote && $0.remote == ends.local && $0.state != listens }
         guard let far else { return nil }

@@ -101,7 +101,7 @@ package final class SecretCover: Sendable {
         return candidates.compactMap { end(of: $0, in: bytes, from: start) }.max()
     }
 
-    /// Where the form ends, if it stands there: byte by byte, or with the escapes of JSON.
+    /// Where the form ends, if it is there: byte by byte, or with the escapes of JSON.
     private static func end(of form: [UInt8], in bytes: [UInt8], from start: Int) -> Int? {
         if bytes[start...].starts(with: form) { return start + form.count }
         var (place, index) = (0, start)
@@ -123,7 +123,7 @@ package final class SecretCover: Sendable {
 
     private static let backslash = UInt8(ascii: "\\")
 
-    /// The character that an escape of JSON stands for. A pair of surrogates counts as one.
+    /// The character of an escape of JSON. A pair of surrogates counts as one.
     private static func escape(_ bytes: [UInt8], at index: Int) -> (utf8: [UInt8], end: Int)? {
         guard index + 1 < bytes.count else { return nil }
         switch bytes[index + 1] {

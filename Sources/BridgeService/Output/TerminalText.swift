@@ -1,7 +1,7 @@
 /// Bytes for standard output and standard error, whoever's words are in them: what would move a terminal's cursor, set its clipboard or
 /// turn a line round is written out.
 package enum TerminalText {
-    /// One line for people: a line break in somebody's words would begin another one, which looks like ours.
+    /// One line for people: a line break in words of the far side would begin another one, which looks like ours.
     package static func line(_ text: String) -> String {
         String(decoding: words(Array(text.utf8)), as: UTF8.self)
             .split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "⟨U+000A⟩")

@@ -40,7 +40,7 @@ extension JournalReader {
         let marks = Array(repeating: "?", count: key.count).joined(separator: ", ")
         let condition = last.isEmpty ? "" : "WHERE (\(keys)) > (\(marks)) "
         var rows: [ExportedRow] = []
-        // The key stands before the columns of the row.
+        // The key precedes the columns of the row.
         let query = "SELECT \(keys), \(table).* FROM \(table) \(condition)ORDER BY \(keys) LIMIT \(Self.page)"
         try database.rows(query, last) { row throws(DatabaseError) in
             let values = key.indices.map { column in

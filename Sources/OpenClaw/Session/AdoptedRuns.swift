@@ -52,7 +52,7 @@ struct AdoptedRuns {
     struct Adoption {
         let run: RunID
         let stage: Stage
-        /// The gateway told of it before that was known.
+        /// The gateway announced it before that was known.
         let hasMissed: Bool
     }
 

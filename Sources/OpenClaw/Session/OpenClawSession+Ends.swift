@@ -38,7 +38,7 @@ extension OpenClawSession {
             }
             runs.adopted.began(run, in: session, isOurs: isOurs)
             guard gateway?.offers("sessions.messages.subscribe") == false else { return }
-            // No row tells whose it is: where a stop is owed, the history does.
+            // No row names its owner: where a stop is owed, the history does.
             for waiting in runs.adopted.mayBeAnswered(by: run) where runs.stops[waiting] != nil {
                 runs.verdicts.endedWithoutAWord(waiting, at: now)
             }
@@ -312,7 +312,7 @@ extension OpenClawSession {
         return true
     }
 
-    /// Nobody here stopped it, and it says nothing: an answer without words is told so, just before the error that it is (E3).
+    /// No Stop of ours, and no words: an error is announced so, just before it is sent (E3).
     private mutating func mayHaveFailed(
         _ run: RunID, _ known: GatewayRuns.Run, _ end: RunEnd, at now: Instant
     ) -> Bool {

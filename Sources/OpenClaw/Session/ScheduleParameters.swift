@@ -62,7 +62,7 @@ enum ScheduleParameters {
 
     /// What a routine may not reach, since nobody allows it on a card: programs without the agent's approvals, and addresses that reports
     /// are posted to. The gateway trims words and takes them in any case (`delivery.mode.trim().toLowerCase()`), and takes what stands
-    /// under `data` or `job` for the whole routine. A member that stands twice would be read one way here and another way there.
+    /// under `data` or `job` for the whole routine. A member that is repeated would be read one way here and another way there.
     private static func reach(of node: FrameNode, depth: Int) -> String? {
         guard depth < depthLimit else { return "params are nested too deeply" }
         if node.isArray { return node.elements.lazy.compactMap { reach(of: $0, depth: depth + 1) }.first }

@@ -72,7 +72,7 @@ struct CodexCardTests {
     @Test("a command leaves the sandbox, whether the model says why or not, and a long reason is whole")
     func reason() {
         #expect(Self.asked(#""command":"make","reason":"May I?""#).contains("leaves the sandbox"))
-        #expect(Self.asked(#""command":"make","reason":null"#).contains("exec high"))
+        #expect(Self.asked(#""command":"make","reason":null"#).contains("exec medium"))
         #expect(Self.asked(#""command":"make","reason":null"#).contains("leaves the sandbox"))
         let reason = String(repeating: "word ", count: 60) + "end"
         #expect(Self.asked(#""command":"make","reason":"\#(reason)""#).contains(#"line="reason: \#(reason)""#))

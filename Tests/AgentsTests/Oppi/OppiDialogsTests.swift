@@ -236,7 +236,8 @@ struct OppiDialogsTests {
     func restart() {
         let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
         let decision = EarlierTurn.Decision(
-            .approve, scope: .unscoped, of: ApprovalID("d1"), subject: .dialog, decidedAt: nil, expiresAt: nil)
+            .approve, scope: .unscoped, of: ApprovalID("d1"), subject: .dialog, decidedAt: nil, expiresAt: nil,
+            fingerprint: AskFingerprint("what the record says was shown"))
         let earlier = EarlierTurn(
             session: OppiConversation.chat, runs: [.init(RunID("r1"), text: "Hi")], isAccepted: true,
             isStopping: false, receivedAt: .zero, decisions: [decision], detached: [])
