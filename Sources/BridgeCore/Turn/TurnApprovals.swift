@@ -117,8 +117,17 @@ extension Turn {
                 detached
                 ? finishPaused(settlement.id, decision ?? .deny, followUp: decision != nil, at: now) : []
             // A person who pressed Stop has said all there is to say.
-            return agent.isStopping ? orders : orders + say(Self.line(for: outcome))
+            let said = agent.isStopping ? [] : say(Self.line(for: outcome))
+            return orders + said + (detached && outcome == .cancelled ? lookAfterWithdrawal(at: now) : [])
         }
+    }
+
+    /// No run tells of a withdrawn question. The history may have a follow-up from before its withdrawal.
+    private mutating func lookAfterWithdrawal(at now: Instant) -> [TurnOrder] {
+        guard phase == .holding, !agent.isAway, !approvals.hasDetachedOpen, !approvals.awaitsFollowUp else { return [] }
+        deadlines.followUp = nil
+        deadlines.ask = now + settings.lookUpPatience
+        return [lookUp]
     }
 
     private static func line(for outcome: ApprovalSettlement.Outcome) -> String {

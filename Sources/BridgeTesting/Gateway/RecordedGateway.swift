@@ -205,7 +205,8 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
             if isEarly { write(run) }
         }
         if next.frame["event"] == "session.message", let row = payload?["message"] {
-            rows.append(row)
+            // The row of an acceptance has no id there, and is in no transcript.
+            if row["__openclaw"]?["id"] != nil { rows.append(row) }
             lastRow = next.milliseconds
         }
         line?.say(given(next.text))

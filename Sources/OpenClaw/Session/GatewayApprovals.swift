@@ -57,6 +57,8 @@ struct GatewayApprovals {
     static let life = Duration.seconds(1_800)
 
     private var decisions: [ApprovalID: Decision] = [:]
+    /// Each yes whose question this socket has just shown.
+    private var shown: [ApprovalID] = []
     private var questions: [ApprovalID: Asked] = [:]
     /// This socket has answered with all open questions, and none of them was forgotten.
     private(set) var areListed = false
@@ -114,6 +116,12 @@ struct GatewayApprovals {
         return !known.isSeen && !areListed
     }
 
+    /// Each yes that waited for its question, which was seen now.
+    mutating func takeShown() -> [ApprovalID] {
+        defer { shown.removeAll() }
+        return shown
+    }
+
     /// All lists of this socket are here. Those that waited for it.
     mutating func listsCame() -> [ApprovalID] {
         let waiting = kept.filter { waitsForList($0) }
@@ -144,6 +152,7 @@ struct GatewayApprovals {
         let fingerprint = AskFingerprint(of: request)
         // What was decided was not said of this: it is another one under the same name.
         if let known = decisions[request.id]?.fingerprint, known != fingerprint { decisions[request.id] = nil }
+        if waitsForList(request.id), decisions[request.id]?.errand != .asked { shown.append(request.id) }
         decisions[request.id]?.isSeen = true
         if questions.count >= Self.askedLimit, questions[request.id] == nil {
             questions.removeAll()
@@ -206,6 +215,7 @@ struct GatewayApprovals {
     mutating func socketLost() {
         listing.removeAll()
         (areListed, lacksList) = (false, false)
+        shown.removeAll()
         for approval in decisions.keys {
             decisions[approval]?.errand = .due
             decisions[approval]?.isSeen = false

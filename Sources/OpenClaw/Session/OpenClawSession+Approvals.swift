@@ -108,10 +108,12 @@ extension OpenClawSession {
         approvals.putOff(approval, until: now + Self.deafPause)
     }
 
-    /// Questions that died with the process that asked them (openclaw.md#approvals).
+    /// Questions that died with the process that asked them (openclaw.md#approvals). A decision about one may have reached that.
     mutating func withdrawDead() {
         guard requests.count(of: .approvals) == 0 else { return }
-        for approval in approvals.takeDead() { settle(approval, .cancelled) }
+        for approval in approvals.takeDead() {
+            settle(approval, approvals[approval]?.askedAt == nil ? .cancelled : .unknown)
+        }
     }
 
     mutating func settle(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) {

@@ -110,7 +110,7 @@ extension OpenClawSession {
         guard let words = row["errorMessage"]?.string, !words.isEmpty, let run = runs.onlyBegun(in: session),
             !runs.adopted.isBusy(session, besides: runs.adopted.answer(to: run) ?? run, at: now)
         else { return }
-        runs.verdicts.isWritten(run, words, at: now)
+        runs.verdicts.isWritten(run, words)
     }
 
     // MARK: Answers under another name

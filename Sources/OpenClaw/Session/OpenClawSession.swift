@@ -242,6 +242,7 @@ package struct OpenClawSession: ~Copyable {
             }
         }
         observed(told)
+        for approval in approvals.takeShown() { sendDecision(approval, at: now) }
     }
 
     /// In the canonical form, as the frames of its run are: each may have another (openclaw.md#session-keys).

@@ -24,7 +24,8 @@ struct RunVerdicts {
     private static let limit = 512
 
     private var decided: [RunID: (verdict: Verdict, due: Instant)] = [:]
-    private var failures: [RunID: (words: String, at: Instant)] = [:]
+    /// `at`: an attempt failed then; nil: its row alone says so.
+    private var failures: [RunID: (words: String, at: Instant?)] = [:]
 
     var nextDue: Instant? { decided.values.lazy.map(\.due).min() }
 
@@ -37,8 +38,10 @@ struct RunVerdicts {
     }
 
     /// Its row says why, in the vendor's words: those of the lifecycle are better.
-    mutating func isWritten(_ run: RunID, _ words: String, at now: Instant) {
-        if failures[run]?.words.isEmpty ?? true { attemptFailed(run, words, at: now) }
+    mutating func isWritten(_ run: RunID, _ words: String) {
+        guard failures[run]?.words.isEmpty ?? true else { return }
+        if failures.count >= Self.limit { failures.removeAll() }
+        failures[run] = (words, failures[run]?.at)
     }
 
     mutating func attemptBegan(_ run: RunID) {
@@ -50,8 +53,8 @@ struct RunVerdicts {
 
     /// A terminal frame says that it failed. Nil: that is its end. Else it is one then.
     mutating func mayGoOn(_ run: RunID, _ failure: RunFailure, at now: Instant) -> Bool {
-        guard let failed = failures[run], now - failed.at < Self.grace - .seconds(1) else { return false }
-        decided[run] = (.failed(failure), failed.at + Self.grace)
+        guard let failedAt = failures[run]?.at, now - failedAt < Self.grace - .seconds(1) else { return false }
+        decided[run] = (.failed(failure), failedAt + Self.grace)
         return true
     }
 

@@ -228,7 +228,7 @@ struct OpenClawBusyTests {
         let talk = Self.orphan(era, deskBegan: false)
         talk.answer("chat.history", Talk.history([], more: era == .e3 ? Self.atWork() : ""))
         #expect(!Self.isEnded(talk))
-        talk.pass(era == .e3 ? 15 : 120)
+        talk.passTicking(era == .e3 ? 15 : 120)
         #expect(talk.observations.last == .said("r1", .finished(RunEnd())))
     }
 
@@ -291,7 +291,7 @@ struct OpenClawBusyTests {
             """)
         talk.chat("final", "May I?")
         talk.event("exec.approval.resolved", #"{"id":"ap-1","decision":"allow-once"}"#)
-        talk.pass(seconds)
+        talk.passTicking(seconds)
         talk.lifecycle("beat-1", #""phase":"start""#)
         talk.clear()
         talk.chat("final", "Rebooted.", run: "beat-1")

@@ -62,6 +62,16 @@ final class OpenClawConversation {
         collect()
     }
 
+    /// On a link that the gateway keeps alive.
+    func passTicking(_ seconds: Double) {
+        var left = seconds
+        while left > 0 {
+            pass(min(left, 29))
+            event("tick", "{}")
+            left -= 29
+        }
+    }
+
     private func move(to moment: Instant) {
         wall += (moment - now).nanoseconds / 1_000_000
         now = moment

@@ -343,15 +343,14 @@ struct OpenClawModelsTests {
         talk.clear()
         talk.command(.release(session: Talk.session, isDeleted: false))
         #expect(talk.methods == [])
-        let end = #"{"runId":"r1","sessionKey":"\#(Talk.key)","seq":9,"state":"final"}"#
-        talk.event("chat", end)
+        talk.chat("final", "Done.")
         #expect(talk.methods == ["sessions.messages.unsubscribe"])
         let other = Talk()
         other.goLiveWithRun()
         other.command(.release(session: Talk.session, isDeleted: false))
         other.send("r2")
         other.clear()
-        other.event("chat", end)
+        other.chat("final", "Done.")
         #expect(other.methods == [])
     }
 

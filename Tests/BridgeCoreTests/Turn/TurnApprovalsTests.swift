@@ -288,6 +288,19 @@ struct TurnApprovalsTests {
         #expect(turn.deadlineHit(at: .at(165)) == [Make.end("Let me look.\n\n" + Sentences.approvalExpired)])
     }
 
+    @Test("one that was withdrawn ends with the answer of the history")
+    func detachedWithdrawn() {
+        var turn = Make.holding()
+        #expect(
+            turn.on(.approvalSettled(ApprovalSettlement(id: id, outcome: .cancelled)), at: 100) == [
+                Make.taskEnded(.cancelled, label: "denied"), Make.lookUp,
+            ])
+        #expect(
+            turn.lookedUp(.ended(RunEnd(text: "Let me look.")), at: .at(101)) == [
+                Make.end("Let me look.\n\n" + Sentences.approvalCancelled)
+            ])
+    }
+
     @Test("a pause of which the question never comes does not hang")
     func pauseAlone() {
         var turn = Make.speaking("Wait.")

@@ -44,6 +44,17 @@ struct TurnEndingTests {
         #expect(answered.on(.finished(RunEnd())).first == Make.taskEnded(.completed))
     }
 
+    @Test("an answer of which the history hands out no more than was shown says that it is a part", arguments: [nil, "The"])
+    func cutShort(_ found: String?) {
+        var turn = Make.speaking("The beginning")
+        _ = turn.agentLost(at: .at(1))
+        _ = turn.agentBack(at: .at(2))
+        #expect(
+            turn.lookedUp(.ended(RunEnd(text: found, truncated: true)), at: .at(3)) == [
+                Make.end("The beginning\n\n" + Sentences.cutShort, .stop), .agentFree,
+            ])
+    }
+
     @Test("an abort without a word says so")
     func abortedEmpty() {
         var turn = Make.running()
