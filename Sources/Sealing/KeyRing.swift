@@ -284,8 +284,14 @@ package struct KeyRing: Sendable {
         ChatKeys.Key(secret: secret, name: KeyName(of: secret, library: library), revision: saves.revision + 1)
     }
 
-    /// A chat of our own stays one. The maker of another chat's key has wrapped it for the current devices.
+    /// A chat of our own stays one, and its open turns keep their keys. The maker of another chat's key has wrapped it for the
+    /// current devices.
     private mutating func add(_ key: ChatKeys.Key, for session: SessionID, isMadeHere: Bool = false) {
+        willBeReady(key, of: session)
+        if chats[session]?.isOurs == true {
+            chats[session]?.begin(under: key)
+            return
+        }
         let earlier = ended.remove(session)
         let isOurs = isMadeHere || earlier?.staysOurs == true
         chats[session] = ChatKeys(
@@ -294,7 +300,6 @@ package struct KeyRing: Sendable {
         chats[session]?.untold = earlier?.untold
         nextNumber &+= 1
         hasHeldKey = true
-        willBeReady(key, of: session)
     }
 
     mutating func willBeReady(_ key: ChatKeys.Key, of session: SessionID) {
