@@ -51,7 +51,8 @@ package struct KeyRing: Sendable {
         hasHeldKey = isOurs && stored.hasHeldKey
         self.installation = installation ?? stored.devices?.installation
         nextNumber = (storedChats.values.map(\.number).max() ?? -1) &+ 1
-        if !isOurs { saves.changed() }
+        // Also where the process ended between the two files, or an earlier version wrote them: each file alone keeps all chats sealed.
+        if !isOurs || ended.allMarks != stored.keys.endedMarks ?? "" { saves.changed() }
     }
 
     /// 64 hexadecimal digits.

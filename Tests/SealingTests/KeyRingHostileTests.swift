@@ -139,6 +139,7 @@ struct KeyRingHostileTests {
         torn.keys = before.keys
         var next = try RingConversation(stored: torn, minutesAfterPairing: 600)
         _ = next.restored()
+        _ = next.allKept()
         #expect(try next.granted("ses_2", 14).first == "tell keyRefused(ses_2)")
         #expect(try next.granted("ses_2", 13).contains("save"))
         #expect(try next.granted("ses_1", 14).first == "tell keyRefused(ses_1)")
@@ -210,6 +211,20 @@ struct KeyRingHostileTests {
         _ = next.allKept()
         #expect(try next.ring.keyName(for: SessionID("own")) != next.name(12))
         #expect(next.ring.keyName(for: SessionID("own")) != nil)
+    }
+
+    @Test("a chat whose key one file alone has heard of stays sealed where that file is lost after the next start")
+    func lostAfterTorn() throws {
+        var talk = try conversation()
+        let before = try #require(talk.saved)
+        _ = try talk.granted("ses_2", 13)
+        var torn = try #require(talk.saved)
+        torn.keys = before.keys
+        var next = try RingConversation(stored: torn, minutesAfterPairing: 600)
+        _ = next.restored()
+        _ = next.allKept()
+        let keys = try #require(next.saved).keys
+        #expect(try RingConversation(stored: StoredKeyRing(keys: keys)).ring.isSealed(SessionID("ses_2")))
     }
 
     @Test("a turn keeps its key where its chat, one of our own, ends and is made again", arguments: [false, true])
