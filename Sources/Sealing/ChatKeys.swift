@@ -148,6 +148,13 @@ struct ChatKeys: Sendable {
 
     mutating func end() { isEnded = true }
 
+    /// A chat that had ended begins again; its open turns keep their keys.
+    mutating func begin(under key: Key) {
+        isEnded = false
+        replace(by: key)
+        granted = []
+    }
+
     mutating func turnBegan(under name: KeyName) { uses[name, default: 0] += 1 }
 
     /// Whether a key was forgotten by it.

@@ -51,7 +51,8 @@ package struct KeyRing: Sendable {
         hasHeldKey = isOurs && stored.hasHeldKey
         self.installation = installation ?? stored.devices?.installation
         nextNumber = (storedChats.values.map(\.number).max() ?? -1) &+ 1
-        if !isOurs { saves.changed() }
+        // Also where the process ended between the two files, or an earlier version wrote them: each file alone keeps all chats sealed.
+        if !isOurs || ended.allMarks != stored.keys.endedMarks ?? "" { saves.changed() }
     }
 
     /// 64 hexadecimal digits.
@@ -284,8 +285,14 @@ package struct KeyRing: Sendable {
         ChatKeys.Key(secret: secret, name: KeyName(of: secret, library: library), revision: saves.revision + 1)
     }
 
-    /// A chat of our own stays one. The maker of another chat's key has wrapped it for the current devices.
+    /// A chat of our own stays one, and its open turns keep their keys. The maker of another chat's key has wrapped it for the
+    /// current devices.
     private mutating func add(_ key: ChatKeys.Key, for session: SessionID, isMadeHere: Bool = false) {
+        willBeReady(key, of: session)
+        if chats[session]?.isOurs == true {
+            chats[session]?.begin(under: key)
+            return
+        }
         let earlier = ended.remove(session)
         let isOurs = isMadeHere || earlier?.staysOurs == true
         chats[session] = ChatKeys(
@@ -294,7 +301,6 @@ package struct KeyRing: Sendable {
         chats[session]?.untold = earlier?.untold
         nextNumber &+= 1
         hasHeldKey = true
-        willBeReady(key, of: session)
     }
 
     mutating func willBeReady(_ key: ChatKeys.Key, of session: SessionID) {

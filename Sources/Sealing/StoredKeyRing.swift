@@ -16,7 +16,7 @@ package struct StoredKeyRing: Sendable, Equatable {
         }
 
         /// Whether some process has written the file.
-        var isThere: Bool { savedAt != nil || !keys.isEmpty }
+        var isThere: Bool { savedAt != nil || !keys.isEmpty || endedMarks != nil }
     }
 
     /// What the reference bridge does not keep.
@@ -56,6 +56,9 @@ package struct StoredKeyRing: Sendable, Equatable {
             /// The key that it has; nil in a file of an earlier version.
             package var name: String?
             package var untold: Change?
+
+            /// Whether it has or had the key.
+            func knows(_ key: KeyName) -> Bool { name == nil || name == key.text || past?.contains(key.text) == true }
         }
 
         /// A chat that is gone, with the names of the keys that it had.
@@ -174,6 +177,11 @@ extension StoredKeyRing {
             let newest = try key(hex)
             // Another bridge took it up again, or the process ended between the two files.
             if chat == nil, !ended.mayComeBack(SessionID(name), under: newest.name) { continue }
+            // The process ended between the two files: a relay had granted this key before the bridge made the chat.
+            if let chat, chat.isOurs, !chat.knows(newest.name) {
+                ended.addLost(SessionID(name), chat)
+                continue
+            }
             let earlier = chat == nil ? ended.remove(SessionID(name)) : nil
             var older: [ChatKeys.Key] = []
             for hex in chat?.older ?? [] { older.append(try key(hex)) }

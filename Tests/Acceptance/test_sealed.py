@@ -12,8 +12,9 @@ from commands import once
 from harness import until
 from peers.sealed_phone import SealedPhone, sealing
 from peers.steps import Approval, Hold, Say, Tool
+from pi_home import PiHome, said
 from scheduling import Scenarios, scenario
-from simulated import SimulatedStage
+from simulated import PhoneStage, SimulatedStage
 from stories import journey, with_approval
 from wiretap import Wiretap
 
@@ -55,9 +56,27 @@ class Conversation:
             "recipients": [{"device_id": device, "wrapped_session_key": base64.b64encode(box).decode()}]})
 
 
+class PiStage(PhoneStage):
+    """With a scripted pi, a child whose standard error is the bridge's to show."""
+
+    def __init__(self, plans):
+        super().__init__()
+        self._plans = plans
+
+    @property
+    def configuration(self):
+        return {"record_dir": str(self.directory / "records"), "log": {"level": "debug"}}
+
+    async def enter_agent(self):
+        self.pi = PiHome(self.directory / "pi", self._plans)
+
+    def agent_environment(self):
+        return self.pi.bridge_environment
+
+
 @asynccontextmanager
-async def sealed(*options, era="E3"):
-    async with SimulatedStage(*options, era=era) as stage:
+async def sealed(*options, era="E3", stage=None):
+    async with stage or SimulatedStage(*options, era=era) as stage:
         phone = SealedPhone(stage.simulator.url, stage.simulator.user_token)
         try:
             await asyncio.to_thread(phone.bridge)
@@ -118,7 +137,8 @@ class WholeTurns(Scenarios):
                 stage.bridge.terminate()
                 await stage.bridge.exit()
                 stage.bridge.environment["SOPHON_BASE_URL"] = tap.url
-                (stage.directory / "config" / "bridge.json").write_text('{"log": {"level": "debug"}}')
+                (stage.directory / "config" / "bridge.json").write_text(
+                    json.dumps({"log": {"level": "debug"}, "record_dir": str(stage.directory / "records")}))
                 await stage.bridge.start()
                 sent = await here.ask(f"Is the {zebra} there?", Say([f"The {quartz} ", "is. "]),
                                       Tool("exec", {"command": f"find {oxbow}"}, output=juniper),
@@ -155,9 +175,31 @@ class WholeTurns(Scenarios):
             for word in SECRETS:
                 self.assertNotIn(word, told)
             self.assertEqual(await stage.simulator.breaches(), [])
+            await self.check_at_end(stage)
+
+    @scenario(60)
+    async def test_neither_the_standard_error_of_an_agent_nor_its_recording_shows_a_word(self):
+        zebra, quartz, oxbow, *_ = SECRETS
+        plans = {zebra: [{"complain": [f"{oxbow} failed", f"{oxbow} failed again"]}, said(f"The {quartz}.")]}
+        async with sealed(stage=PiStage(plans)) as here:
+            sent = await here.do(here.phone.send, await here.chat(), f"Is the {zebra} there?")
+            self.assertEqual((await here.ended(sent))["text"], f"The {quartz}.")
+            log = lambda: "".join(here.stage.bridge.stderr)
+            await until(lambda: "a line, not shown since chats of this agent are encrypted" in log(), 20, "a word about the line")
+            await self.check_at_end(here.stage)
+            for word in SECRETS:
+                self.assertNotIn(word, log() + json.dumps(here.stage.bridge.events))
+
+    async def check_at_end(self, stage):
+        """What is written at the end is looked at too."""
+        stage.bridge.terminate()
+        await stage.bridge.exit()
+        self.assertGreater(sum(file.stat().st_size for file in (stage.directory / "records").iterdir()), 1_000)
+        self.check_files(stage)
 
     def check_files(self, stage):
-        files = [file for folder in ("state", "config") for file in (stage.directory / folder).rglob("*") if file.is_file()]
+        files = [file for folder in ("state", "config", "records") for file in (stage.directory / folder).rglob("*")
+                 if file.is_file()]
         self.assertGreater(sum(file.stat().st_size for file in files), 4_000)
         for file in files:
             content = file.read_bytes()

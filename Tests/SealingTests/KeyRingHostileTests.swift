@@ -139,6 +139,7 @@ struct KeyRingHostileTests {
         torn.keys = before.keys
         var next = try RingConversation(stored: torn, minutesAfterPairing: 600)
         _ = next.restored()
+        _ = next.allKept()
         #expect(try next.granted("ses_2", 14).first == "tell keyRefused(ses_2)")
         #expect(try next.granted("ses_2", 13).contains("save"))
         #expect(try next.granted("ses_1", 14).first == "tell keyRefused(ses_1)")
@@ -190,6 +191,62 @@ struct KeyRingHostileTests {
         let new = try #require(next.ring.keyName(for: SessionID("own")))
         #expect(new != old)
         #expect(try next.granted("own", 12).first == "tell keyRefused(own)")
+    }
+
+    @Test("a key that a relay granted for a chat before this bridge made it is not the chat's, also after a torn save")
+    func tornMaking() throws {
+        var talk = try conversation()
+        _ = try talk.granted("own", 12)
+        _ = talk.allKept()
+        let before = try #require(talk.saved)
+        _ = talk.makeKey("own")
+        var torn = try #require(talk.saved)
+        torn.keys = before.keys
+        var next = try RingConversation(stored: torn, minutesAfterPairing: 600)
+        _ = next.restored()
+        _ = next.allKept()
+        #expect(next.ring.isSealed(SessionID("own")) && next.ring.keyName(for: SessionID("own")) == nil)
+        #expect(try next.granted("own", 12).first == "tell keyRefused(own)")
+        _ = next.makeKey("own")
+        _ = next.allKept()
+        #expect(try next.ring.keyName(for: SessionID("own")) != next.name(12))
+        #expect(next.ring.keyName(for: SessionID("own")) != nil)
+    }
+
+    @Test("a chat whose key one file alone has heard of stays sealed where that file is lost after the next start")
+    func lostAfterTorn() throws {
+        var talk = try conversation()
+        let before = try #require(talk.saved)
+        _ = try talk.granted("ses_2", 13)
+        var torn = try #require(talk.saved)
+        torn.keys = before.keys
+        var next = try RingConversation(stored: torn, minutesAfterPairing: 600)
+        _ = next.restored()
+        _ = next.allKept()
+        let keys = try #require(next.saved).keys
+        #expect(try RingConversation(stored: StoredKeyRing(keys: keys)).ring.isSealed(SessionID("ses_2")))
+    }
+
+    @Test("a turn keeps its key where its chat, one of our own, ends and is made again", arguments: [false, true])
+    func madeAgain(isRestarted: Bool) throws {
+        var talk = try conversation()
+        _ = talk.makeKey("own")
+        _ = talk.allKept()
+        let key = try talk.turnBegan("own")
+        _ = talk.ended("own")
+        _ = talk.allKept()
+        _ = talk.makeKey("own")
+        _ = talk.allKept()
+        if isRestarted {
+            talk = try talk.restarted()
+            talk.ring.turnBegan(in: SessionID("own"), under: key)
+            _ = talk.restored()
+        }
+        #expect(talk.ring.has(key, of: SessionID("own")))
+        let next = try #require(talk.ring.keyName(for: SessionID("own")))
+        #expect(next != key && !talk.ring.isGranted(SessionID("own")))
+        _ = talk.turnEnded("own", key)
+        #expect(!talk.ring.has(key, of: SessionID("own")) && talk.ring.has(next, of: SessionID("own")))
     }
 
     @Test("a chat of our own that came back under its last key takes none from outside after a revocation")

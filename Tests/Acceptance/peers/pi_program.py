@@ -357,8 +357,9 @@ class Pi:
             sys.stdout.buffer.flush()
 
     def do_complain(self, lines):
-        for number in range(lines):
-            print(f"complaint {number}", file=sys.stderr)
+        """A number of them, or themselves."""
+        for line in [f"complaint {number}" for number in range(lines)] if isinstance(lines, int) else lines:
+            print(line, file=sys.stderr)
         sys.stderr.flush()
 
     def do_exit(self, code):
