@@ -108,7 +108,8 @@ extension OpenClawSession {
         approvals.putOff(approval, until: now + Self.deafPause)
     }
 
-    /// Questions that died with the process that asked them (openclaw.md#approvals). A decision about one may have reached that.
+    /// Questions that died with the process that asked them (openclaw.md#approvals). A decision may have
+    /// reached that process.
     mutating func withdrawDead() {
         guard requests.count(of: .approvals) == 0 else { return }
         for approval in approvals.takeDead() {

@@ -44,7 +44,9 @@ struct TurnEndingTests {
         #expect(answered.on(.finished(RunEnd())).first == Make.taskEnded(.completed))
     }
 
-    @Test("an answer of which the history hands out no more than was shown says that it is a part", arguments: [nil, "The"])
+    @Test(
+        "an answer of which the history hands out no more than was shown says that it is a part",
+        arguments: [nil, "The"])
     func cutShort(_ found: String?) {
         var turn = Make.speaking("The beginning")
         _ = turn.agentLost(at: .at(1))
