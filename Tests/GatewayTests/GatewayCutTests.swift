@@ -83,7 +83,10 @@ struct GatewayCutTests {
         #expect(world.gateway.begun == ["Question?": 1])
         #expect(world.gateway.breaches == [])
         #expect(world.outcome() == .answered)
-        #expect(world.ends() == [Self.text(after: cut, in: world)])
+        // The second era says in its history alone what the agent said behind its question.
+        let isSilenced = cut.era == .e2 && cut.scenario == .approval
+        let ends = world.ends().map { isSilenced ? $0.replacing("\n\nI wait.", with: "") : $0 }
+        #expect(ends == [Self.text(after: cut, in: world)])
         #expect(world.asked <= 1)
         #expect(world.tasks.allSatisfy { $0.status != nil })
         #expect(world.relay.breaches.isEmpty, "\(world.relay.breaches.map(\.sentence))")

@@ -56,7 +56,7 @@ struct GatewayErasTests {
         let world = LiveWorld(.e3, scripts: ["Question?": script])
         world.writes("Question?", after: .seconds(1))
         world.play()
-        #expect(world.ends() == [Scenario.approval.text(.e2)])
+        #expect(world.ends() == [Scenario.approval.text(.e1)])
     }
 
     @Test("what was said just before a failure is told before it", arguments: GatewayEra.allCases)

@@ -44,8 +44,8 @@ enum Scenario: String, CaseIterable {
         case .text: "Hello there. I am here."
         case .tools: "Let me look.\n\nIt is 61% full."
         case .approval:
-            era.detachesApprovals ? "I must ask.\n\nI wait.\n\nDone, it is up." : "I must ask.\n\nDone, it is up."
-        case .detached: Scenario.approval.text(era == .e1 ? .e1 : .e2)
+            era == .e1 ? "I must ask.\n\nI wait.\n\nDone, it is up." : "I must ask.\n\nDone, it is up."
+        case .detached: Scenario.approval.text(era == .e2 ? .e2 : .e1)
         case .retry: "You have four new mails."
         case .emptyEnd: "The answer is 42."
         case .immediate: "At once."

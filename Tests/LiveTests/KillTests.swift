@@ -28,7 +28,11 @@ struct Kill: CustomTestStringConvertible {
         // An early gateway sends one message of the run at a time (openclaw.md#chat, E1).
         case .tool: ["Question?": "I look.\n\nIt is full."]
         case .approval:
-            era == .e1 || era == .e2 ? ["Question?": "May I? I wait.\n\nDone."] : ["Question?": "May I? Done."]
+            switch era {
+            case .e1: ["Question?": "May I? I wait.\n\nDone."]
+            case .e2: ["Question?": "May I?\n\nDone."]
+            case .e3, .e4: ["Question?": "May I? Done."]
+            }
         case .twoMessages: ["Question?": "One. Two. Three.", "And then?": "Four."]
         }
     }
@@ -36,6 +40,8 @@ struct Kill: CustomTestStringConvertible {
     /// E1 cannot be asked for its approvals: a question that was lost with the process is never shown, and never decided.
     func isRight(_ text: String?, for message: String, in world: LiveWorld) -> Bool {
         let wasAsked = world.relay.tally.calls["requestApproval", default: 0] > 0
+        // What the second era says behind its question is in its history alone.
+        if era == .e2, talk == .approval { return text?.replacing(" I wait.", with: "") == expected[message] }
         guard era == .e1, talk == .approval, !wasAsked else { return text == expected[message] }
         return text?.hasPrefix("May I? I wait.") == true
     }

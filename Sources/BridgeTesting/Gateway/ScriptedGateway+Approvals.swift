@@ -30,22 +30,33 @@ extension ScriptedGateway {
         ]
         tool(
             run,
-            (["phase": "result", "name": "exec", "toolCallId": "\(call)", "isError": false] as GatewayValue)
-                .with("result", era.showsToolResults ? result : nil))
-        items(
-            run, call, phase: "end", status: "blocked",
-            more: ["approvalId": "\(id)", "summary": "Waiting for approval."])
+            ([
+                "phase": "result", "name": "exec", "toolCallId": "\(call)", "meta": "\(command)", "isError": false,
+            ] as GatewayValue)
+            .with("result", era.showsToolResults ? result : nil))
         if era.hasItems {
             agent(
                 run, "approval",
                 [
-                    "phase": "requested", "kind": "exec", "status": "pending", "toolCallId": "\(call)",
-                    "approvalId": "\(id)", "message": "",
+                    "phase": "requested", "kind": "exec", "status": "pending", "title": "Command approval requested",
+                    "itemId": "command:\(call)", "toolCallId": "\(call)", "approvalId": "\(id)",
+                    "approvalSlug": .text(String(id.prefix(8))), "command": "\(command)", "host": "gateway",
+                    "message": "",
                 ])
         }
+        items(
+            run, call, phase: "end", status: "blocked",
+            more: [
+                "approvalId": "\(id)", "approvalSlug": .text(String(id.prefix(8))),
+                "summary": "Waiting for approval.",
+            ])
         // What is left of the script belongs to the follow-up.
         runs[run]?.steps = []
-        say(run, asking.saysWhenDetached, at: now)
+        if era.silencesDetached {
+            runs[run]?.segment += asking.saysWhenDetached
+        } else {
+            say(run, asking.saysWhenDetached, at: now)
+        }
         finish(run, withMessage: true, at: now)
     }
 
@@ -61,8 +72,14 @@ extension ScriptedGateway {
         var request: GatewayValue = [
             "command": "\(approval.command)", "cwd": text(place.cwd), "host": place.nodeId == nil ? "gateway" : "node",
             "nodeId": text(place.nodeId), "agentId": "main", "resolvedPath": text(place.resolvedPath),
-            "sessionKey": "\(approval.session)", "allowedDecisions": ["allow-once", "allow-always", "deny"],
+            "sessionKey": "\(approval.session)", "security": "full", "ask": "always", "systemRunBinding": .null,
+            "systemRunPlan": .null, "turnSourceChannel": "webchat", "turnSourceTo": .null,
+            "turnSourceAccountId": .null, "turnSourceThreadId": .null,
         ]
+        if era != .e1 { request = request.with("allowedDecisions", ["allow-once", "allow-always", "deny"]) }
+        if era.isNew {
+            request = request.with(["commandAnalysis": .null, "unavailableDecisions": [], "warningText": .null])
+        }
         request = request.with("commandArgv", place.commandArgv.map { .array($0.map { .text($0) }) })
         return [
             "id": "\(approval.id)", "request": request, "createdAtMs": .integer(approval.createdAtMilliseconds),
@@ -86,9 +103,11 @@ extension ScriptedGateway {
         guard let approval = approvals[id] else { return refuseUnknown(request) }
         if let made = approval.decision {
             guard isNewest else { return refuseUnknown(request) }
-            let recorded: GatewayValue = [
-                "id": "\(id)", "status": made == "deny" ? "denied" : "allowed", "decision": "\(made)", "reason": "user",
-            ]
+            let isCancelled = made == "cancelled"
+            let status: GatewayValue = isCancelled ? "cancelled" : made == "deny" ? "denied" : "allowed"
+            let recorded = (["id": "\(id)", "status": status] as GatewayValue)
+                .with("decision", isCancelled ? nil : "\(made)")
+                .with("reason", isCancelled ? "gateway-restart" : "user")
             return answer(request, ["applied": false, "approval": recorded])
         }
         if decision != "deny" {
@@ -112,6 +131,7 @@ extension ScriptedGateway {
 
     /// Another client may decide, too.
     package mutating func otherClientDecides(_ id: String, _ decision: String, at now: Instant) {
+        clock = now
         if approvals[id]?.decision == nil { decide(id, decision, by: "Somebody else", at: now) }
     }
 
@@ -120,7 +140,10 @@ extension ScriptedGateway {
         approvals[id]?.decision = decision
         broadcast(
             "exec.approval.resolved",
-            ["id": "\(id)", "decision": "\(decision)", "resolvedBy": "\(name)", "ts": wall(now)], mayDrop: true)
+            [
+                "id": "\(id)", "decision": "\(decision)", "resolvedBy": "\(name)", "ts": wall(now),
+                "request": shown(approval)["request"] ?? .null,
+            ], mayDrop: true)
         goOn(after: approval, denied: decision == "deny", at: now)
     }
 
@@ -140,7 +163,15 @@ extension ScriptedGateway {
         runs[approval.run]?.state = .active
         if denied, let run = runs[approval.run], case .toolReturns(let call, _)? = run.steps.first?.step {
             runs[approval.run]?.steps.removeFirst()
-            toolReturns(approval.run, call, "Denied.", failed: true)
+            toolReturns(approval.run, call, "Denied.", failed: true, ran: false)
+            if era.isNew {
+                agent(
+                    approval.run, "approval",
+                    [
+                        "phase": "resolved", "kind": "exec", "status": "denied", "title": "Command approval resolved",
+                        "itemId": "command:\(call)", "toolCallId": "\(call)", "message": "\(approval.command)",
+                    ])
+            }
         }
         scheduleNext(approval.run, at: now)
     }

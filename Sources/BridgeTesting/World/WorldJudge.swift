@@ -266,7 +266,7 @@ struct WorldJudge {
             return judgeWithoutKey(name, message, answers, chat, side, run)
         }
         let expected = plan.words(script, index)
-        let said = chat.flatMap { WorldScript.words(of: script.name, in: $0.text) }
+        let said = chat.flatMap { WorldScript.words(of: script.name, in: withoutSilenced($0.text, message)) }
         if Set(said).count != said.count { violation("\(name) was said twice: \(said)", run) }
         let places = said.compactMap { expected.firstIndex(of: $0) }
         // A day later what was left to say comes beside the bubble, in the order of the answers.
@@ -296,7 +296,7 @@ struct WorldJudge {
         _ side: WorldSide, _ run: WorldRun
     ) {
         let wasStopped = message.stopsAfter != nil
-        let streamed = WorldScript.words(of: message.script.name, in: answer.streamed)
+        let streamed = WorldScript.words(of: message.script.name, in: withoutSilenced(answer.streamed, message))
         // Of what an early gateway said before the last tool, a new link learns nothing until the end.
         let isRight =
             plan.isEarly(message.side) || side.scripted?.hasHoles == true
@@ -305,6 +305,7 @@ struct WorldJudge {
             violation("\(name) streamed \(streamed) of \(expected)", run)
         }
         judgeStreamed(name, message, answer, streamed, run)
+        judgeFailure(name, message, answer, run)
         guard isToldWhole(message), !plan.closesTurns else { return }
         // It was never handed over, and says so.
         if plan.themes.contains(.disk), side.begun(message.text) == 0, said.isEmpty { return }
@@ -317,8 +318,10 @@ struct WorldJudge {
         let text = message.script.text(plan.eras[message.side], plan.agents[message.side]) + notices(message)
         // What was narrowed is said once in the chat.
         let wasNarrowed =
-            message.decision?.isNarrow == true && answer.text.hasPrefix(text + "\n\n“Always” could not be granted")
-        let ended = withoutLostPast(answer.text, message, side)
+            message.decision?.isNarrow == true
+            && withoutSilenced(answer.text, message)
+                .hasPrefix(text + "\n\n“Always” could not be granted")
+        let ended = withoutLostPast(withoutSilenced(answer.text, message), message, side)
         if ended != text, !wasNarrowed, !isRemarked(message, ended, text, side) {
             violation("\(name) ended with \(answer.text.debugDescription) instead of \(text.debugDescription)", run)
         }
@@ -367,20 +370,6 @@ struct WorldJudge {
         guard plan.agents[message.side] == .openClaw else { return isFound(message, run) }
         let isQuestion = message.script.kind == .approval || message.script.kind == .detached
         return !(plan.isEarly(message.side) && isQuestion && losesAgent(message.side))
-    }
-
-    /// An early gateway has no list of approvals asked while the bridge was down (openclaw.md#others).
-    func losesAgent(_ side: Int) -> Bool {
-        plan.troubles.contains { trouble in
-            switch trouble.misfortune {
-            case .kill, .shutDown: true
-            case .cutGateway, .cutGatewayBehind, .deafGateway, .gatewayRestarts, .pairing: trouble.side == side
-            case .cutRelay, .cutRelayBehind, .relayAway, .call, .socket, .lossyCalls, .fullDisk, .slowDisk,
-                .deletesChat, .foreignRun, .job, .revokes, .distortsNumbers, .privateRun, .jobStarts, .jobFinishes,
-                .leavesJobChat, .anotherToken, .oppi, .codex:
-                false
-            }
-        }
     }
 
     private mutating func judgeRun(
