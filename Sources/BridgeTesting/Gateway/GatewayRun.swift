@@ -41,6 +41,19 @@ struct GatewayRun {
     var job: String?
     /// A later attempt of the first era, which has no chat.
     var hidesSession = false
+    /// The agent let go of it: its frames have no more than they must.
+    var isTornDown = false
+    /// It called a tool.
+    var hasCalled = false
+    /// Beside the conversation: without a lifecycle and without rows.
+    var isAside = false
+    /// How long the agent takes to let go of it when it is stopped; nil: as agents do.
+    var letsGoAfter: Duration?
+    /// Of its `assistant` frames, the last one's moment, and what was not told since.
+    var spokenAt: Instant?
+    var unspoken = ""
+    /// Files that the newest message has sent along.
+    var files: [String] = []
 
     var isOver: Bool {
         switch state {
@@ -60,6 +73,10 @@ struct GatewayRow {
     var run: String?
     var stopReason: String?
     var errorMessage: String?
+    /// Its place in the session.
+    var number = 0
+    /// What the model call cost.
+    var usage: GatewayValue?
 }
 
 /// Where and by what the agent runs a command.
