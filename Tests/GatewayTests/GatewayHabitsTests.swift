@@ -4,7 +4,7 @@ import BridgeTesting
 import RelayRules
 import Testing
 
-/// What running gateways do beside the main road, as the scripted one does it.
+/// Habits of running gateways beside the main road, as the scripted one has them.
 @Suite("Habits of a gateway")
 struct GatewayHabitsTests {
     private static let short = GatewayScript((100, .says("The second.")), (100, .finishes))

@@ -45,7 +45,7 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
     var coalescesSpeech: Bool { isNew }
     /// Runs at work at once; others wait without a frame.
     var lane: Int { 4 }
-    /// A message in a chat that has rows is told when it is taken, and again when its run begins.
+    /// A message in a chat that has rows is an event when it is taken, and another when its run begins.
     var tellsAcceptance: Bool { self == .e2 }
     /// openclaw.md#disconnects: with the row of the message that began the run.
     func key(ofQuestion run: String) -> String? {

@@ -43,13 +43,13 @@ struct GatewayRun {
     var hidesSession = false
     /// The agent let go of it: its frames have no more than they must.
     var isTornDown = false
-    /// It called a tool.
+    /// A tool call is among its steps so far.
     var hasCalled = false
     /// Beside the conversation: without a lifecycle and without rows.
     var isAside = false
-    /// How long the agent takes to let go of it when it is stopped; nil: as agents do.
+    /// The time from a stop to the agent's release of the run; nil: the usual one of the era.
     var letsGoAfter: Duration?
-    /// Of its `assistant` frames, the last one's moment, and what was not told since.
+    /// The moment of the last `assistant` frame, and the text held back since.
     var spokenAt: Instant?
     var unspoken = ""
     /// Files that the newest message has sent along.
@@ -73,9 +73,9 @@ struct GatewayRow {
     var run: String?
     var stopReason: String?
     var errorMessage: String?
-    /// Its place in the session.
+    /// The place in the session.
     var number = 0
-    /// What the model call cost.
+    /// The usage of the model call.
     var usage: GatewayValue?
 }
 

@@ -40,7 +40,7 @@ package struct GatewayScript: Sendable, Hashable {
     package var answersAfter = Duration.milliseconds(9)
     /// At equal times, the run speaks before the answer.
     package var speaksFirst = false
-    /// How long the agent takes to let go of a run that is stopped; nil: as agents do.
+    /// The time from a stop to the agent's release of the run; nil: the usual one of the era.
     package var letsGoAfter: Duration?
     /// Where the surface cannot wait, newer eras detach as well (openclaw.md#approvals).
     package var detaches = false

@@ -3,7 +3,7 @@ package struct GatewayShape: Sendable, Hashable {
     package var kind: String
     package var members: Set<String>
 
-    /// Nil: no event, or one that says nothing of a run or of its session.
+    /// An event of a run or of its session, or else nil.
     package init?(of frame: [UInt8]) {
         guard let value = GatewayValue.parse(frame) else { return nil }
         self.init(value)
@@ -46,7 +46,7 @@ package struct GatewayShape: Sendable, Hashable {
         }
     }
 
-    /// What one side has and the other has not. Of a kind the members of all its events count.
+    /// The kinds and members of one side alone. The members of a kind are those of all its events.
     package static func differences(_ recorded: [GatewayShape], _ doubled: [GatewayShape]) -> Set<String> {
         func kinds(_ shapes: [GatewayShape]) -> [String: Set<String>] {
             shapes.reduce(into: [:]) { $0[$1.kind, default: []].formUnion($1.members) }

@@ -176,7 +176,7 @@ extension ScriptedGateway {
         return true
     }
 
-    /// By its first bytes, whatever it is called: PNG, JPEG, GIF, WebP.
+    /// The first bytes decide, and no name: PNG, JPEG, GIF, WebP.
     private static func isPicture(_ content: String) -> Bool {
         ["iVBORw0KGg", "/9j/", "R0lGOD", "UklGR"].contains { content.hasPrefix($0) }
     }

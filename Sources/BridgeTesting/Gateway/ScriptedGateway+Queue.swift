@@ -58,7 +58,7 @@ extension ScriptedGateway {
     private mutating func refuseWhileDraining(_ key: String, _ session: String, _ text: String, at now: Instant) {
         let words = "⚠️ Gateway is restarting. Please wait a few seconds and try again."
         agent(key, "lifecycle", ["phase": "error", "error": "\(Self.draining)", "endedAt": wall(now)])
-        // Of a deaf agent the gateway lets go when the next message comes.
+        // The gateway lets go of a deaf agent with the next message.
         for id in tearingDown where runs[id]?.session == session {
             schedule(.lifecycleAfterAbort(run: id), after: .milliseconds(60), at: now)
         }
@@ -90,7 +90,7 @@ extension ScriptedGateway {
         write("user", text, in: run.session, key: era.key(ofQuestion: key), at: now)
     }
 
-    /// Nothing holds the session any more: what waits is run in a second. What waits for its place in the lane begins.
+    /// The session is free: its queue runs in a second. The first run that awaits its place in the lane begins.
     mutating func free(_ session: String, at now: Instant) {
         var room = era.lane - atWork
         while room > 0, let next = lane.first {

@@ -55,7 +55,7 @@ extension ScriptedGateway {
         return shown(row, isOversized: true)
     }
 
-    /// `isEvent`: as it is told when it is written.
+    /// `isEvent`: the form in the event of its writing.
     func shown(_ row: GatewayRow, isEvent: Bool = false, isOversized: Bool = false) -> GatewayValue {
         var mark: GatewayValue = ["id": "\(row.id)", "seq": .integer(row.number)]
         let key = row.key.map { GatewayValue.text($0) }
@@ -96,7 +96,7 @@ extension ScriptedGateway {
             id: "row-\(rowNumber)", role: role, text: text, atMilliseconds: milliseconds(now), key: key, run: run,
             stopReason: stopReason, errorMessage: errorMessage)
         row.number = rows[session]?.count ?? 0
-        // What the gateway writes itself cost nothing.
+        // Rows of the gateway itself have no usage.
         if role == "assistant", stopReason != "error", key == nil { row.usage = Self.usage }
         rows[session, default: []].append(row)
         tellRow(shown(row, isEvent: true), row.id, row.number, in: session)

@@ -91,7 +91,7 @@ extension ScriptedGateway {
         broadcast("chat", payload.with("message", mayOmit ? nil : message(text)), mayDrop: true)
     }
 
-    /// Newer gateways put what is said within the pace into one frame, which something later brings.
+    /// Newer gateways put the words of one pace into one frame, which a later step sends.
     private mutating func speak(_ id: String, _ files: [String], at now: Instant) {
         runs[id]?.files += files
         let isPaced = era.coalescesSpeech && runs[id]?.spokenAt.map { now - $0 < Self.pace } == true

@@ -1,6 +1,6 @@
 import BridgeModel
 
-// What comes along with frames, by era, as running gateways sent it (openclaw.md#seen-on-running-gateways).
+// Members of frames by era, as running gateways sent them (openclaw.md#seen-on-running-gateways).
 extension ScriptedGateway {
     /// A session, as its events and the tools' frames describe it.
     func about(_ session: String, status: String?, namesRuns: Bool = true) -> GatewayValue {
@@ -79,7 +79,7 @@ extension ScriptedGateway {
         agent(id, "command_output", era.isNew ? said.with(end) : said)
     }
 
-    /// What a command has said by now.
+    /// The output of a command so far.
     private mutating func tellProgress(_ id: String, _ call: String, _ output: String) {
         tool(
             id,
@@ -98,7 +98,7 @@ extension ScriptedGateway {
             ])
     }
 
-    /// To the connection that began the run, else as a mirror to the followers of the session (openclaw.md#which-events-reach-whom).
+    /// The receiver is the connection that began the run; followers of the session get a mirror (openclaw.md#which-events-reach-whom).
     mutating func tool(_ id: String, _ data: GatewayValue) {
         runs[id]?.sequence += 1
         guard let run = runs[id], let connection else { return }
@@ -107,7 +107,7 @@ extension ScriptedGateway {
             era == .e1 ? plain : plain.with(about(run.session, status: "running", namesRuns: false))
         let isOwner = run.owner == connection.number
         if isOwner, connection.capabilities.contains("tool-events") { tell("agent", payload) }
-        // The second era tells it the owner twice.
+        // The second era sends it to the owner twice.
         if connection.followsSessions, !isOwner || era == .e2 { tell("session.tool", payload) }
     }
 

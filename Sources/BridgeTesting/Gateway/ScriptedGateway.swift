@@ -120,7 +120,7 @@ package struct ScriptedGateway {
     var connections = 0
     var startedAt: Instant
     var downUntil: Instant?
-    /// When it does what it does.
+    /// The moment of its effect.
     var clock = Instant.zero
     /// Runs that wait for one of those at work to end.
     var lane: [String] = []
