@@ -205,7 +205,7 @@ extension ScriptedGateway {
         guard let approval = approvals[id], let steps = approval.followUp else { return }
         let name: String
         switch era {
-        // It comes with a heartbeat, under a name that nobody can know.
+        // A heartbeat brings it, under a random name.
         case .e1: name = "5d1f6f0e-heartbeat-\(id)"
         case .e2: name = "exec-approval-followup:\(id)"
         case .e3, .e4: name = "exec-approval-followup:\(id):nonce:x4"

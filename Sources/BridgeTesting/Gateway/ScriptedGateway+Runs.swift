@@ -59,7 +59,7 @@ extension ScriptedGateway {
         let said = Self.visible(run.segment)
         let files = Self.files(in: run.segment)
         guard said != run.saidText && !said.isEmpty || files.count > run.files.count else { return }
-        // Trimmed, so that what comes next may bring the white space before it.
+        // Trimmed, so that the next words may bring the white space before them.
         let addition = String(said.dropFirst(run.saidText.count))
         runs[id]?.saidText = said
         runs[id]?.chatText = GatewayText.merged(run.chatText, earlier: run.earlier, said, addition, era)
@@ -141,7 +141,7 @@ extension ScriptedGateway {
     // MARK: Tools
 
     private mutating func callTool(_ id: String, _ call: String, _ command: String, at now: Instant) {
-        // The earliest keep what came within the pace for ever.
+        // The earliest never send the words held back by the pace.
         if era != .e1 { tellText(id, at: now) }
         tellSpeech(id, at: now)
         runs[id]?.hasCalled = true
@@ -228,7 +228,7 @@ extension ScriptedGateway {
         }
     }
 
-    /// What was said is a row of its own, which tells the error.
+    /// The words so far are a row of their own, with the error.
     private mutating func attemptFails(_ id: String, _ why: String, at now: Instant) {
         guard let run = runs[id] else { return }
         if era != .e4 {
@@ -329,7 +329,7 @@ extension ScriptedGateway {
         }
         switch era {
         case .e3:
-            // The numbers of the run begin anew.
+            // The numbers of the run begin again at one.
             runs[id]?.sequence = 0
             runs[id]?.isTornDown = true
             lifecycle(
