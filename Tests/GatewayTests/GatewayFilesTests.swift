@@ -6,7 +6,10 @@ import Testing
 
 @Suite("Messages with files, and kills between any two steps")
 struct GatewayFilesTests {
-    private static let bytes: [String: [UInt8]] = ["a.png": Array("first".utf8), "b.png": Array("second file".utf8)]
+    private static let picture: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    private static let bytes: [String: [UInt8]] = [
+        "a.png": picture + Array("first".utf8), "b.png": picture + Array("second file".utf8),
+    ]
 
     /// Two files that come, and one that does not.
     private static func world(_ era: GatewayEra, _ urls: [String] = ["a.png", "gone.png", "b.png"]) -> LiveWorld {
@@ -35,7 +38,8 @@ struct GatewayFilesTests {
         }
         #expect(
             one.files == [
-                .init(name: "a.png", content: "Zmlyc3Q="), .init(name: "b.png", content: "c2Vjb25kIGZpbGU="),
+                .init(name: "a.png", content: "iVBORw0KGgpmaXJzdA=="),
+                .init(name: "b.png", content: "iVBORw0KGgpzZWNvbmQgZmlsZQ=="),
             ], "\(note)")
         #expect(ends.first == "I see.\n\ngone.png could not be fetched: the server answered 404.", "\(note)")
     }

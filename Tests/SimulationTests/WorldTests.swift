@@ -104,6 +104,22 @@ struct WorldTests {
         #expect(seen != nil, "no seed caught \(fault)")
     }
 
+    @Test(
+        "faults with OpenClaw are caught",
+        arguments: [
+            (PlantedFault.textFromChat, UInt64(1)), (.answerNotFound, 25), (.errorTakenForEnd, 27),
+            (.livingRunGivenUp, 106), (.sentAgainThoughItRan, 1), (.foreignRunAdopted, 5), (.ownRunNotAdopted, 27),
+        ])
+    func plantedInOpenClaw(fault: PlantedFault, first: UInt64) {
+        let seeds = (first...(first + 300)).filter { WorldPlan.random(seed: $0).agents.contains(.openClaw) }
+        let seen = seeds.first { seed in
+            // What fails without it shows nothing.
+            PlantedFault.$planted.withValue(fault) { !WorldRun.run(.random(seed: seed)).violations.isEmpty }
+                && WorldRun.run(.random(seed: seed)).violations.isEmpty
+        }
+        #expect(seen != nil, "no seed caught \(fault)")
+    }
+
     private static let sealed: [UInt64] = (UInt64(1)...150).filter { WorldPlan.random(seed: $0).sealing != nil }
 
     @Test("a seed with sealed chats breaks no promise", arguments: sealed)

@@ -18,14 +18,16 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
     /// The content of `features.methods`; cautious, so that not every method is listed (openclaw.md#hello-ok).
     package var methods: [String] {
         let first = ["chat.send", "chat.abort", "chat.history", "agent.wait", "exec.approval.resolve"]
-        let second = first + ["sessions.subscribe", "sessions.messages.subscribe", "exec.approval.list"]
+        let second =
+            first + [
+                "sessions.subscribe", "sessions.messages.subscribe", "exec.approval.list", "plugin.approval.list",
+                "plugin.approval.resolve",
+            ]
         switch self {
         case .e1: return first
         case .e2: return second
         case .e3, .e4:
-            return second + [
-                "plugin.approval.list", "plugin.approval.resolve", "approval.resolve", "chat.message.get",
-            ]
+            return second + ["approval.resolve", "chat.message.get"]
         }
     }
 
@@ -36,7 +38,15 @@ package enum GatewayEra: String, Sendable, Hashable, CaseIterable {
     /// openclaw.md#approvals: the run ends, and a follow-up has the rest.
     package var detachesApprovals: Bool { !isNew }
     var approvalLifeMilliseconds: Int { self == .e1 ? 120_000 : 1_800_000 }
-    var tickMilliseconds: Int { isNew ? 15_000 : 30_000 }
+    var tickMilliseconds: Int { self == .e4 ? 15_000 : 30_000 }
+    /// openclaw.md#seen-on-running-gateways: other files are dropped, and nothing says so.
+    var dropsOtherFiles: Bool { !isNew }
+    /// Texts of frames closer than the pace are put together.
+    var coalescesSpeech: Bool { isNew }
+    /// Runs at work at once; others wait without a frame.
+    var lane: Int { 4 }
+    /// A message in a chat that has rows is an event when it is taken, and another when its run begins.
+    var tellsAcceptance: Bool { self == .e2 }
     /// openclaw.md#disconnects: with the row of the message that began the run.
     func key(ofQuestion run: String) -> String? {
         switch self {

@@ -41,6 +41,19 @@ struct GatewayRun {
     var job: String?
     /// A later attempt of the first era, which has no chat.
     var hidesSession = false
+    /// The agent let go of it: its frames have no more than they must.
+    var isTornDown = false
+    /// A tool call is among its steps so far.
+    var hasCalled = false
+    /// Beside the conversation: without a lifecycle and without rows.
+    var isAside = false
+    /// The time from a stop to the agent's release of the run; nil: the usual one of the era.
+    var letsGoAfter: Duration?
+    /// The moment of the last `assistant` frame, and the text held back since.
+    var spokenAt: Instant?
+    var unspoken = ""
+    /// Files that the newest message has sent along.
+    var files: [String] = []
 
     var isOver: Bool {
         switch state {
@@ -60,6 +73,10 @@ struct GatewayRow {
     var run: String?
     var stopReason: String?
     var errorMessage: String?
+    /// The place in the session.
+    var number = 0
+    /// The usage of the model call.
+    var usage: GatewayValue?
 }
 
 /// Where and by what the agent runs a command.

@@ -5,6 +5,7 @@ package struct GatewayScript: Sendable, Hashable {
         /// A shell tool, from its call to its result; an approval may be asked for between the two.
         case callsTool(id: String, command: String)
         case toolReturns(id: String, output: String)
+        case toolFails(id: String, output: String)
         case asksApproval(id: String, command: String)
         /// This attempt fails and another one begins under the same run (openclaw.md#chat, retry trap).
         case attemptFails(String)
@@ -16,6 +17,8 @@ package struct GatewayScript: Sendable, Hashable {
         case finishesEmpty
         /// The next broadcasts that may be dropped for a slow reader are (openclaw.md#four-different-counters).
         case drops(Int)
+        /// An answer beside the conversation, by a run that is nothing else.
+        case saysAside(String)
         /// It takes a message that was steered into it.
         case takes(String, key: String)
         /// The gateway restarts, and its runs die with it.
@@ -37,6 +40,8 @@ package struct GatewayScript: Sendable, Hashable {
     package var answersAfter = Duration.milliseconds(9)
     /// At equal times, the run speaks before the answer.
     package var speaksFirst = false
+    /// The time from a stop to the agent's release of the run; nil: the usual one of the era.
+    package var letsGoAfter: Duration?
     /// Where the surface cannot wait, newer eras detach as well (openclaw.md#approvals).
     package var detaches = false
     /// What the agent says when its call returned "waiting for approval"; the run ends with it.

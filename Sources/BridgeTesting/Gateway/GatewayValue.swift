@@ -48,6 +48,12 @@ indirect enum GatewayValue: Equatable, Sendable {
         return .object(members + [(name, value)])
     }
 
+    /// The object with the members of another behind its own.
+    func with(_ more: GatewayValue) -> GatewayValue {
+        guard case .object(let members) = self, case .object(let others) = more else { return self }
+        return .object(members + others)
+    }
+
     var bytes: [UInt8] {
         var out: [UInt8] = []
         write(to: &out)

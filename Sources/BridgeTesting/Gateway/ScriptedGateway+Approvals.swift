@@ -37,19 +37,26 @@ extension ScriptedGateway {
         ]
         tool(
             run,
-            (["phase": "result", "name": "exec", "toolCallId": "\(call)", "isError": false] as GatewayValue)
-                .with("result", era.showsToolResults ? result : nil))
-        items(
-            run, call, phase: "end", status: "blocked",
-            more: ["approvalId": "\(id)", "summary": "Waiting for approval."])
+            ([
+                "phase": "result", "name": "exec", "toolCallId": "\(call)", "meta": "\(command)", "isError": false,
+            ] as GatewayValue)
+            .with("result", era.showsToolResults ? result : nil))
         if era.hasItems {
             agent(
                 run, "approval",
                 [
-                    "phase": "requested", "kind": "exec", "status": "pending", "toolCallId": "\(call)",
-                    "approvalId": "\(id)", "message": "",
+                    "phase": "requested", "kind": "exec", "status": "pending", "title": "Command approval requested",
+                    "itemId": "command:\(call)", "toolCallId": "\(call)", "approvalId": "\(id)",
+                    "approvalSlug": .text(String(id.prefix(8))), "command": "\(command)", "host": "gateway",
+                    "message": "",
                 ])
         }
+        items(
+            run, call, phase: "end", status: "blocked",
+            more: [
+                "title": "\(command)", "meta": "\(command)", "approvalId": "\(id)",
+                "approvalSlug": .text(String(id.prefix(8))), "summary": "Waiting for approval.",
+            ])
         // What is left of the script belongs to the follow-up.
         runs[run]?.steps = []
         say(run, asking.saysWhenDetached, at: now)
@@ -73,11 +80,17 @@ extension ScriptedGateway {
     private func request(_ approval: GatewayApproval) -> GatewayValue {
         let (place, command) = (approval.place, approval.command)
         func text(_ value: String?) -> GatewayValue { value.map { .text($0) } ?? .null }
-        let request: GatewayValue = [
+        var request: GatewayValue = [
             "command": "\(command)", "cwd": text(place.cwd), "host": place.nodeId == nil ? "gateway" : "node",
             "nodeId": text(place.nodeId), "agentId": "main", "resolvedPath": text(place.resolvedPath),
-            "sessionKey": "\(approval.session)", "allowedDecisions": ["allow-once", "allow-always", "deny"],
+            "sessionKey": "\(approval.session)", "security": "full", "ask": "always", "systemRunBinding": .null,
+            "systemRunPlan": .null, "turnSourceChannel": "webchat", "turnSourceTo": .null,
+            "turnSourceAccountId": .null, "turnSourceThreadId": .null,
         ]
+        if era != .e1 { request = request.with("allowedDecisions", ["allow-once", "allow-always", "deny"]) }
+        if era.isNew {
+            request = request.with(["commandAnalysis": .null, "unavailableDecisions": [], "warningText": .null])
+        }
         let argued = request.with("commandArgv", place.commandArgv.map { .array($0.map { .text($0) }) })
         switch place.trick {
         case .plan: return argued.with("systemRunPlan", place.plan(command, session: approval.session))
@@ -111,9 +124,11 @@ extension ScriptedGateway {
         guard let approval = approvals[id], approval.kind == kind else { return refuseUnknown(request) }
         if let made = approval.decision {
             guard isNewest else { return refuseUnknown(request) }
-            let recorded: GatewayValue = [
-                "id": "\(id)", "status": made == "deny" ? "denied" : "allowed", "decision": "\(made)", "reason": "user",
-            ]
+            let isCancelled = made == "cancelled"
+            let status: GatewayValue = isCancelled ? "cancelled" : made == "deny" ? "denied" : "allowed"
+            let recorded = (["id": "\(id)", "status": status] as GatewayValue)
+                .with("decision", isCancelled ? nil : "\(made)")
+                .with("reason", isCancelled ? "gateway-restart" : "user")
             return answer(request, ["applied": false, "approval": recorded])
         }
         if decision != "deny", approval.place.trick == .another { return askForAnother(approval, at: now) }
@@ -140,6 +155,7 @@ extension ScriptedGateway {
 
     /// Another client may decide, too.
     package mutating func otherClientDecides(_ id: String, _ decision: String, at now: Instant) {
+        clock = now
         if approvals[id]?.decision == nil { decide(id, decision, by: "Somebody else", at: now) }
     }
 
@@ -148,7 +164,10 @@ extension ScriptedGateway {
         approvals[id]?.decision = decision
         broadcast(
             "\(approval.kind).approval.resolved",
-            ["id": "\(id)", "decision": "\(decision)", "resolvedBy": "\(name)", "ts": wall(now)], mayDrop: true)
+            [
+                "id": "\(id)", "decision": "\(decision)", "resolvedBy": "\(name)", "ts": wall(now),
+                "request": shown(approval)["request"] ?? .null,
+            ], mayDrop: true)
         goOn(after: approval, denied: decision == "deny", at: now)
     }
 
@@ -168,7 +187,15 @@ extension ScriptedGateway {
         runs[approval.run]?.state = .active
         if denied, let run = runs[approval.run], case .toolReturns(let call, _)? = run.steps.first?.step {
             runs[approval.run]?.steps.removeFirst()
-            toolReturns(approval.run, call, "Denied.", failed: true)
+            toolReturns(approval.run, call, "Denied.", failed: true, ran: false)
+            if era.isNew {
+                agent(
+                    approval.run, "approval",
+                    [
+                        "phase": "resolved", "kind": "exec", "status": "denied", "title": "Command approval resolved",
+                        "itemId": "command:\(call)", "toolCallId": "\(call)", "message": "\(approval.command)",
+                    ])
+            }
         }
         scheduleNext(approval.run, at: now)
     }
@@ -178,7 +205,7 @@ extension ScriptedGateway {
         guard let approval = approvals[id], let steps = approval.followUp else { return }
         let name: String
         switch era {
-        // It comes with a heartbeat, under a name that nobody can know.
+        // A heartbeat brings it, under a random name.
         case .e1: name = "5d1f6f0e-heartbeat-\(id)"
         case .e2: name = "exec-approval-followup:\(id)"
         case .e3, .e4: name = "exec-approval-followup:\(id):nonce:x4"

@@ -51,8 +51,7 @@ extension ScriptedGateway {
             "server": ["version": "\(era.version)", "connId": "c\(connections)"], "features": features,
             "snapshot": snapshot,
             "policy": [
-                "maxPayload": .integer(era.isNew ? 26_214_400 : 524_288),
-                "maxBufferedBytes": .integer(era.isNew ? 52_428_800 : 1_572_864),
+                "maxPayload": 26_214_400, "maxBufferedBytes": 52_428_800,
                 "tickIntervalMs": .integer(era.tickMilliseconds),
             ],
         ]

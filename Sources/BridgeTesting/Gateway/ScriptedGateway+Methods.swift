@@ -32,11 +32,11 @@ extension ScriptedGateway {
             fields: ["key", "model", "thinkingLevel", "fastMode", "verboseLevel", "label"], required: ["key"],
             scope: "operator.write"),
         "exec.approval.list": Method(fields: [], scope: "operator.approvals", since: .e2),
-        "plugin.approval.list": Method(fields: [], scope: "operator.approvals", since: .e3),
+        "plugin.approval.list": Method(fields: [], scope: "operator.approvals", since: .e2),
         "exec.approval.resolve": Method(
             fields: ["id", "decision"], required: ["id", "decision"], scope: "operator.approvals"),
         "plugin.approval.resolve": Method(
-            fields: ["id", "decision"], required: ["id", "decision"], scope: "operator.approvals", since: .e3),
+            fields: ["id", "decision"], required: ["id", "decision"], scope: "operator.approvals", since: .e2),
         "approval.resolve": Method(
             fields: ["id", "kind", "decision"], required: ["id", "kind", "decision"], scope: "operator.approvals",
             since: .e3),
@@ -83,12 +83,13 @@ extension ScriptedGateway {
         switch method {
         case "chat.send": sendChat(id, session, params, at: now)
         case "chat.abort": abort(id, session, params["runId"]?.string, at: now)
-        case "chat.history": answer(id, history(of: session))
+        case "chat.history": answer(id, history(of: session, length: params["maxChars"]?.number ?? Self.usualLength))
         case "chat.message.get": answer(id, row(params["messageId"]?.string ?? "", in: session))
         case "agent.wait": wait(id, params["runId"]?.string ?? "", params["timeoutMs"]?.number ?? 30_000, at: now)
         case "sessions.subscribe":
             connection?.followsSessions = true
             answer(id, ["subscribed": true])
+            if era == .e3 { broadcast("sessions.changed", ["reason": "cron-bindings-loaded", "ts": wall(now)]) }
         case "sessions.messages.subscribe":
             let key = params["key"]?.string ?? ""
             connection?.followed.insert(key)
@@ -169,13 +170,21 @@ extension ScriptedGateway {
             }
             taken.append(.init(name: name, content: content))
         }
+        if era.dropsOtherFiles { taken.removeAll { !Self.isPicture($0.content) } }
         attached.append(
             GatewayFiles(run: key, files: taken, prompt: Self.asked(params["message"]?.string ?? "")))
         return true
     }
 
+    /// The first bytes decide, and no name: PNG, JPEG, GIF, WebP.
+    private static func isPicture(_ content: String) -> Bool {
+        ["iVBORw0KGg", "/9j/", "R0lGOD", "UklGR"].contains { content.hasPrefix($0) }
+    }
+
     private func repeated(_ run: GatewayRun) -> GatewayValue {
         switch run.state {
+        // The agent has not let go of it.
+        case .aborted where tearingDown.contains(run.id): ["runId": "\(run.id)", "status": "started"]
         case .active, .held, .dead: ["runId": "\(run.id)", "status": "in_flight"]
         case .ended: ["runId": "\(run.id)", "status": "ok"]
         case .aborted where era != .e4: ["runId": "\(run.id)", "status": "ok"]
@@ -198,6 +207,7 @@ extension ScriptedGateway {
     package mutating func otherClientSends(
         _ text: String, in session: String, as run: String, at now: Instant
     ) {
+        clock = now
         let script = scripts[text] ?? GatewayScript((100, .says("You said: \(text)")), (100, .finishes))
         admit(run, session, text, script, owner: nil, at: now)
     }
@@ -206,6 +216,7 @@ extension ScriptedGateway {
     package mutating func schedulerRuns(
         _ text: String, job: String, in session: String, as run: String, at now: Instant
     ) {
+        clock = now
         tellOfJob(job, "started", in: session, run)
         otherClientSends(text, in: session, as: run, at: now)
         runs[run]?.job = job
@@ -237,11 +248,14 @@ extension ScriptedGateway {
         begun[Self.asked(text), default: 0] += 1
         noteBegin(key, session, text, at: now)
         keys[key] = now
+        tellAcceptance(text, in: session)
         var run = GatewayRun(
             id: key, session: session, question: text, steps: script.steps[...],
             detaches: era.detachesApprovals || script.detaches)
         run.owner = owner
         run.saysWhenDetached = script.saysWhenDetached
+        run.letsGoAfter = script.letsGoAfter
+        if case .saysAside? = script.steps.first?.step { run.isAside = true }
         runs[key] = run
         schedule(.begin(run: key), after: script.steps.first?.after ?? .zero, at: now)
     }
@@ -275,77 +289,5 @@ extension ScriptedGateway {
             return answer(id, ["runId": "\(name)", "status": "error", "error": "\(why)"])
         }
         answer(id, ["runId": "\(name)", "status": "ok"])
-    }
-
-    // MARK: chat.history
-
-    private mutating func history(of session: String) -> GatewayValue {
-        let page: GatewayValue = [
-            "sessionKey": "\(session)", "messages": .array(onDisk(session).map { shown($0) }),
-        ]
-        guard era.tellsWhatRuns else { return page }
-        let active = runs.values.filter { !$0.isOver && $0.hasBegun && $0.session == session }
-            .sorted { $0.startedAtMilliseconds < $1.startedAtMilliseconds }
-        let running = active.first.map { run in
-            connection?.told.insert(run.id)
-            runs[run.id]?.sentText = run.chatText
-            return ["runId": "\(run.id)", "text": "\(run.chatText)"] as GatewayValue
-        }
-        return page.with(
-            "sessionInfo",
-            [
-                "hasActiveRun": .flag(!active.isEmpty),
-                "activeRunIds": .array(active.map { .text($0.id) }),
-            ]
-        ).with("inFlightRun", running)
-    }
-
-    private func row(_ id: String, in session: String) -> GatewayValue {
-        guard let row = rows[session]?.first(where: { $0.id == id }) else {
-            return ["ok": false, "unavailableReason": "not_found"]
-        }
-        return ["ok": true, "message": shown(row, isEvent: false)]
-    }
-
-    /// The first question of a chat comes with its first answer.
-    private func onDisk(_ session: String) -> [GatewayRow] {
-        let all = rows[session] ?? []
-        return era.writesFirstQuestionLate && !all.contains { $0.role == "assistant" } ? [] : all
-    }
-
-    /// `isEvent`: as it is told when it is written.
-    func shown(_ row: GatewayRow, isEvent: Bool = false) -> GatewayValue {
-        var mark: GatewayValue = [:]
-        if era != .e1 { mark = mark.with("id", .text(row.id)) }
-        if era != .e3 || isEvent { mark = mark.with("idempotencyKey", row.key.map { .text($0) }) }
-        mark = mark.with("runId", era == .e4 ? row.run.map { .text($0) } : nil)
-        // The history takes the envelope off (openclaw.md#chathistory).
-        let isEnveloped = isEvent && era == .e2 && row.role == "user"
-        let text =
-            isEnveloped ? "Sender (untrusted metadata):\n```json\n{}\n```\n\n[Mon 16:37 UTC] \(row.text)" : row.text
-        var shown: GatewayValue = [
-            "role": "\(row.role)", "content": [["type": "text", "text": "\(text)"]],
-            "timestamp": .integer(row.atMilliseconds),
-        ]
-        if era == .e3 { shown = shown.with("idempotencyKey", row.key.map { .text($0) }) }
-        if era != .e1 { shown = shown.with("__openclaw", mark) }
-        return shown.with("stopReason", row.stopReason.map { .text($0) })
-            .with("errorMessage", row.errorMessage.map { .text($0) })
-    }
-
-    mutating func write(
-        _ role: String, _ text: String, in session: String, key: String? = nil, run: String? = nil,
-        stopReason: String? = nil, errorMessage: String? = nil, at now: Instant
-    ) {
-        rowNumber += 1
-        let row = GatewayRow(
-            id: "row-\(rowNumber)", role: role, text: text, atMilliseconds: milliseconds(now), key: key, run: run,
-            stopReason: stopReason, errorMessage: errorMessage)
-        rows[session, default: []].append(row)
-        if connection?.followed.contains(session) == true {
-            tell(
-                "session.message",
-                ["sessionKey": "\(session)", "message": shown(row, isEvent: true), "messageId": "\(row.id)"])
-        }
     }
 }

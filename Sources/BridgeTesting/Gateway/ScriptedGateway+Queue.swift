@@ -19,6 +19,13 @@ extension ScriptedGateway {
         return busyRun(in: session) != nil
     }
 
+    var atWork: Int { runs.values.count { $0.hasBegun && !$0.isOver } }
+
+    /// No run is at work there, and none was stopped a moment ago.
+    package func isFree(_ session: String) -> Bool {
+        !runs.values.contains { $0.session == session && (!$0.isOver || tearingDown.contains($0.id)) }
+    }
+
     private func busyRun(in session: String) -> GatewayRun? {
         runs.values.filter { $0.session == session && !$0.isOver && $0.hasBegun && $0.owner == nil }
             .min { $0.id < $1.id }
@@ -37,12 +44,12 @@ extension ScriptedGateway {
         begun[Self.asked(text), default: 0] += 1
         let steered = era == .e3 ? busyRun(in: session)?.id : nil
         // It is written when it is taken, and once more when the other run takes it.
-        if era != .e1 { write("user", text, in: session, key: era.key(ofQuestion: key), at: now) }
+        if era.isNew { write("user", text, in: session, key: era.key(ofQuestion: key), at: now) }
+        tellAcceptance(text, in: session)
         broadcast("chat", ["runId": "\(key)", "sessionKey": "\(session)", "seq": 1, "state": "final"])
         if let steered {
             steer(text, script, into: steered, key: key, at: now)
         } else {
-            if era != .e1 { rows[session]?.removeLast() }
             waiting[session, default: []].append(GatewayWaiting(key: key, text: text, script: script))
         }
     }
@@ -50,13 +57,17 @@ extension ScriptedGateway {
     /// It is not run (third era).
     private mutating func refuseWhileDraining(_ key: String, _ session: String, _ text: String, at now: Instant) {
         let words = "⚠️ Gateway is restarting. Please wait a few seconds and try again."
-        agent(key, "lifecycle", ["phase": "error", "error": "\(Self.draining)"])
+        agent(key, "lifecycle", ["phase": "error", "error": "\(Self.draining)", "endedAt": wall(now)])
+        // The gateway lets go of a deaf agent with the next message.
+        for id in tearingDown where runs[id]?.session == session {
+            schedule(.lifecycleAfterAbort(run: id), after: .milliseconds(60), at: now)
+        }
         write("user", text, in: session, key: era.key(ofQuestion: key), at: now)
         broadcast(
             "chat",
             [
                 "runId": "\(key)", "sessionKey": "\(session)", "seq": 2, "state": "final",
-                "message": ["role": "assistant", "content": [["type": "text", "text": "\(words)"]]],
+                "message": message(words),
             ])
         write("assistant", words, in: session, key: key, stopReason: "stop", at: now)
     }
@@ -79,8 +90,15 @@ extension ScriptedGateway {
         write("user", text, in: run.session, key: era.key(ofQuestion: key), at: now)
     }
 
-    /// Nothing holds the session any more: what waits is run in a second.
+    /// The session is free: its queue runs in a second. The first run that awaits its place in the lane begins.
     mutating func free(_ session: String, at now: Instant) {
+        var room = era.lane - atWork
+        while room > 0, let next = lane.first {
+            lane.removeFirst()
+            guard runs[next]?.isOver == false else { continue }
+            room -= 1
+            schedule(.begin(run: next), after: .zero, at: now)
+        }
         guard waiting[session]?.isEmpty == false else { return }
         schedule(.runQueue(session: session), after: .seconds(1), at: now)
     }

@@ -6,7 +6,9 @@ extension ScriptedGateway {
 
     mutating func begin(_ id: String, at now: Instant) {
         guard let run = runs[id], !run.isOver else { return }
+        guard atWork < era.lane else { return lane.append(id) }
         runs[id]?.hasBegun = true
+        if run.isAside { return perform(id, at: now) }
         let began = milliseconds(now)
         runs[id]?.startedAtMilliseconds = began
         lifecycle(id, ["phase": "start", "startedAt": wall(now)])
@@ -29,6 +31,7 @@ extension ScriptedGateway {
         case .says(let text): say(id, text, at: now)
         case .callsTool(let call, let command): callTool(id, call, command, at: now)
         case .toolReturns(let call, let output): toolReturns(id, call, output, failed: false)
+        case .toolFails(let call, let output): toolReturns(id, call, output, failed: true)
         case .asksApproval(let approval, let command): ask(id, approval, command, at: now)
         case .attemptFails(let why): attemptFails(id, why, at: now)
         case .triesAgain: tryAgain(id, at: now)
@@ -36,6 +39,7 @@ extension ScriptedGateway {
         case .finishes: finish(id, withMessage: true, at: now)
         case .finishesEmpty: finish(id, withMessage: false, at: now)
         case .drops(let count): drops += count
+        case .saysAside(let text): sayAside(id, text)
         case .takes(let text, let key): takes(text, key, in: id, at: now)
         case .restarts(let down): return restart(down: .milliseconds(Int64(down)), at: now)
         }
@@ -52,15 +56,15 @@ extension ScriptedGateway {
     mutating func say(_ id: String, _ text: String, at now: Instant) {
         runs[id]?.segment += text
         guard let run = runs[id] else { return }
-        let said = Self.trimmed(run.segment)
-        guard said != run.saidText, !said.isEmpty else { return }
-        // Trimmed, so that what comes next may bring the white space before it.
+        let said = Self.visible(run.segment)
+        let files = Self.files(in: run.segment)
+        guard said != run.saidText && !said.isEmpty || files.count > run.files.count else { return }
+        // Trimmed, so that the next words may bring the white space before them.
         let addition = String(said.dropFirst(run.saidText.count))
         runs[id]?.saidText = said
         runs[id]?.chatText = GatewayText.merged(run.chatText, earlier: run.earlier, said, addition, era)
-        if connection?.capabilities.contains("chat-only-assistant-text") != true {
-            agent(id, "assistant", ["text": "\(said)", "delta": "\(addition)"])
-        }
+        runs[id]?.unspoken += addition
+        speak(id, Array(files.dropFirst(run.files.count)), at: now)
         if let sentAt = runs[id]?.sentAt, now - sentAt < Self.pace { return }
         tellText(id, at: now)
     }
@@ -83,14 +87,52 @@ extension ScriptedGateway {
         }
         // The newest leave out what the client can put together itself (openclaw.md#chat).
         let mayOmit = era == .e4 && extends && !isFirst && !run.sentText.isEmpty
+        if era.isNew { payload = payload.with("agentId", "main") }
         broadcast("chat", payload.with("message", mayOmit ? nil : message(text)), mayDrop: true)
     }
 
-    private func message(_ text: String) -> GatewayValue {
-        ["role": "assistant", "content": [["type": "text", "text": "\(text)"]]]
+    /// Newer gateways put the words of one pace into one frame, which a later step sends.
+    private mutating func speak(_ id: String, _ files: [String], at now: Instant) {
+        runs[id]?.files += files
+        let isPaced = era.coalescesSpeech && runs[id]?.spokenAt.map { now - $0 < Self.pace } == true
+        if isPaced, files.isEmpty { return }
+        if isPaced { tellSpeech(id, at: now) }
+        tellSpeech(id, files, at: now)
     }
 
-    static func trimmed(_ text: String) -> String {
+    private mutating func tellSpeech(_ id: String, _ files: [String] = [], at now: Instant) {
+        guard let run = runs[id], !run.unspoken.isEmpty || !files.isEmpty else { return }
+        runs[id]?.unspoken = ""
+        runs[id]?.spokenAt = now
+        guard connection?.capabilities.contains("chat-only-assistant-text") != true else { return }
+        let said: GatewayValue = ["text": "\(run.saidText)", "delta": "\(run.unspoken)"]
+        agent(id, "assistant", said.with("mediaUrls", files.isEmpty ? nil : .array(files.map { .text($0) })))
+    }
+
+    /// Lines that name a file are no text.
+    static func visible(_ text: String) -> String {
+        guard text.contains("MEDIA:") else { return trimmed(text) }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        return trimmed(lines.filter { !$0.hasPrefix("MEDIA:") }.joined(separator: "\n"))
+    }
+
+    private static func files(in text: String) -> [String] {
+        guard text.contains("MEDIA:") else { return [] }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast(1)
+        return lines.filter { $0.hasPrefix("MEDIA:") }.map { trimmed(String($0.dropFirst(6))) }
+    }
+
+    private mutating func sayAside(_ id: String, _ text: String) {
+        guard let run = runs[id] else { return }
+        broadcast(
+            "chat.side_result",
+            [
+                "kind": "btw", "runId": "\(id)", "sessionKey": "\(run.session)", "question": "\(run.question ?? "")",
+                "text": "\(text)", "isError": false, "ts": wall(clock),
+            ])
+    }
+
+    package static func trimmed(_ text: String) -> String {
         var text = text.drop { $0.isWhitespace }
         while text.last?.isWhitespace == true { text.removeLast() }
         return String(text)
@@ -99,8 +141,10 @@ extension ScriptedGateway {
     // MARK: Tools
 
     private mutating func callTool(_ id: String, _ call: String, _ command: String, at now: Instant) {
-        // The earliest keep what came within the pace for ever.
+        // The earliest never send the words held back by the pace.
         if era != .e1 { tellText(id, at: now) }
+        tellSpeech(id, at: now)
+        runs[id]?.hasCalled = true
         endSegment(id, stopReason: "toolUse", at: now)
         tool(
             id,
@@ -108,7 +152,7 @@ extension ScriptedGateway {
                 "phase": "start", "name": "\(Self.tool(of: command))", "toolCallId": "\(call)",
                 "args": Self.arguments(command),
             ])
-        items(id, call, phase: "start", status: "running", more: ["title": "\(command)"])
+        items(id, call, phase: "start", status: "running", more: ["title": "\(command)", "meta": "\(command)"])
     }
 
     /// `write /a` is the tool for files instead of a command.
@@ -121,42 +165,6 @@ extension ScriptedGateway {
         tool(of: command) == "exec" ? ["command": "\(command)"] : ["path": "\(command.drop { $0 != " " }.dropFirst())"]
     }
 
-    mutating func toolReturns(_ id: String, _ call: String, _ output: String, failed: Bool) {
-        let result: GatewayValue = ["content": [["type": "text", "text": "\(output)"]]]
-        let data: GatewayValue = [
-            "phase": "result", "name": "exec", "toolCallId": "\(call)", "isError": .flag(failed),
-        ]
-        tool(id, data.with("result", era.showsToolResults ? result : nil))
-        items(
-            id, call, phase: "end", status: failed ? "failed" : "completed",
-            more: ["title": "exec", "summary": "\(output)"])
-    }
-
-    /// To the connection that began the run, else as a mirror to the followers of the session (openclaw.md#which-events-reach-whom).
-    mutating func tool(_ id: String, _ data: GatewayValue) {
-        runs[id]?.sequence += 1
-        guard let run = runs[id], let connection else { return }
-        let payload = agentPayload(run, "tool", data)
-        let isOwner = run.owner == connection.number
-        if isOwner, connection.capabilities.contains("tool-events") { tell("agent", payload) }
-        // The second era tells it the owner twice.
-        if connection.followsSessions, !isOwner || era == .e2 { tell("session.tool", payload) }
-    }
-
-    mutating func items(_ id: String, _ call: String, phase: String, status: String, more: GatewayValue) {
-        guard era.hasItems else { return }
-        for kind in ["tool", "command"] {
-            var data: GatewayValue = [
-                "itemId": "\(kind):\(call)", "phase": "\(phase)", "kind": "\(kind)", "name": "exec",
-                "toolCallId": "\(call)",
-            ]
-            // The call itself has returned, only what it began is blocked (openclaw.md#agent).
-            data = data.with("status", .text(kind == "tool" && status == "blocked" ? "completed" : status))
-            for name in more.names where kind == "command" || name == "title" { data = data.with(name, more[name]) }
-            agent(id, "item", data)
-        }
-    }
-
     // MARK: The end
 
     /// A segment is one row of the history (openclaw.md#chathistory).
@@ -166,9 +174,10 @@ extension ScriptedGateway {
         if !Self.trimmed(text).isEmpty {
             write("assistant", text, in: run.session, run: id, stopReason: stopReason, at: now)
         }
-        runs[id]?.earlier += Self.trimmed(run.segment)
+        runs[id]?.earlier += Self.visible(run.segment)
         runs[id]?.segment = ""
         runs[id]?.saidText = ""
+        runs[id]?.files = []
         // E1 starts again from nothing.
         if !era.tellsWholeRun {
             runs[id]?.sentText = ""
@@ -178,15 +187,18 @@ extension ScriptedGateway {
 
     mutating func finish(_ id: String, withMessage: Bool, at now: Instant) {
         guard let run = runs[id] else { return }
+        if run.isAside { return finishAside(id, at: now) }
+        tellSpeech(id, at: now)
         endSegment(id, stopReason: "stop", at: now)
-        if era.isNew { lifecycle(id, ["phase": "finishing", "stopReason": "stop", "aborted": false]) }
-        let ended: GatewayValue = ["phase": "end", "endedAt": wall(now)]
-        lifecycle(id, ended.with("stopReason", era.isNew ? "stop" : nil))
+        if era.isNew { lifecycle(id, ended(["phase": "finishing", "stopReason": "stop", "aborted": false], run)) }
+        let end: GatewayValue =
+            era.isNew ? ["phase": "end", "stopReason": "stop", "aborted": false] : ["phase": "end"]
+        lifecycle(id, ended(end, run))
         // What was paced goes out before the last word, whether or not that has a message (openclaw.md#order-of-frames-in-one-run).
         tellText(id, at: now)
         runs[id]?.state = .ended
         runs[id]?.endedAt = now
-        let said: GatewayValue = era.isNew ? ["stopReason": "stop"] : [:]
+        let said: GatewayValue = era.isNew ? ["stopReason": "stop", "agentId": "main"] : [:]
         if !run.hidesSession {
             terminal(id, "final", said.with("message", withMessage ? message(run.chatText) : nil))
         }
@@ -194,42 +206,38 @@ extension ScriptedGateway {
         free(run.session, at: now)
     }
 
-    /// Of a session, to those who follow them.
-    mutating func changed(_ session: String, _ phase: String, _ run: String, _ status: String, at now: Instant) {
-        guard connection?.followsSessions == true else { return }
-        tell(
-            "sessions.changed",
-            [
-                "sessionKey": "\(session)", "phase": "\(phase)", "runId": "\(run)", "status": "\(status)",
-                "ts": wall(now),
-            ])
+    private mutating func finishAside(_ id: String, at now: Instant) {
+        runs[id]?.state = .ended
+        runs[id]?.endedAt = now
+        terminal(id, "final", [:])
+        if let session = runs[id]?.session { free(session, at: now) }
     }
 
     /// The model call fails, for good.
     private mutating func fail(_ id: String, _ why: String, at now: Instant) {
         attemptFails(id, why, at: now)
         switch era {
-        case .e1: runs[id]?.state = .failed(why)
+        case .e1:
+            runs[id]?.state = .failed(why)
+            if let session = runs[id]?.session { free(session, at: now) }
         case .e2: schedule(.verdict(run: id, message: why), after: .seconds(15), at: now)
         case .e3:
-            lifecycle(id, ["phase": "error", "error": "\(why)", "aborted": false, "fallbackExhaustedFailure": true])
+            lifecycle(id, failed(["phase": "error", "error": "\(why)", "fallbackExhaustedFailure": true]))
             verdict(id, why, at: now)
         case .e4: verdict(id, why, at: now)
         }
     }
 
-    /// What was said is a row of its own, which tells the error.
+    /// The words so far are a row of their own, with the error.
     private mutating func attemptFails(_ id: String, _ why: String, at now: Instant) {
         guard let run = runs[id] else { return }
         if era != .e4 {
             write(
-                "assistant", run.segment, in: run.session, run: id, stopReason: "error",
+                "assistant", era == .e3 ? "" : run.segment, in: run.session, run: id, stopReason: "error",
                 errorMessage: era == .e3 ? nil : "vendor: \(why)", at: now)
         }
-        guard era != .e3 else {
-            return lifecycle(id, ["phase": "finishing", "error": "\(why)", "aborted": false])
-        }
-        lifecycle(id, ["phase": "error", "error": "\(why)"])
+        tellSpeech(id, at: now)
+        lifecycle(id, failed(["phase": era == .e3 ? "finishing" : "error", "error": "\(why)"]))
         // The earliest know no grace: each attempt that fails has its end (openclaw.md#order-of-frames-in-one-run).
         guard era == .e1, !run.hidesSession else { return }
         tellText(id, at: now)
@@ -247,7 +255,8 @@ extension ScriptedGateway {
         case .e3:
             // Twice, and its message holds the error.
             let words = message("Error: \(why)")
-            terminal(id, "error", ["errorMessage": "\(why)", "errorKind": "unknown", "message": words])
+            terminal(
+                id, "error", ["errorMessage": "\(why)", "errorKind": "unknown", "message": words, "agentId": "main"])
             terminal(id, "error", ["errorMessage": "\(why)", "message": words])
         default: terminal(id, "error", ["errorMessage": "\(why)", "errorKind": "unknown"])
         }
@@ -260,6 +269,8 @@ extension ScriptedGateway {
     private mutating func tryAgain(_ id: String, at now: Instant) {
         runs[id]?.segment = ""
         runs[id]?.saidText = ""
+        runs[id]?.files = []
+        runs[id]?.unspoken = ""
         if era == .e1 { runs[id]?.hidesSession = true }
         if era == .e3 {
             let text = runs[id]?.chatText ?? ""
@@ -286,27 +297,49 @@ extension ScriptedGateway {
         let text = run.hidesSession ? "" : run.chatText
         terminal(
             id, "aborted", (["stopReason": "rpc"] as GatewayValue).with("message", text.isEmpty ? nil : message(text)))
-        if era == .e3 { lifecycle(id, ["phase": "end", "status": "cancelled", "aborted": true, "stopReason": "rpc"]) }
-        guard run.hasBegun else { return free(run.session, at: now) }
+        runs[id]?.unspoken = ""
+        if era == .e3 {
+            lifecycle(
+                id,
+                [
+                    "phase": "end", "status": "cancelled", "aborted": true, "stopReason": "rpc",
+                    "startedAt": .integer(run.startedAtMilliseconds), "endedAt": wall(now),
+                ])
+        }
+        guard run.hasBegun else {
+            // Under the same name, though nothing ran.
+            if !era.isNew { terminal(id, "final", ["message": message(Self.unbegun)]) }
+            return free(run.session, at: now)
+        }
         tearingDown.insert(id)
-        schedule(.lifecycleAfterAbort(run: id), after: .milliseconds(era == .e3 ? 400 : 35), at: now)
+        let usual = Duration.milliseconds(era == .e3 ? 400 : 35)
+        schedule(.lifecycleAfterAbort(run: id), after: run.letsGoAfter ?? usual, at: now)
+        free(run.session, at: now)
     }
+
+    private static let unbegun = "⚠️ Agent failed before reply: the run was aborted."
 
     /// The agent lets go of a run that was stopped: it writes what it had down once more.
     mutating func tornDown(_ id: String, at now: Instant) {
-        tearingDown.remove(id)
-        guard let run = runs[id] else { return }
+        guard tearingDown.remove(id) != nil, let run = runs[id] else { return }
         if era != .e4, !Self.trimmed(run.segment).isEmpty {
-            write("assistant", run.segment, in: run.session, run: id, stopReason: "aborted", at: now)
+            write(
+                "assistant", run.segment, in: run.session, run: id, stopReason: "aborted",
+                errorMessage: "Request was aborted.", at: now)
         }
         switch era {
         case .e3:
-            // The numbers of the run begin anew.
+            // The numbers of the run begin again at one.
             runs[id]?.sequence = 0
+            runs[id]?.isTornDown = true
             lifecycle(
-                id, ["phase": "error", "error": "This operation was aborted", "aborted": true, "stopReason": "aborted"])
+                id,
+                [
+                    "phase": "error", "error": "This operation was aborted", "aborted": true, "stopReason": "aborted",
+                    "endedAt": wall(now),
+                ])
         case .e4: lifecycle(id, ["phase": "end", "stopReason": "aborted", "aborted": true])
-        case .e1, .e2: lifecycle(id, ["phase": "end", "endedAt": wall(now)])
+        case .e1, .e2: lifecycle(id, ended(["phase": "end"], run))
         }
         free(run.session, at: now)
     }
@@ -329,12 +362,5 @@ extension ScriptedGateway {
         runs[id]?.sequence += 1
         guard let run = runs[id] else { return }
         broadcast("agent", agentPayload(run, stream, data))
-    }
-
-    private func agentPayload(_ run: GatewayRun, _ stream: String, _ data: GatewayValue) -> GatewayValue {
-        let payload: GatewayValue = [
-            "runId": "\(run.id)", "seq": .integer(run.sequence), "stream": "\(stream)", "data": data,
-        ]
-        return payload.with("sessionKey", run.hidesSession ? nil : .text(run.session))
     }
 }

@@ -120,6 +120,10 @@ package struct ScriptedGateway {
     var connections = 0
     var startedAt: Instant
     var downUntil: Instant?
+    /// The moment of its effect.
+    var clock = Instant.zero
+    /// Runs that wait for one of those at work to end.
+    var lane: [String] = []
     var drops = 0
     var globalSequence = 5_000
     /// Stopped, and the agent has not let go of them.
@@ -147,6 +151,7 @@ package struct ScriptedGateway {
 
     /// False: no listener now.
     package mutating func connected(at now: Instant) -> Bool {
+        clock = now
         if let downUntil, downUntil > now { return false }
         downUntil = nil
         if connection != nil { disconnected(at: now) }
@@ -168,6 +173,7 @@ package struct ScriptedGateway {
     }
 
     package mutating func received(_ frame: [UInt8], at now: Instant) {
+        clock = now
         guard connection != nil else { return }
         guard let request = GatewayValue.parse(frame), request.isObject, let id = request["id"]?.string,
             let method = request["method"]?.string, request["type"] == "req"
@@ -213,6 +219,7 @@ package struct ScriptedGateway {
     package var nextDeadline: Instant? { timers.map(\.due).min() }
 
     package mutating func timePassed(at now: Instant) {
+        clock = now
         while let next = timers.indices.min(by: { isEarlier(timers[$0], timers[$1]) }), timers[next].due <= now {
             run(timers.remove(at: next).errand, at: now)
         }
@@ -298,6 +305,7 @@ package struct ScriptedGateway {
 
     /// An orderly restart: active runs, keys, open approvals and live text die with the process (openclaw.md#disconnects).
     package mutating func restart(down: Duration, at now: Instant) {
+        clock = now
         broadcast("shutdown", ["reason": "restart", "restartExpectedMs": .integer(Int(down.nanoseconds / 1_000_000))])
         close(1012, "service restart", at: now)
         downUntil = now + down
@@ -305,7 +313,9 @@ package struct ScriptedGateway {
         let interrupted = runs.values.filter { !$0.isOver && $0.hasBegun }.map(\.id).sorted()
         for id in runs.keys where runs[id]?.isOver == false { runs[id]?.state = .dead }
         keys = [:]
-        approvals = [:]
+        for id in approvals.keys where approvals[id]?.decision == nil { approvals[id]?.decision = "cancelled" }
+        if era != .e3 { approvals = [:] }
+        lane = []
         drops = 0
         timers = []
         tearingDown = []

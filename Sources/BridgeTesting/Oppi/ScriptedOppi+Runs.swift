@@ -71,7 +71,7 @@ extension ScriptedOppi {
                     ["success": false, "attempt": .integer(run.attempt), "finalError": "\(why)"], session)
             }
         case .finishes, .finishesEmpty: finish(isEmpty: step == .finishesEmpty, run, session)
-        case .drops, .restarts, .takes: breaches.append("a script for another agent")
+        case .drops, .restarts, .takes, .saysAside, .toolFails: breaches.append("a script for another agent")
         }
     }
 

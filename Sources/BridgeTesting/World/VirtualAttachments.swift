@@ -112,7 +112,7 @@ package final class VirtualAttachments: @unchecked Sendable {
                 let name = attachments[index].plainName
                 attachments[index].outcome =
                     bytes.map {
-                        .file(MessageFile(name: name, mimeType: "image/png", path: path, size: $0.count))
+                        .file(MessageFile(name: name, mimeType: WorldSide.type(of: name), path: path, size: $0.count))
                     } ?? .missing(.notFetched(name, isTooSlow ? "the server is too slow" : "the server answered 404"))
                 // The others have their turn first.
                 files.workers -= 1
@@ -126,9 +126,13 @@ package final class VirtualAttachments: @unchecked Sendable {
 extension WorldSide {
     /// A JSON array. `more`: members that each has besides.
     static func attachments(_ urls: [String], more: String = "") -> String {
-        let list = urls.map { #"{"key":"u/1","mime":"image/png","url":"\#($0)","name":"\#($0)"\#(more)}"# }
+        let list = urls.map {
+            #"{"key":"u/1","mime":"\#(type(of: $0))","url":"\#($0)","name":"\#($0)"\#(more)}"#
+        }
         return "[\(list.joined(separator: ","))]"
     }
+
+    static func type(of name: String) -> String { name.hasSuffix(".pdf") ? "application/pdf" : "image/png" }
 
     /// The person writes, with files that are served, or are not, under these addresses; their names are the same.
     package func writes(_ text: String, files urls: [String], chat: Int? = nil, after: Duration) {

@@ -1,3 +1,4 @@
+import BridgeCore
 import BridgeModel
 import BridgeService
 import RelayRules
@@ -170,5 +171,38 @@ extension WorldJudge {
         let isOpenClaw = plan.agents[message.side] == .openClaw
         return ![.approval, .detached, .fails].contains(message.script.kind)
             && (isOpenClaw || message.script.kind != .emptyEnd)
+    }
+
+    /// An early gateway has no list of approvals asked while the bridge was down (openclaw.md#others).
+    func losesAgent(_ side: Int) -> Bool {
+        plan.troubles.contains { trouble in
+            switch trouble.misfortune {
+            case .kill, .shutDown: true
+            case .cutGateway, .cutGatewayBehind, .deafGateway, .gatewayRestarts, .pairing: trouble.side == side
+            case .cutRelay, .cutRelayBehind, .relayAway, .call, .socket, .lossyCalls, .fullDisk, .slowDisk,
+                .deletesChat, .foreignRun, .job, .revokes, .distortsNumbers, .privateRun, .jobStarts, .jobFinishes,
+                .leavesJobChat, .anotherToken, .oppi, .codex:
+                false
+            }
+        }
+    }
+
+    /// A run that failed is no answer, and says why. Where its frames may have been lost, it may be unknown what became of it.
+    mutating func judgeFailure(
+        _ name: String, _ message: WorldPlan.Message, _ answer: PhoneMessage, _ run: WorldRun
+    ) {
+        guard message.script.kind == .fails, message.stopsAfter == nil, plan.agents[message.side] == .openClaw,
+            !plan.closesTurns, !plan.mayBeRefused, !plan.themes.contains(.numbers),
+            run.world.sides[message.side].begun(message.text) > 0
+        else { return }
+        for case .turnEnded(_, let turn, .answered) in run.world.events where turn.text == answer.interaction {
+            violation("\(name) failed, and counts as answered", run)
+        }
+        let end =
+            losesAgent(message.side)
+            ? "ask again" : "The agent could not finish. Please ask again. (\(WorldScript.failure))"
+        if !answer.text.contains(end) {
+            violation("\(name) failed, and ended with \(answer.text.debugDescription)", run)
+        }
     }
 }

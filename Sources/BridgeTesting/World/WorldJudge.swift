@@ -305,6 +305,7 @@ struct WorldJudge {
             violation("\(name) streamed \(streamed) of \(expected)", run)
         }
         judgeStreamed(name, message, answer, streamed, run)
+        judgeFailure(name, message, answer, run)
         guard isToldWhole(message), !plan.closesTurns else { return }
         // It was never handed over, and says so.
         if plan.themes.contains(.disk), side.begun(message.text) == 0, said.isEmpty { return }
@@ -367,20 +368,6 @@ struct WorldJudge {
         guard plan.agents[message.side] == .openClaw else { return isFound(message, run) }
         let isQuestion = message.script.kind == .approval || message.script.kind == .detached
         return !(plan.isEarly(message.side) && isQuestion && losesAgent(message.side))
-    }
-
-    /// An early gateway has no list of approvals asked while the bridge was down (openclaw.md#others).
-    func losesAgent(_ side: Int) -> Bool {
-        plan.troubles.contains { trouble in
-            switch trouble.misfortune {
-            case .kill, .shutDown: true
-            case .cutGateway, .cutGatewayBehind, .deafGateway, .gatewayRestarts, .pairing: trouble.side == side
-            case .cutRelay, .cutRelayBehind, .relayAway, .call, .socket, .lossyCalls, .fullDisk, .slowDisk,
-                .deletesChat, .foreignRun, .job, .revokes, .distortsNumbers, .privateRun, .jobStarts, .jobFinishes,
-                .leavesJobChat, .anotherToken, .oppi, .codex:
-                false
-            }
-        }
     }
 
     private mutating func judgeRun(

@@ -26,6 +26,7 @@ extension WorldPlan {
         plan.drawSealing()
         plan.drawAgents()
         plan.drawCodex()
+        plan.drawClients()
         plan.drawFiles()
         return plan
     }
@@ -70,7 +71,7 @@ extension WorldPlan {
         let hasStops = themes.contains(.stops)
         if themes.contains(.plenty) { heldBytes = 60_000 }
         let kinds =
-            hasStops ? [.text, .tools, .approval, .approval, .detached, .long, .long] : WorldScript.Kind.allCases
+            hasStops ? [.text, .tools, .approval, .approval, .detached, .long, .long] : WorldScript.Kind.drawn
         for number in 0..<Int.random(in: 1...6, using: &random) {
             var script = WorldScript(random.pick(kinds), name: "m\(seed)x\(number)", using: &random)
             if themes.contains(.plenty) { script.addPlenty(using: &random) }

@@ -6,6 +6,9 @@ import BridgeModel
 package struct WorldFile: Sendable {
     package enum Fate: String, Sendable, CaseIterable { case whole, slow, missing, never }
 
+    /// Agents look at the first bytes.
+    static let picture: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
     package var name: String
     package var fate: Fate
     package var takes: Duration
@@ -36,7 +39,8 @@ extension WorldPlan {
                 WorldFile(
                     name: "\(message.script.name)f\(number).png", fate: random.pick([.whole, .whole, .slow]),
                     takes: .milliseconds(Int64.random(in: 5...900, using: &random)),
-                    bytes: (0..<Int.random(in: 1...40, using: &random)).map { _ in UInt8(random.next() & 0xFF) })
+                    bytes: (agents[message.side] == .openClaw ? WorldFile.picture : [])
+                        + (0..<Int.random(in: 1...40, using: &random)).map { _ in UInt8(random.next() & 0xFF) })
             }
             if random.happens(0.3) {
                 files[files.count - 1].fate = random.pick([.missing, .missing, .never])

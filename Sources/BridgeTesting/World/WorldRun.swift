@@ -222,8 +222,8 @@ package final class WorldRun {
             deleted["\(trouble.side) \(session)"] = world.time.now
             side.deletesChat(chat)
         case .foreignRun(let name, let chat):
-            let session = chat.flatMap { side.agentSession(ofChat: $0)?.text } ?? "agent:main:terminal"
-            foreign(name, in: session, side)
+            guard let chat else { return foreign(name, in: "agent:main:terminal", side) }
+            visit(name, chat, side)
         case .job(let name): foreign(name, in: "agent:main:cron:backup", side)
         case .privateRun(let name, let session): foreign(name, in: session, side)
         case .jobStarts(let job):
@@ -253,14 +253,26 @@ package final class WorldRun {
     private func foreign(_ name: String, in session: String, _ side: WorldSide) {
         // Another agent's other clients are not in these worlds.
         guard side.scripted == nil else { return }
-        var steps = [GatewayScript.Timed(after: .milliseconds(30), step: .says("\(name)w0 "))]
-        steps.append(.init(after: .milliseconds(200), step: .callsTool(id: "\(name)t", command: name)))
-        steps.append(.init(after: .milliseconds(200), step: .toolReturns(id: "\(name)t", output: name)))
-        steps.append(.init(after: .milliseconds(100), step: .says("\(name)w1")))
-        steps.append(.init(after: .milliseconds(40), step: .finishes))
-        var script = GatewayScript()
-        script.steps = steps
-        side.gateway.scripts["Foreign \(name)?"] = script
+        side.gateway.scripts["Foreign \(name)?"] = Self.foreignScript(name)
+        side.gateway.otherClientSends("Foreign \(name)?", in: session, as: name, at: world.time.now)
+    }
+
+    private static func foreignScript(_ name: String, toolTakes: Int = 200) -> GatewayScript {
+        GatewayScript(
+            (30, .says("\(name)w0 ")), (200, .callsTool(id: "\(name)t", command: name)),
+            (toolTakes, .toolReturns(id: "\(name)t", output: name)), (100, .says("\(name)w1")), (40, .finishes))
+    }
+
+    /// How long another client's run in a chat of the phone takes.
+    static let visit = Duration.milliseconds(370 + Int64(visitedTool))
+    private static let visitedTool = 1_300
+
+    /// Where nothing else is at work: a gateway lets other clients wait, too.
+    private func visit(_ name: String, _ chat: Int, _ side: WorldSide) {
+        guard side.scripted == nil, let session = side.agentSession(ofChat: chat)?.text,
+            side.gateway.isFree(session)
+        else { return }
+        side.gateway.scripts["Foreign \(name)?"] = Self.foreignScript(name, toolTakes: Self.visitedTool)
         side.gateway.otherClientSends("Foreign \(name)?", in: session, as: name, at: world.time.now)
     }
 

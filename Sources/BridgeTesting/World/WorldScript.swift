@@ -5,6 +5,13 @@ import BridgeModel
 package struct WorldScript: Sendable {
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         case text, tools, approval, detached, retry, fails, emptyEnd, immediate, long
+        /// Nothing is said for longer than a lost run is looked for.
+        case silent
+
+        /// Those that the first generator of a seed chooses among.
+        static let drawn: [Kind] = [
+            .text, .tools, .approval, .detached, .retry, .fails, .emptyEnd, .immediate, .long,
+        ]
     }
 
     package let kind: Kind
@@ -48,7 +55,7 @@ package struct WorldScript: Sendable {
             say(1...5, using: &random)
         case .fails:
             say(1...4, using: &random)
-            add(.fails("the model is overloaded"), 150)
+            add(.fails(Self.failure), 150)
             return
         case .emptyEnd:
             say(1...6, using: &random)
@@ -58,11 +65,16 @@ package struct WorldScript: Sendable {
             say(10...30, gap: 500...3_000, using: &random)
             tool("\(name)t0", using: &random)
             say(1...4, using: &random)
+        case .silent:
+            say(1...2, using: &random)
+            say(1...1, gap: 36_000...70_000, using: &random)
         }
         add(.finishes, 60)
     }
 
     package var approval: String { "\(name)ap" }
+    /// Why the run fails.
+    static let failure = "the model is overloaded"
 
     private mutating func add(_ step: GatewayScript.Step, _ milliseconds: Int64) {
         script.steps.append(.init(after: .milliseconds(milliseconds), step: step))
