@@ -229,8 +229,8 @@ package struct PiDecoder: AgentDecoder {
         case "auto_compaction_end", "compaction_end":
             isCompacting = false
             guard case .retrying(let event) = state, root["willRetry"]?.flag != true else { return [] }
-            // An answer that is whole stays one.
-            if case .finished = event { return end(event) }
+            // An answer that is whole stays one; a loop without a message has none.
+            if case .finished = event, !lastStop.isEmpty { return end(event) }
             return end(.failed(RunFailure(kind: .contextLength, message: root["errorMessage"]?.string ?? "")))
         case "extension_ui_request": return dialog(root, at: now)
         case "response": return response(root)
