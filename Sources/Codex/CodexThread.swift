@@ -44,21 +44,13 @@ struct CodexThread {
         }
     }
 
-    struct Child {
-        var name: String
-        /// It was begun in this turn, and so was all that it does.
-        var isOwn = false
-        /// Its own turn, while it continues.
-        var turn: String?
-    }
-
     private(set) var turn: Turn?
     /// Another one began when its end had not come: a list may still have the end.
     private var left: Turn?
     /// Sub-agents, by their threads.
-    private(set) var children: [String: Child] = [:]
+    private(set) var children: [String: CodexChild] = [:]
     /// Those of earlier turns, whose frames still come.
-    private(set) var formerChildren: [String: Child] = [:]
+    private(set) var formerChildren: [String: CodexChild] = [:]
     /// All of them.
     private(set) var subAgents: Set<String> = []
     var changes = CodexOpenChanges()
@@ -99,6 +91,10 @@ struct CodexThread {
         children.contains { $0.value.turn != nil } || formerChildren.contains { $0.value.turn != nil }
     }
 
+    /// What they ask is asked again once their threads are followed.
+    var areFollowed: Bool { children.values.allSatisfy { $0.following == .no } }
+    mutating func follows(_ child: String, _ following: CodexChild.Following) { children[child]?.following = following }
+
     /// Their frames do not come any more.
     mutating func forgetChildren() { (children, formerChildren, subAgents) = ([:], [:], []) }
 
@@ -110,6 +106,7 @@ struct CodexThread {
         left?.openMessage = nil
         // Those of the turn are followed again when the list names them.
         formerChildren = [:]
+        for child in children.keys { children[child]?.following = .no }
         subAgents = Set(children.keys)
     }
 
@@ -186,7 +183,7 @@ struct CodexThread {
         return []
     }
 
-    private static func follow(_ child: inout Child?, _ method: String, _ params: FrameNode) {
+    private static func follow(_ child: inout CodexChild?, _ method: String, _ params: FrameNode) {
         switch method {
         case "turn/started": child?.turn = params["turn"]?["id"]?.string
         case "turn/completed": child?.turn = nil
@@ -238,7 +235,7 @@ struct CodexThread {
             return []
         }
         if children[thread] == nil, subAgents.contains(thread) || subAgents.count < Self.childLimit {
-            var child = Child(name: CodexWords.agent(item), isOwn: item["kind"]?.holds("started") == true)
+            var child = CodexChild(name: CodexWords.agent(item), isOwn: item["kind"]?.holds("started") == true)
             child.turn = formerChildren.removeValue(forKey: thread)?.turn
             children[thread] = child
             subAgents.insert(thread)

@@ -12,7 +12,7 @@ extension AgentRunner where Machine: ~Copyable {
             }
             state.withLock { $0.channels.opened(number, .socket(link)) }
         case .open(let number, let id, .child(let plan)): takePlace(number, id, plan)
-        case .begin(let number, let waiting): startChild(number, waiting.id, waiting.plan)
+        case .begin(let number, let waiting): beginChild(number, waiting)
         case .send(let number, let id, let frame, let telling): send(frame, on: number, id, telling)
         case .close(let number, let closing):
             if let line = state.withLock({ $0.channels.line(number) }) { line.close(closing) } else { callOff(number) }

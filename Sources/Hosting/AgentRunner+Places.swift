@@ -31,6 +31,18 @@ extension AgentRunner where Machine: ~Copyable {
         if mayPerform { perform() }
     }
 
+    /// Its place is free. A channel that was closed meanwhile has nothing to start, and its place is another's.
+    func beginChild(_ number: Int, _ waiting: Seats.Waiting) {
+        let (isOpen, ticket) = state.withLock { state in
+            guard state.channels.channel(number) == nil else { return (true, ChildPlaces.Ticket?.none) }
+            defer { state.seats.ended(number) }
+            _ = state.channels.ended(number)
+            return (false, state.seats.ticket(number))
+        }
+        if isOpen { startChild(number, waiting.id, waiting.plan) }
+        if let ticket { edges.places?.leave(ticket) }
+    }
+
     /// For the last event of its child, also when nothing else of the host is left.
     func leavingPlace(_ number: Int) -> @Sendable () -> Void {
         guard let places = edges.places, let ticket = state.withLock({ $0.seats.ticket(number) }) else { return {} }

@@ -9,23 +9,15 @@ import JSONReading
 /// - `idle`: Can transition to `running` (`agent_start`), `opening` (it comes before the answer to our prompt).
 /// - `opening`: a loop has begun that may be an extension's own; its first message says which. Can transition to `running`.
 /// - `running`: Can transition to `settling` (`agent_end`), `idle` (the process ended).
-/// - `settling`: the loop ended; 250 ms decide whether a retry or a compaction follows (pi.md#end). Can transition to
-///   `retrying`, `idle` (nothing followed, or anything else did).
-/// - `retrying`: Can transition to `running` (`agent_start`), `idle` (`auto_retry_end` without success).
+/// - `settling`: the loop ended; what follows decides whether it was the run's end (pi.md#end). Can transition to `retrying`, `idle`
+///   (nothing followed, or an event of another loop did; kinds that are not known decide nothing).
+/// - `retrying`: Can transition to `running` (`agent_start`), `idle` (the retry does not come: the loop's end is that of the run).
 package struct PiDecoder: AgentDecoder {
     private enum State: Equatable {
-        case idle, opening, running, retrying
+        case idle, opening, running
+        /// With the end of the loop that is tried again.
+        case retrying(RunEvent)
         case settling(RunEvent, until: Instant)
-    }
-
-    private struct Prompted {
-        var run: RunID
-        var text: String
-        /// pi has taken it, which it says before its loop begins (pi.md#shape).
-        var isTaken = false
-
-        /// A command is said in other words.
-        var isCertain: Bool { isTaken || text.hasPrefix("/") }
     }
 
     private let session: AgentSession
@@ -35,7 +27,7 @@ package struct PiDecoder: AgentDecoder {
     private var runs = 0
     private var run: RunID
     /// Of ours, whose run has not begun.
-    private var prompted: Prompted?
+    private var prompted: PiPrompted?
     private var prompts: [String: RunID] = [:]
     private var asksMessages: Set<String> = []
     private var lastStop = ""
@@ -49,8 +41,12 @@ package struct PiDecoder: AgentDecoder {
     private var lostRun = false
     /// Those that are questions, with the question; cards without.
     private var dialogs: [String: Question?] = [:]
-    /// The process says itself when nothing more will happen (`agent_settled`, pi.md#later-lines-l-what-changes).
-    private var tellsSettled = false
+    /// How long the end of a loop is in doubt, by what the process has shown of its line (pi.md#later-lines-l-what-changes).
+    private var patience = PiPatience.early
+    /// The retry that was announced is not due before.
+    private var retryDue: Instant?
+    /// Nothing is written into a compaction.
+    private(set) var isCompacting = false
     package private(set) var unknown = UnknownTally()
 
     package init() { self.init(AgentSession("pi"), runPrefix: "pi-run-") }
@@ -62,23 +58,40 @@ package struct PiDecoder: AgentDecoder {
         run = RunID("\(runPrefix)0")
     }
 
-    /// No run is going, and none of ours is about to begin.
-    var isIdle: Bool { state == .idle && prompted == nil }
-    /// A loop is running, as far as its events say.
-    var isRunning: Bool { state == .running || state == .opening }
+    /// No run is going, none of ours is about to begin, and no compaction is under way.
+    var isIdle: Bool { hasNoRun && !isCompacting }
+    private var hasNoRun: Bool { state == .idle && prompted == nil }
+    /// A loop may run yet, as far as the events say.
+    var mayRun: Bool {
+        switch state {
+        case .running, .opening, .retrying: true
+        case .idle, .settling: prompted != nil
+        }
+    }
+    /// The run is tried again, and the time of that has come.
+    func isRetryDue(at now: Instant) -> Bool { isRetrying && retryDue.map { $0 <= now } ?? true }
+    var isRetrying: Bool { if case .retrying = state { true } else { false } }
 
     /// A prompt of ours is about to be written, under this request id.
     mutating func willBegin(_ run: RunID, _ text: String, request id: String) {
         self.run = run
-        prompted = Prompted(run: run, text: text)
+        prompted = PiPrompted(run: run, text: text)
         prompts[id] = run
     }
 
     /// The loop is over although its events did not say so.
     mutating func abandonRun() {
-        state = .idle
-        prompted = nil
-        prompts = [:]
+        (state, prompted, prompts, isCompacting) = (.idle, nil, [:], false)
+    }
+
+    /// The process is idle: what was to follow does not come.
+    mutating func giveUp() -> [Observation] {
+        defer { abandonRun() }
+        switch state {
+        case .retrying(let event), .settling(let event, _): return end(event)
+        case .running: return end(.finished(RunEnd()))
+        case .idle, .opening: return []
+        }
     }
 
     private mutating func countRun() {
@@ -122,7 +135,7 @@ package struct PiDecoder: AgentDecoder {
         case "prompt", "steer", "follow_up":
             if state != .idle { return [] }
             countRun()
-            prompted = Prompted(run: run, text: root["message"]?.string ?? "")
+            prompted = PiPrompted(run: run, text: root["message"]?.string ?? "")
             if let id, prompts.count < 1_000 { prompts[id] = run }
             return [.prompt(AgentPrompt(session: session, run: run, text: root["message"]?.string ?? ""))]
         case "abort": return [.stopSent(session: session, run: nil)]
@@ -144,16 +157,14 @@ package struct PiDecoder: AgentDecoder {
         guard case .settling(let event, _) = state else { return [] }
         switch type {
         case "auto_retry_start":
-            state = .retrying
+            state = .retrying(event)
             return [signal(.retrying(reason: root["errorMessage"]?.string ?? ""))]
         case "auto_compaction_start", "compaction_start":
-            guard root["reason"]?.holds("overflow") == true else { return tellsSettled ? [] : end(event) }
-            state = .retrying
+            guard root["reason"]?.holds("overflow") == true else { return patience == .early ? end(event) : [] }
+            state = .retrying(event)
             return [signal(.retrying(reason: "the context overflowed"))]
-        // Dialogs and notices decide nothing.
-        case "extension_ui_request", "queue_update", "response": return []
         case "agent_settled", "agent_start": return end(event)
-        default: return tellsSettled ? [] : end(event)
+        default: return patience.ends(at: type) ? end(event) : []
         }
     }
 
@@ -173,7 +184,7 @@ package struct PiDecoder: AgentDecoder {
         switch type {
         case "agent_start": return loopBegan()
         case "message_start":
-            if let prompted, state == .running, Self.isSaid(prompted, by: root["message"]) {
+            if let prompted, state == .running, prompted.isSaid(by: root["message"]) {
                 // It was queued behind the run of an extension, within its loop.
                 return [signal(.finished(RunEnd()))] + begun(prompted.run)
             }
@@ -204,20 +215,26 @@ package struct PiDecoder: AgentDecoder {
             }
         case "agent_end": return loopEnded(root, at: now)
         case "agent_settled":
-            tellsSettled = true
+            patience = .settles
             // A retry was promised and did not come.
-            guard state == .retrying else { return [] }
-            return end(.failed(RunFailure(message: lastError ?? "")))
+            guard case .retrying(let event) = state else { return [] }
+            return end(event)
+        case "auto_retry_start": return retryAnnounced(root, at: now)
         case "auto_retry_end":
-            guard root["success"]?.flag == false, state == .retrying else { return [] }
+            guard root["success"]?.flag == false, isRetrying else { return [] }
             return end(.failed(RunFailure(message: root["finalError"]?.string ?? lastError ?? "")))
+        case "auto_compaction_start", "compaction_start":
+            isCompacting = true
+            return []
         case "auto_compaction_end", "compaction_end":
-            guard state == .retrying, root["willRetry"]?.flag != true else { return [] }
+            isCompacting = false
+            guard case .retrying(let event) = state, root["willRetry"]?.flag != true else { return [] }
+            // An answer that is whole stays one; a loop without a message has none.
+            if case .finished = event, !lastStop.isEmpty { return end(event) }
             return end(.failed(RunFailure(kind: .contextLength, message: root["errorMessage"]?.string ?? "")))
         case "extension_ui_request": return dialog(root, at: now)
         case "response": return response(root)
-        case "turn_start", "turn_end", "auto_compaction_start", "compaction_start", "auto_retry_start", "queue_update",
-            "extension_error", "bash_execution_update":
+        case "turn_start", "turn_end", "queue_update", "extension_error", "bash_execution_update":
             return []
         default:
             unknown.count("event", type)
@@ -225,8 +242,17 @@ package struct PiDecoder: AgentDecoder {
         }
     }
 
+    private mutating func retryAnnounced(_ root: FrameNode, at now: Instant) -> [Observation] {
+        let delay = root["delayMs"]?.integer(in: 0...Int(Int32.max)) ?? 0
+        retryDue = now + .milliseconds(Int64(delay))
+        // The end of the attempt was lost in noise.
+        guard state == .running else { return [] }
+        state = .retrying(.failed(RunFailure(message: lastError ?? "")))
+        return [signal(.retrying(reason: root["errorMessage"]?.string ?? ""))]
+    }
+
     private mutating func loopBegan() -> [Observation] {
-        if state == .retrying { return begun(run) }
+        if isRetrying { return begun(run) }
         guard let prompted, !prompted.isCertain else { return begun(prompted?.run) }
         state = .opening
         return []
@@ -242,14 +268,9 @@ package struct PiDecoder: AgentDecoder {
         case "message_start", "message_end":
             let message = root["message"]
             guard message?["role"]?.holds("assistant") != true, let prompted else { return begun(prompted?.run) }
-            return begun(Self.isSaid(prompted, by: message) ? prompted.run : nil)
+            return begun(prompted.isSaid(by: message) ? prompted.run : nil)
         default: return begun(prompted?.run)
         }
-    }
-
-    private static func isSaid(_ prompted: Prompted, by message: FrameNode?) -> Bool {
-        guard message?["role"]?.holds("user") == true else { return false }
-        return message?["content"]?.contentText.map { PromptText.isPrompt($0, prompted.text) } == true
     }
 
     /// `known`: the run that is tried again, or that of our prompt; nil: another.
@@ -266,6 +287,7 @@ package struct PiDecoder: AgentDecoder {
         lastStop = ""
         lastError = nil
         messageIsOver = false
+        retryDue = nil
         state = .running
         return [signal(.started)] + (said.isEmpty ? [] : [signal(.text(.segmentEnded(said)))])
     }
@@ -309,10 +331,6 @@ package struct PiDecoder: AgentDecoder {
         let answers = (root["messages"]?.elements ?? []).filter { $0["role"]?.holds("assistant") == true }
         // A loop that died by exception has no `message_end`: its one message is here alone (pi.md#final-text-and-usage).
         if lastStop.isEmpty, let last = answers.last { note(last) }
-        if root["willRetry"]?.flag == true {
-            state = .retrying
-            return [signal(.retrying(reason: lastError ?? ""))]
-        }
         let usage = PiUsage.of(answers)
         let event: RunEvent =
             switch lastStop {
@@ -320,7 +338,12 @@ package struct PiDecoder: AgentDecoder {
             case "aborted": .finished(RunEnd(usage: usage, reason: .aborted))
             default: .finished(RunEnd(usage: usage, reason: PiUsage.reason(lastStop)))
             }
-        state = .settling(event, until: now + (tellsSettled ? .seconds(30) : .milliseconds(250)))
+        if root["willRetry"] != nil, patience == .early { patience = .promises }
+        if root["willRetry"]?.flag == true {
+            state = .retrying(event)
+            return [signal(.retrying(reason: lastError ?? ""))]
+        }
+        state = .settling(event, until: now + patience.duration)
         return []
     }
 
@@ -328,7 +351,7 @@ package struct PiDecoder: AgentDecoder {
 
     private mutating func dialog(_ root: FrameNode, at now: Instant) -> [Observation] {
         // Between runs one may come too, from an extension that begins: then it is its session's.
-        let run = isIdle ? nil : run
+        let run = hasNoRun ? nil : run
         if let request = DialogRequest.read(root, at: now) {
             if dialogs.count < 100 { dialogs[request.id.text] = .some(nil) }
             return [.signal(RunSignal(run: run, session: session, event: .approvalRequested(request)))]
@@ -364,6 +387,7 @@ package struct PiDecoder: AgentDecoder {
         let observations = settle()
         lostRun = state != .idle
         state = .idle
+        isCompacting = false
         dialogs = [:]
         return observations + [.linkLost]
     }

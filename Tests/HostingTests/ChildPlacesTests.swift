@@ -2,6 +2,7 @@ import AgentKit
 import BridgeModel
 import BridgeTesting
 import Hosting
+import Locking
 import Testing
 
 @Suite("Children of several connections under one limit")
@@ -108,6 +109,22 @@ struct ChildPlacesTests {
         #expect(two.programs.links.count == 1)
         two.programs.handlers[0](.line(Array("here".utf8)))
         #expect(two.told.last == "2: here")
+    }
+
+    @Test("a child is not started where its place gets free between the order to close it and its end")
+    func closedAsPlaceIsFree() {
+        starts(one)
+        starts(two)
+        let other = one.programs.handlers[0]
+        two.onEvent.withLock { $0 = { other(.exited(.exited(0), lastWords: "")) } }
+        two.order(.note(.words("now")), .close(Stage.channel, .child(atOnce: true)))
+        #expect(two.programs.links.isEmpty)
+        #expect(two.link.isClosed)
+        two.onEvent.withLock { $0 = nil }
+        // Its place is another's.
+        let three = Stage(places: places)
+        starts(three)
+        #expect(three.programs.links.count == 1)
     }
 
     @Test("a connection that has stopped waits for no place")

@@ -3,6 +3,8 @@ package import BridgeModel
 /// A message as its agent reads it: what the person wrote, and behind it which of its files did not come along.
 package enum PromptText {
     private static let note = "[Not attached: "
+    /// The bridge's own, and what agents write behind the words for the model: the sizes of pictures that they made smaller.
+    private static let notes = [note, "[Image: "]
 
     package static func noting(_ missing: [MissingFile], behind prompt: String) -> String {
         missing.reduce(into: prompt) { $0 += "\n\n\(note)\($1.sentence)]" }
@@ -15,7 +17,8 @@ package enum PromptText {
         let (said, asked) = (said.trimmed, asked.trimmed)
         guard said.starts(with: asked) else { return false }
         let rest = said.dropFirst(asked.count)
-        return rest.isEmpty || rest.first?.isWhitespace == true && rest.drop { $0.isWhitespace }.starts(with: note)
+        let noted = rest.drop { $0.isWhitespace }
+        return rest.isEmpty || rest.first?.isWhitespace == true && notes.contains { noted.starts(with: $0) }
     }
 }
 

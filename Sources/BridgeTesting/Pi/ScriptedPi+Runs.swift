@@ -34,6 +34,8 @@ extension ScriptedPi {
             endMessage("toolUse", on: number)
             processes[number]?.run?.tool = (id, command)
             say(Self.tool("start", id).with("args", ["command": "\(command)"]), on: number)
+        case .toolReturns where processes[number]?.run?.isDenied == true:
+            toolEnds("Blocked by the user.", failed: true, on: number)
         case .toolReturns(let id, let output):
             let part: GatewayValue = Self.content(String(output.prefix(1)))
             say(Self.tool("update", id).with("partialResult", ["content": [part]]), on: number)
@@ -177,6 +179,7 @@ extension ScriptedPi {
         endMessage("error", error: why, on: number)
         say(["type": "turn_end", "toolResults": []], on: number)
         tellLoopEnd(willRetry: true, on: number)
+        if habits.isLater { sayStrangeThings(on: number) }
         processes[number]?.run?.isRetrying = true
         say(
             [
@@ -199,6 +202,7 @@ extension ScriptedPi {
         endMessage("stop", on: number)
         finished.insert(run.prompt)
         if run.hasRetried { say(["type": "auto_retry_end", "success": true, "attempt": 1], on: number) }
+        guard losesEnd || !random.happens(habits.compactsBehind) else { return compactsBehind(on: number) }
         ends[run.prompt] = time.now
         endLoop(isLost: losesEnd, on: number)
     }
@@ -209,16 +213,17 @@ extension ScriptedPi {
         } else {
             say(["type": "turn_end", "toolResults": []], on: number)
             tellLoopEnd(willRetry: false, on: number)
+            sayStrangeThings(on: number)
         }
         becomeIdle(settles: !isLost, on: number)
     }
 
-    private func tellLoopEnd(willRetry: Bool, on number: Int) {
+    func tellLoopEnd(willRetry: Bool, on number: Int) {
         let end: GatewayValue = ["type": "agent_end", "messages": .array(processes[number]?.run?.produced ?? [])]
         say(habits.isLater ? end.with("willRetry", .flag(willRetry)) : end, on: number)
     }
 
-    private func becomeIdle(settles: Bool, on number: Int) {
+    func becomeIdle(settles: Bool, on number: Int) {
         if settles, habits.isLater { say(["type": "agent_settled"], on: number) }
         processes[number]?.run = nil
         for id in processes[number]?.aborts ?? [] { answer("abort", id, on: number) }

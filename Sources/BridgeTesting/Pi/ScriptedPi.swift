@@ -13,6 +13,16 @@ package final class ScriptedPi: ScriptedAgent {
         package var lateness = 0.0
         /// How often it asks by a choice among three instead of yes and no.
         package var choices = 0.0
+        /// How often it compacts before it takes a prompt, or behind its answer where it is of the earlier line (pi.md#shape).
+        package var compactsFirst = 0.0
+        /// How often an extension asks before the prompt is taken.
+        package var asksFirst = 0.0
+        /// How often events of kinds that no document has come behind the end of a loop.
+        package var strangeness = 0.0
+        /// How often a whole answer is followed by a compaction.
+        package var compactsBehind = 0.0
+        /// It notes the sizes of pictures behind the words of a prompt.
+        package var notesPictures = false
         /// It asks as extensions do that guard the shell: by two options, with the whole command in the title.
         package var guards: [String]?
         /// Behind a yes the same id asks for another command.
@@ -26,8 +36,21 @@ package final class ScriptedPi: ScriptedAgent {
             habits.noise = random.pick([0, 0, 0.05, 0.2])
             habits.lateness = random.pick([0, 0.3])
             habits.choices = random.pick([0, 0.5, 1])
+            habits.compactsFirst = random.pick([0, 0, 0.4, 1])
+            habits.asksFirst = random.pick([0, 0.5])
+            habits.strangeness = random.pick([0, 0.5, 1])
+            habits.compactsBehind = random.pick([0, 0, 0.5])
+            habits.notesPictures = random.happens(0.5)
             return habits
         }
+    }
+
+    /// How often each habit met a prompt.
+    package struct Counts: Sendable {
+        package internal(set) var compactedFirst = 0
+        package internal(set) var askedFirst = 0
+        package internal(set) var strange = 0
+        package internal(set) var compactedBehind = 0
     }
 
     struct Run {
@@ -50,6 +73,11 @@ package final class ScriptedPi: ScriptedAgent {
         var hasRetried = false
         /// Its loop has begun.
         var hasBegun = false
+        /// Its command waits for a compaction or for an extension.
+        var untaken: GatewayValue?
+        var isCompacting = false
+        /// A person denied what an extension asked before it was taken.
+        var isDenied = false
         /// Messages of this loop.
         var produced: [GatewayValue] = []
     }
@@ -76,6 +104,7 @@ package final class ScriptedPi: ScriptedAgent {
     var files: [String: [GatewayValue]] = [:]
     var ends: [String: Instant] = [:]
     private var runCount = 0
+    package internal(set) var counts = Counts()
     let time: VirtualTime
     let habits: Habits
     var random: SeededGenerator
@@ -118,7 +147,8 @@ package final class ScriptedPi: ScriptedAgent {
 
     private func state(of process: Process) -> GatewayValue {
         let state: GatewayValue = [
-            "isStreaming": .flag(process.run?.hasBegun == true), "isCompacting": false, "pendingMessageCount": 0,
+            "isStreaming": .flag(process.run?.hasBegun == true),
+            "isCompacting": .flag(process.run?.isCompacting == true), "pendingMessageCount": 0,
         ]
         let hasFile = !process.line.arguments.contains("--no-session")
         return state.with("sessionFile", hasFile ? "\(process.session)" : nil)
@@ -135,8 +165,11 @@ package final class ScriptedPi: ScriptedAgent {
         let run = runCount
         let pictures = command["images"]?.elements ?? []
         if !pictures.isEmpty { attached.append(GatewayFiles(pictures: pictures, of: text)) }
+        let notes = habits.notesPictures ? pictures.map { _ in Self.pictureNote }.joined() : ""
         processes[number]?.run = Run(
-            number: run, prompt: text, text: whole, pictures: pictures, steps: script.steps[...])
+            number: run, prompt: text, text: whole + notes, pictures: pictures, steps: script.steps[...])
+        if random.happens(habits.asksFirst), asksFirst(command, on: number) { return }
+        if random.happens(habits.compactsFirst) { return compactsFirst(command, on: number) }
         if script.speaksFirst { begin(run, on: number) }
         time.after(script.answersAfter) { [self] in
             answer(command, on: number)
@@ -144,12 +177,15 @@ package final class ScriptedPi: ScriptedAgent {
         }
     }
 
+    private static let pictureNote =
+        "\n\n[Image: original 4032x3024, displayed at 2000x1500. Multiply coordinates by 2.02 to map to original image.]"
+
     private func abort(_ command: GatewayValue, on number: Int) {
         let id = command["id"]?.string
         guard let run = processes[number]?.run else { return answer(command, on: number) }
         asked.append(AgentAsked(.abort, run.prompt))
-        // The loop is idle: nothing is there to be aborted, and the prompt continues (pi.md#abort).
-        guard run.hasBegun else { return answer(command, on: number) }
+        // The loop is idle: nothing is there to be aborted, and the prompt or the compaction continues (pi.md#abort).
+        guard run.hasBegun, !run.isCompacting else { return answer(command, on: number) }
         processes[number]?.aborts.append(id)
         stop(on: number)
     }
@@ -176,7 +212,10 @@ package final class ScriptedPi: ScriptedAgent {
             }
             executed.append(AgentExecuted(name, command: asked.command))
         }
-        goOn(afterYes: isYes, on: number)
+        guard let untaken = processes[number]?.run?.untaken else { return goOn(afterYes: isYes, on: number) }
+        processes[number]?.run?.isDenied = !isYes
+        processes[number]?.run?.dialog = nil
+        takes(untaken, on: number)
     }
 
     // MARK: Frames

@@ -7,20 +7,46 @@ extension CodexChat {
     // MARK: Following
 
     /// They ask in threads of their own, which have to be resumed too.
-    func followChildren(isStopping: Bool) -> [Order] {
+    mutating func followChildren(isStopping: Bool) -> [Order] {
+        follow(thread.children.keys.sorted(), isStopping: isStopping)
+    }
+
+    private mutating func follow(_ children: [String], isStopping: Bool) -> [Order] {
         guard let place else { return [] }
-        return thread.children.keys.sorted().map {
+        for child in children { thread.follows(child, .asked) }
+        return children.map {
             let params = CodexFrames.resume($0, settings, folder: place.folder, showsTurn: bearsWhole)
             return .request(.follow(child: $0, isStopping: isStopping), "thread/resume", params)
         }
     }
 
     /// The beginning of its turn was missed: the list has its name.
-    mutating func isFollowed(_ child: String, _ result: FrameNode, isStopping: Bool) -> [Order] {
+    mutating func isFollowed(_ child: String, _ result: FrameNode, isStopping: Bool, at now: Instant) -> [Order] {
         thread.changes.resumed(result)
+        thread.follows(child, .no)
+        link.asksDue = link.asksDue == nil ? nil : now + CodexTurn.lookAgain
         guard result["thread"]?["status"]?["type"]?.holds("active") == true else { return [] }
         let params = CodexFrames.turns(of: child, isWhole: true)
         return [.request(.childTurns(child: child, isStopping: isStopping), "thread/turns/list", params)]
+    }
+
+    /// An overloaded server, or one that did not answer, is asked again: what the sub-agent asks waits for that. Else there is nothing to
+    /// be followed.
+    mutating func isNotFollowed(_ child: String, isLater: Bool, at now: Instant) -> [Order] {
+        thread.follows(child, isLater ? .refused : .no)
+        if isLater { link.asksDue = now + CodexTurn.lookAgain }
+        return []
+    }
+
+    /// Asks count as answered that were not asked again; those of sub-agents once their threads are followed.
+    mutating func asksAreDue(at now: Instant) -> [Order] {
+        guard !thread.areFollowed else {
+            link.asksDue = nil
+            return say(asks.closeUnasked())
+        }
+        link.asksDue = now + CodexTurn.lookAgain
+        let refused = thread.children.filter { $0.value.following == .refused }.keys.sorted()
+        return follow(refused, isStopping: turn?.isStopping == true)
     }
 
     mutating func childIsListed(_ child: String, _ result: FrameNode, isStopping: Bool) -> [Order] {

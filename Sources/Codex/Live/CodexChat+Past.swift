@@ -38,8 +38,8 @@ extension CodexChat {
     }
 
     mutating func areOfSameServer(_ isSame: Bool) {
-        turn?.watch.isOfSameServer = isSame
-        for index in behind.indices { behind[index].watch.isOfSameServer = isSame }
+        turn?.watch.sees(isSameServer: isSame)
+        for index in behind.indices { behind[index].watch.sees(isSameServer: isSame) }
     }
 
     /// The turn before them has not ended, or never was: none of them has left, but for one that Codex has answered for.

@@ -114,7 +114,7 @@ extension CodexChat {
         errands = missing
         if link.pages == 1 { orders += noticeOthers(in: turns) }
         guard !isComplete, let next else {
-            isFollowed()
+            isFollowed(at: now)
             return orders
         }
         way = .listing
@@ -206,7 +206,7 @@ extension CodexChat {
             self.turn?.watch.lookDue = now + CodexTurn.lookAgain
             return []
         }
-        guard turn.mayBeRepeated, turn.watch.isOfSameServer else {
+        guard turn.mayBeRepeated, turn.watch.isOfSameServer == true else {
             return failTurn(turn.lossSentence)
         }
         let behind = sendBehind()

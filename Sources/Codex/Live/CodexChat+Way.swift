@@ -118,15 +118,17 @@ extension CodexChat {
         link.asksDue = asks.isEmpty && !asks.hasEarlier ? nil : now + CodexTurn.lookAgain
         let isLooking = errands.contains { if case .prompt = $0 { false } else { true } }
         guard turn != nil || isLooking || !isIdle || thread.turn != nil else {
-            isFollowed()
+            isFollowed(at: now)
             return advance(at: now)
         }
         way = .listing
         return list()
     }
 
-    mutating func isFollowed() {
+    mutating func isFollowed(at now: Instant) {
         way = .open
+        // What was open may be asked again from now on.
+        link.asksDue = link.asksDue == nil ? nil : now + CodexTurn.lookAgain
         link.losses = 0
         link.refusals = 0
         link.backOff = BackOff()
@@ -196,7 +198,7 @@ extension CodexChat {
         way = .absent
         thread = CodexThread()
         if conversation.hasTurns { conversation.isLost = true }
-        guard let turn, turn.state == .doubtful, turn.mayBeRepeated, turn.watch.isOfSameServer else {
+        guard let turn, turn.state == .doubtful, turn.mayBeRepeated, turn.watch.isOfSameServer == true else {
             let note = Order.note("the thread of a chat is gone; its next message begins a new one")
             return ended + [note] + (turn.map { failTurn($0.lossSentence) } ?? [])
         }
@@ -246,7 +248,7 @@ extension CodexChat {
         case .items(let turn): return itemsListed(result, of: turn)
         case .turn(let run): return turnAnswered(run, result, at: now)
         case .terminals(let thread, let calls): return terminals(result, thread, calls)
-        case .follow(let child, let isStopping): return isFollowed(child, result, isStopping: isStopping)
+        case .follow(let child, let isStopping): return isFollowed(child, result, isStopping: isStopping, at: now)
         case .childTurns(let child, let isStopping): return childIsListed(child, result, isStopping: isStopping)
         case .probe:
             turn?.heard(at: now)
@@ -262,7 +264,9 @@ extension CodexChat {
         case .start:
             home = .unknown
             return refusePrompts("Codex cannot begin a thread: \(message)")
-        case .peek where code != CodexRefusal.overloaded: return way == .joining ? resume() : []
+        case .peek where code != CodexRefusal.overloaded:
+            areOfSameServer(false)
+            return way == .joining ? resume() : []
         case .peek, .unarchive, .resume: return way == .joining ? refusedToJoin(code, message, at: now) : []
         case .list: return listRefused(code, message, at: now)
         case .items: return itemsRefused(code, message, at: now)
@@ -273,18 +277,30 @@ extension CodexChat {
         case .stop(let run) where code == CodexRefusal.overloaded: return stopsAgain(run)
         // It has ended.
         case .stop(let run): return [.observed([.abortAnswered(run)])]
-        case .pauseGoal, .terminals, .follow, .childTurns, .aside: return []
+        case .follow(let child, _):
+            return isNotFollowed(child, isLater: code == CodexRefusal.overloaded, at: now)
+        case .pauseGoal, .terminals, .childTurns, .aside: return []
         }
     }
 
     /// Its time is over.
-    mutating func overdue(_ request: Request) -> [Order] {
+    mutating func overdue(_ request: Request, at now: Instant) -> [Order] {
         switch request {
-        case .interrupt, .aside, .terminals, .follow, .childTurns, .pauseGoal: []
+        case .interrupt(let run): interruptsAgain(run)
+        case .follow(let child, _): isNotFollowed(child, isLater: true, at: now)
+        case .aside, .terminals, .childTurns, .pauseGoal: []
         case .peek, .unarchive, .resume, .list, .items, .probe: [.redial(Self.silence)]
         case .start, .turn: unanswered()
         case .stop(let run): stopsAgain(run)
         }
+    }
+
+    /// A request that was not taken up stops nothing; one that was is refused the second time, because it names its turn.
+    private func interruptsAgain(_ run: RunID) -> [Order] {
+        guard way == .open, let place, let turn, turn.run == run, let id = turn.id, case .asked = turn.stop else {
+            return []
+        }
+        return [.request(.interrupt(run), "turn/interrupt", CodexFrames.interrupt(place.thread, id))]
     }
 
     /// Its turn is looked for once more: here, or when the thread is joined.
@@ -313,10 +329,7 @@ extension CodexChat {
         link.random = random
         var orders: [Order] = []
         if case .waiting(let until) = way, until <= now { way = .absent }
-        if let due = link.asksDue, due <= now, way == .open {
-            link.asksDue = nil
-            orders += say(asks.closeUnasked())
-        }
+        if let due = link.asksDue, due <= now, way == .open { orders += asksAreDue(at: now) }
         return orders + watch(at: now) + advance(at: now)
     }
 

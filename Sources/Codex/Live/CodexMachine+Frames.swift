@@ -158,7 +158,7 @@ extension CodexMachine {
             server.tries.doesNotAnswer(at: now.now)
             drop("the server does not answer", .byBackOff, now)
         case .models(let query): orders.append(.replied(query, .refused(message: "Codex does not answer")))
-        case .chat(let session, let request): change(session, now) { $0.overdue(request) }
+        case .chat(let session, let request): change(session, now) { $0.overdue(request, at: now.now) }
         }
     }
 

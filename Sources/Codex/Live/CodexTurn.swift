@@ -66,11 +66,14 @@ struct CodexTurn {
         /// Looks at the list in a row that did not have it.
         var emptyLooks = 0
         var lookDue: Instant?
-        /// The process in which it would be is the one that it was sent to.
-        var isOfSameServer = false
+        /// The process in which it would be is the one that it was sent to. Nil before the first look; once it was another one, it stays
+        /// so.
+        var isOfSameServer: Bool?
         var items = Items.unread
         /// Another client's turn behind it, which goes on while its items are read.
         var other: String?
+
+        mutating func sees(isSameServer isSame: Bool) { isOfSameServer = isSame && isOfSameServer != false }
     }
 
     init(_ prompt: CodexPrompt, _ state: State, at now: Instant) {

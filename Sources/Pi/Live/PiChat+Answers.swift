@@ -67,25 +67,35 @@ extension PiChat {
         guard !isBusy else { return [] }
         guard let turn else {
             let left = state?["pendingMessageCount"]?.integer(in: 1...Int(Int32.max))
-            return left == nil ? [] : leave(at: now)
+            let orders = decoder.isIdle ? [] : idleWithoutEnd(of: nil, at: now)
+            return orders + (left == nil ? [] : leave(at: now))
         }
         switch turn.state {
+        // The command that was taken waits for a person.
+        case .accepted where dialogs.waitsSince != nil: return []
         case .accepted:
             decoder.abandonRun()
             return [.observed([.sendAnswered(asked: turn.run, .noRun)])] + closeTurn()
-        // The answer may have overtaken an event that is still being written: one more look.
-        case .going where turn.idleAnswers == 0:
-            self.turn?.idleAnswers = 1
-            return []
-        case .going where decoder.isRunning:
-            let id = requests.add(.history(turn.run, isLive: true), for: Self.answerLimit, at: now)
-            return [.write(PiFrames.messages(id))]
-        case .going, .prompted, .stopping: return []
+        case .going: return idleWithoutEnd(of: turn.run, at: now)
+        case .prompted, .stopping: return []
         }
     }
 
+    /// `run`: ours, whose text may be found.
+    private mutating func idleWithoutEnd(of run: RunID?, at now: Instant) -> [Order] {
+        // The answer may have overtaken an event that is still being written: one more look.
+        guard silence.idleAnswers > 0 else {
+            silence.idleAnswers = 1
+            return []
+        }
+        if decoder.isRetryDue(at: now) || run == nil { return heard(decoder.giveUp(), at: now) }
+        guard let run, !decoder.isRetrying else { return [] }
+        let id = requests.add(.history(run, isLive: true), for: Self.answerLimit, at: now)
+        return [.write(PiFrames.messages(id))]
+    }
+
     private mutating func endWasLost(of run: RunID, _ found: RunLookup) -> [Order] {
-        guard turn?.run == run, turn?.idleAnswers != 0 else { return [] }
+        guard turn?.run == run, silence.idleAnswers != 0 else { return [] }
         decoder.abandonRun()
         switch found {
         case .ended(let end): return [.observed([signal(.finished(end), of: run)])] + closeTurn()
@@ -95,9 +105,16 @@ extension PiChat {
 
     // MARK: No answer
 
-    mutating func overdue(_ purpose: PiRequests.Purpose) -> [Order] {
+    mutating func overdue(_ purpose: PiRequests.Purpose, at now: Instant) -> [Order] {
         switch purpose {
-        case .barrier, .prompt, .probe, .abort:
+        case .prompt:
+            failures.doom = "pi did not take this message within 30 minutes"
+            return []
+        // It said something meanwhile.
+        case .probe where turn?.state == .prompted && silence.since + PiSilence.limit > now: return []
+        // What it does before it takes a prompt may hold up all else.
+        case .probe where turn?.state == .prompted && (decoder.isCompacting || dialogs.waitsSince != nil): return []
+        case .barrier, .probe, .abort:
             failures.doom = "pi does not answer any more"
             return []
         case .history, .models: return unanswered(purpose)
@@ -133,7 +150,8 @@ extension PiChat {
 
     /// pi called itself idle and no end came, or it never answered.
     mutating func stopOverdue() -> [Order] {
-        if decoder.isRunning { failures.doom = "it ignored a stop" }
+        // Of a prompt that waits in pi the Stop has stopped nothing: its loop would begin afterwards.
+        if decoder.mayRun { failures.doom = "it ignored a stop" }
         decoder.abandonRun()
         return loseTurn("")
     }

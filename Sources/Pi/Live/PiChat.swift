@@ -66,6 +66,7 @@ struct PiChat {
     var process = Process.absent
     var errands: [Errand] = []
     var turn: PiTurn?
+    var silence = PiSilence()
     /// Since when there has been nothing to do; nil while there is.
     private(set) var idleSince: Instant?
     var decoder: PiDecoder
@@ -115,7 +116,10 @@ struct PiChat {
     }
 
     private var nextProbe: Instant? {
-        process == .ready && failures.doom == nil && !requests.isProbing ? turn?.nextProbe : nil
+        guard process == .ready, failures.doom == nil, !requests.isProbing, turn != nil || !decoder.isIdle else {
+            return nil
+        }
+        return silence.nextProbe(of: turn)
     }
 
     mutating func remember(_ question: PiQuestion?, of run: RunID) { asked[run] = question }
@@ -195,7 +199,7 @@ struct PiChat {
 
     mutating func received(_ root: FrameNode, at now: Instant) -> [Order] {
         let isResponse = root["type"]?.holds("response") == true
-        turn?.heard(isResponse ? .answer : .event, at: now)
+        silence.heard(isResponse ? .answer : .event, at: now)
         var orders: [Order] = []
         if root["type"]?.holds("extension_ui_request") == true {
             switch dialogs.requested(root, isHeard: isHeard, at: now) {
@@ -258,14 +262,16 @@ struct PiChat {
         case .leaving(let until) where until <= now: failures.doom = "it did not end by itself"
         case .absent, .starting, .keeping, .ready, .leaving, .waiting: break
         }
-        for purpose in requests.takeExpired(at: now) { orders += overdue(purpose) }
+        for purpose in requests.takeExpired(at: now) { orders += overdue(purpose, at: now) }
         if let deadline = decoder.nextDeadline, deadline <= now {
             orders += heard(decoder.deadlineHit(at: now), at: now)
         }
         orders += dialogs.takeExpired(at: now).map { .observed([gone($0, isExpired: true)]) }
         if let deadline = turn?.stopDeadline, deadline <= now { orders += stopOverdue() }
         if let nextProbe, nextProbe <= now {
-            orders.append(.write(PiFrames.state(requests.add(.probe, for: Self.answerLimit, at: now))))
+            // Of a prompt that is unanswered the limit counts from the last sign of life.
+            let limit = turn?.state == .prompted ? PiSilence.limit - PiTurn.startPatience : Self.answerLimit
+            orders.append(.write(PiFrames.state(requests.add(.probe, for: limit, at: now))))
         }
         if mayLeave, let idleSince, idleSince + Self.idleLimit <= now { orders += leave(at: now) }
         return orders + advance(at: now)
@@ -273,7 +279,7 @@ struct PiChat {
 
     /// The computer slept: that pi said nothing meanwhile proves nothing.
     mutating func slept(at now: Instant) {
-        turn?.heard(.event, at: now)
+        silence.heard(.event, at: now)
         if turn?.isStopping == true { turn?.state = .stopping(until: now + PiTurn.stopPatience) }
     }
 }
@@ -308,9 +314,10 @@ extension PiChat {
                 orders += said
                 guard mayGo else { return orders }
                 guard prompt.isReady else { return orders + [.load(run, prompt.pictures)] }
-                let id = requests.add(.prompt(run), for: Self.answerLimit, at: now)
+                let id = requests.add(.prompt(run), for: PiTurn.promptLimit, at: now)
                 decoder.willBegin(run, prompt.frameText, request: id)
-                turn = PiTurn(run: run, lastHeard: now)
+                turn = PiTurn(run: run)
+                silence.heard(.event, at: now)
                 orders.append(.write(PiFrames.prompt(prompt, id)))
             case .lookUp(let run, _):
                 let id = requests.add(.history(run, isLive: false), for: Self.answerLimit, at: now)
@@ -327,7 +334,7 @@ extension PiChat {
     // MARK: Observations
 
     /// Passes on what the decoder saw, and follows our run by it.
-    private mutating func heard(_ observations: [Observation], at now: Instant) -> [Order] {
+    mutating func heard(_ observations: [Observation], at now: Instant) -> [Order] {
         guard !observations.isEmpty else { return [] }
         var orders: [Order] = [.observed(observations)]
         for observation in observations {
@@ -337,7 +344,7 @@ extension PiChat {
             case .sendAnswered(let run, .refused) where turn?.run == run: orders += closeTurn()
             case .signal(let signal) where signal.run == turn?.run && turn != nil:
                 switch signal.event {
-                case .started: if turn?.isStopping == false { turn?.state = .going }
+                case .started: orders += begun(at: now)
                 case .finished, .failed: orders += closeTurn()
                 case .text, .tool, .approvalRequested, .approvalSettled, .asked, .questionSettled, .paused,
                     .retrying:
@@ -347,6 +354,15 @@ extension PiChat {
             }
         }
         return orders
+    }
+
+    /// A Stop before this moment has stopped nothing (pi.md#abort).
+    private mutating func begun(at now: Instant) -> [Order] {
+        guard turn?.isStopping == true, let run = turn?.run else {
+            turn?.state = .going
+            return []
+        }
+        return [.write(PiFrames.abort(requests.add(.abort(run), for: PiTurn.stopPatience, at: now)))]
     }
 
     mutating func closeTurn() -> [Order] {
@@ -364,24 +380,5 @@ extension PiChat {
             ? .finished(RunEnd(reason: .aborted))
             : .failed(RunFailure(kind: .agentGone, message: reason))
         return [.observed([signal(end, of: turn.run)])] + closeTurn()
-    }
-
-    func signal(_ event: RunEvent, of run: RunID?) -> Observation {
-        .signal(RunSignal(run: run, session: session, event: event))
-    }
-
-    func settled(_ question: QuestionID, _ reason: QuestionSettlement.Reason) -> Observation {
-        signal(.questionSettled(QuestionSettlement(id: question, reason)), of: nil)
-    }
-
-    private func gone(_ dialog: PiDialogs.Dialog, isExpired: Bool) -> Observation {
-        switch dialog {
-        case .card(let approval, _, _): settled(approval, isExpired ? .expired : .cancelled)
-        case .question(let question): settled(question, isExpired ? .expired : .cancelled)
-        }
-    }
-
-    func settled(_ approval: ApprovalID, _ outcome: ApprovalSettlement.Outcome) -> Observation {
-        signal(.approvalSettled(ApprovalSettlement(id: approval, outcome: outcome)), of: nil)
     }
 }

@@ -41,9 +41,10 @@ package struct PiMachine: AgentMachine {
 
     package mutating func begin(_ past: AgentPast, _ now: Occasion) -> [AgentOrder] {
         chats = PiChats(mark: String(now.wallMilliseconds, radix: 36))
+        let facts = Dictionary(past.facts.map { ($0.name, $0.value) }) { first, _ in first }
         for fact in past.facts where fact.name.hasPrefix(Self.factPrefix) {
             let session = AgentSession(String(fact.name.dropFirst(Self.factPrefix.count)))
-            let folder = past.facts.first { $0.name == Self.folderPrefix + session.text }?.value
+            let folder = facts[Self.folderPrefix + session.text] ?? nil
             if let file = fact.value {
                 let place = PiChats.Place(
                     file: String(decoding: file, as: UTF8.self),

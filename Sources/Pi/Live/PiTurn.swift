@@ -12,39 +12,45 @@ struct PiTurn {
         case stopping(until: Instant)
     }
 
-    /// A run begins at once, but for a compaction before it.
+    /// From the last sign of life to a look at the state, while a prompt is unanswered and while its run has not begun.
     static let startPatience = Duration.seconds(10)
-    /// A long tool says nothing.
-    static let silence = Duration.seconds(60)
+    /// For all that pi does before it takes a prompt: compactions, and what extensions ask a person.
+    static let promptLimit = Duration.seconds(1_800)
     static let stopPatience = Duration.seconds(15)
     /// pi answers `abort` when its loop is idle; the end of the run may be a moment behind.
     static let afterStop = Duration.seconds(2)
 
     let run: RunID
     var state = State.prompted
-    var lastHeard: Instant
-    /// Answers in a row that call the loop idle although its end was not seen.
-    var idleAnswers = 0
 
     var isStopping: Bool { if case .stopping = state { true } else { false } }
 
-    /// When pi is asked what it is doing, if it says nothing until then.
-    var nextProbe: Instant? {
-        switch state {
-        case .prompted: nil
-        case .accepted: lastHeard + Self.startPatience
-        case .going: lastHeard + (idleAnswers > 0 ? .seconds(1) : Self.silence)
+    var stopDeadline: Instant? { if case .stopping(let until) = state { until } else { nil } }
+}
+
+/// The time without a sign of life of one process, and what it answered meanwhile.
+struct PiSilence {
+    enum Sign { case event, answer }
+
+    /// A long tool says nothing.
+    static let limit = Duration.seconds(60)
+
+    private(set) var since = Instant.zero
+    /// Answers in a row that call the loop idle although its end was not seen.
+    var idleAnswers = 0
+
+    /// When pi is asked what it is doing, if it says nothing until then. `turn`: ours, where there is one.
+    func nextProbe(of turn: PiTurn?) -> Instant? {
+        switch turn?.state {
+        case .prompted, .accepted: since + PiTurn.startPatience
+        case .going, nil: since + (idleAnswers > 0 ? .seconds(1) : Self.limit)
         case .stopping: nil
         }
     }
 
-    var stopDeadline: Instant? { if case .stopping(let until) = state { until } else { nil } }
-
-    enum Sign { case event, answer }
-
-    /// It lives. Only an event says that its loop is running.
+    /// Only an event says that its loop is running.
     mutating func heard(_ sign: Sign, at now: Instant) {
-        lastHeard = now
+        since = now
         if sign == .event { idleAnswers = 0 }
     }
 }

@@ -156,6 +156,15 @@ struct CodexAnotherAskTests {
         #expect(codex.decides("U:c1:2", .approve) == [Self.accepts(0)])
     }
 
+    @Test("one that was repeated word for word keeps its second name over a restart, and gets the answer")
+    func repeated() {
+        let asks = [Self.shown("U:c1", "ls", isOver: true), Self.shown("U:c1:2", "ls")]
+        var codex = Self.earlier(asks)
+        Self.follow(&codex)
+        #expect(Self.cards(codex.says(Self.ask("ls", as: 0))) == ["U:c1:2"])
+        #expect(codex.decides("U:c1:2", .approve) == [Self.accepts(0)])
+    }
+
     @Test(
         "an open one whose record does not say what was shown keeps its name: its card is judged where cards are made")
     func undecided() {

@@ -72,6 +72,63 @@ struct CodexChildTests {
         #expect(said.contains { $0.contains("finished") && $0.contains("50") && !$0.contains("9000") }, "\(said)")
     }
 
+    // MARK: Over a cut of the link
+
+    /// Its turn and its ask `V:i` are open, and the link is lost and back.
+    private static func cut() -> CodexConversation {
+        var codex = CodexConversation.going()
+        _ = codex.says(
+            #"{"method":"item/started","params":{"threadId":"T","turnId":"U","item":{"type":"subAgentActivity","id":"s","kind":"started","agentThreadId":"C","agentPath":"/apprentice"}}}"#
+        )
+        _ = codex.says(#"{"method":"turn/started","params":{"threadId":"C","turn":{"id":"V"}}}"#)
+        _ = codex.says(ask)
+        _ = codex.rejoins()
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"active"}}}}"#)
+        return codex
+    }
+    private static let listed =
+        #"{"id":4,"result":{"data":[{"id":"U","status":"inProgress","items":[{"type":"userMessage","id":"m","clientId":"r1","content":[]},{"type":"subAgentActivity","id":"s","kind":"started","agentThreadId":"C","agentPath":"/apprentice"}]}]}}"#
+    private static func resumes(_ lines: [String]) -> Bool {
+        lines.contains { $0.contains("thread/resume") && $0.contains(#""threadId":"C""#) }
+    }
+    private static let followed = #"{"id":5,"result":{"thread":{"id":"C","status":{"type":"active"}}}}"#
+    private static let again =
+        #"{"id":1,"method":"item/commandExecution/requestApproval","params":{"threadId":"C","turnId":"V","itemId":"i","command":"rm x"}}"#
+
+    @Test("what it asks stays open however late its thread is followed again, and is no second ask then")
+    func asksOverCut() {
+        var codex = Self.cut()
+        var said = codex.waits(1_500) + codex.says(Self.listed)
+        #expect(Self.resumes(said))
+        said += codex.waits(3_000) + codex.says(Self.followed)
+        said += codex.says(#"{"id":6,"result":{"data":[{"id":"V","status":"inProgress","items":[]}]}}"#)
+        said += codex.says(Self.again)
+        #expect(!said.contains { $0.contains("settled V:i") || $0.contains("V:i:2") }, "\(said)")
+        #expect(codex.decides("V:i", .approve).contains(#"send {"id":1,"result":{"decision":"accept"}}"#))
+    }
+
+    @Test("a server that is too busy to let its thread be followed is asked again, and so is one that does not answer")
+    func followedAgain() {
+        var busy = Self.cut()
+        _ = busy.says(Self.listed)
+        let refused = #"{"id":5,"error":{"code":-32001,"message":"Server overloaded; retry later."}}"#
+        var said = busy.says(refused)
+        said += busy.waits(1_500)
+        #expect(Self.resumes(said) && !said.contains { $0.contains("settled V:i") }, "\(said)")
+        var silent = Self.cut()
+        _ = silent.says(Self.listed)
+        said = silent.waits(32_000)
+        #expect(Self.resumes(said) && !said.contains { $0.contains("settled V:i") }, "\(said)")
+    }
+
+    @Test("what it asked and does not ask again is answered, once its thread is followed")
+    func answeredMeanwhile() {
+        var codex = Self.cut()
+        _ = codex.says(Self.listed)
+        _ = codex.says(#"{"id":5,"result":{"thread":{"id":"C","status":{"type":"idle"}}}}"#)
+        #expect(codex.waits(1_500).contains { $0.contains("settled V:i") })
+    }
+
     @Test(
         "the place of a deleted chat is forgotten, of an archived one it is kept, and both threads are left",
         arguments: [true, false])

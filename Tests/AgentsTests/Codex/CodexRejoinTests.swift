@@ -73,6 +73,29 @@ struct CodexRejoinTests {
         #expect(!said.contains { $0.contains("thread/start") })
     }
 
+    @Test("nor behind a second loss, when the thread is loaded because the bridge has opened it")
+    func lostTwice() {
+        var codex = CodexConversation.up()
+        _ = codex.sends("r1", "one")
+        _ = codex.says(#"{"id":3,"result":{"thread":{"id":"T","status":{"type":"idle"}},"model":"m"}}"#)
+        #expect(codex.isDone().contains { $0.contains("turn/start") })
+        func isSeen(_ status: String) -> String {
+            #"{"id":3,"result":{"thread":{"id":"T","status":{"type":"\#(status)"}}}}"#
+        }
+        _ = codex.rejoins()
+        _ = codex.says(isSeen("notLoaded"))
+        _ = codex.says(#"{"id":4,"result":{"thread":{"id":"T","status":{"type":"idle"}}}}"#)
+        _ = codex.rejoins()
+        _ = codex.says(isSeen("idle"))
+        var said = codex.says(#"{"id":4,"result":{"thread":{"id":"T","status":{"type":"idle"}}}}"#)
+        for number in 5..<9 {
+            said += codex.says(#"{"id":\#(number),"result":{"data":[]}}"#)
+            said += codex.waits(1_000)
+        }
+        #expect(said.contains { $0.hasPrefix("r1 ") && $0.contains("failed") && $0.contains("cannot be known") })
+        #expect(!said.contains { $0.contains("turn/start") })
+    }
+
     // MARK: The list
 
     @Test("an overloaded server is asked for the list again, and the turn's bubble stays")

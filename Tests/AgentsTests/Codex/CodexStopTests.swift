@@ -220,4 +220,14 @@ struct CodexStopTests {
         let ended = codex.says(#"{"id":8,"result":{"data":\#(both)}}"#)
         #expect(ended.count == 1 && ended[0].contains(#""threadId":"C","processId":"9""#))
     }
+
+    @Test("an interrupt that has no answer is repeated as long as the Stop is waited for")
+    func repeatsInterrupt() {
+        var codex = CodexConversation.going()
+        #expect(codex.aborts("r1").contains { Self.isInterrupt($0, of: "T") })
+        let said = codex.waits(14_000)
+        #expect(said.count { Self.isInterrupt($0, of: "T") } == 4, "\(said)")
+        #expect(codex.says(Self.interrupted("T", "U")).contains("stop of r1 answered"))
+        #expect(!codex.waits(20_000).contains { Self.isInterrupt($0, of: "T") })
+    }
 }

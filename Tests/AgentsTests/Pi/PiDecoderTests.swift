@@ -162,6 +162,49 @@ struct PiDecoderTests {
                 == [#"pi-run-1 pi failed contextLength "too long""#])
     }
 
+    @Test("a whole answer stays one where an overflow is compacted behind it and nothing is tried again")
+    mutating func overflowBehindAnswer() {
+        begins()
+        _ = pi.receives(Self.end("Done"))
+        _ = pi.receives(Self.ends())
+        _ = pi.receives(#"{"type":"compaction_start","reason":"overflow"}"#)
+        #expect(
+            pi.receives(#"{"type":"compaction_end","reason":"overflow","willRetry":false}"#)
+                == ["pi-run-1 pi finished stop run -"])
+    }
+
+    @Test("kinds of events that are not known decide nothing behind the end of a loop, in the first run either")
+    mutating func unknownBehindEnd() {
+        begins()
+        _ = pi.receives(Self.end("", "error", error: "too long"))
+        _ = pi.receives(Self.ends("", #","willRetry":false"#))
+        #expect(pi.receives(#"{"type":"entry_appended"}"#) == [])
+        #expect(pi.waits(1_000) == [])
+        #expect(pi.receives(#"{"type":"compaction_start","reason":"overflow"}"#).count == 1)
+        #expect(pi.receives(#"{"type":"compaction_end","willRetry":true}"#) == [])
+        #expect(pi.receives(#"{"type":"agent_start"}"#) == ["pi-run-1 pi started"])
+    }
+
+    @Test("so do unknown kinds of the earlier line")
+    mutating func unknownBehindEarlyEnd() {
+        begins()
+        _ = pi.receives(Self.end("", "error", error: "too long"))
+        _ = pi.receives(Self.ends())
+        #expect(pi.receives(#"{"type":"entry_appended"}"#) == [])
+        #expect(
+            pi.receives(#"{"type":"auto_compaction_start","reason":"overflow"}"#)
+                == [#"pi-run-1 pi retrying "the context overflowed""#])
+    }
+
+    @Test("an attempt whose end is lost in noise is tried again in the same run")
+    mutating func lostAttempt() {
+        begins()
+        _ = pi.receives(Self.end("", "error", error: "529"))
+        #expect(
+            pi.receives(#"{"type":"auto_retry_start","errorMessage":"529"}"#) == [#"pi-run-1 pi retrying "529""#])
+        #expect(pi.receives(#"{"type":"agent_start"}"#) == ["pi-run-1 pi started"])
+    }
+
     @Test("a compaction that only makes room comes after the end")
     mutating func threshold() {
         begins()
