@@ -32,7 +32,7 @@ extension ScriptedPi {
             processes[number]?.run?.steps.remove(at: index)
             processes[number]?.run?.untaken = command
             processes[number]?.run?.dialog = id
-            processes[number]?.run?.asked = asked
+            processes[number]?.run?.asked = (asked, id)
             let dialog: GatewayValue = [
                 "type": "extension_ui_request", "id": "\(id)", "method": "confirm", "title": "Run it?",
                 "message": "\(asked)",
