@@ -326,7 +326,9 @@ struct QuestionLedger: Sendable, Hashable {
     /// back no later message.
     mutating func lost(_ part: WholeMessage.Part) -> Asked? {
         for index in all.indices where all[index].ending == .message(part) { all[index].ending = .seen }
-        guard let index = all.firstIndex(where: { $0.state == .open && $0.asking == .message(part) }) else { return nil }
+        guard let index = all.firstIndex(where: { $0.state == .open && $0.asking == .message(part) }) else {
+            return nil
+        }
         let before = settled(all[index].question.id)
         all[index].asking = .none
         return before
