@@ -18,6 +18,8 @@ struct EndedChats: Sendable {
         /// The device whose revocation took the last key; nil: none, or a file of an earlier version does not name it.
         var revoked: DeviceID?
         var untold: ChatKeys.UntoldChange?
+        /// A file of an earlier version has the chat without the name of its key: the next one that is granted is taken for it.
+        var isUnnamed = false
 
         var staysOurs: Bool {
             #if PLANTED_FAULTS
@@ -59,9 +61,13 @@ struct EndedChats: Sendable {
         }
     }
 
-    /// A chat whose key's file was lost. An earlier version did not write which key that was: it takes none.
+    /// A chat whose key is in no file. An earlier version did not write which key that was, and may have ended before it wrote the key:
+    /// the chat takes one, but none where this bridge made it.
     mutating func addLost(_ session: SessionID, _ chat: StoredKeyRing.Devices.Chat) {
-        guard let name = chat.name.map({ KeyName($0) }) else { return mark(session) }
+        guard let name = chat.name.map({ KeyName($0) }) else {
+            if chat.isOurs { return mark(session) }
+            return add(session, Names(past: (chat.past ?? []).map { KeyName($0) }, isOurs: false, isUnnamed: true))
+        }
         let isReplaced = chat.changeExpected == true
         add(
             session,
@@ -78,7 +84,7 @@ struct EndedChats: Sendable {
     /// What becomes of a key that is granted for a chat without one.
     func granted(_ key: KeyName, for session: SessionID) -> GrantedAction {
         guard let known = names[session] else { return contains(session) ? .refused : .first }
-        if known.last == key { return .last }
+        if known.last == key || known.isUnnamed && !known.past.contains(key) { return .last }
         #if PLANTED_FAULTS
             if PlantedFault.keyAfterEnd.isPlanted, !known.past.contains(key) { return .last }
         #endif
