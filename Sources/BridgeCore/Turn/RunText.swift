@@ -72,6 +72,8 @@ struct RunText: Sendable, Hashable {
             newest = Self.limited(text)
             return .changed
         case .segment(let text):
+            // An earlier process heard the run begin: this may be its second message, and only the end has the first.
+            if hasGap, isIncomplete, isEmpty { isTorn = true }
             if !extends(text, newest), !extends(newest, text) {
                 if hasGap { tear() }
                 endSegment()
@@ -121,6 +123,11 @@ struct RunText: Sendable, Hashable {
             rest = rest.dropFirst(Self.joint.utf8.count)
         }
         newest = String(rest) ?? ""
+    }
+
+    /// The run begins here, and nothing of it was missed.
+    mutating func began() {
+        if isEmpty { restart() }
     }
 
     /// The bus was away: what it adds now has no place until it says the whole.

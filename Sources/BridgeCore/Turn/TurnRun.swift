@@ -54,6 +54,7 @@ extension Turn {
     }
 
     private mutating func started() -> [TurnOrder] {
+        text.began()
         guard runs.isRetrying else { return [] }
         runs.isRetrying = false
         text.restart()

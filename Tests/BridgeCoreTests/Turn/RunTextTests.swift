@@ -153,4 +153,17 @@ struct RunTextTests {
         #expect(text.apply(.snapshot(String(repeating: piece, count: 6))) == .changed)
         #expect(text.whole.utf8.count == RunText.limit)
     }
+
+    @Test(
+        "after a restart a message may be the second one: nothing of it is streamed, unless the run begins here",
+        arguments: [false, true])
+    func secondMessage(begins: Bool) {
+        var text = RunText()
+        text.resume(after: "", inStep: true)
+        if begins { text.began() }
+        #expect(text.apply(.segment("b")) == (begins ? .changed : .none))
+        _ = text.apply(.segmentEnded(nil))
+        #expect(text.apply(.segment("c")) == (begins ? .changed : .none))
+        #expect(text.whole == "b\n\nc")
+    }
 }
