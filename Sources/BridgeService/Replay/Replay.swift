@@ -130,9 +130,13 @@ package final class Replay {
             id: turn, session: session, interaction: interaction, agentSession: agentSession, run: run,
             message: text.map {
                 UserMessage(id: message, session: session, interaction: interaction, text: $0)
-            }, receivedAt: now, windowEnds: now + .seconds(30 * 60), sealing: user.sealing(in: session))
+            }, receivedAt: now, windowEnds: now + .seconds(30 * 60), sealing: user.sealing(in: session),
+            sealedText: sealedText(in: session))
         runner.tell { bridge, now in bridge.turnBegins(opening, at: now) }
     }
+
+    /// The user of a sealed chat writes under its key, and the text is known already.
+    private func sealedText(in session: SessionID) -> String? { user.sealing(in: session).key.map { _ in "" } }
 
     /// Replays a recorded answer as a message that the user writes into the chat.
     private func answers(_ question: QuestionID, in agentSession: AgentSession, _ answer: QuestionAnswer) throws {
@@ -150,7 +154,8 @@ package final class Replay {
         let opening = TurnOpening(
             id: turn, session: session, interaction: interaction, agentSession: agentSession, run: RunID(turn.text),
             message: UserMessage(id: message, session: session, interaction: interaction, text: text),
-            receivedAt: now, windowEnds: now + .seconds(30 * 60), sealing: user.sealing(in: session))
+            receivedAt: now, windowEnds: now + .seconds(30 * 60), sealing: user.sealing(in: session),
+            sealedText: sealedText(in: session))
         runner.tell { bridge, now in
             bridge.turnBegins(opening, answering: question, at: now)
             let taken = QuestionSettlement(id: question, .answered)
