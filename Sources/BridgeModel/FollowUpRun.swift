@@ -3,7 +3,7 @@
 extension Identifier where Kind == RunKind {
     private static var stem: String { "exec-approval-followup:" }
 
-    /// As it is named where its agent gives it no such name.
+    /// The name of a follow-up run whose agent gives it none.
     package init(followUpOf approval: ApprovalID) { self.init(Self.stem + approval.text) }
 
     /// Of some approval.

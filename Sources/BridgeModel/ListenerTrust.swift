@@ -4,6 +4,6 @@ package enum ListenerTrust: Hashable, Sendable {
     case own
     /// By name or number.
     case user(String)
-    /// Nobody is asked.
+    /// Every listener is trusted; the kernel is not asked.
     case any
 }

@@ -95,7 +95,7 @@
         case unpinnedGranted
         /// A chat that has ended takes any key that it did not have.
         case keyAfterEnd
-        /// Keys without the book of devices are wrapped for whoever is announced next.
+        /// Keys without the book of devices are wrapped for the device that is announced next.
         case bookForgotten
         /// Chats whose keys are lost count as chats that never had one.
         case lostKeysForgotten

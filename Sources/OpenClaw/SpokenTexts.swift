@@ -120,7 +120,7 @@ struct SpokenTexts {
         guard let addition = frame.addition else { return extends && known.state != .between }
         guard addition.count < frame.text.count else { return false }
         if extends { return true }
-        // What was cleaned out of the text took no frame of its own (E1).
+        // The gateway sends no frame for text that it cleans out (E1).
         return known.state == .speaking && !addition.isEmpty
             && addition.elementsEqual(frame.text[(frame.text.count - addition.count)...])
     }

@@ -121,7 +121,7 @@ struct QuestionLedger: Sendable, Hashable {
         #if PLANTED_FAULTS
             if PlantedFault.fingerprintForgotten.isPlanted { return false }
         #endif
-        // One that is over has no more than its title, and stays over where the record does not say what it asked.
+        // A settled question keeps its title alone, and stays settled where the record lacks its fingerprint.
         return shown(question.id).map { $0 != AskFingerprint(of: question) } ?? false
     }
 

@@ -58,7 +58,7 @@ package struct TurnOpening: Sendable, Hashable {
             || message.map { StableHash.text(of: $0.id.text) == interaction.text } ?? false
     }
 
-    /// Into a sealed chat. Whoever wrote it had no key: it may be the relay, and is no word about what a sealed chat asks.
+    /// The message is in the open in a sealed chat. Its writer may be the relay, so it answers no question and decides no ask.
     package var cameInTheOpen: Bool {
         sealing.isSealed && sealedText == nil && message != nil && refusal == nil
     }

@@ -1,4 +1,4 @@
-/// A message that says stop and nothing else. While a run goes on in its chat it is a Stop: behind that run it would come too late.
+/// A message with the word stop alone. It stops a run that is active in its chat, instead of queueing behind it.
 enum StopWord: Hashable {
     /// A person may mean it for an answer, where the agent asks something.
     case bare

@@ -126,7 +126,7 @@ extension ScriptedCodex {
     private static func text(_ value: GatewayValue) -> String { String(decoding: value.bytes, as: UTF8.self) }
 
     private static func line(_ command: String, _ trick: CodexTrick?) -> String {
-        // By scalars: a mark that combines with a quote makes no other character of it for a shell.
+        // The shell splits by scalars: a combining mark does not change a quote.
         let quoted = command.unicodeScalars.map { $0 == "'" ? #"'\''"# : String($0) }.joined()
         return "\(trick == .ownShell ? "/home/ada/.tools/bash" : "/bin/bash") -lc '\(quoted)'"
     }

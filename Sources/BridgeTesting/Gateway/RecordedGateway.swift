@@ -93,7 +93,7 @@ package final class RecordedGateway: AgentDouble, @unchecked Sendable {
         socket = min(socket + 1, sockets.count - 1)
         guard socket >= 0, let first = sockets[socket].lines.first else { return false }
         self.line = line
-        // Of a recording that is over the greeting alone is said again.
+        // A recording that has ended repeats its greeting alone.
         ahead = isPlayed ? [first] : sockets[socket].lines
         shift = (time.now - .zero) - .milliseconds(Int64(first.milliseconds))
         goOn()

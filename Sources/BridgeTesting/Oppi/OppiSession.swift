@@ -112,7 +112,7 @@ final class OppiRun {
     struct Asked {
         var input: GatewayValue
         var command: String
-        /// As the script has it.
+        /// The ask's name in the script.
         var name: String
         var trick: OppiTrick?
     }

@@ -22,7 +22,7 @@ struct GatewayRuns {
         fileprivate(set) var files: RunFiles
         fileprivate(set) var stage: Stage
         fileprivate(set) var lastHeard: Instant
-        /// Its agent began to work on it.
+        /// The agent began to work on the run.
         fileprivate(set) var hasBegun = false
         /// A frame of it was seen.
         fileprivate(set) var isHeard = false

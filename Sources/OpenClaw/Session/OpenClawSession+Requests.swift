@@ -10,7 +10,7 @@ extension OpenClawSession {
     static var triesLimit: Int { 3 }
     /// Before a stop or a decision is tried once more after that: neither is given up for want of an answer.
     static var deafPause: Duration { .seconds(60) }
-    /// Of a stop whose run has no name yet.
+    /// The pause before a stop is retried whose run has no name yet.
     static var stopPause: Duration { .seconds(600) }
 
     mutating func ask(

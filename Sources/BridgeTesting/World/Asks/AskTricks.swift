@@ -19,7 +19,7 @@ package struct AskTricks {
         "bash -lc 'echo one' && rm -rf /srv/app", "/bin/bash -lc \"ls\"; rm x", "sh -c 'sh -c '\\''ls'\\'''", "a\\\nb",
     ]
 
-    /// Of those that a card can hold with its parts.
+    /// Bytes of a long command that a card holds with its parts.
     private static let longBytes = 40_000...100_000
 
     /// The command of an ask under an id that another one had; neither holds the other.
