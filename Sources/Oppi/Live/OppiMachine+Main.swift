@@ -49,7 +49,7 @@ extension OppiMachine {
         case "stream_connected":
             guard case .greeting(.stream, _) = life.state else { return }
             life.awaits(.server, at: now.now)
-            for question in server.asks() { work(.ask(question), rest.get(OppiServer.path(question))) }
+            for question in server.asks(at: now.now) { work(.ask(question), rest.get(OppiServer.path(question))) }
         case "rpc_result", "command_result":
             if type == "command_result" { main.isHead = true }
             if check != nil { return concludeWell(isHead: type == "command_result", now) }

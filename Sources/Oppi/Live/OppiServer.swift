@@ -22,8 +22,9 @@ struct OppiServer {
     private(set) var workspaces: [Workspace] = []
     /// 1970 on the server's clock; nil: not known.
     private(set) var epoch: Instant?
-    /// When its process began; nil: it did not say.
-    private(set) var startedAt: Instant?
+    /// The earliest moment at which its process can have begun; nil: it did not say.
+    private(set) var startedAfter: Instant?
+    private var askedAt = Instant.zero
 
     static func path(_ question: Question) -> String {
         switch question {
@@ -33,7 +34,8 @@ struct OppiServer {
         }
     }
 
-    mutating func asks() -> [Question] {
+    mutating func asks(at now: Instant) -> [Question] {
+        askedAt = now
         open = Set(Question.allCases)
         return Question.allCases
     }
@@ -60,7 +62,8 @@ struct OppiServer {
         switch question {
         case .info:
             version = body?["version"]?.string ?? version
-            startedAt = body?["uptime"]?.number(in: 0...1e9).map { now - .seconds($0) }
+            // The age is in whole seconds, rounded down, and of some moment since it was asked for.
+            startedAfter = body?["uptime"]?.number(in: 0...1e9).map { askedAt - .seconds($0 + 1) }
         case .workspaces:
             guard let body else { return }
             workspaces = (body["workspaces"]?.elements ?? []).compactMap { workspace in
@@ -75,9 +78,8 @@ struct OppiServer {
 
     /// The process that answers now is another than the one that was heard then.
     func hasRestarted(since heard: Instant) -> Bool {
-        // It counts whole seconds, so it may have begun up to one earlier. Where that leaves a doubt the trace decides (`Look.isInDoubt`):
-        // to give the numbers up would lose what is replayed.
-        startedAt.map { $0 - .seconds(1) > heard } ?? false
+        // Where a doubt is left the trace decides (`Look.isInDoubt`): to give the numbers up would lose what is replayed.
+        startedAfter.map { $0 > heard } ?? false
     }
 
     func choice(_ configured: String?) -> Choice {

@@ -202,12 +202,13 @@ struct OppiConversation: MachineConversation {
 
     static let workspaces = #"{"workspaces":[{"id":"w1","name":"garden"}]}"#
 
-    /// Opened, greeted, and asked what it is.
+    /// Opened, greeted, and asked what it is; the answers take so many milliseconds.
     mutating func greets(
-        uptime: Int = 500, workspaces: String = Self.workspaces, pending: String = "[]"
+        uptime: Int = 500, after delay: Int64 = 0, workspaces: String = Self.workspaces, pending: String = "[]"
     ) -> [String] {
         var all = opens()
         all += hears(#"{"type":"stream_connected","userName":"shed"}"#, on: 1)
+        if delay > 0 { all += waits(delay) }
         all += answers("GET /server/info", 200, #"{"version":"0.9.1","uptime":\#(uptime)}"#)
         all += answers("GET /workspaces", 200, workspaces)
         all += answers("GET /permissions/pending", 200, self.pending("[]"))

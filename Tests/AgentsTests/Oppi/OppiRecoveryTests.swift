@@ -290,6 +290,14 @@ struct OppiRecoveryTests {
         #expect(oppi.greets(uptime: 1).contains(Self.events + "?since=2"))
     }
 
+    @Test("a slow answer about its age does not make a server younger")
+    func slowAnswer() {
+        var oppi = OppiConversation.running()
+        _ = oppi.happens(.failed(message: "reset"))
+        _ = oppi.waits(1_500)
+        #expect(oppi.greets(uptime: 1, after: 900).contains(Self.events + "?since=2"))
+    }
+
     @Test("after a restart of the bridge an accepted run is found by its words")
     func restart() {
         let fact = Fact("session:oppi:ses_1", Array("w1\ns1\nr1\n\(OppiConversation.wall - 5_000)".utf8))
