@@ -89,21 +89,27 @@ extension ApprovalLedger {
         }
     }
 
+    enum Return: Hashable {
+        case card(ApprovalCard)
+        /// Its parts go first once more, in its turn.
+        case inParts
+    }
+
     /// The next card of the ask; nil: it has one, or is over.
-    mutating func comesBack(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> ApprovalCard? {
+    mutating func comesBack(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> Return? {
         guard let approval = approvals[id], mayComeBack(id) else { return nil }
         guard CardLife.isWorthIt(until: approval.expiresAt, at: now) else {
             approvals[id]?.cards.life.dueAt = nil
             reckonExpiry()
             return nil
         }
-        approvals[id]?.cards.life.reopen(at: now)
+        approvals[id]?.cards.life.reopen(inParts: approval.cards.isInParts, at: now)
         let number = approvals[id]?.cards.life.number ?? 1
         approvals[id]?.cards.card.approval = CardName.card(id, number)
         approvals[id]?.cards.card.endsAfter = hasEnds ? Self.life(until: approval.expiresAt, at: now) : nil
         approvals[id]?.cards.askedWithoutEnd = false
         reckonExpiry()
-        return approvals[id]?.cards.card
+        return approval.cards.isInParts ? .inParts : approvals[id].map { .card($0.cards.card) }
     }
 
     func mayComeBack(_ id: ApprovalID) -> Bool { isOpen(id) && approvals[id]?.cards.life.isClosed == true }
@@ -125,17 +131,16 @@ extension ApprovalLedger {
     /// Its parts are on their way, or its card is on the phone. An unanswered one lets the next go first.
     var hasOpenParts: Bool {
         partBytes > 0
-            && approvals.values.contains { $0.state == .open && $0.cards.isInParts && !$0.cards.life.isClosed }
+            && approvals.values.contains { approval in
+                guard approval.state == .open, approval.cards.isInParts else { return false }
+                switch approval.cards.life.state {
+                case .telling, .posted, .shown: return true
+                case .queued, .closed: return false
+                }
+            }
     }
 
-    /// The parts to be sent; `told` names them.
-    mutating func takeParts(_ id: ApprovalID) -> [String] {
-        guard let approval = approvals[id], approval.state == .open, approval.cards.life.state == .queued else {
-            return []
-        }
-        approvals[id]?.cards.parts = []
-        return approval.cards.parts
-    }
+    func parts(of id: ApprovalID) -> [String] { approvals[id]?.cards.parts ?? [] }
 
     mutating func tells(_ id: ApprovalID, in parts: [WholeMessage.Part]) {
         approvals[id]?.cards.life.state = .telling(Set(parts))
@@ -161,7 +166,8 @@ extension ApprovalLedger {
         return nil
     }
 
-    private mutating func postCard(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> ApprovalCard? {
+    /// With all that goes before it at the relay.
+    mutating func postCard(_ id: ApprovalID, hasEnds: Bool, at now: Instant) -> ApprovalCard? {
         guard let approval = approvals[id] else { return nil }
         approvals[id]?.cards.life.state = .posted
         approvals[id]?.cards.life.postedAt = now

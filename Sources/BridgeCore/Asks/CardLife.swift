@@ -3,12 +3,12 @@ import BridgeModel
 /// The cards of one ask, one after another; a question's appearances in the chat likewise.
 ///
 /// States:
-/// - `queued`: another long ask of the chat is before it. Can transition to `telling`.
+/// - `queued`: another long ask of the chat is before it. Can transition to `telling`, `posted` (nothing of it is beyond the card).
 /// - `telling`: the parts that the card cannot hold are on their way. Can transition to `posted` when the relay has all of them.
 /// - `posted`: the card is in its lane. Can transition to `shown` (the relay took it), `closed`.
 /// - `shown`: the phone may have it. Can transition to `closed` when the relay says that it expired, or when its longest life is over
 ///   and the relay said nothing.
-/// - `closed`: the ask waits at the agent without a card. Can transition to `posted`, with the next number.
+/// - `closed`: the ask waits at the agent without a card. Can transition to `posted`, with the next number; where it is in parts to `queued`.
 ///
 /// Invariants: at most one card is open; each has a number of its own; nothing here ends the ask.
 struct CardLife: Hashable, Sendable {
@@ -101,9 +101,9 @@ struct CardLife: Hashable, Sendable {
         if refilledAt != nil { refilledAt = moment }
     }
 
-    mutating func reopen(at now: Instant) {
+    mutating func reopen(inParts: Bool, at now: Instant) {
         if let dueAt, dueAt <= now { returned += 1 }
-        state = .posted
+        state = inParts ? .queued : .posted
         number += 1
         postedAt = now
         dueAt = nil

@@ -286,7 +286,7 @@ struct QuestionLedger: Sendable, Hashable {
     /// The question, to be shown once more.
     mutating func comesBack(_ id: QuestionID, in part: WholeMessage.Part, at now: Instant) -> Question? {
         guard let index = index(id), all[index].state == .open, all[index].life.isClosed else { return nil }
-        all[index].life.reopen(at: now)
+        all[index].life.reopen(inParts: false, at: now)
         all[index].reminder = part
         return all[index].question
     }

@@ -24,7 +24,7 @@ struct ApprovalLedger: Sendable, Hashable {
         var subject: ApprovalRequest.Subject
         var expiresAt: Instant?
         var allowed: Set<ApprovalDecision>?
-        var state: State
+        var state: State { didSet { if state != .open { cards.parts = [] } } }
         /// The run ends without it and a follow-up run comes (openclaw.md#approvals, shape 1).
         var detached = false
         var followUpBegan = false

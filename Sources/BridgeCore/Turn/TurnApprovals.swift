@@ -203,10 +203,12 @@ extension Turn {
 
     /// The next card of an unanswered ask.
     mutating func askAgain(_ approval: ApprovalID, at now: Instant) -> [TurnOrder] {
-        guard mayAskAgain, let card = approvals.comesBack(approval, hasEnds: settings.cardsHaveEnds, at: now) else {
-            return []
+        guard mayAskAgain else { return [] }
+        switch approvals.comesBack(approval, hasEnds: settings.cardsHaveEnds, at: now) {
+        case .card(let card): return [.post(.approval(card))]
+        case .inParts: return [.tellsInParts]
+        case nil: return []
         }
-        return [.post(.approval(card))]
     }
 
     var mayAskAgain: Bool {
@@ -224,7 +226,11 @@ extension Turn {
     /// The first of the asks in parts that wait has its turn.
     mutating func tellInParts(at now: Instant) -> [TurnOrder] {
         guard outcome == nil, !agent.isStopping, let approval = approvals.queuedForParts.first else { return [] }
-        let texts = approvals.takeParts(approval)
+        let texts = approvals.parts(of: approval)
+        if texts.isEmpty {
+            let card = approvals.postCard(approval, hasEnds: settings.cardsHaveEnds, at: now)
+            return card.map { [.post(.approval($0))] } ?? []
+        }
         guard opening.sealing.canSpeak else {
             approvals.tells(approval, in: [.line(0)])
             return partIsSettled(.line(0), isTaken: false, at: now)

@@ -6,6 +6,8 @@ import Testing
 @Suite("When asks come back")
 struct BridgeAsksTests: ~Copyable {
     private var bridge = Bridge(isJournaled: false)
+    /// Whole messages that the relay took.
+    private var messages = 0
 
     private func opening(_ number: Int, chat: Int? = nil, text: String = "hello", at now: Instant = .zero)
         -> TurnOpening
@@ -42,6 +44,7 @@ struct BridgeAsksTests: ~Copyable {
             for case .attempt(let attempt) in orders {
                 tried = true
                 if case .approval(let name) = attempt.name { cards.append(name.text) }
+                if case .message = attempt.name { messages += 1 }
                 let receipt = RelayReceipt(message: attempt.name == .open ? MessageID("b") : nil)
                 bridge.answered(
                     attempt.call, with: RelayAnswer(.delivered(receipt)), at: now, using: &generator)
@@ -170,6 +173,22 @@ struct BridgeAsksTests: ~Copyable {
         #expect(deliver(at: .at(1)) == [], "a1 is open")
         bridge.decided(ApprovalID("a1"), .approve, reason: nil, at: .at(2))
         #expect(deliver(at: .at(2)) == ["b1"])
+    }
+
+    @Test("One in parts that comes back shows its parts again, and waits for the one that is open")
+    mutating func partsComeBack() {
+        asks(1, bytes: 100_000)
+        let other = ApprovalRequest(
+            id: ApprovalID("b1"), subject: .exec, title: "Run", command: String(repeating: "y", count: 100_000))
+        bridge.agentSays(RunSignal(run: RunID("r1"), session: nil, event: .approvalRequested(other)), at: .at(1))
+        bridge.decided(ApprovalID("a1"), .deny, reason: "expired", at: .at(100))
+        #expect(deliver(at: .at(100)) == ["b1"])
+        bridge.timePassed(at: .at(401))
+        #expect(deliver(at: .at(401)) == [], "b1 is open")
+        let before = messages
+        bridge.decided(ApprovalID("b1"), .deny, reason: nil, at: .at(402))
+        #expect(deliver(at: .at(402)) == ["a1-ask-2"])
+        #expect(messages == before + 1, "its second part is above the card")
     }
 
     @Test("The relay's words are counted")
