@@ -19,7 +19,7 @@ final class CodexAgent: LiveAgent {
         guard case .web(let address) = settings.withLock({ $0.values as? CodexValues })?.address else { return true }
         return address.isThisMachine
     }
-    func session(of chat: SessionID) -> AgentSession { AgentSession("codex:\(chat)") }
+    func session(of chat: SessionID) -> AgentSession { AgentSession("codex:\(ChatName.text(of: chat))") }
 
     func read(_ settings: AgentSettings) -> AgentReading {
         let context = context

@@ -1,3 +1,4 @@
+import AgentKit
 package import BridgeModel
 
 /// The core's own spelling of the sessions it has named. A gateway answers to a bare or a capital key, and speaks of the
@@ -5,12 +6,9 @@ package import BridgeModel
 package struct SessionNames {
     private static let limit = 1_000
 
-    /// The session that answers in a chat of the phone's: the canonical form (openclaw.md#session-keys), which is lower case, so a
-    /// hash separates names that differ in case alone.
+    /// The session that answers in a chat of the phone's: the canonical form (openclaw.md#session-keys), which is lower case.
     package static func session(of chat: SessionID) -> AgentSession {
-        let lower = chat.text.lowercased()
-        let tail = lower == chat.text ? "" : "-" + StableHash.text(of: chat.text, length: 8)
-        return AgentSession("agent:main:sophon-\(lower)\(tail)")
+        AgentSession("agent:main:sophon-\(ChatName.text(of: chat, isLower: true))")
     }
 
     private var spelt: Set<AgentSession> = []
