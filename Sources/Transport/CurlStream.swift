@@ -50,10 +50,9 @@ final class CurlStream: BytePipe {
         _ = sb_curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https")
         if let file = request.authorityFile { _ = sb_curl_set_text(easy, CURLOPT_CAINFO, file) }
         _ = sb_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
-        if let unixPath {
-            _ = sb_curl_set_text(easy, CURLOPT_UNIX_SOCKET_PATH, unixPath)
-            _ = sb_curl_set_text(easy, CURLOPT_NOPROXY, "*")
-        }
+        if let unixPath { _ = sb_curl_set_text(easy, CURLOPT_UNIX_SOCKET_PATH, unixPath) }
+        // A proxy would read plain text, and hide who listens at the address.
+        if address.isPlain || unixPath != nil { _ = sb_curl_set_text(easy, CURLOPT_NOPROXY, "*") }
         leafPin = request.leafPin
         if let leafPin { pin = LeafPin(leafPin, for: easy) }
     }

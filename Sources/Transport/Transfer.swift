@@ -15,6 +15,8 @@ final class Transfer {
     /// Shared by all transfers of a loop.
     private let checked: CheckedConnections
     private var isPlain = false
+    /// What libcurl was told; it begins with the proxies of the environment.
+    private var asksNoProxy = false
     /// Why the program that listens gets nothing.
     private var stranger: String?
     private var pin: LeafPin?
@@ -47,7 +49,6 @@ final class Transfer {
             (CURLOPT_CONNECTTIMEOUT_MS, Int(settings.connectTimeout.nanoseconds / 1_000_000)),
         ]
         for (option, value) in options { _ = sb_curl_set_long(handle, option, value) }
-        if !Self.environmentNamesProxy { _ = sb_curl_set_text(handle, CURLOPT_NOPROXY, "*") }
         if let file = settings.authorityFile { _ = sb_curl_set_text(handle, CURLOPT_CAINFO, file) }
         _ = sb_curl_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -88,6 +89,7 @@ final class Transfer {
         sendings = 0
         stranger = nil
         isPlain = request.url.lowercased().hasPrefix("http:")
+        setProxies()
         pin?.forget()
         reply.pointee.begin(limit: request.responseLimit)
         setForm(request, headers: list)
@@ -108,6 +110,14 @@ final class Transfer {
             _ = sb_curl_set_pointer(handle, CURLOPT_CURLU, address.map { UnsafeMutableRawPointer($0) })
         }
         if address == nil { _ = sb_curl_set_text(handle, CURLOPT_URL, text) }
+    }
+
+    /// Plain text goes to its address alone: a proxy would read it, and hide who listens there.
+    private func setProxies() {
+        let asksNone = isPlain || !Self.environmentNamesProxy
+        guard asksNone != asksNoProxy else { return }
+        asksNoProxy = asksNone
+        _ = sb_curl_set_text(handle, CURLOPT_NOPROXY, asksNone ? "*" : nil)
     }
 
     /// What is mostly the same as for the request before.

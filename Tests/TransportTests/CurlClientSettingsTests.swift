@@ -94,24 +94,20 @@ struct CurlClientSettingsTests {
         #expect(try await Self.post(peer.url, settings) == "HTTP/1.1 hi")
     }
 
-    @Test(
-        "a proxy named by the environment is asked, and one for everything but a host is not asked for that host"
-    )
+    @Test("a proxy named by the environment is asked for what is encrypted, and never for plain text")
     func proxy() async {
         // In a process of its own: the environment is shared by all threads.
         await #expect(processExitsWith: .success) {
             let good = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-            let proxy = ScriptedServer([[good]])
+            let proxy = ScriptedServer([["HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"]])
             let direct = ScriptedServer([[good]])
-            setenv("http_proxy", "http://127.0.0.1:\(proxy.port)", 1)
-            setenv("no_proxy", "127.0.0.1", 1)
+            for name in ["http_proxy", "https_proxy", "all_proxy"] { setenv(name, "http://127.0.0.1:\(proxy.port)", 1) }
             let client = CurlClient()
-            let far = try await client.exchange(
-                HTTPRequest(method: "POST", url: "http://relay.example/v1"))
+            let far = try? await client.exchange(HTTPRequest(method: "POST", url: "https://relay.example/v1"))
             let near = try await client.exchange(
                 HTTPRequest(method: "POST", url: "http://127.0.0.1:\(direct.port)/v1"))
-            precondition(far.status == 200 && near.status == 200)
-            precondition(proxy.requests.map { $0.hasPrefix("POST http://relay.example/v1 ") } == [true])
+            precondition(far == nil && near.status == 200)
+            precondition(proxy.requests.map { $0.hasPrefix("CONNECT relay.example:443 ") } == [true])
             precondition(direct.requests.map { $0.hasPrefix("POST /v1 ") } == [true])
         }
     }
