@@ -18,8 +18,24 @@ package enum RoutineCover {
         "delivered",
     ]
     private static let containers: Set = ["jobs", "job", "entries", "schedule", "payload", "delivery", "state"]
+    /// Of a question for the list.
+    private static let pages: Set = ["includeDisabled", "enabled", "limit", "offset"]
     private static let memberLimit = 200
     private static let depthLimit = 16
+
+    /// A list that may be searched says word by word what its answer leaves out: only its pages are asked for.
+    package static func bare(_ parameters: JSONText, for verb: String) -> JSONText {
+        guard verb == "list" else { return parameters }
+        let bytes = Array(parameters.text.utf8)
+        let parser = FrameParser()
+        return bytes.withUnsafeBytes { buffer in
+            guard let root = parser.parse(buffer, capacity: buffer.count), root.isObject else { return parameters }
+            let members = root.names(atMost: memberLimit).filter(pages.contains).compactMap { name in
+                root.member(name).map { JSONText.string(name).text + ":" + $0.compact.text }
+            }
+            return JSONText(unchecked: "{" + members.joined(separator: ",") + "}")
+        }
+    }
 
     package static func covered(_ reply: AgentReply) -> AgentReply {
         switch reply {

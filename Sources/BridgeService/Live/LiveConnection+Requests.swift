@@ -15,7 +15,8 @@ extension LiveConnection {
             switch keys?.verdict(onRoutine: verb) {
             case .asked, nil: ask(query, for: request)
             case .askedWithoutWords:
-                ask(query, for: request, shown: RoutineCover.covered)
+                let bare = AgentQuery.schedule(verb: verb, parameters: RoutineCover.bare(parameters, for: verb))
+                ask(bare, for: request, shown: RoutineCover.covered)
             case .refused(let message): reply(.failed(code: request.failure, message: message), to: request)
             }
         case .file(let file): show(file, for: request)

@@ -47,6 +47,13 @@ struct RoutinePolicyTests {
         #expect(off.allSatisfy { if case .refused = $0 { true } else { false } })
     }
 
+    @Test("a list that goes out without words is not searched for words either")
+    func bare() {
+        let asked = JSONText(unchecked: #"{"query":"zebra","sortBy":"name","includeDisabled":true,"limit":5,"offset":2}"#)
+        #expect(RoutineCover.bare(asked, for: "list").text == #"{"includeDisabled":true,"limit":5,"offset":2}"#)
+        #expect(RoutineCover.bare(asked, for: "add") == asked)
+    }
+
     @Test(
         "an answer without words says when a routine runs, and nothing of how it is called, what it is told or has said"
     )
