@@ -115,11 +115,11 @@ struct FileAnnouncementsTests {
         #expect(book.holds("/b", in: two) && !book.holds("/a", in: two) && !book.holds("/a", in: one))
         for number in 0..<AnnouncedFiles.fileLimit { _ = book.add("/\(number)", in: one, isSealed: false) }
         #expect(!book.holds("/a", in: nil) && book.holds("/0", in: nil))
-        var forgotten: [SessionID?] = []
+        var forgotten: [SessionID] = []
         for number in 0..<AnnouncedFiles.chatLimit {
-            forgotten.append(book.add("/c", in: SessionID("c\(number)"), isSealed: false).forgotten)
+            forgotten += book.add("/c", in: SessionID("c\(number)"), isSealed: false).others
         }
-        #expect(forgotten.compactMap(\.self) == [two, one] && !book.holds("/0", in: nil))
+        #expect(forgotten == [two, one] && !book.holds("/0", in: nil))
         _ = book.forget(SessionID("c5"))
         #expect(!book.holds("/c", in: SessionID("c5")))
     }
@@ -135,6 +135,20 @@ struct FileAnnouncementsTests {
             #expect(book.holds("/b", in: nil) == firstSealed && book.holds("/b", in: session) == !firstSealed)
             #expect(book.record(of: session)?.isSealed == true)
         }
+    }
+
+    @Test("a file that a sealed chat touches is had in the open no more, whatever is forgotten of it later")
+    func closed() {
+        var book = AnnouncedFiles()
+        let (one, two) = (SessionID("1"), SessionID("2"))
+        _ = book.add("/a", in: one, isSealed: false)
+        #expect(book.add("/a", in: two, isSealed: true).others == [one])
+        #expect(!book.holds("/a", in: nil) && book.holds("/a", in: two))
+        _ = book.add("/a", in: one, isSealed: false)
+        #expect(!book.holds("/a", in: nil), "the words may be in it still")
+        _ = book.add("/b", in: one, isSealed: false)
+        #expect(book.add("/b", in: one, isSealed: true).others.isEmpty, "its own record is written anyway")
+        #expect(!book.holds("/b", in: nil))
     }
 
     @Test("a record says the same to the next process, and which chat is the oldest")
@@ -153,7 +167,7 @@ struct FileAnnouncementsTests {
         next.restore(records)
         #expect(next.holds("/a b\nc", in: session) && next.holds("/é", in: session) && !next.holds("/é", in: nil))
         #expect(next.holds("/open", in: nil) && !next.holds("/open", in: session))
-        #expect(next.add("/new", in: SessionID("2"), isSealed: false).forgotten == SessionID("1001"))
+        #expect(next.add("/new", in: SessionID("2"), isSealed: false).others == [SessionID("1001")])
         next.restore([SessionID("bad"): AnnouncedFiles.Record(text: [0xFF, 0, 0x78], isSealed: false)])
         #expect(next.holds("/new", in: nil))
     }

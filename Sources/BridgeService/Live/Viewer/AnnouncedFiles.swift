@@ -3,7 +3,7 @@ package import BridgeModel
 /// The files that tools of the agent have touched, by the chats that show them: the only ones that the phone may have.
 ///
 /// - A file is had in the way in which it was announced: a path that the relay has not seen is no request in the open, and one that it
-///   has seen stays one when its chat is sealed later.
+///   has seen stays one when its chat is sealed later, until a tool of a sealed chat touches the file.
 /// - Bounded: the oldest files of a chat, and the chats whose files are oldest, are forgotten.
 package struct AnnouncedFiles: Sendable {
     package static let fileLimit = 200
@@ -26,18 +26,28 @@ package struct AnnouncedFiles: Sendable {
 
     package init() {}
 
-    /// Whether something changed that has to be kept, and the chat that was forgotten for it.
+    /// Whether something changed that has to be kept, and the other chats of which something was forgotten for it.
     package mutating func add(_ path: String, in session: SessionID, isSealed: Bool, wall: Int64 = 0) -> (
-        isNew: Bool, forgotten: SessionID?
+        isNew: Bool, others: [SessionID]
     ) {
-        var chat = chats[session] ?? Chat()
         let file = File(path: path, isSealed: isSealed)
+        let closed = isSealed ? close(path) : []
+        var chat = chats[session] ?? Chat()
         let isNew = chat.files.last != file
         chat.files.removeAll { $0 == file }
         chat.files.append(file)
         if chat.files.count > Self.fileLimit { chat.files.removeFirst() }
         chat.wall = wall
-        return (isNew, put(chat, in: session))
+        let forgotten = put(chat, in: session)
+        return (isNew, closed.filter { $0 != session && $0 != forgotten } + (forgotten.map { [$0] } ?? []))
+    }
+
+    /// Words of a sealed chat may be in the file now: no request in the open gets it any more. The chats that had it so.
+    private mutating func close(_ path: String) -> [SessionID] {
+        let file = File(path: path, isSealed: false)
+        let those = chats.keys.filter { chats[$0]?.files.contains(file) == true }.sorted()
+        for session in those { chats[session]?.files.removeAll { $0 == file } }
+        return those
     }
 
     /// The chat that was forgotten for it.
@@ -51,11 +61,11 @@ package struct AnnouncedFiles: Sendable {
         return oldest
     }
 
-    /// Where the request is sealed, in its chat alone; one in the open names no chat, and gets what was announced in the open.
+    /// Where the request is sealed, in its chat alone; one in the open names no chat, and gets what was announced in the open alone.
     package func holds(_ path: String, in session: SessionID?) -> Bool {
         if let session { return chats[session]?.files.contains(File(path: path, isSealed: true)) ?? false }
-        let file = File(path: path, isSealed: false)
-        return chats.values.contains { $0.files.contains(file) }
+        let (open, sealed) = (File(path: path, isSealed: false), File(path: path, isSealed: true))
+        return chats.values.contains { $0.files.contains(open) } && !chats.values.contains { $0.files.contains(sealed) }
     }
 
     /// Whether there was anything to forget.

@@ -76,10 +76,10 @@ package final class FileViewer: Sendable {
         let session = announcement.session
         state.withLock { state in
             state.queue.add(announcement)
-            let (isNew, forgotten) = state.announced.add(
+            let (isNew, others) = state.announced.add(
                 announcement.file.path, in: session, isSealed: isSealed, wall: clock.wallMilliseconds)
             if isNew { keep(session, state) }
-            if let forgotten { keep(forgotten, state) }
+            for other in others { keep(other, state) }
         }
         proceed()
     }
@@ -176,9 +176,9 @@ package final class FileViewer: Sendable {
         do throws(FileRefusal) {
             switch request {
             case .open(let path, let vouched):
-                guard isAnnounced(path, in: nil), path == vouched || isAnnounced(vouched, in: nil) else {
-                    throw .forbidden
-                }
+                guard keys?.encryption != .require, isAnnounced(path, in: nil),
+                    path == vouched || isAnnounced(vouched, in: nil)
+                else { throw .forbidden }
                 parts.files.read(path == vouched ? [path] : [path, vouched], atMost: Self.sizeLimit) { result in
                     reply(FileReply(result))
                 }
