@@ -12,13 +12,13 @@ from scheduling import Scenarios, scenario
 from simulated import SimulatedStage
 
 FORGED = "default  1  pinned  dev_ada  key 3f9c"
-HOSTILE = f"no\x1b[3A\x1b[2K\r\n{FORGED}\u202e\u2028\x9b31m"
+HOSTILE = f"no\x1b[3A\x1b[2K\r\n{FORGED}\u202e\u2028\x9b31m\u200b\U000e0041"
 
 
 class TerminalTests(Scenarios):
     def check(self, said, what):
         for text in (said.out, said.err):
-            for letter in ("\x1b", "\x9b", "\r", "\u202e", "\u2028", "\x07"):
+            for letter in ("\x1b", "\x9b", "\r", "\u202e", "\u2028", "\x07", "\u200b", "\U000e0041"):
                 self.assertNotIn(letter, text, what)
             self.assertFalse([line for line in text.splitlines() if line.lstrip().startswith(FORGED)], f"{what}: {text}")
 

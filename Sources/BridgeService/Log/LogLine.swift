@@ -28,7 +28,7 @@ struct LogLine: Hashable {
         var line = #"{"ts":"# + JSONText.string(ISOTime.text(wallMilliseconds)).text
         line += #","level":"\#(level.rawValue)","message":"# + JSONText.string(message).text
         for field in fields { line += "," + JSONText.string(field.name).text + ":" + field.value.json.text }
-        return line + "}"
+        return String(decoding: TerminalText.document(Array((line + "}").utf8)), as: UTF8.self)
     }
 }
 

@@ -49,28 +49,6 @@ enum LogText {
     static func quoted(_ text: String) -> String {
         let text = cut(text)
         let isWord = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !#""=\"#.utf8.contains($0) }
-        return isWord ? text : JSONText.string(shown(text)).text
-    }
-
-    /// Controls that JSON leaves as they are (delete, the C1 range, changes of direction) as their numbers.
-    private static func shown(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        var shown = ""
-        for scalar in text.unicodeScalars {
-            if isControl(scalar) {
-                shown += "<U+\(String(scalar.value, radix: 16, uppercase: true))>"
-            } else {
-                shown.unicodeScalars.append(scalar)
-            }
-        }
-        return shown
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control: scalar.value >= 0x7F
-        case .format, .lineSeparator, .paragraphSeparator: scalar != "\u{200D}"
-        default: false
-        }
+        return isWord ? text : JSONText.string(VisibleText.words(text)).text
     }
 }

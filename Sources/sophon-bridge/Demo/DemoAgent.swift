@@ -30,7 +30,7 @@ struct DemoAgent {
         let output = output
         let log = Log(
             Log.Settings(level: .warning, hasColor: loaded.configuration.terminal.color && isatty(STDERR_FILENO) == 1),
-            clock: SystemClock(), sink: { output.log($0) })
+            clock: SystemClock(), hiding: output.secrets, sink: { output.log($0) })
         let report = RunReport(output, log, connections: loaded.configuration.connections)
         let edges = try RunEdges(loaded, output: output, log: log, scale: 1)
         let connections = try edges.connections { event in

@@ -105,7 +105,8 @@ struct DoctorCommand: Command {
         if let remedy = finding.remedy { members.append(("remedy", .string(remedy))) }
         if let code = finding.exitCode { members.append(("code", .number(code))) }
         output.event("doctor_check", members)
-        output.line(finding.line)
+        // Reasons and names of the far sides are in it.
+        output.line(VisibleText.value(finding.line))
     }
 
     private func end(_ report: DoctorReport) throws {

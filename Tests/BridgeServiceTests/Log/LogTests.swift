@@ -80,8 +80,15 @@ struct LogTests {
     @Test("what a peer says can neither begin a line nor drive the terminal")
     func controls() {
         let desk = Desk()
-        desk.log().info("said", [("text", "a\nb\u{1B}[2J\u{9B}1m\u{7F}\u{202E}")])
-        #expect(desk.lines.first?.hasSuffix(#"text="a\nb\u001b[2J<U+9B>1m<U+7F><U+202E>""#) == true)
+        desk.log().info("said", [("text", "a\nb\u{1B}[2J\u{9B}1m\u{7F}\u{202E}\u{3164}")])
+        #expect(desk.lines.first?.hasSuffix(#"text="a\nb⟨U+001B⟩[2J⟨U+009B⟩1m⟨U+007F⟩⟨U+202E⟩⟨U+3164⟩""#) == true)
+    }
+
+    @Test("a line for programs has such letters as escapes")
+    func controlsInJSON() {
+        let desk = Desk()
+        desk.log(.init(format: .json)).info("said", [("text", "\u{1B}[2J\u{9B}1m\u{7F}\u{202E}")])
+        #expect(desk.lines.first?.hasSuffix(#""text":"\u001b[2J\u009b1m\u007f\u202e"}"#) == true)
     }
 
     @Test("a value has its bound")
